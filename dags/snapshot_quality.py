@@ -48,7 +48,18 @@ def build(name: str, settings: QueueManager, section: SnapshotQuality) -> DAG:
             application_args=[f"--run={folder}"],
             repeated={"--suite": checked(name, "suites")},
             summary=f"{folder}/quality/quality.json",
-            shown=("run", "queue_manager", "found", "done", "left", "balanced", "failed", "messages", "suites"),
+            shown=(
+                "run",
+                "queue_manager",
+                "found",
+                "done",
+                "left",
+                "not_checked",
+                "balanced",
+                "failed",
+                "messages",
+                "suites",
+            ),
             **submitted,
         )
         report = QualityReportOperator(

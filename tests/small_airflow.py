@@ -44,11 +44,11 @@ def small_airflow(
     home.prepare()
     (home.folder / "logs").mkdir()
     write_private(home.folder / "processes.json", {})
-    with home.chosen_port() as lock:
+    with home.chosen_port() as listener:
         migrate(home, print)
         try:
             for name in AIRFLOW:
-                start_airflow(home, name, lock if name == "api-server" else None)
+                start_airflow(home, name, listener)
             client = AirflowClient(home)
             until(lambda: healthy(client), PATIENCE)
             client.log_in()

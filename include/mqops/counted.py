@@ -1,4 +1,5 @@
-"""A number and its noun as people read them: `1 message`, `2 messages`. No text for people writes them another way."""
+"""A number and its noun or unit as people read them: `1 message`, `2 messages`, `1 d 2 h`. No text for people writes
+them another way."""
 
 from __future__ import annotations
 
@@ -10,3 +11,15 @@ def counted(number: int, one: str, many: str = "", *, spec: str = ",") -> str:
     given; `spec` of the number, as in an f-string: separators of thousands unless given.
     """
     return f"{number:{spec}} {one if number == 1 else many or f'{one}s'}"
+
+
+def length_of_time(seconds: float) -> str:
+    """A length of time: the two largest units of it."""
+    left = int(seconds)
+    if left < 0:
+        return f"-{length_of_time(-left)}"
+    for unit, many, smaller, few in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if left >= many:
+            rest = left % many // few
+            return f"{left // many} {unit} {rest} {smaller}" if rest else f"{left // many} {unit}"
+    return f"{left} s"

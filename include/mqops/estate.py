@@ -61,6 +61,11 @@ class EstateFile:
             raise SettingsError(f"{what} {relative} is not below {folder}")
         return path
 
+    def problem_of_suite(self, queue_manager: str, index: int, message: str) -> Problem:
+        """A problem of a suite that the quality workflow of a queue manager names, by its place in the list."""
+        path: FieldPath = ("queue_managers", queue_manager, "snapshot_quality", "suites", str(index))
+        return self._document.problem(path, message)
+
     def missing_files(self) -> Iterator[Problem]:
         """A problem for each file that the estate names and that is not there."""
         for name, queue_manager in self.estate.queue_managers.items():
@@ -71,8 +76,7 @@ class EstateFile:
             quality = queue_manager.snapshot_quality
             for index, suite in enumerate(quality.suites if quality else ()):
                 if not self.suite(suite).is_file():
-                    path = ("queue_managers", name, "snapshot_quality", "suites", str(index))
-                    yield self._document.problem(path, f"there is no file {self.suite(suite)}")
+                    yield self.problem_of_suite(name, index, f"there is no file {self.suite(suite)}")
 
 
 def parse(text: str, *, source: str = "estate.yaml") -> tuple[Estate | None, Document]:

@@ -206,11 +206,13 @@ class TriggerMonitor(Section):
         dags: the DAGs that trigger messages may start (APPLICID), besides the workflows with `trigger`.
         unchanged_runs: after so many runs in a row that left a queue as it was, its trigger messages start no more runs
             until the queue changes (T12b).
+        queued_runs: so many runs of a DAG may be queued for one queue; further trigger messages of the queue wait.
     """
 
     queues: Annotated[tuple[MqName, ...], Field(strict=False), AfterValidator(some)]
     dags: Annotated[tuple[DagId, ...], Field(strict=False)] = ()
     unchanged_runs: Annotated[int, Field(ge=1)] = 5
+    queued_runs: Annotated[int, Field(ge=1, le=1000)] = 25
 
 
 Workflow = TypeVar("Workflow", bound=Section)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mqops import errors
-from mqops.errors import LakeError, MqopsError, SparkUnreachable
+from mqops.errors import LakeError, MqopsError, SettingsError, SparkUnreachable
 from mqops.lake_place import lake_named
 from mqops.printable import printable
 from mqops.spark_private import UMASK, first_jars, scratch, scratch_parent, settings, short_job_options
@@ -22,10 +22,14 @@ from mqops.spark_private import UMASK, first_jars, scratch, scratch_parent, sett
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from mqops.spark_client import Guard
+
 _NO_DISK = ("No space left on device", "Disk quota exceeded", "Read-only file system", "Permission denied")
 _TRIES = 6
 """How often a Connect client tries a call again: for about a minute, in which a server can have been restarted."""
 _SERVER_GONE = ("UNAVAILABLE", "RETRIES_EXCEEDED", "INVALID_HANDLE.", "Socket closed", "Connection reset")
+_guards: list[Guard] = []
+"""Through which this process speaks to Spark Connect servers of this machine."""
 _RAISED = re.compile(r"^(?:[\w.]*\.)?errors\.(\w+): (.+)$", re.MULTILINE)
 
 
@@ -40,18 +44,34 @@ def session(name: str, *, short: bool = False) -> SparkSession:
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    made = (
+    if remote := os.environ.get("SPARK_REMOTE"):
+        _connect(remote)
+    return (
         SparkSession.builder.appName(name)
         .config(map=_private_start(short=short))
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "2000")
         .getOrCreate()
     )
-    if "SPARK_REMOTE" in os.environ:
-        from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
 
-        made.client.set_retry_policies([DefaultPolicy(max_retries=_TRIES)])
-    return made
+
+def _connect(remote: str) -> None:
+    """Make the session of a Spark Connect client, unless there is one. PySpark's own builder takes it, then.
+
+    Parameters: `remote` the server's address; one of this machine is spoken to through `mqops.spark_client`.
+    """
+    from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
+    from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
+
+    from mqops.spark_client import guarded_builder  # noqa: PLC0415
+
+    if SparkSession.getActiveSession() or SparkSession._get_default_session():
+        return
+    guarded = guarded_builder(remote, os.environ)
+    builder = SparkSession.builder
+    made = (builder.channelBuilder(guarded) if guarded else builder.remote(remote)).create()
+    made.client.set_retry_policies([DefaultPolicy(max_retries=_TRIES)])
+    _guards.extend([guarded.guard] if guarded else [])
 
 
 def _private_start(*, short: bool) -> dict[str, Any]:
@@ -133,7 +153,7 @@ def spark_errors(folder: Path) -> Iterator[None]:
 def _as_raised(kind: str, text: str) -> MqopsError:
     """An error of a worker again, by the name of its class; reason and completion code come from its text."""
     found = getattr(errors, kind)
-    reason = re.search(r"MQRC_\w+ \((\d+)\)", text)
+    reason = re.search(r"\bMQRC_\w+ \((\d+)\)", text)
     if not issubclass(found, errors.MQError):
         raised: MqopsError = found(text)
         return raised
@@ -151,6 +171,8 @@ def known_error(error: BaseException) -> tuple[str, str] | None:
         if isinstance(getattr(errors, kind, None), type) and issubclass(getattr(errors, kind), MqopsError):
             return kind, text
     if type(error).__module__.startswith("pyspark.errors") and any(sign in str(error) for sign in _SERVER_GONE):
+        for problem in filter(None, (one.problem for one in _guards)):
+            return SettingsError.__name__, problem
         return (
             SparkUnreachable.__name__,
             "the Spark Connect server ended, or was restarted, while the job ran. No message was lost or moved twice: "

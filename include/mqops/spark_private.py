@@ -14,11 +14,9 @@ Airflow, so that the process that starts Spark can use it.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -27,8 +25,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from mqops.lake.files import lake_errors, make_folder
+from mqops.lake.shared_folder import FOLDER, is_own, lock, opened, remove
 
 UMASK = 0o077
+TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - the name of a variable, of Spark
+TOKEN_FILE = "MQOPS_SPARK_TOKEN_FILE"  # noqa: S105 - the name of a variable
+"""Names the private file in which a Spark Connect server of this machine has the token of its present start."""
 EVERYWHERE = {
     "spark.io.encryption.enabled": "true",
     # Hadoop sets the mode of each file that Spark writes by its own umask, whatever that of the process is.
@@ -121,41 +123,48 @@ def scratch(parent: Path) -> Iterator[Scratch]:
     """
     with lake_errors(parent):
         make_folder(parent)
-        _remove_abandoned(parent)
-        job, descriptor = _locked_folder(parent)
+        with opened(parent, FOLDER) as place:
+            _remove_abandoned(place)
+            name, job, descriptor = _locked_folder(parent, place)
     try:
-        yield Scratch(folder=job / _FILES, descriptor=descriptor)
+        yield Scratch(folder=parent / name / _FILES, descriptor=descriptor)
     finally:
-        _remove(job)
+        with suppress(OSError), opened(parent, FOLDER) as place:
+            _remove(job, name, place)
+        os.close(job)
         os.close(descriptor)
 
 
-def _locked_folder(parent: Path) -> tuple[Path, int]:
-    """A folder for one process, and the descriptor of its lock. It gets its name only when it is locked."""
-    draft = Path(tempfile.mkdtemp(prefix=_NEW, dir=parent))  # mode 0700, a name that nobody can foresee
-    (draft / _FILES).mkdir(mode=0o700)
-    descriptor = os.open(draft / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return draft.rename(parent / draft.name.replace(_NEW, _JOB)), descriptor
+def _locked_folder(parent: Path, place: int) -> tuple[str, int, int]:
+    """A folder for one process: its name, its descriptor, and that of its lock. It has its name when it is locked."""
+    draft = Path(tempfile.mkdtemp(prefix=_NEW, dir=parent)).name  # mode 0700, a name that nobody can foresee
+    name = draft.replace(_NEW, _JOB)
+    job = os.open(draft, FOLDER | os.O_NOFOLLOW, dir_fd=place)
+    os.mkdir(_FILES, 0o700, dir_fd=job)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(_LOCK, flags, 0o600, dir_fd=job)
+    lock(descriptor)
+    os.rename(draft, name, src_dir_fd=place, dst_dir_fd=place)
+    return name, job, descriptor
 
 
-def _remove_abandoned(parent: Path) -> None:
-    """Remove the folders whose owner is gone. Another user's folders, and what is in use, stay."""
-    for job in parent.glob(f"{_JOB}*"):
-        with suppress(OSError):  # locked by its owner, or removed by another start at this moment
-            found = job.lstat()  # not of what a link leads to
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+def _remove_abandoned(place: int) -> None:
+    """Remove the folders whose owner is gone. Another user's folders, what is in use, and what this did not make, stay:
+    where other users can rename it, a folder's name does not say whose it is."""
+    for name in os.listdir(place):
+        if not name.startswith(_JOB):
+            continue
+        # locked by its owner, or removed by another start at this moment, or no folder
+        with suppress(OSError), opened(name, FOLDER | os.O_NOFOLLOW, within=place) as job:
+            if not is_own(job) or not set(os.listdir(job)) <= {_FILES, _LOCK}:
                 continue
-            descriptor = os.open(job / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _remove(job)
-            finally:
-                os.close(descriptor)
+            with opened(_LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, within=job) as descriptor:
+                lock(descriptor)
+                _remove(job, name, place)
 
 
-def _remove(job: Path) -> None:
-    """Remove a folder, the lock last: what an interruption leaves is still found by the next start."""
-    shutil.rmtree(job / _FILES, ignore_errors=True)
-    if not (job / _FILES).exists():
-        shutil.rmtree(job, ignore_errors=True)
+def _remove(job: int, name: str, place: int) -> None:
+    """Remove an open folder, the lock last: what an interruption leaves is still found by the next start."""
+    shutil.rmtree(_FILES, ignore_errors=True, dir_fd=job)
+    if _FILES not in os.listdir(job):
+        remove(job, name, place)

@@ -29,10 +29,10 @@ def estate_of(place: AirflowHome) -> Estate:
 
 
 def spark_fields(place: AirflowHome) -> dict[str, Any]:
-    """The fields of an Airflow connection to the Spark Connect server."""
+    """The fields of an Airflow connection to the Spark Connect server. The token is not there: it is in a file."""
     server = place.spark_connect
     session = json.dumps({"session_id": server["session_id"]})
-    return {**SPARK_CONNECT, "port": server["port"], "password": server["token"], "extra": session}
+    return {**SPARK_CONNECT, "port": server["port"], "password": "", "extra": session}
 
 
 def connections(place: AirflowHome) -> dict[str, dict[str, Any]]:
@@ -73,7 +73,7 @@ def up(place: AirflowHome, report: Callable[[str], None] = print) -> AirflowClie
     """Start Airflow unless it runs, make missing connections, wait for the DAGs and unpause them; returns a session.
 
     A connection that is there stays as it is: the person may have pointed it elsewhere. Only one to a Spark Connect
-    server of this machine gets the port and the token of the server that was started.
+    server of this machine gets the port of the server that was started.
     """
     start(place, report)
     client = AirflowClient(place)

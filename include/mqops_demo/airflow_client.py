@@ -13,12 +13,15 @@ import httpx
 
 from mqops_demo.airflow_home import AirflowHome
 from mqops_demo.airflow_processes import PROCESSES, AirflowFailed, log_tail, running
+from mqops_demo.own_transport import OwnTransport
 from mqops_demo.spark_connect import answers
 
 POLL = 1.0
 """Seconds between two looks: each costs Airflow's API server tens of milliseconds of processor."""
 PATIENCE = 300.0
 """Seconds for one answer: on a small machine that starts JVMs, Airflow has been seen to need more than thirty."""
+HEALTH = 10.0
+"""Seconds for an answer about Airflow's health, while it starts: then the processes are looked at."""
 SETTLED = 60.0
 """Seconds after which the scheduler has surely noted that an approval waits."""
 FINISHED = ("success", "failed")
@@ -42,7 +45,7 @@ class AirflowClient:
         self.home = home
         self.user = user
         self.token = ""
-        self._http = httpx.Client(base_url=home.address, timeout=PATIENCE)
+        self._http = httpx.Client(base_url=home.address, timeout=PATIENCE, transport=OwnTransport())
 
     def call(self, method: str, path: str, *, missing_ok: bool = False, **kwargs: Any) -> Any:
         """One request to /api/v2; returns its JSON, or None where it may be missing and is.
@@ -66,6 +69,7 @@ class AirflowClient:
 
         Raises:
             AirflowFailed: one of them has ended.
+            SettingsError: another user's process listens on one of the two ports.
         """
         waiting = ""
         while True:
@@ -84,7 +88,7 @@ class AirflowClient:
 
     def _unhealthy(self) -> Iterator[str]:
         try:
-            parts = self._http.get("/api/v2/monitor/health").json()
+            parts = self._http.get("/api/v2/monitor/health", timeout=HEALTH).json()
         except (httpx.TransportError, json.JSONDecodeError):
             yield "api-server"
             return
@@ -104,9 +108,16 @@ class AirflowClient:
         self._http.headers["Authorization"] = f"Bearer {self.token}"
 
     def set_connection(self, conn_id: str, **fields: Any) -> None:
-        """Make or change a connection; Airflow encrypts what is secret in it."""
+        """Make or change a connection; Airflow encrypts what is secret in it.
+
+        Airflow keeps a stored password when it is given an empty one: such a connection is made anew.
+        """
         body = {"connection_id": conn_id, **fields}
-        if self.connection(conn_id):
+        there = self.connection(conn_id)
+        if there and there["password"] and fields.get("password") == "":
+            self.call("DELETE", f"/connections/{conn_id}")
+            there = None
+        if there:
             self.call("PATCH", f"/connections/{conn_id}", json=body)
         else:
             self.call("POST", "/connections", json=body)

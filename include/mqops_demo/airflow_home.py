@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import fcntl
 import json
 import os
 import secrets
 import socket
-import stat
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mqops.spark_private import TOKEN_FILE
 from mqops_demo import spark_connect
 from mqops_demo.estate import ROOT, variable_folder
 from mqops_demo.spark_archive import write_properties
@@ -50,9 +49,14 @@ class AirflowHome:
 
     @property
     def spark_connect(self) -> dict[str, Any]:
-        """The Spark Connect server: `token`, the `session_id` that all clients share; `port` once it was started."""
-        found: dict[str, Any] = json.loads((self.folder / "spark_connect.json").read_text())
-        return found
+        """The Spark Connect server: the `session_id` that all clients share, its `port`, the private `token_file`."""
+        found = json.loads((self.folder / "spark_connect.json").read_text())
+        token_file = str(self.spark_folder / spark_connect.TOKEN_FILE)
+        return {"session_id": found["session_id"], "port": found["port"], "token_file": token_file}
+
+    @property
+    def spark_folder(self) -> Path:
+        return self.folder / "spark"
 
     @property
     def address(self) -> str:
@@ -81,31 +85,34 @@ class AirflowHome:
             write_private(self.password_file, {**self.passwords, **missing})
 
     @contextlib.contextmanager
-    def chosen_port(self) -> Iterator[int]:
-        """Keep the remembered port where it is free, else take the next free one. Not while Airflow runs.
+    def chosen_port(self, report: Callable[[str], None] = print) -> Iterator[int]:
+        """Listen on the remembered port where it is free, else on the next free one. Not while Airflow runs.
 
-        Gives the descriptor of a lock on that port, to be handed to the process that will listen: as long as that
-        process lives, no other Airflow of ours (another folder, another start at the same moment) takes the port.
+        Gives the descriptor of the socket, to be handed to the processes that start: as long as one of them lives,
+        nobody else can listen there.
         """
-        with self._port_of("port.json", FIRST_PORT) as lock:
-            yield lock
+        with self._port_of("port.json", FIRST_PORT, report) as listener:
+            yield listener
 
     @contextlib.contextmanager
-    def chosen_spark_port(self) -> Iterator[int]:
+    def chosen_spark_port(self, report: Callable[[str], None] = print) -> Iterator[int]:
         """The same for the Spark Connect server."""
-        with self._port_of("spark_connect.json", spark_connect.FIRST_PORT) as lock:
-            yield lock
+        with self._port_of("spark_connect.json", spark_connect.FIRST_PORT, report) as listener:
+            yield listener
 
     @contextlib.contextmanager
-    def _port_of(self, name: str, first: int) -> Iterator[int]:
+    def _port_of(self, name: str, first: int, report: Callable[[str], None]) -> Iterator[int]:
         place = self.folder / name
         known = json.loads(place.read_text()) if place.exists() else {}
-        port, lock = free_port(known.get("port", first))
+        first = known.get("port", first)
+        port, listener = free_port(first)
+        if port != first:
+            report(f"{spark_connect.taken(first)}; {port} is used instead")
         write_private(place, {**known, "port": port})
         try:
-            yield lock
+            yield listener
         finally:
-            os.close(lock)
+            os.close(listener)
 
     def environment(self) -> dict[str, str]:
         """The environment of every Airflow process (and of the Spark jobs that its tasks submit)."""
@@ -133,6 +140,7 @@ class AirflowHome:
             "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.2",
             "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "30",
             "SPARK_LOCAL_IP": HOST,
+            TOKEN_FILE: str(self.spark_folder / spark_connect.TOKEN_FILE),
             "MQOPS_SPARK_PROPERTIES": str(self.folder / "spark.properties"),
             "MQLITE_HOME": str(self.queue_managers),
             "MQOPS_LAKE": str(self.lake),
@@ -164,7 +172,7 @@ def new_secrets() -> dict[str, str]:
 
 def new_spark_connect() -> dict[str, str]:
     """What the clients of the Spark Connect server have to know."""
-    return {"token": secrets.token_urlsafe(24), "session_id": str(uuid.uuid4())}
+    return {"session_id": str(uuid.uuid4())}
 
 
 def keep(path: Path, make: Callable[[], object]) -> None:
@@ -182,35 +190,13 @@ def write_private(path: Path, content: object) -> None:
     draft.replace(path)
 
 
-def lock_folder() -> Path:
-    """The folder of the locks on ports: one for each user, below $XDG_CACHE_HOME, else `.cache` in the home folder.
-
-    Not the system's temporary folder, where every user can make a file or a link of that name beforehand.
-
-    Raises:
-        RuntimeError: it is another user's, a link, or other users may write there.
-    """
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mqops"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:
-        raise RuntimeError(f"{folder} must be a folder that only you can write to: remove it, or correct its rights")
-    return folder
-
-
 def free_port(first: int) -> tuple[int, int]:
-    """`first` or the next port that nobody listens on, and the descriptor of a lock on it.
+    """`first` or the next port that nobody has, and the descriptor of a socket that listens on it.
 
     Raises:
-        RuntimeError: there is none among the next 200, or the folder of the locks is another user's.
+        RuntimeError: there is none among the next 200.
     """
-    folder = lock_folder()
     for port in range(first, first + 200):
-        lock = os.open(folder / f"port-{port}", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        with contextlib.suppress(OSError), socket.socket() as probe:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((HOST, port))
-            return port, lock
-        os.close(lock)
+        with contextlib.suppress(OSError):
+            return port, socket.create_server((HOST, port), backlog=spark_connect.BACKLOG).detach()
     raise RuntimeError(f"no free port from {first} on")

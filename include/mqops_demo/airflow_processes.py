@@ -4,6 +4,7 @@
    for ours.
 2. A process is ended with its whole process group (the scheduler has worker processes). Whoever still stands after the
    grace period is killed.
+3. The sockets that listen are made here, before anything else is started, and all processes hold them.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import psutil
 
-from mqops_demo import spark_connect
+from mqops_demo import api_server, spark_connect
 from mqops_demo.airflow_home import AirflowHome, write_private
 
 AIRFLOW = {
@@ -61,39 +62,47 @@ def start(home: AirflowHome, report: Report = print) -> None:
         return
     if alive:
         stop(home, report)
-    with home.chosen_port() as lock, home.chosen_spark_port() as spark_lock:
+    with home.chosen_port(report) as listener, home.chosen_spark_port(report) as spark_listener:
         migrate(home, report)
         report("Airflow: starting api-server, scheduler, dag-processor and triggerer; Spark: starting a Connect server")
-        spawn(home, lock, spark_lock)
+        start_spark(home, spark_listener, listener)
+        for name in AIRFLOW:
+            start_airflow(home, name, listener, spark_listener)
 
 
-def spawn(home: AirflowHome, lock: int, spark_lock: int) -> None:
-    """Start the processes and write each down at once; those that listen inherit the locks of their ports."""
-    start_spark(home, spark_lock)
-    for name in AIRFLOW:
-        start_airflow(home, name, lock if name == "api-server" else None)
+def start_spark(home: AirflowHome, listener: int, *held: int) -> None:
+    """Start the Spark Connect server, the first process of all: nothing else is written down yet.
 
-
-def start_spark(home: AirflowHome, lock: int) -> None:
-    """Start the Spark Connect server, the first process of all: nothing else is written down yet."""
+    Parameters: `listener` the socket that it serves; `held` those that it only holds.
+    """
     (home.folder / "logs").mkdir(exist_ok=True)
     write_private(home.folder / "processes.json", {})
     for name in PROCESSES:
         (home.folder / "logs" / f"{name}.log").unlink(missing_ok=True)
-    place, spark = str(home.folder / "spark"), home.spark_connect
-    variables, idle = spark_connect.environment(spark["token"]), str(spark_connect.idle_minutes(os.environ))
-    start_one(home, SPARK, spark_connect.__name__, place, str(spark["port"]), idle, env=variables, lock=lock)
+    port, idle = str(home.spark_connect["port"]), str(spark_connect.idle_minutes(os.environ))
+    arguments = (str(home.spark_folder), port, idle, f"--listener={listener}")
+    variables = spark_connect.environment()
+    start_one(home, SPARK, spark_connect.__name__, *arguments, env=variables, held=(listener, *held))
 
 
-def start_airflow(home: AirflowHome, name: str, lock: int | None = None) -> None:
-    """Start one of Airflow's processes, the first time or again after it has ended."""
-    start_one(home, name, "airflow", *AIRFLOW[name], env=home.environment(), lock=lock)
+def start_airflow(home: AirflowHome, name: str, listener: int | None = None, *held: int) -> None:
+    """Start one of Airflow's processes, the first time or again after it has ended.
+
+    Parameters: `listener` the socket that the api-server serves; `held` further ones. Each process holds what it is
+    given, also one that does not serve it: if a server dies, its port is not free for other users, who would get what
+    the other processes go on to send there.
+    """
+    sockets = held if listener is None else (listener, *held)
+    module, arguments = ("airflow", AIRFLOW[name])
+    if name == "api-server" and listener is not None:
+        module, arguments = api_server.__name__, (str(listener), *AIRFLOW[name])
+    start_one(home, name, module, *arguments, env=home.environment(), held=sockets)
 
 
 def start_one(
-    home: AirflowHome, name: str, module: str, *arguments: str, env: Mapping[str, str], lock: int | None
+    home: AirflowHome, name: str, module: str, *arguments: str, env: Mapping[str, str], held: Sequence[int]
 ) -> None:
-    """Start a Python module in a session of its own, and write it down."""
+    """Start a Python module in a session of its own, and write it down. Parameters: `held` descriptors it inherits."""
     with open(home.folder / "logs" / f"{name}.log", "ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
@@ -102,7 +111,7 @@ def start_one(
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            pass_fds=[] if lock is None else [lock],
+            pass_fds=held,
         )
     known = json.loads((home.folder / "processes.json").read_text())
     known[name] = {"pid": process.pid, "started": psutil.Process(process.pid).create_time()}

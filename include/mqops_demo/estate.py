@@ -69,7 +69,7 @@ def create_and_start() -> None:
 def start_channels(queue_manager: str, channels: tuple[str, ...]) -> None:
     """Start the sender channels that are neither running nor about to."""
     status = mqlite("mqsc", queue_manager, stdin="DISPLAY CHSTATUS(*) STATUS\n", also=(10,))
-    running = set(re.findall(r"CHANNEL\((\S+)\)[^A]*?STATUS\((?:RUNNING|RETRYING|STARTING|BINDING)\)", status))
+    running = set(re.findall(r"CHANNEL\(([^\s()]+)\)[^A]*?STATUS\((?:RUNNING|RETRYING|STARTING|BINDING)\)", status))
     commands = "".join(f"START CHANNEL({channel})\n" for channel in channels if channel not in running)
     if commands:
         mqlite("mqsc", queue_manager, stdin=commands)

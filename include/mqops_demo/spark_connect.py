@@ -2,56 +2,73 @@
 
 `make up` and `make run` start it beside Airflow's processes, and `make down` ends it.
 
-1. The server listens on 127.0.0.1 only. A client needs the token from SPARK_CONNECT_AUTHENTICATE_TOKEN.
-2. The server knows no queue manager and no credentials: clients bring them (`mqops_airflow.connect`).
-3. Its temporary files are private, as those of every Spark process (`mqops.spark_private`).
-4. All tasks share one session, whose Python workers stay warm (extra `session_id` of the Airflow connection). After
+1. This process listens on 127.0.0.1:PORT for as long as it lives, and nobody else can. Spark's JVM comes and goes
+   behind it: it listens on a port that the system chooses, and each connection of a client is carried there (`Relay`).
+2. A client needs the token in FOLDER/token, which is private. Each start of the JVM has a new one.
+3. At each connection the system is asked who is at the other end (`mqops.peer`). A client of another user gets no
+   byte, and wakes nothing. If a JVM has died and another user's process listens where it did, that gets no byte either.
+4. The server knows no queue manager and no credentials: clients bring them (`mqops_airflow.connect`).
+5. Its temporary files are private, as those of every Spark process (`mqops.spark_private`).
+6. All tasks share one session, whose Python workers stay warm (extra `session_id` of the Airflow connection). After
    an upgrade of mqops start the server again (`make down`, `make up`): its workers have imported the version before.
-5. When the server ends by itself, this process starts it again. Airflow tries the tasks again that it took down.
-   If the first server ends before it listens, none is started again: FOLDER/logs/spark-connect.log says why it ended.
+7. When the JVM ends by itself, this process starts it again. Airflow tries the tasks again that it took down.
+   If the first JVM ends before it listens, none is started again: FOLDER/logs/spark-connect.log says why it ended.
    If a later one does, the next is tried after 5 s: what has worked will work again when the machine is in order.
-6. No client brings classes or files of its own (`spark.sql.artifact.isolation` is off). With it on, each task asks the
+8. If another process holds PORT at the start, this one says whose it is and tries again until it gets the port.
+9. No client brings classes or files of its own (`spark.sql.artifact.isolation` is off). With it on, each task asks the
    driver over the network for each class that Spark's generated code names, and a request that gets no answer fails
    the job after 120 s. Spark's own start script always has it on, so `mqops_demo.spark_server` starts the server.
-7. A server that has had no client for IDLE minutes is ended, and its memory is free. This process listens on the port
-   instead, and starts a server when a client connects. That client waits until the server listens.
+10. A JVM that has had no client for IDLE minutes is ended, and its memory is free. The next client starts one, and
+    waits until it listens.
 """
 
 from __future__ import annotations
 
+import argparse
+import asyncio
+import errno
 import os
+import secrets
 import signal
 import socket
 import subprocess
 import sys
 import time
+from asyncio.subprocess import Process
 from collections.abc import Mapping
+from contextlib import suppress
 from math import inf
 from pathlib import Path
 
-import psutil
-
+from mqops import peer
 from mqops import spark_private as private
 from mqops.errors import SettingsError
+from mqops.lake.files import make_folder, refuse_foreign, write_bytes
+from mqops.relay import AT_ONCE, End, carry
+from mqops.spark_private import TOKEN
 from mqops_demo.spark_archive import driver_settings
 
 HOST = "127.0.0.1"
 FIRST_PORT = 15002
 MASTER = "local[*]"
 SERVER = Path(__file__).with_name("spark_server.py")
-TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - the name of a variable
 INHERITED = ("HOME", "JAVA_HOME", "LANG", "PATH", "TZ", "MQOPS_LEDGER_KEYS", "MQ_FILE_PATH", "LD_LIBRARY_PATH")
+TOKEN_FILE = "token"  # noqa: S105 - the name of a file
+NAME = "The Spark Connect server"
+BACKLOG = 128
+ANSWER = 1.0
+"""Seconds in which a server that is up says its first byte."""
 POLL = 0.1
 PAUSE = 5.0
-"""Seconds before another try, if a server has ended before it listened."""
+"""Seconds before another try, if a JVM has ended before it listened, or another process has the port."""
 IDLE = 60.0  # minutes
 IDLE_VARIABLE = "MQOPS_SPARK_IDLE"
 
 
-def environment(token: str) -> dict[str, str]:
+def environment() -> dict[str, str]:
     """The environment of the server. It has nothing of Airflow's own."""
     inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
-    return {**inherited, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": HOST, TOKEN: token}
+    return {**inherited, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": HOST}
 
 
 def idle_minutes(variables: Mapping[str, str]) -> float:
@@ -70,14 +87,14 @@ def idle_minutes(variables: Mapping[str, str]) -> float:
     return minutes
 
 
-def command(port: int) -> list[str]:
-    """How the server is started. No secret stands in the arguments."""
+def command(port_file: Path) -> list[str]:
+    """How a JVM is started. No secret stands in the arguments. Parameters: `port_file` where it writes its port."""
     settings = {
         **private.settings(MASTER),
         **driver_settings(),
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.address": HOST,
-        "spark.connect.grpc.binding.port": str(port),
+        "spark.connect.grpc.binding.port": "0",  # any: clients do not see it
         "spark.connect.session.manager.defaultSessionTimeout": "-1",  # the session that all tasks share stays
         "spark.log.level": "WARN",
         "spark.sql.artifact.isolation.enabled": "false",
@@ -87,106 +104,203 @@ def command(port: int) -> list[str]:
     }
     given = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
     submit = str(Path(sys.executable).with_name("spark-submit"))
-    return [submit, "--master", MASTER, *given, str(SERVER)]
+    return [submit, "--master", MASTER, *given, str(SERVER), str(port_file)]
 
 
 def answers(port: int) -> bool:
-    """Whether a process listens on the port."""
-    with socket.socket() as probe:
-        return probe.connect_ex((HOST, port)) == 0
+    """Whether a server of this user answers: it speaks first, as HTTP/2 wants it.
 
-
-def serve(folder: Path, port: int, variables: Mapping[str, str], idle: float = IDLE) -> None:
-    """Keep a server running while it has clients. Returns if the first one ends before it has listened.
-
-    Parameters: `folder` where its temporary files go; `variables` its environment; `idle` minutes without a client
-    after which it ends until the next one connects.
+    Raises:
+        SettingsError: another user's process listens there.
     """
-    with private.scratch(folder) as place:
-        first: socket.socket | None = None
-        has_listened = False
-        while True:
-            process = subprocess.Popen(
-                command(port),
-                env=place.environment(variables),
-                stdin=subprocess.DEVNULL,
-                cwd=place.folder,
-                umask=private.UMASK,
-                pass_fds=(place.descriptor,),
-            )
-            listens = _listens(process, port)
-            if first is not None:
-                first.close()  # PySpark tries again at once, and finds the server
-                first = None
-            if listens:
-                has_listened = True
-                print(f"The Spark Connect server listens on {HOST}:{port}", flush=True)
-                if _ended(process, port, idle):
-                    print(
-                        f"The Spark Connect server has ended with {process.returncode}; it is started again", flush=True
-                    )
-                else:
-                    print(
-                        f"The Spark Connect server had no client for {idle:g} min; the next one starts it", flush=True
-                    )
-                    first = _next_client(port)
-            elif has_listened:
-                print(
-                    f"The Spark Connect server has ended with {process.returncode}; another try in {PAUSE:g} s",
-                    flush=True,
-                )
-                time.sleep(PAUSE)
-            else:
-                return
-
-
-def _listens(process: subprocess.Popen[bytes], port: int) -> bool:
-    """Wait until the server listens; False where it ends before."""
-    while process.poll() is None:
-        if answers(port):
-            return True
-        time.sleep(POLL)
+    with suppress(OSError), peer.connected(HOST, port) as probe:
+        probe.settimeout(ANSWER)
+        return bool(probe.recv(1))
     return False
 
 
-def _ended(process: subprocess.Popen[bytes], port: int, idle: float) -> bool:
-    """Wait until the server has ended: by itself, or (False) because it had no client for `idle` minutes."""
-    used = time.monotonic()
-    while time.monotonic() - used < idle * 60:
+class Relay:
+    """Listens for clients and carries what they say to the JVM, when there is one, and back.
+
+    Parameters: `listener` the socket that clients connect to. It is not closed before this process ends.
+    """
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self.port = int(listener.getsockname()[1])
+        self._jvm = 0
+        self._up = asyncio.Event()
+        self._wanted = asyncio.Event()
+        self._clients = 0
+        self._used = time.monotonic()
+
+    async def serve(self) -> None:
+        """Accept clients, for ever."""
+        server = await asyncio.start_server(self._serve_client, sock=self._listener, limit=AT_ONCE)
+        await server.serve_forever()
+
+    def up(self, port: int) -> None:
+        """The JVM listens on that port: let the clients that wait, and the next ones, get there."""
+        self._jvm, self._used = port, time.monotonic()
+        self._up.set()
+
+    def down(self) -> None:
+        """There is no JVM: let clients wait."""
+        self._up.clear()
+        self._wanted.clear()
+
+    @property
+    def idle(self) -> float:
+        """Seconds since the last client has gone."""
+        return 0.0 if self._clients else time.monotonic() - self._used
+
+    async def next_client(self) -> None:
+        """Wait for a client that has come since `down`."""
+        await self._wanted.wait()
+
+    async def _serve_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        client = End(reader, writer)
         try:
-            process.wait(min(1.0, idle * 60))
+            if peer.user_of(writer.get_extra_info("socket")) in peer.own_users():
+                await self._carry(client)
+        except (OSError, SettingsError) as error:  # the JVM has just ended, or something else listens where it did
+            print(f"A client was turned away: {error}", flush=True)
+        finally:
+            writer.close()
+
+    async def _carry(self, client: End) -> None:
+        self._clients += 1
+        self._wanted.set()
+        try:
+            await self._up.wait()
+            connection = await asyncio.to_thread(peer.connected, HOST, self._jvm)
+            await carry(client, End(*await asyncio.open_connection(sock=connection, limit=AT_ONCE)))
+        finally:
+            self._clients -= 1
+            self._used = time.monotonic()
+
+
+async def serve(listener: socket.socket, folder: Path, idle: float = IDLE) -> None:
+    """Keep a server running while it has clients. Returns if the first JVM ends before it has listened.
+
+    Parameters: `listener` where clients connect; `folder` where temporary files and the token go; `idle` minutes
+    without a client after which the JVM ends until the next one connects.
+    """
+    relay = Relay(listener)
+    clients = asyncio.create_task(relay.serve())
+    try:
+        with private.scratch(folder) as place:
+            has_listened = False
+            while await _one_jvm(relay, place, folder / TOKEN_FILE, idle, again=has_listened):
+                has_listened = True
+    finally:
+        (folder / TOKEN_FILE).unlink(missing_ok=True)
+        clients.cancel()
+
+
+async def _one_jvm(relay: Relay, place: private.Scratch, token_file: Path, idle: float, *, again: bool) -> bool:
+    """Start a JVM and let clients reach it until it ends; returns whether another one is to be started.
+
+    Parameters: `again` whether one has listened before.
+    """
+    port_file = place.folder / "port"
+    port_file.unlink(missing_ok=True)
+    token = secrets.token_urlsafe(24)
+    write_bytes(token_file, token.encode())
+    process = await asyncio.create_subprocess_exec(
+        *command(port_file),
+        env=place.environment({**environment(), TOKEN: token}),
+        stdin=subprocess.DEVNULL,
+        cwd=place.folder,
+        umask=private.UMASK,
+        pass_fds=(place.descriptor,),
+    )
+    try:
+        port = await _listens(process, port_file)
+        if not port:
+            if again:
+                print(f"{NAME} has ended with {process.returncode}; another try in {PAUSE:g} s", flush=True)
+                await asyncio.sleep(PAUSE)
+            return again
+        relay.up(port)
+        print(f"{NAME} listens on {HOST}:{relay.port}", flush=True)
+        if await _ended(process, relay, idle):
+            print(f"{NAME} has ended with {process.returncode}; it is started again", flush=True)
             return True
-        except subprocess.TimeoutExpired:
-            used = time.monotonic() if has_clients(process.pid, port) else used
-    process.terminate()
-    process.wait()
+    finally:
+        relay.down()
+        with suppress(ProcessLookupError):
+            process.terminate()
+        await process.wait()
+    print(f"{NAME} had no client for {idle:g} min; the next one starts it", flush=True)
+    await relay.next_client()
+    return True
+
+
+async def _listens(process: Process, port_file: Path) -> int:
+    """Wait until the JVM listens; returns its port, or 0 where it ends before."""
+    while process.returncode is None:
+        if port_file.exists():
+            return int(port_file.read_text())
+        await asyncio.sleep(POLL)
+    return 0
+
+
+async def _ended(process: Process, relay: Relay, idle: float) -> bool:
+    """Wait until the JVM has ended: by itself (True), or because it had no client for `idle` minutes (False)."""
+    while relay.idle < idle * 60:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), min(1.0, idle * 60))
+            return True
     return False
 
 
-def has_clients(pid: int, port: int) -> bool:
-    """Whether a process has a connection on the port that it listens on."""
+def listening(port: int) -> socket.socket:
+    """A socket that listens on the port. If another process has the port, it is told whose, and tried again."""
+    told = ""
+    while True:
+        try:
+            return socket.create_server((HOST, port), backlog=BACKLOG)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+        if (text := taken(port)) != told:
+            print(f"{text}; another try every {PAUSE:g} s", flush=True)
+            told = text
+        time.sleep(PAUSE)
+
+
+def taken(port: int) -> str:
+    """Who has the port, in words."""
+    user = peer.holder(port)
+    whose = "another process" if user is None else f"a process of user {user}"
+    return f"Port {port} of this machine is held by {whose}: end it, or use another port"
+
+
+async def _until_ended(listener: socket.socket, folder: Path, idle: float) -> int:
+    """Serve until the system asks this process to end (exit code 0), or the first JVM ends (1)."""
+    serving = asyncio.create_task(serve(listener, folder, idle))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
     try:
-        found = psutil.Process(pid).net_connections("tcp")
-    except psutil.NoSuchProcess:
-        return False
-    return any(one.status == psutil.CONN_ESTABLISHED and one.laddr and one.laddr.port == port for one in found)
-
-
-def _next_client(port: int) -> socket.socket:
-    """The first client that connects. Whoever connects after it finds the port closed until the server listens."""
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a connection of the server may linger
-        listener.bind((HOST, port))
-        listener.listen()
-        client, _address = listener.accept()
-        return client
+        await serving
+    except asyncio.CancelledError:
+        return 0
+    return 1
 
 
 def main() -> int:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the temporary folder is removed, then
-    folder, port, *idle = sys.argv[1:]
-    serve(Path(folder), int(port), environment(os.environ[TOKEN]), *map(float, idle))
-    return 1
+    parser = argparse.ArgumentParser(prog="python -m mqops_demo.spark_connect")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("port", type=int)
+    parser.add_argument("idle", type=float, nargs="?", default=IDLE)
+    parser.add_argument("--listener", type=int, metavar="DESCRIPTOR", help="of a socket that listens on PORT already")
+    given = parser.parse_args()
+    folder = given.folder.absolute()  # the JVM works in another one
+    make_folder(folder)
+    refuse_foreign(folder)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # while it waits for the port
+    listener = listening(given.port) if given.listener is None else socket.socket(fileno=given.listener)
+    return asyncio.run(_until_ended(listener, folder, given.idle))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,21 @@
 
 `mqops_demo.spark_connect` and docker-compose.yml start it, and give all settings. The JVM is the parent process and
 holds this one's standard input: when the JVM ends, however it ends, this process ends, too.
+
+If its argument names a file, it writes the port there on which Spark listens.
 """
 
 import sys
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 if __name__ == "__main__":
-    SparkSession.builder.getOrCreate()
+    spark = SparkSession.builder.getOrCreate()
+    for file in map(Path, sys.argv[1:]):
+        package = spark.sparkContext._jvm.org.apache.spark.sql.connect.service
+        service = getattr(getattr(package, "SparkConnectService$"), "MODULE$")  # the object of Scala
+        draft = file.with_suffix(".new")
+        draft.write_text(str(service.localPort()))
+        draft.replace(file)
     sys.stdin.read()

@@ -1,10 +1,11 @@
 """Runs a Spark entry point as a client of the Spark Connect server that an Airflow connection `spark_connect` names.
 
 1. The client is a Python process without Java, so it starts at once. The server is running already.
-2. The server's token is in the client's environment, and nowhere else: not in the arguments, not in the address, not in
-   a log. The same holds for the credentials of the queue manager; they travel to the server inside pickled functions,
-   which are neither settings nor options.
-3. PySpark sends a token without TLS to the host `localhost` only.
+2. The server's token is in the client's environment, or in a private file that the environment names, and nowhere else:
+   not in the arguments, not in the address, not in a log. The same holds for the credentials of the queue manager; they
+   travel to the server inside pickled functions, which are neither settings nor options.
+3. Without TLS a server is spoken to on this machine only, and only if this user or root runs it: `mqops.spark_client`
+   sees to that at each connection, before anything is sent.
 4. Each session of a server has Python workers of its own, which Spark keeps for as long as the server runs. If the
    connection names a session (extra `session_id`), all its tasks share that one, and its workers stay warm. The server
    must then keep a session that is not in use (`spark.connect.session.manager.defaultSessionTimeout`).
@@ -15,24 +16,23 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
-from mqops.errors import SettingsError
+from mqops import peer
+from mqops.errors import SettingsError, SparkUnreachable
 from mqops.printable import printable
-from mqops.spark_private import UMASK
+from mqops.spark_private import TOKEN, TOKEN_FILE, UMASK
 
 CONNECTION_TYPE = "spark_connect"
 DEFAULT_PORT = 15002
-THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
-LISTENING = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 KEPT_LINES = 100  # of the client's output; its error is the last of them
 
 
@@ -40,14 +40,16 @@ KEPT_LINES = 100  # of the client's output; its error is the last of them
 class Server:
     """Where a Spark Connect server listens, and how a client may speak to it.
 
-    Parameters: `token` what the server was started with (SPARK_CONNECT_AUTHENTICATE_TOKEN); empty: it asks for none.
-    `session_id` the session that all clients share, a UUID; empty: each has one of its own, which ends with it.
+    Parameters: `token` what the server was started with (SPARK_CONNECT_AUTHENTICATE_TOKEN); empty: it asks for none,
+    or `token_file`, on this machine, has the one of its present start. `session_id` the session that all clients share,
+    a UUID; empty: each has one of its own, which ends with it.
     """
 
     host: str
     port: int = DEFAULT_PORT
     user: str = ""
     token: str = field(default="", repr=False)
+    token_file: str = ""
     tls: bool = False
     session_id: str = ""
 
@@ -60,13 +62,18 @@ class Server:
             "session_id": self.session_id,
         }
         address = f"sc://{self.host}:{self.port}/" + "".join(f";{name}={quote(v)}" for name, v in options.items() if v)
-        secret = {"SPARK_CONNECT_AUTHENTICATE_TOKEN": self.token} if self.token else {}
+        secret = {TOKEN: self.token} if self.token else {}
+        if self.token_file and not self.token:
+            secret = {TOKEN_FILE: self.token_file}
         release = {} if self.session_id else {"SPARK_CONNECT_RELEASE_SESSION_ON_EXIT": "true"}
         return {"SPARK_REMOTE": address, **release, **secret}
 
 
 def server_of(conn_id: str, connection: Any) -> Server:
     """The server that an Airflow connection names: host, port, login (user), password (token).
+
+    If a connection to this machine has no password, the file that MQOPS_SPARK_TOKEN_FILE names in Airflow's environment
+    has the token: the server of `make up` has a new one at each start. No connection names a file.
 
     Extra: `use_ssl` true or false; `session_id` see `Server`.
 
@@ -77,7 +84,7 @@ def server_of(conn_id: str, connection: Any) -> Server:
     if not host:
         raise SettingsError(f"Airflow connection {conn_id!r} names no host: enter the Spark Connect server's host")
     tls = str(connection.extra_dejson.get("use_ssl") or "").lower() == "true"
-    if not tls and host in THIS_MACHINE:
+    if not tls and host in peer.THIS_MACHINE:
         host = "localhost"
     elif not tls:
         raise SettingsError(
@@ -89,6 +96,7 @@ def server_of(conn_id: str, connection: Any) -> Server:
         port=connection.port or DEFAULT_PORT,
         user=connection.login or "",
         token=connection.password or "",
+        token_file="" if tls else os.environ.get(TOKEN_FILE, ""),
         tls=tls,
         session_id=_session_id(conn_id, str(connection.extra_dejson.get("session_id") or "")),
     )
@@ -104,29 +112,30 @@ def _session_id(conn_id: str, given: str) -> str:
         ) from None
 
 
-def check_listener(server: Server, conn_id: str) -> None:
-    """See that the server on this machine is run by this user or by root.
+def server_must_answer(server: Server, conn_id: str) -> None:
+    """Look whether the server is there, and on this machine whether this user or root runs it.
 
-    Any user can listen on its port while the server is down, and would get the token and the credentials of the queue
-    manager. With TLS the server's certificate says who it is.
+    The client itself would try for minutes, and then say little. What is found here is told at once; that nobody else
+    gets the token and the credentials is seen to at each connection (`mqops.spark_client`). With TLS the server's
+    certificate says who it is.
 
     Raises:
-        SettingsError: a process of another user listens there.
+        SparkUnreachable: nothing accepts a connection.
+        SettingsError: a process of another user does.
     """
-    if server.tls:
-        return
-    foreign = sorted(listeners(server.port) - {0, os.getuid()})
-    if foreign:
-        raise SettingsError(
-            f"a process of user {foreign[0]} listens on port {server.port}, to which Airflow connection {conn_id!r} "
-            "leads. Start the Spark Connect server as the user that Airflow runs as, or use TLS"
-        )
-
-
-def listeners(port: int) -> set[int]:
-    """The user ids of the processes that listen on a TCP port of this machine; none where there is no /proc/net/tcp."""
-    rows = [row.split() for table in LISTENING if table.exists() for row in table.read_text().splitlines()[1:]]
-    return {int(row[7]) for row in rows if row[3] == "0A" and int(row[1].rpartition(":")[2], 16) == port}
+    try:
+        if server.tls:
+            socket.create_connection((server.host, server.port), timeout=peer.PATIENCE).close()
+        else:
+            peer.connected(server.host, server.port).close()
+    except OSError as error:
+        raise SparkUnreachable(
+            f"no Spark Connect server answers at {server.host}:{server.port} ({error.strerror or error}). Start the "
+            f"server, or correct host and port of the Airflow connection {conn_id!r}, and clear this task; nothing was "
+            "moved by it."
+        ) from None
+    except SettingsError as error:
+        raise SettingsError(f"Airflow connection {conn_id!r} leads to another user's server: {error}") from None
 
 
 class Client:

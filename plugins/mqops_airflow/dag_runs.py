@@ -6,6 +6,7 @@ task to start a run, so this sends the message that the operator's task sends (`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,17 @@ def start_run(context: Context, start: Start) -> Answer:
     if isinstance(said, ErrorResponse) and said.error != ErrorType.DAGRUN_ALREADY_EXISTS:
         return Answer(refused=_why_not(start.dag_id, AirflowRuntimeError(said)))
     return Answer(again=isinstance(said, ErrorResponse))
+
+
+def queued(context: Context, dag_id: str, run_ids: Sequence[str]) -> int:
+    """How many of these runs of a DAG are queued. Raises `NotStarted` as `start_run`."""
+    task_instance: Any = context["ti"]
+    try:
+        return int(task_instance.get_dr_count(dag_id, run_ids=list(run_ids), states=["queued"]))
+    except AirflowRuntimeError as error:
+        from mqops.trigger.work import NotStarted  # noqa: PLC0415
+
+        raise NotStarted(f"Airflow does not say how many runs of the DAG {dag_id} are queued: {error}") from error
 
 
 def _why_not(dag_id: str, error: AirflowRuntimeError) -> str:

@@ -18,6 +18,8 @@ from airflow.sdk.configuration import conf
 
 from mqops.errors import MqopsError
 from mqops.estate_sections import dag_prefix
+from mqops.lake.run import RunFolder
+from mqops.quality.results import docs_of
 from mqops_airflow.pages.table import PREFIX
 from mqops_airflow.run_folder import handed_on
 from mqops_airflow.workplace import estate_file
@@ -53,7 +55,10 @@ def page_of(dag_id: str, run_id: str, page: str) -> Path | None:
     for name, settings in estate_file().estate.queue_managers.items():
         if settings.snapshot_quality and dag_id == f"{dag_prefix(name)}_snapshot_quality":
             run = SimpleNamespace(dag_id=dag_id, run_id=run_id)
-            docs = (Path(handed_on(run, name)["folder"]) / "quality" / "docs").resolve()
+            docs = docs_of(RunFolder(Path(handed_on(run, name)["folder"])))
+            if docs is None:
+                return None
+            docs = docs.resolve()
             found = (docs / page).resolve()
             return found if found.is_relative_to(docs) and found.is_file() else None
     return None

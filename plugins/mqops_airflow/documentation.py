@@ -67,14 +67,17 @@ Copies the messages of {queues} into the lake, changes nothing, and runs suites 
 
 | task | does |
 |---|---|
-| check | suites, queue manager, queues; ends the run here if no queue has a message |
+| check | suites, queue manager, queues; ends the run here if no queue has a message; fails if a suite expects one |
 | observe | copies every message, whole, into the lake |
 | quality | Great Expectations on Spark: which messages fail which expectation |
 | report | the summary; **fails if a critical expectation failed**, reports warnings |
 
-The run's folder then has `quality/failures/` (Parquet: one row for each message and failed expectation, without
-payload), `quality/docs/` (Data Docs) and `quality/quality.json`. The link *Data Docs* on the task report, and in the
-run's note, opens the pages; they need no network. How suites are written is in
+If no queue has a message, *check* itself says what that means for the suites: an expectation that there is a message
+is not met, and fails the run. So does a critical expectation whose suite fits no queue: it has looked at nothing.
+
+The run's folder then has `quality/checks/`, a folder for each check, with `failures/` (Parquet: one row for each
+message and failed expectation, without payload), `docs/` (Data Docs) and `quality.json`. The link *Data Docs* on the
+task report, and in the run's note, opens the pages; they need no network. How suites are written is in
 `include/expectations/README.md`; `mqops quality suite FILE` checks one.
 """
 
@@ -167,8 +170,10 @@ evaluates.
 
 Airflow's triggerer has the initiation queues open as long as this DAG is not paused. A run of this DAG starts the runs,
 and its note says which. A trigger message that can start nothing goes to the dead-letter queue with its reason: a DAG
-that is missing, paused or not allowed, no valid trigger message, or a queue that was left as it was by so many runs in
-a row: {unchanged_runs} (a closed loop). If a run fails, nothing is lost: clear it, or the next one makes up for it.
+that is missing, paused or not allowed, a queue whose process does not name that DAG, no valid trigger message, or a
+queue that was left as it was by so many runs in a row: {unchanged_runs} (a closed loop). While {queued_runs} runs are
+queued for a queue, its other trigger messages wait on the initiation queue. If a run fails, nothing is lost: clear it,
+or the next one makes up for it.
 """
 
 
@@ -179,6 +184,7 @@ def trigger_monitor_page(name: str, section: TriggerMonitor, dags: Sequence[str]
         queues=", ".join(f"`{queue}`" for queue in section.queues),
         dags=", ".join(f"`{dag_id}`" for dag_id in dags) or "none so far",
         unchanged_runs=section.unchanged_runs,
+        queued_runs=section.queued_runs,
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airflow.listeners import hookimpl
+from sqlalchemy.orm import object_session
 
 from mqops.errors import MqopsError
 from mqops.printable import printable
@@ -50,7 +51,14 @@ def on_dag_run_failed(dag_run: DagRun, msg: str) -> None:
 
 
 def write(dag_run: DagRun) -> None:
-    """Write the run's note, where it is a run of ours and no person has written one."""
+    """Write the run's note, where it is a run of ours and no person has written one.
+
+    The run of a DAG without our tag is not looked at any further: other people's runs cost no query. `airflow dags
+    test` hands over a run that is in no session: its note cannot be written.
+    """
+    dag = dag_run.dag
+    if (dag is not None and TAG not in dag.tags) or object_session(dag_run) is None:
+        return
     there = dag_run.dag_run_note
     if there is not None and there.user_id is not None:
         return
@@ -69,8 +77,7 @@ def _failed(dag_run: DagRun) -> str:
     from airflow.models.taskinstance import TaskInstance  # noqa: PLC0415
     from sqlalchemy import select  # noqa: PLC0415
 
-    dag = dag_run.dag
-    if dag is None or TAG not in dag.tags:
+    if dag_run.dag is None:
         return ""
     asked = select(TaskInstance.task_id).where(
         TaskInstance.dag_id == dag_run.dag_id, TaskInstance.run_id == dag_run.run_id, TaskInstance.state == "failed"
@@ -97,8 +104,6 @@ def _kept(dag_run: DagRun, key: str) -> list[tuple[str, str]]:
 
 def _session(dag_run: DagRun) -> Session:
     """The session that the run is in. No other one is opened: Airflow would close this one with it."""
-    from sqlalchemy.orm import object_session  # noqa: PLC0415
-
     session = object_session(dag_run)
     assert session is not None
     return session

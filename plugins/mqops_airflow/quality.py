@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, BaseOperator
 
 from mqops import form_files
+from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.printable import printable
+from mqops.quality.no_message import check_no_message, keep_no_message
+from mqops.quality.scope import QueuesSeen
+from mqops.quality.suite_file import load_suites
 from mqops.quality.summary import QualitySummary, describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
 from mqops_airflow.check import CheckOperator, end_here
@@ -27,15 +31,19 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from mqops.estate import EstateFile
+    from mqops.quality.suite import Suite
 
+MOST_TOLD = 6
+"""Sentences of a note about checks and patterns that looked at nothing."""
 LEVELS = {"critical": "error", "warning": "warning", "info": "info"}
 
 
 class QualityCheckOperator(CheckOperator):
     """Checks suites, queue manager and queues; makes the run's folder. All of it without a JVM and without GX.
 
-    Where no queue has a message the run ends here: everything behind is skipped. RUN/handed_on.json says what is to
-    be looked at, in the words of the Spark jobs' arguments; the XCom tells it to people, no task reads it.
+    Where no queue has a message the suites are checked here, and the run ends: everything behind is skipped, or the run
+    fails, as it would fail on a snapshot without messages. RUN/handed_on.json says what is to be looked at, in the
+    words of the Spark jobs' arguments; the XCom tells it to people, no task reads it.
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -43,7 +51,8 @@ class QualityCheckOperator(CheckOperator):
         from mqops.quality.queues import choose_queues  # noqa: PLC0415
 
         params, estate = context["params"], estate_file()
-        suites = valid_suites(estate, params["suites"])
+        paths = suite_files(estate, params["suites"])
+        suites = load_suites(paths)
         with connect(connection_for(self.queue_manager, estate)) as session:
             choice = choose_queues(session, params["queues"])
         for queue in choice.inhibited:
@@ -53,31 +62,50 @@ class QualityCheckOperator(CheckOperator):
             "%s on %s; %s empty",
             counted(messages, "message"),
             counted(len(choice.depths), "queue"),
-            counted(choice.empty, "queue is", "queues are"),
+            counted(len(choice.empty), "queue is", "queues are"),
         )
         found = {
             "queues": ",".join(choice.depths),
             "messages": messages,
             "inhibited": list(choice.inhibited),
-            "suites": ",".join(map(str, suites)),
+            "suites": ",".join(map(str, paths)),
             "limit": params["limit"] or 0,
         }
         if not messages:
-            return end_here(self, context, found)
+            seen = QueuesSeen(looked_at=choice.empty, unread=choice.inhibited)
+            return self._without_a_message(context, found, suites, seen)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
-            return hand_on(context, folder, found)
+            hand_on(context, folder, found | {"empty": list(choice.empty)})
+        return {**found, "folder": str(folder.path)}
+
+    def _without_a_message(
+        self, context: Context, found: dict[str, Any], suites: tuple[Suite, ...], seen: QueuesSeen
+    ) -> dict[str, Any]:
+        """End the run. What is not met is kept as of any other run.
+
+        Raises:
+            QualityFailed: a critical expectation is not met.
+        """
+        summary = check_no_message(self.queue_manager, suites, seen, now=utc_now())
+        if all(check.met for check in summary.checks):
+            return end_here(self, context, found, ". ".join(["Nothing to do", *summary.told]))
+        with own_folder(context, lake(estate_file()), self.queue_manager) as folder:
+            hand_on(context, folder, found | {"empty": list(seen.looked_at)})
+            kept = keep_no_message(folder, summary)
+        log_summary(self.log, kept)
+        words = in_words(kept, "")
+        keep_for_note(context, words)
+        verdict(kept)
+        return end_here(self, context, found, words)
 
 
-def valid_suites(estate: EstateFile, names: Iterable[str]) -> list[Path]:
-    """The files of suites, which are valid.
+def suite_files(estate: EstateFile, names: Iterable[str]) -> list[Path]:
+    """The files of suites.
 
     Raises:
-        SettingsError: a form may not name one of them; or with every error of every suite.
+        SettingsError: a form may not name one of them.
     """
-    from mqops.quality.suite_file import load_suites  # noqa: PLC0415
-
     paths = [form_files.suite(estate, name) for name in names]
-    load_suites(paths)
     if any("," in str(path) for path in paths):
         raise SettingsError(f"a suite's path must not have a comma: {', '.join(map(str, paths))}")
     return paths
@@ -108,7 +136,7 @@ class QualityReportOperator(BaseOperator):
         from mqops.lake.files import read_json  # noqa: PLC0415
 
         summary = QualitySummary.from_json(read_json(Path(self.folder) / "quality" / "quality.json"))
-        self._log_summary(summary)
+        log_summary(self.log, summary)
         keep_for_note(context, in_words(summary, address(context["dag_run"].dag_id, context["dag_run"].run_id)))
         value = summary.to_json()
         context["ti"].xcom_push(key="return_value", value=value)
@@ -116,25 +144,45 @@ class QualityReportOperator(BaseOperator):
         context["outlet_events"][self.asset].extra = value
         return value
 
-    def _log_summary(self, summary: QualitySummary) -> None:
-        """The summary in the log: a line an expectation that is not met, a line a queue."""
-        for severity in SEVERITIES:
-            for check in summary.not_met(severity):
-                getattr(self.log, LEVELS[severity])("%s", printable(describe(check)))
-        for queue in summary.queues:
-            self.log.info(
-                "%s: found %d = good %d + with findings %d",
-                printable(queue.queue),
-                *(queue.found, queue.done, queue.left),
-            )
-        self.log.info(
-            "Which message failed what: %s; Data Docs: %s", printable(summary.failures), printable(summary.docs)
+
+def log_summary(log: Any, summary: QualitySummary) -> None:
+    """The summary in the log: a line an expectation that is not met, a line a queue, a line a pattern without one."""
+    for severity in SEVERITIES:
+        for check in summary.not_met(severity):
+            getattr(log, LEVELS[severity])("%s", printable(describe(check)))
+    for queue in summary.queues:
+        log.info(
+            "%s: found %d = good %d + with findings %d%s",
+            printable(queue.queue),
+            *(queue.found, queue.done, queue.left),
+            f" + not checked {queue.not_checked}" if queue.not_checked else "",
         )
+    for told in summary.told:
+        log.warning("%s", printable(told))
+    if summary.failures:
+        log.info("Which message failed what: %s; Data Docs: %s", printable(summary.failures), printable(summary.docs))
 
 
 def in_words(summary: QualitySummary, docs: str) -> str:
-    """How the checks ended, for the run's note, as pages say it. Parameters: `docs` the address of the Data Docs."""
+    """How the checks ended, for the run's note, as pages say it.
+
+    Parameters: `docs` the address of the Data Docs, "" where there are none: no queue had a message.
+    """
     from mqops.look.core.run_state import checks_in_words  # noqa: PLC0415
 
-    found = checks_in_words(summary.to_json())
-    return f"{found}. The page Quality names the messages that failed; [Data Docs]({docs}) have each check's figures."
+    sentences = [checks_in_words(summary.to_json())]
+    if docs:
+        sentences.append(
+            f"The page Quality names the messages that failed; [Data Docs]({docs}) have each check's figures"
+        )
+    sentences += list(told_in_note(summary))
+    return ". ".join(sentences) + "."
+
+
+def told_in_note(summary: QualitySummary) -> Iterator[str]:
+    """The suites that looked at no message and what else is told; the first of many, as a note has little room."""
+    unseen = [f"suite {one.suite}: {one.skipped}" for one in summary.checks if one.skipped and not one.met]
+    every = list(dict.fromkeys([*unseen, *summary.told]))
+    yield from every[:MOST_TOLD]
+    if len(every) > MOST_TOLD:
+        yield f"{counted(len(every) - MOST_TOLD, 'more line')} of this kind: see the page Quality"

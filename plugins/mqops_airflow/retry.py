@@ -23,6 +23,7 @@ FINAL = (
     "mqops.errors.PlanChanged",
     "mqops.errors.Stopped",
     "mqops.errors.Unbalanced",
+    "mqops.quality.summary.QualityFailed",
     "mqops_airflow.permission.NotAllowed",
     "mqops_airflow.prove.ActUnfinished",
 )

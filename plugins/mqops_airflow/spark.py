@@ -36,7 +36,7 @@ from mqops import errors
 from mqops import spark_private as private
 from mqops.ledger.keys import VARIABLE as LEDGER_KEYS
 from mqops.printable import printable
-from mqops_airflow.connect import CONNECTION_TYPE, Client, check_listener, server_of
+from mqops_airflow.connect import CONNECTION_TYPE, Client, server_must_answer, server_of
 from mqops_airflow.hook import MqHook, existing_connection
 from mqops_airflow.job_environment import job_environment
 from mqops_airflow.pages.views import RunLink
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 QUIET = {"spark.log.level": "WARN", "spark.ui.showConsoleProgress": "false"}
 LOCAL = {"spark.sql.shuffle.partitions": "8"}  # one machine: few, larger shuffle partitions
-MASTER = re.compile(r"([^:,/\s]+):(\d+)")
+MASTER = re.compile(r"(?<![^:,/\s])([^:,/\s]+):(\d+)")
 MASTER_ANSWERS_WITHIN = 5.0  # seconds
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded before any fork
@@ -155,8 +155,7 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         """Run the job as a client of the Spark Connect server that the connection names."""
         conn_id = str(self._conn_id)
         server = server_of(conn_id, spark)
-        server_must_answer(server.host, server.port, conn_id)
-        check_listener(server, conn_id)
+        server_must_answer(server, conn_id)
         spread_out = [given for name, values in self.repeated.items() for given in spread(name, values)]
         arguments = [*map(str, self.application_args or ()), *spread_out]
         environment = self._environment(estate_file().estate.job_environment)
@@ -256,19 +255,3 @@ def master_must_answer(master: str, conn_id: str | None) -> None:
         f"no Spark master answers at {master}: {'; '.join(problems) or 'no host:port in it'}. Start the master, or "
         f"correct host and port of the Airflow connection {conn_id!r}, and clear this task; nothing was moved by it."
     )
-
-
-def server_must_answer(host: str, port: int, conn_id: str) -> None:
-    """Look whether a Spark Connect server is there; the client itself would try for minutes.
-
-    Raises:
-        SparkUnreachable: nothing accepts a connection.
-    """
-    try:
-        socket.create_connection((host, port), timeout=MASTER_ANSWERS_WITHIN).close()
-    except OSError as error:
-        raise errors.SparkUnreachable(
-            f"no Spark Connect server answers at {host}:{port} ({error.strerror or error}). Start the server, or "
-            f"correct host and port of the Airflow connection {conn_id!r}, and clear this task; nothing was moved by "
-            "it."
-        ) from None

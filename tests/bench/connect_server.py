@@ -20,15 +20,16 @@ def connect_server() -> Iterator[tuple[Mapping[str, str], int]]:
     with tempfile.TemporaryDirectory(prefix="mqops-bench-") as folder:
         home = airflow_home.home(Path(folder, "airflow"))
         home.prepare()
-        with home.chosen_spark_port() as lock:
+        with home.chosen_spark_port() as listener:
             server = Server(host="localhost", **home.spark_connect)
+            command = [sys.executable, "-m", spark_connect.__name__, str(home.spark_folder), str(server.port)]
             process = subprocess.Popen(
-                [sys.executable, "-m", spark_connect.__name__, str(Path(folder, "spark")), str(server.port)],
-                env=spark_connect.environment(server.token),
+                [*command, f"--listener={listener}"],
+                env=spark_connect.environment(),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
-                pass_fds=[lock],
+                pass_fds=[listener],
             )
         assert process.stdout is not None
         try:

@@ -30,12 +30,12 @@ from spark_support import ENVIRONMENT
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import account
+from mqops.spark_private import TOKEN_FILE
 from mqops_demo import spark_connect
 from mqops_demo.airflow_home import free_port
 
 KILLS = int(os.environ.get("MQOPS_WORKFLOW_KILLS", "3"))
 CONNECT_KILLS = int(os.environ.get("MQOPS_CONNECT_KILLS", "2"))
-TOKEN = "a token of the test"
 BATCH = 300
 """Messages that arrive when there are fewer than half as many left."""
 CHAIN = Path(__file__).with_name("workflow_chain.py")
@@ -118,7 +118,8 @@ class Site:
         }
         if kind == "connect":
             self.until_served(lambda: spark_connect.answers(self.port))
-            environment |= {"SPARK_REMOTE": f"sc://localhost:{self.port}", spark_connect.TOKEN: TOKEN}
+            token_file = str(self.folder / "spark" / spark_connect.TOKEN_FILE)
+            environment |= {"SPARK_REMOTE": f"sc://localhost:{self.port}", TOKEN_FILE: token_file}
         with self.log.open("wb") as log:
             return commands.Command([sys.executable, *command], env=environment, stdout=log, stderr=log)
 
@@ -203,11 +204,17 @@ def kinds(site: Site) -> Iterator[str]:
 @pytest.fixture
 def connect_site(site: Site) -> Iterator[Site]:
     """With a Spark Connect server, started as `make up` starts it."""
-    site.port, lock = free_port(spark_connect.FIRST_PORT)
+    site.port, listener = free_port(spark_connect.FIRST_PORT)
     command = [sys.executable, "-m", "mqops_demo.spark_connect", str(site.folder / "spark"), str(site.port)]
+    command.append(f"--listener={listener}")
     with (site.folder / "server.log").open("wb") as log:
         site.server = subprocess.Popen(
-            command, env=spark_connect.environment(TOKEN), stdout=log, stderr=log, start_new_session=True
+            command,
+            env=spark_connect.environment(),
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            pass_fds=[listener],
         )
     try:
         site.until_served(lambda: "listens on" in (site.folder / "server.log").read_text())
@@ -215,7 +222,7 @@ def connect_site(site: Site) -> Iterator[Site]:
     finally:
         os.killpg(site.server.pid, signal.SIGTERM)
         site.server.wait()
-        os.close(lock)
+        os.close(listener)
 
 
 def test_law1_any_process_of_the_workflow_is_killed_and_the_next_run_finishes_the_work(site):

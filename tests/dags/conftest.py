@@ -35,6 +35,17 @@ queue_managers:
     dlq_rules:
       rules: qm1.rules
 """
+ALL_WORKFLOWS = """\
+lake: lake
+queue_managers:
+  QM1:
+    connection: mq_qm1
+    dlq_rules: {rules: qm1.rules}
+    backout_reprocess: {rules: qm1.rules, quarantine: Q}
+    expiry_scan: {}
+    snapshot_quality: {suites: [any.yaml]}
+    trigger_monitor: {queues: [IQ]}
+"""
 RULES = "ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE) HEADER(YES)\n"
 
 
@@ -57,6 +68,13 @@ def estate_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MQOPS_ESTATE", str(tmp_path / "estate.yaml"))
     monkeypatch.delenv("MQOPS_LAKE", raising=False)
     return tmp_path
+
+
+@pytest.fixture
+def all_workflows(estate_folder: Path) -> Path:
+    """The same with an estate in which QM1 has every workflow."""
+    (estate_folder / "estate.yaml").write_text(ALL_WORKFLOWS)
+    return estate_folder
 
 
 @pytest.fixture

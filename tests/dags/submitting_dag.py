@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import sys
+import threading
 from pathlib import Path
 
 from airflow.sdk import DAG, Asset
@@ -67,6 +68,13 @@ with DAG("submitting", schedule=None) as dag:
     task("connect_without_tls", conn_id="connect_plain")
 
 
+def accept(listening: socket.socket) -> None:
+    """Accept all connections, as a server does: one that nobody accepts is refused."""
+    kept = []
+    while True:
+        kept.append(listening.accept()[0])
+
+
 def main() -> None:
     (FOLDER / "looked_at").mkdir()
     (FOLDER / "taken_once" / "summary.json").write_text('{"kept": 1}')
@@ -80,6 +88,7 @@ def main() -> None:
         {"conn_type": "spark_connect", "host": "localhost", "port": down}
     )
     with socket.create_server(("127.0.0.1", 0)) as warm:  # the job under test asks no Spark for anything
+        threading.Thread(target=accept, args=[warm], daemon=True).start()
         os.environ["AIRFLOW_CONN_SPARK_WARM"] = json.dumps(
             {
                 **{"conn_type": "spark_connect", "host": "127.0.0.1", "port": warm.getsockname()[1]},

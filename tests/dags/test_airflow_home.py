@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -9,17 +10,23 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 from airflow.sdk import Connection
+from neighbours import NOBODY, neighbour
 
+from mqops import peer
+from mqops.errors import SettingsError
+from mqops.spark_private import TOKEN_FILE
 from mqops_airflow.connect import server_of
 from mqops_airflow.roles import ROLES, RolesAuthManager
 from mqops_demo import airflow_home, spark_connect
 from mqops_demo.airflow import connections, dag_ids, estate_of
-from mqops_demo.airflow_home import AirflowHome, free_port, lock_folder
+from mqops_demo.airflow_client import AirflowClient
+from mqops_demo.airflow_home import AirflowHome, free_port, write_private
 from mqops_demo.airflow_processes import running, stop
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,8 +108,8 @@ def test_the_port_is_remembered_and_kept_while_it_is_free(home: AirflowHome) -> 
 
 
 def test_a_port_that_somebody_listens_on_is_passed_over() -> None:
-    port, lock = free_port(28080)
-    os.close(lock)
+    port, held = free_port(28080)
+    os.close(held)
     listener = subprocess.Popen(
         [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"],
         stdout=subprocess.PIPE,
@@ -113,47 +120,13 @@ def test_a_port_that_somebody_listens_on_is_passed_over() -> None:
     assert listener.stdout is not None
     try:
         listener.stdout.readline()  # it listens
-        other, lock = free_port(port)
-        os.close(lock)
+        other, held = free_port(port)
+        os.close(held)
         assert other != port
     finally:
         listener.terminate()
         listener.wait()
         listener.stdout.close()
-
-
-def test_a_lock_that_somebody_made_a_link_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    victim = tmp_path / "victim"
-    lock_folder().joinpath("port-28080").symlink_to(victim)
-    with pytest.raises(OSError, match="symbolic link"):
-        free_port(28080)
-    assert not victim.exists()
-
-
-@pytest.mark.parametrize("how", ["link", "writable"])
-def test_a_folder_of_locks_that_others_can_write_to_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    if how == "link":
-        (tmp_path / "elsewhere").mkdir()
-        (tmp_path / "mqops").symlink_to(tmp_path / "elsewhere")
-    else:
-        (tmp_path / "mqops").mkdir()
-        (tmp_path / "mqops").chmod(0o777)
-    with pytest.raises(RuntimeError, match="must be a folder that only you can write to"):
-        free_port(28080)
-
-
-def test_nothing_is_made_in_the_shared_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "shared"))
-    port, lock = free_port(28080)
-    os.close(lock)
-    assert [path.name for path in tmp_path.iterdir()] == ["cache"]
-    assert stat.S_IMODE((tmp_path / "cache" / "mqops").stat().st_mode) == 0o700
-    assert (tmp_path / "cache" / "mqops" / f"port-{port}").exists()
 
 
 def test_stop_ends_the_whole_family(home: AirflowHome, family: tuple[subprocess.Popen[str], int]) -> None:
@@ -187,20 +160,74 @@ def test_another_program_with_a_reused_number_is_left_alone(
     assert psutil.Process(child).is_running()
 
 
-def test_connections_and_dags_follow_the_estate(home: AirflowHome) -> None:
-    with home.chosen_spark_port():
+def test_connections_and_dags_follow_the_estate(home: AirflowHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    with home.chosen_port(), home.chosen_spark_port():
         made = connections(home)
+        monkeypatch.setenv(TOKEN_FILE, home.environment()[TOKEN_FILE])
     server = server_of("spark_default", Connection(conn_id="spark_default", **made["spark_default"]))
-    assert (server.host, server.port, server.token) == ("localhost", *map(home.spark_connect.get, ("port", "token")))
+    assert (server.host, server.token) == ("localhost", "")  # the token is in the file: each start has another one
+    assert {name: getattr(server, name) for name in home.spark_connect} == home.spark_connect
     assert json.loads(made["mq_qm1"]["extra"]) == {"queue_manager": "QM1", "home": str(home.queue_managers)}
     assert "qm1_dlq_rules" in dag_ids(estate_of(home))
 
 
-def test_a_spark_connect_server_that_cannot_listen_is_not_started_again(tmp_path: Path) -> None:
-    with socket.socket() as other:
-        other.bind((spark_connect.HOST, 0))
-        port = other.getsockname()[1]
-        command = [sys.executable, "-m", "mqops_demo.spark_connect", str(tmp_path), str(port)]
-        done = subprocess.run(command, env=spark_connect.environment("token"), capture_output=True, text=True)
+def test_a_spark_that_cannot_start_is_not_started_again(tmp_path: Path) -> None:
+    port, listener = free_port(28080)
+    command = [sys.executable, "-m", "mqops_demo.spark_connect", str(tmp_path), str(port), f"--listener={listener}"]
+    variables = {**spark_connect.environment(), "JAVA_HOME": str(tmp_path / "none")}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, pass_fds=[listener])
+    os.close(listener)
     assert done.returncode == 1
-    assert "BindException" in done.stderr or "Failed to bind" in done.stderr
+    assert "java" in done.stderr
+
+
+def test_the_port_is_held_from_before_the_start_and_another_one_is_told(home: AirflowHome) -> None:
+    told: list[str] = []
+    with neighbour(0) as other:
+        taken = other.says()["port"]
+        write_private(home.folder / "port.json", {"port": taken})
+        with home.chosen_port(told.append), neighbour(home.port) as late:
+            assert home.port > taken
+            assert late.asked()["bound"] == 0
+        user = NOBODY if os.getuid() == 0 else os.getuid()
+        assert told == [
+            f"Port {taken} of this machine is held by a process of user {user}: end it, or use another port; "
+            f"{home.port} is used instead"
+        ]
+
+
+def test_who_listens_at_airflows_address_gets_no_password(home: AirflowHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    with neighbour(0, monkeypatch=monkeypatch) as other:
+        write_private(home.folder / "port.json", {"port": other.says()["port"]})
+        monkeypatch.setattr("mqops_demo.airflow_client.PATIENCE", 20.0)  # he answers nothing
+        client = AirflowClient(home)
+        for ask in (client.log_in, lambda: list(client._unhealthy()), lambda: client.page("/")):
+            with pytest.raises(SettingsError, match="nothing was sent there"):
+                ask()
+        assert other.asked()["got"] == ""
+
+
+def test_a_client_of_another_user_and_a_stranger_behind_the_relay_get_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The JVM has died, and a neighbour listens on its port: what a client says ends at the relay."""
+
+    async def asked(listener: socket.socket, port: int) -> bytes:
+        relay = spark_connect.Relay(listener)
+        serving = asyncio.create_task(relay.serve())
+        relay.up(port)
+        reader, writer = await asyncio.open_connection(*listener.getsockname())
+        writer.write(b"authorization: Bearer t0ken")
+        with suppress(ConnectionError):
+            return await asyncio.wait_for(reader.read(), 20)
+        serving.cancel()
+        return b""
+
+    with neighbour(0, monkeypatch=None) as other, socket.create_server(("127.0.0.1", 0)) as listener:
+        port = other.says()["port"]
+        if os.getuid():
+            monkeypatch.setattr(peer, "must_be_own", refuse)
+        assert asyncio.run(asked(listener, port)) == b""
+        assert other.asked()["got"] == ""
+
+
+def refuse(_connection: socket.socket) -> None:
+    raise SettingsError("another user's")

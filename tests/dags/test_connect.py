@@ -5,16 +5,36 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from airflow.models.connection import Connection
+from neighbours import neighbour
 
-from mqops.errors import SettingsError
-from mqops_airflow.connect import Client, Server, check_listener, listeners, server_of
+from mqops.errors import SettingsError, SparkUnreachable
+from mqops.spark_private import TOKEN, TOKEN_FILE
+from mqops_airflow.connect import Client, Server, server_must_answer, server_of
+from mqops_airflow.spark import job_error
+
+JOB = """\
+import sys
+
+from mqops import peer, spark_job
+
+{others}
+spark_job._TRIES = 1
+
+
+def main(arguments):
+    spark_job.session("test").range(1).collect()
+
+
+sys.exit(spark_job.run(main))
+"""
 
 
 def found(**fields: Any) -> Server:
@@ -86,24 +106,51 @@ def test_a_client_gives_its_output_and_its_exit_code(tmp_path: Path, caplog: pyt
 
 
 def test_a_server_of_this_user_or_with_tls_is_trusted() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as threads:
+        accepted = threads.submit(listening.accept)
+        server = Server(host="localhost", port=listening.getsockname()[1])
+        server_must_answer(server, "warm")
+        accepted.result()[0].close()
+        server_must_answer(replace(server, tls=True), "warm")  # its certificate says who it is
+
+
+def test_a_port_that_nobody_listens_on_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-        assert listeners(port) == {os.getuid()}
-        check_listener(Server(host="localhost", port=port), "warm")
+    with pytest.raises(SparkUnreachable, match=f"no Spark Connect server answers at localhost:{port}"):
+        server_must_answer(Server(host="localhost", port=port), "warm")
 
 
 def test_a_server_of_another_user_gets_neither_token_nor_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As root the listener is of user nobody; else it is of this user, who takes himself for another one."""
-    text = "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); input()"
-    user = 65534 if os.getuid() == 0 else None
-    python = "python3" if user else sys.executable  # user nobody may not reach the environment's own
-    command = [python, "-S", "-c", text]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes, text=True, user=user) as child:
-        port = int(child.stdout.readline())
-        if user is None:
-            monkeypatch.setattr(os, "getuid", lambda: 12345)
-        with pytest.raises(SettingsError, match=f"a process of user \\d+ listens on port {port}"):
-            check_listener(Server(host="localhost", port=port), "warm")
-        check_listener(Server(host="localhost", port=port, tls=True), "warm")
-        child.stdin.write("\n")
+    with neighbour(0, monkeypatch=monkeypatch) as other:
+        server = Server(host="localhost", port=other.says()["port"], token="t0ken")
+        text = r"^Airflow connection 'warm' leads to another user's server: a process of user \d+ holds port "
+        with pytest.raises(SettingsError, match=f"{text}{server.port} "):
+            server_must_answer(server, "warm")
+        server_must_answer(replace(server, tls=True), "warm")
+        assert other.asked()["got"] == ""
+
+
+def test_the_client_itself_tells_of_another_users_server(tmp_path: Path) -> None:
+    """He takes the port after the task has looked: the client sends him nothing, and its error says whose it is."""
+    script = tmp_path / "job.py"
+    script.write_text(JOB.format(others="" if os.getuid() == 0 else "peer.own_users = lambda: {12345}"))
+    with neighbour(0) as other:
+        port = other.says()["port"]
+        client = Client(Server(host="localhost", port=port, token="t0ken"), logging.getLogger(__name__))
+        assert client.run(str(script), [], {"PATH": os.environ["PATH"]}) == 1
+        assert other.asked()["got"] == ""
+    error = job_error(client.lines, "", "warm")
+    assert type(error) is SettingsError
+    assert f"holds port {port} of this machine: nothing was sent there" in str(error)
+
+
+def test_the_token_of_this_start_is_for_a_server_of_this_machine_that_has_no_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(TOKEN_FILE, "/private/token")
+    assert found(host="localhost").environment[TOKEN_FILE] == "/private/token"
+    assert TOKEN not in found(host="localhost").environment
+    assert TOKEN_FILE not in found(host="localhost", password="t").environment
+    elsewhere = found(host="spark.example.com", extra='{"use_ssl": true}').environment
+    assert not {TOKEN, TOKEN_FILE} & elsewhere.keys()

@@ -16,6 +16,7 @@ from airflow.sdk.definitions.context import _AIRFLOW_PARSING_CONTEXT_DAG_ID
 from airflow.sdk.exceptions import ParamValidationError
 
 from mqops_airflow import params
+from mqops_airflow.check import asked
 
 ROOT = Path(__file__).resolve().parents[2]
 DAG_FILES = sorted((ROOT / "dags").glob("*.py"))
@@ -134,6 +135,27 @@ def test_wiring(dag_file: Any) -> None:
         "act": "none_failed_min_one_success",
         "prove": "all_done",
     }
+
+
+def test_a_snapshot_is_taken_once_also_if_its_task_is_cleared(dag_file: Any, all_workflows: Path) -> None:
+    """Else a retry of `observe` fails because the run has its snapshot, and the run cannot go on."""
+    found = [
+        dag.get_task("observe")
+        for path in DAG_FILES
+        for dag in dags_of(dag_file(path.stem)).values()
+        if "observe" in dag.task_ids
+    ]
+    assert {task.dag_id for task in found} == {"qm1_dlq_rules", "qm1_backout_reprocess", "qm1_snapshot_quality"}
+    assert all(task.once for task in found)
+
+
+def test_chosen_messages_are_looked_for_behind_the_limit_of_the_form(dag_file: Any) -> None:
+    """The limit is then one of the plan: the chosen messages may stand behind so many others."""
+    (dag,) = dags_of(dag_file("dlq_rules")).values()
+    form = {name: dag.params.get_param(name).resolve() for name in dag.params}
+    chosen = asked(form | {"limit": 1, "message_ids": ["ab" * 24]})
+    assert (chosen["observe_limit"], chosen["limit"], chosen["message_ids"]) == (0, 1, "AB" * 24)
+    assert [asked(form | {"limit": limit})["observe_limit"] for limit in (None, 7)] == [0, 7]
 
 
 def test_runs_by_hand_are_dry_unless_the_form_says_otherwise(dag_file: Any) -> None:

@@ -17,10 +17,12 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from airflow.configuration import retrieve_configuration_description
 from airflow.sdk import Connection
 
 from mqops.spark_private import EVERYWHERE
 from mqops_airflow.connect import server_of
+from mqops_demo import airflow_home
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -275,8 +277,47 @@ def test_an_image_with_an_unchecked_client_is_asked_for_explicitly(variables: di
     assert ("Set MQ_CLIENT_SHA256 to the SHA-256 digest of IBM's client 9.4" in done.stderr) is bool(code)
 
 
+def test_images_of_others_are_named_with_a_digest_or_nothing_starts() -> None:
+    asked = {"PYTHON_IMAGE": SERVICES["scheduler"]["build"]["args"]["PYTHON_IMAGE"]}
+    asked |= {"POSTGRES_IMAGE": SERVICES["postgresql"]["image"], "MQ_IMAGE": SERVICES["mq"]["image"]}
+    assert {service["image"] for service in SERVICES.values()} - set(asked.values()) == {"mqops"}
+    text = (ROOT / "docker-compose.yml").read_text()
+    for name, value in asked.items():
+        assert re.fullmatch(rf"\$\{{{name}:\?[^}}]+ digest[^}}]+\}}", value)
+        assert re.search(rf"^#   {name}=[a-z0-9./-]+:[a-z0-9.-]+@sha256:\.\.\.$", text, re.MULTILINE)
+    assert re.findall(r"^FROM (.*)$", DOCKERFILE, re.MULTILINE) == ["${PYTHON_IMAGE}"]
+
+
+def test_the_image_gets_the_locked_packages_and_nothing_else(tmp_path: Path) -> None:
+    """With the flags of the Dockerfile, in a folder without pyproject.toml, as there: uv asks for no other package."""
+    (line,) = re.findall(r"uv (pip install [^&]*)/tmp/requirements.lock", DOCKERFILE)
+    assert "--require-hashes" in line
+    here = ["--dry-run", "--offline", "--python", sys.executable]
+    command = [str(ROOT / ".tools" / "bin" / "uv"), *line.split(), str(ROOT / "requirements.lock"), *here]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.splitlines()[-1:]) == (0, ["Would make no changes"]), done.stderr
+
+
+def test_each_setting_of_airflow_is_an_option_of_the_installed_one(tmp_path: Path) -> None:
+    made_in(tmp_path, "--accept-mq-licence")
+    files = [(tmp_path / MADE / file.name).read_text() for file in (tmp_path / MADE).glob("*.env")]
+    given = {line.split("=")[0] for text in files for line in text.splitlines()}
+    given |= {name for service in SERVICES.values() for name in service.get("environment", {})}
+    home = airflow_home.home(tmp_path / "var")
+    home.prepare()
+    with home.chosen_port():
+        given |= home.environment().keys() - os.environ.keys()
+    described = retrieve_configuration_description(include_providers=True)
+    options = {f"{section}.{name}".lower() for section, found in described.items() for name in found["options"]}
+    settings = {name for name in given if name.startswith("AIRFLOW__")}
+    assert len(settings) > 20
+    unknown = [name for name in settings if name.removeprefix("AIRFLOW__").replace("__", ".", 1).lower() not in options]
+    assert unknown == []
+
+
 def test_the_digest_and_the_waiver_reach_the_image() -> None:
-    arguments = SERVICES["scheduler"]["build"]["args"]
+    arguments = dict(SERVICES["scheduler"]["build"]["args"])
+    del arguments["PYTHON_IMAGE"]
     assert arguments == {
         "MQ_CLIENT_SHA256": "${MQ_CLIENT_SHA256:-}",
         "MQ_CLIENT_UNCHECKED": "${MQ_CLIENT_UNCHECKED:-no}",

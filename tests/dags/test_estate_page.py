@@ -689,6 +689,14 @@ def test_a_quality_run_that_failed_is_a_problem_until_the_next_one(manager, lake
     assert "is not what mqops wrote" in problem(page(), "The quality runs cannot be read")
 
 
+def test_a_check_by_hand_hides_no_quality_run_that_failed(manager, lake, page):
+    checked(lake, "one", "2026-01-01T00:00:00+00:00", 2)
+    handed_on = RunFolder.at(lake, "QM1", "one").handed_on_json
+    write_json(handed_on, {"dag_id": "qm1_snapshot_quality", "run_id": "r", "found": {}})
+    checked(lake, "two", "2026-01-02T00:00:00+00:00", 0)
+    assert "found 2 critical checks that are not met" in problem(page(), "The last quality run, of ")
+
+
 def test_messages_of_failed_checks_count_while_they_are_there(manager, lake, page):
     """As a run of the rules table and its ledger say."""
     manager.put(DLQ, [dead_letter(name, b"x") for name in ("A", "A", "NO.RULE")])

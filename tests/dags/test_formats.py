@@ -38,9 +38,10 @@ def schemas(value: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("file", [path.stem for path in (Path(__file__).parents[2] / "dags").glob("*.py")])
-def test_no_form_has_a_regular_expression(dag_file: Any, file: str) -> None:
+def test_no_form_has_a_regular_expression(dag_file: Any, all_workflows: Path, file: str) -> None:
     dags = [dag for dag in vars(dag_file(file)).values() if isinstance(dag, DAG)]
-    for dag in dags:  # those that the estate of the test names
+    assert dags, "the estate of this test has every workflow"
+    for dag in dags:
         for name in dag.params:
             param = dag.params.get_param(name)
             assert isinstance(param, Param)

@@ -27,7 +27,8 @@ from mqops.lake.run import RunFolder
 from mqops.look import estate_now
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
-from mqops.quality.summary import CheckResult, QualitySummary
+from mqops.quality.results import keep
+from mqops.quality.summary import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, shared, triggers
 from mqwire.folder import folder
@@ -124,7 +125,9 @@ def _quality(lake: Path, run: str) -> None:
     (folder_of / "failures").mkdir(parents=True)
     row = {"queue_manager": "QM1", "queue": DLQ, "position": 0, "msg_key": "k", "msg_id": "00" * 24, "suite": "s"}
     row |= {"expectation": "e", "severity": "critical", "tolerated": False, "observed": MARKUP}
-    pq.write_table(pa.Table.from_pylist([row]), folder_of / "failures" / "part.parquet")
+    old = {"expectation": "old", "severity": "info", "observed": "1731600.0"}
+    rows = [row, *({**row, **old, "msg_id": f"{number:048x}"} for number in range(1, 205))]
+    pq.write_table(pa.Table.from_pylist(rows), folder_of / "failures" / "part.parquet")
     check = CheckResult(
         suite="s",
         expectation="e",
@@ -142,13 +145,26 @@ def _quality(lake: Path, run: str) -> None:
     unseen = replace(length, expectation="unseen", checked=0, where="dlh_valid = true", why="")
     none = {"expectation": "none", "expect": "column_max_to_be_between", "failed": None}
     aggregate = replace(unseen, **none, limits="5")  # as Great Expectations says it of no messages
-    checks = (replace(check, limits="MQSTR, MQDEAD"), length, unseen, replace(aggregate, observed="None"))
+    typo = replace(unseen, expectation="typo", met=False, failed=None, skipped="looked at no message: no queue fits")
+    old = replace(check, expectation="old", severity="info", expect="column_values_to_be_between")
+    old = replace(old, columns=("age_seconds",), failed=204, why="")
+    checks = (replace(check, limits="MQSTR, MQDEAD"), length, unseen, replace(aggregate, observed="None"), typo, old)
     failed = {"critical": 1, "warning": 0, "info": 0}
     summary = QualitySummary(
         run=run, queue_manager="QM1", queue=DLQ, found=3, done=2, left=1, failed=failed, checks=checks,
         failures=str(folder_of / "failures"), checked_at="2026-01-01T00:00:00+00:00",
+        told=("suite s: no queue fits PAYMNTS.*",), not_checked=1,
+        queues=(QueueQuality(queue="NOT.LOOKED.AT", found=5, done=4, left=0, not_checked=1),),
     )  # fmt: skip
     (folder_of / "quality.json").write_text(json.dumps(summary.to_json()))
+    other = replace(
+        summary, check="20260102T000000.000000-00000000", suites=("t",), checks=(replace(length, suite="t"),),
+        failed=dict(NOTHING), failures="", checked_at="2026-01-02T00:00:00+00:00", queues=(), not_checked=0, told=(),
+    )  # fmt: skip
+    run_folder = RunFolder.at(lake, "QM1", run)
+    (run_folder.quality_checks / other.check).mkdir(parents=True)
+    (run_folder.quality_checks / other.check / "quality.json").write_text(json.dumps(other.to_json()))
+    keep(run_folder, other)
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -656,5 +672,41 @@ def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> Non
     assert f"msg_id={'00' * 24}" in text
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert" in text
-    assert 'bad">not in order</span> 1 critical check is not met.' in text
+    assert 'bad">not in order</span> 1 critical check is not met; 1 message is not checked, on NOT.LOOKED.AT.' in text
     assert site("/quality?run=nothing").status_code == 404
+    assert 'not met</span> looked at no message: no queue fits</td><td class="number">–</td>' in text
+    assert "suite s: no queue fits PAYMNTS.*</li>" in text.replace("<wbr>", "")
+    assert 'NOT.LOOKED.AT</th><td class="number">1 of 5</td>' in text.replace("<wbr>", "")
+    assert "1731600 s (20 d 1 h)</td>" in text
+
+
+def test_quality_shows_every_failure_page_by_page(site: Any) -> None:
+    def listed(address: str) -> list[str]:
+        text = site(address).text
+        return re.findall(r"msg_id=(\w{48})", text[text.index("Messages that fail</h2>") :])
+
+    def more(address: str) -> str:
+        (link,) = re.findall(r'<a href="([^"]*)">[\d,]+ more failures?</a>', site(address).text)
+        return link.replace("&amp;", "&")
+
+    first = "/quality?queue_manager=QM1"
+    second = more(first)
+    third = more(second)
+    assert [len(listed(one)) for one in (first, second, third)] == [100, 100, 5]
+    assert len({*listed(first), *listed(second), *listed(third)}) == 205
+    assert "more failure" not in site(third).text
+    assert "The failures before these" in site(third).text
+    assert site(f"{first}&after=-1").status_code == 422
+    live = second.replace("/quality?", "/quality/live?")
+    assert listed(live) == listed(second)
+
+
+def test_quality_shows_every_check_of_the_snapshot(site: Any) -> None:
+    text = site("/quality?queue_manager=QM1").text.replace("<wbr>", "")
+    assert "Checks of this snapshot, the newest first:" in text
+    (other,) = re.findall(r'<a href="([^"]*&amp;check=2026[^"]*)"', text)
+    assert "t.long</th>" in text  # the trend has the suite that a person checked, too
+    shown = site(other.replace("&amp;", "&")).text
+    assert 'good">in order</span> 1 check is met' in shown
+    assert "No message of this run fails a check." in shown
+    assert site("/quality?queue_manager=QM1&run=nothing&check=x").status_code == 404

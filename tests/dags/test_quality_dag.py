@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from airflow.sdk import DAG
+
+from mqops.lake.files import write_json
+from mqops.lake.run import RunFolder
+from mqops.quality.results import keep
+from mqops.quality.summary import CheckResult, QualitySummary
+from mqops_airflow.data_docs import page_of
+from mqops_airflow.quality import in_words
+from mqops_airflow.run_folder import run_key
 
 ESTATE = """\
 lake: lake
@@ -81,3 +90,41 @@ def test_the_form_checks_its_fields(dags: dict[str, DAG], field: str, good: list
     for value in bad:
         with pytest.raises(ParamValidationError):
             param.resolve(value)
+
+
+def test_data_docs_are_those_of_the_workflow_and_lie_in_the_run(dags: dict[str, DAG], estate_folder: Path) -> None:
+    """A check on the command line does not replace them, and no address leads out of their folder."""
+    dag_id, run_id = "qm1_snapshot_quality", "manual__1"
+    run = RunFolder.at(estate_folder / "lake", "QM1", run_key(dag_id, run_id)).create()
+    write_json(run.handed_on_json, {"dag_id": dag_id, "run_id": run_id, "found": {}})
+
+    def checked(check: str, text: str, *, by_workflow: bool) -> None:
+        docs = run.quality_checks / check / "docs"
+        docs.mkdir(parents=True)
+        (docs / "index.html").write_text(text)
+        summary = QualitySummary(run=run.run, queue_manager="QM1", queue="A", docs=str(docs / "index.html"))
+        summary = replace(summary, check=check, by_workflow=by_workflow)
+        write_json(docs.parent / "quality.json", summary.to_json())
+        keep(run, summary)
+
+    assert page_of(dag_id, run_id, "index.html") is None
+    checked("1", "by the workflow", by_workflow=True)
+    checked("2", "by hand", by_workflow=False)
+    page = page_of(dag_id, run_id, "index.html")
+    assert page is not None
+    assert page.read_text() == "by the workflow"
+    for outside in ("../quality.json", "../../2/docs/index.html", str(run.quality_json), "", "."):
+        assert page_of(dag_id, run_id, outside) is None, outside
+
+
+def test_the_note_has_a_sentence_for_each_suite_that_looked_at_nothing() -> None:
+    check = CheckResult(suite="s", expectation="a", expect="x", columns=(), severity="critical", met=False)
+    checks = [replace(check, expectation=name, skipped="looked at no message: why") for name in "abcdefgh"]
+    counts = {"failed": {"critical": 8}, "messages": {"critical": 0}}
+    summary = QualitySummary(run="r", queue_manager="QM1", queue="", checks=tuple(checks), **counts)
+    note = in_words(replace(summary, told=("suite s: no queue fits A", "B is not checked")), "")
+    assert note.replace("`", "") == (
+        "8 critical checks are not met. suite s: looked at no message: why. suite s: no queue fits A. B is not checked."
+    )
+    note = in_words(replace(summary, told=tuple(f"suite t: no queue fits {name}" for name in "abcdefgh")), "")
+    assert note.endswith("3 more lines of this kind: see the page Quality.")

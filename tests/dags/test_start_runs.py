@@ -21,18 +21,24 @@ from mqops.trigger.work import NotStarted
 from mqops_airflow.dag_runs import Answer
 from mqops_airflow.outcome_text import KEY
 from mqops_airflow.retry import mq_retry_policy
-from mqops_airflow.start_runs import QUEUES, StartRunsOperator
+from mqops_airflow.start_runs import QUEUES, STARTED, StartRunsOperator
 from mqops_airflow.trigger_monitor import CONNECTION
-from mqwire.structures import MQTM
+from mqwire import constants as c
+from mqwire.structures import MQDLH, MQTM
 
 ESTATE = """\
 lake: lake
 queue_managers:
   QM1:
     connection: mq_test
-    trigger_monitor: {queues: [IQ, IQ2], dags: [orders, broken], unchanged_runs: 2}
+    trigger_monitor: {queues: [IQ, IQ2], dags: [orders, broken], unchanged_runs: 2, queued_runs: 3}
 """
 ASSET = Asset(name="messages", uri="x-mqops://messages")
+DEFINED = "".join(
+    f"DEFINE PROCESS({dag_id}) APPLICID('{dag_id}')\nDEFINE QLOCAL({queue}) PROCESS({dag_id})\n"
+    for queue, dag_id in {"APP": "orders", "APP.BROKEN": "broken", "APP.FORBIDDEN": "forbidden"}.items()
+)
+"""The process of each DAG has the DAG's name, in capitals."""
 OPERATOR = StartRunsOperator(task_id="start_runs", queue_manager="QM1", asset=ASSET)
 
 
@@ -40,7 +46,7 @@ OPERATOR = StartRunsOperator(task_id="start_runs", queue_manager="QM1", asset=AS
 def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Manager:
     (tmp_path / "estate.yaml").write_text(ESTATE)
     monkeypatch.setenv("MQOPS_ESTATE", str(tmp_path / "estate.yaml"))
-    made = create(tmp_path / "queue_managers", "QM1", "DEFINE QLOCAL(IQ)\nDEFINE QLOCAL(IQ2)\nDEFINE QLOCAL(APP)")
+    made = create(tmp_path / "queue_managers", "QM1", f"DEFINE QLOCAL(IQ)\nDEFINE QLOCAL(IQ2)\n{DEFINED}")
     connection = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(made.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(connection))
     return made
@@ -61,11 +67,15 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 class Airflow:
-    """What Airflow keeps of the passes. Attributes: `kept` the asset's state; `note` of the last pass."""
+    """What Airflow keeps of the passes.
+
+    Attributes: `kept` the asset's state; `note` of the last pass; `queued` runs.
+    """
 
     def __init__(self) -> None:
         self.kept: dict[str, Any] = {}
         self.note = ""
+        self.queued: set[str] = set()
 
     def a_pass(self, *extras: Any) -> dict[str, Any]:
         """A pass of the operator. Parameters: `extras` of the events that have started it."""
@@ -74,10 +84,14 @@ class Airflow:
             if key == KEY:
                 self.note = value
 
+        def get_dr_count(_dag_id: str, *, run_ids: list[str], states: list[str]) -> int:
+            assert states == ["queued"]
+            return len(self.queued & set(run_ids))
+
         context: Any = {
             "asset_state_store": {ASSET: SimpleNamespace(get=self.kept.get, set=self.kept.__setitem__)},
             "triggering_asset_events": {ASSET: [SimpleNamespace(extra=extra) for extra in extras]} if extras else {},
-            "ti": SimpleNamespace(xcom_push=push, get_dag=RuntimeTaskInstance.get_dag),
+            "ti": SimpleNamespace(xcom_push=push, get_dag=RuntimeTaskInstance.get_dag, get_dr_count=get_dr_count),
         }
         return OPERATOR.execute(context)
 
@@ -104,9 +118,11 @@ class Api:
         return SimpleNamespace(is_paused=False)
 
 
-def message(dag_id: str) -> tuple[dict[str, Any], bytes]:
-    """A trigger message for the queue APP."""
-    body = MQTM(q_name="APP", process_name="P", appl_type=6, appl_id=dag_id).pack()
+def message(dag_id: str, **fields: Any) -> tuple[dict[str, Any], bytes]:
+    """A trigger message as the queue manager would make it, but for these fields."""
+    queue = "APP" if dag_id == "orders" else f"APP.{dag_id.upper()}"
+    made = {"q_name": queue, "process_name": dag_id.upper(), "appl_type": 6, "appl_id": dag_id}
+    body = MQTM(**made | fields).pack()
     return {"Format": "MQTRIG", "CodedCharSetId": 819}, body
 
 
@@ -203,5 +219,91 @@ def test_T12b_a_loop_is_told_and_reconnects_do_not_make_one(manager: Manager, st
     assert a_pass("connection 3")["refused"] == []
     (why,) = a_pass("connection 3")["refused"]
     assert "a closed loop (T12b): 2 runs in a row left the queue APP as it was" in why
-    assert (len(started), set(airflow.kept)) == (5, {QUEUES})
+    assert (len(started), set(airflow.kept)) == (5, {QUEUES, STARTED})
     assert a_pass("connection 4")["refused"] == []
+
+
+def test_T13c_the_newest_event_of_a_pass_tells_the_connection(manager: Manager, started: list[str]) -> None:
+    """After a reconnect a pass may have events of both: what the new connection brought is no closed loop."""
+    manager.put("APP", [({}, b"nobody deals with me")])
+    airflow = Airflow()
+    old, new = ({"payload": {CONNECTION: name}} for name in ("old", "new"))
+    for extras in ([old], [old], [old, new], [new]):
+        manager.put("IQ", [message("orders")])
+        assert airflow.a_pass(*extras)["refused"] == [], extras
+    manager.put("IQ", [message("orders")])
+    (why,) = airflow.a_pass(new)["refused"]
+    assert "a closed loop (T12b)" in why
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        (
+            {"q_name": "NOT.THERE"},
+            "the queue NOT.THERE and the process ORDERS of the trigger message must be there",
+        ),
+        ({"q_name": ""}, "the queue  and the process ORDERS of the trigger message must be there"),
+        ({"q_name": "OTHER"}, "is not one of the queue OTHER, which has no PROCESS, not PROCESS(ORDERS)"),
+        (
+            {"q_name": "APP.BROKEN"},
+            "the queue APP.BROKEN, which has PROCESS(BROKEN), not PROCESS(ORDERS)",
+        ),
+        ({"q_name": "APP.BROKEN", "process_name": "BROKEN"}, "of the queue APP.BROKEN has APPLICID broken, not orders"),
+        (
+            {"q_name": "GONE", "process_name": "GONE"},
+            "the queue GONE and the process GONE of the trigger message",
+        ),
+    ],
+)
+def test_30_forged_trigger_messages_start_no_run(
+    manager: Manager, started: list[str], fields: dict[str, str], why: str
+) -> None:
+    """Whoever may put on the initiation queue names a queue that is not there, or one of another process."""
+    manager.mqsc("DEFINE QLOCAL(OTHER)\nDEFINE QLOCAL(GONE) PROCESS(GONE)")
+    manager.put("IQ", [message("orders", **fields)] * 30 + [message("orders")])
+    airflow = Airflow()
+    done = airflow.a_pass()
+    assert (len(started), done["started"]) == (1, ["orders"]), "the true one"
+    assert [why in one for one in done["refused"]] == [True] * 30
+    letters = [MQDLH.unpack(body) for body in manager.bodies(DLQ)]
+    assert {letter.reason for letter in letters} == {c.MQFB_APPL_CANNOT_BE_STARTED}
+    assert (len(letters), manager.bodies("IQ")) == (30, [])
+
+
+def test_law1_trigger_messages_wait_while_enough_runs_of_their_queue_are_queued(
+    manager: Manager, started: list[str]
+) -> None:
+    manager.put("IQ", [message("orders")] * 30 + [message("broken")])
+    airflow = Airflow()
+    starts = airflow.kept
+    done = airflow.a_pass()
+    assert len(done["started"]) == 31, "Airflow has begun each at once"
+    manager.put("IQ", [message("orders")] * 5 + [message("broken")])
+    airflow.queued = set(starts[STARTED]["APP"]["orders"])
+    assert len(airflow.queued) == 3
+    assert airflow.a_pass()["started"] == ["broken"]
+    assert len(manager.bodies("IQ")) == 5
+    assert (
+        "5 trigger messages wait on the initiation queue: 3 runs of the DAG orders that the queue APP" in airflow.note
+    )
+    airflow.queued.pop()
+    assert airflow.a_pass()["started"] == ["orders"] * 5
+    assert (len(started), manager.bodies("IQ"), manager.bodies(DLQ)) == (37, [], [])
+
+
+def test_no_more_runs_are_queued_at_once_than_the_estate_says(manager: Manager, started: list[str]) -> None:
+    """As Airflow's scheduler sees it that begins none of them meanwhile."""
+    airflow = Airflow()
+    airflow.queued = AlwaysIn()
+    manager.put("IQ", [message("orders")] * 30)
+    assert airflow.a_pass()["started"] == ["orders"] * 3
+    assert airflow.a_pass()["started"] == []
+    assert (len(set(started)), len(manager.bodies("IQ"))) == (3, 27)
+
+
+class AlwaysIn(set[str]):
+    """All runs are queued."""
+
+    def __and__(self, other: Any) -> set[str]:
+        return set(other)

@@ -57,8 +57,8 @@ def note_of_check(*, dry_run: bool) -> str:
     return str(told[KEY])
 
 
-def triggers(manager: Manager) -> bool:
-    shown = manager.mqlite("mqsc", "QM1", text=f"DISPLAY QLOCAL({DLQ}) TRIGGER\n").split()
+def triggers(manager: Manager, queue: str = DLQ) -> bool:
+    shown = manager.mqlite("mqsc", "QM1", text=f"DISPLAY QLOCAL({queue}) TRIGGER\n").split()
     return "NOTRIGGER" not in shown
 
 
@@ -66,6 +66,20 @@ def triggers(manager: Manager) -> bool:
 def test_T09_an_empty_queue_triggers_again_unless_the_run_is_dry(manager: Manager, dry_run: bool) -> None:
     assert note_of_check(dry_run=dry_run) == f"Nothing to do: {DLQ} is empty"
     assert triggers(manager) is not dry_run
+
+
+def test_T09_a_queue_of_another_workflow_stays_as_it_is(manager: Manager, tmp_path: Path) -> None:
+    """Its run is at work: switched on now, it would start a second time."""
+    other = "    backout_reprocess: {queues: [WORK.BOQ], rules: good.rules, quarantine: Q, trigger: DEPTH(2)}\n"
+    (tmp_path / "estate.yaml").write_text(ESTATE + other)
+    manager.mqsc(
+        "DEFINE QLOCAL(WORK) BOQNAME(WORK.BOQ) BOTHRESH(3)\n"
+        "DEFINE PROCESS(MQOPS.BACKOUT_REPROCESS) APPLTYPE(UNIX) APPLICID('qm1_backout_reprocess')\n"
+        "DEFINE QLOCAL(WORK.BOQ) NOTRIGGER TRIGTYPE(DEPTH) TRIGDPTH(2) INITQ(MQOPS.INITQ) "
+        "PROCESS(MQOPS.BACKOUT_REPROCESS)\n"
+    )
+    assert note_of_check(dry_run=False) == f"Nothing to do: {DLQ} is empty"
+    assert (triggers(manager), triggers(manager, "WORK.BOQ")) == (True, False)
 
 
 def test_a_refusal_is_told_and_fails_no_run(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -95,3 +96,17 @@ def test_it_waits_for_a_queue_manager_that_is_not_there(manager: Manager, caplog
 def test_a_changed_estate_gets_a_trigger_of_its_own() -> None:
     kwargs: dict[str, Any] = {"queue_manager": "QM1", "mq_conn_id": "mq_stream", "queues": ["IQ"]}
     assert TriggerMessages(**kwargs).serialize()[1] == kwargs
+
+
+def test_it_connects_again_after_its_connection_was_broken(manager: Manager) -> None:
+    async def test() -> None:
+        async with events() as fired:
+            manager.put("IQ", [({}, b"one")])
+            first = await anext(fired)
+            shown = manager.mqlite("mqsc", "QM1", text="DISPLAY CONN(*) TYPE(CONN)\n")
+            for number in re.findall(r" CONN\((\w+)\)", shown):
+                await asyncio.to_thread(manager.mqsc, f"STOP CONN({number})")
+            await asyncio.to_thread(manager.put, "IQ", [({}, b"two")])
+            assert (await anext(fired)).payload[CONNECTION] != first.payload[CONNECTION]
+
+    run(test)

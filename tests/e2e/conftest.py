@@ -86,6 +86,11 @@ class ToFile(BaseNotifier):
         self.notify(context)
 '''
 SUITES = Path(__file__).parents[2] / "include" / "expectations"
+EXPECTED_SUITE = """\
+suite: expected
+expectations:
+- {id: some, expect: table_row_count_to_be_between, min_value: 1, why: the feed has stopped}
+"""
 BAD_SUITE = "suite: bad\nexpectations:\n- {id: a, expect: column_values_to_be_null, column: bdy}\n- {id: b}\n"
 GOOD_RULES = """\
 DESTQ(BACK.AGAIN) ACTION(RETRY)
@@ -217,6 +222,8 @@ def write_files(folder: Path) -> None:
     (folder / "bad.rules").write_text(BAD_RULES)
     (folder / "back.rules").write_text("ACTION(RETRY)\n")
     (folder / "bad.yaml").write_text(BAD_SUITE)
+    (folder / "expectations").mkdir()
+    (folder / "expectations" / "expected.yaml").write_text(EXPECTED_SUITE)
     for suite in SUITES.glob("*.yaml"):
         shutil.copy(suite, folder)
 

@@ -28,15 +28,32 @@ def run(site: Any, name: str, workflow: str, *, approve: bool | None = None, **p
     return result
 
 
-@pytest.fixture(scope="module")
-def backout(site: Any) -> Manager:
-    made: Manager = site.manager("BACKOUT")
+def with_queues(site: Any, name: str, **queues: str) -> Manager:
+    """The queue manager with these queues, empty, whatever the tests before have left there."""
+    made: Manager = site.manager(name)
     made.mqsc(
-        "DEFINE QLOCAL(IN) BOTHRESH(1) BOQNAME(IN.BOQ)\nDEFINE QLOCAL(IN.BOQ)\nDEFINE QLOCAL(WRONG) BOTHRESH(2)\n"
-        "DEFINE QLOCAL(ONE) BOTHRESH(1) BOQNAME(BOTH.BOQ)\nDEFINE QLOCAL(TWO) BOTHRESH(1) BOQNAME(BOTH.BOQ)\n"
-        "DEFINE QLOCAL(BOTH.BOQ)\n"
+        "".join(f"DEFINE QLOCAL({queue}) REPLACE {how}\nCLEAR QLOCAL({queue})\n" for queue, how in queues.items())
     )
     return made
+
+
+@pytest.fixture
+def backout(site: Any) -> Manager:
+    queues = {
+        "IN": "BOTHRESH(1) BOQNAME(IN.BOQ)",
+        "IN.BOQ": "",
+        "WRONG": "BOTHRESH(2)",
+        "ONE": "BOTHRESH(1) BOQNAME(BOTH.BOQ)",
+        "TWO": "BOTHRESH(1) BOQNAME(BOTH.BOQ)",
+        "BOTH.BOQ": "",
+        "NEW.NAME": "",
+    }
+    return with_queues(site, "BACKOUT", **queues)
+
+
+@pytest.fixture
+def expiry(site: Any) -> Manager:
+    return with_queues(site, "EXPIRY", **dict.fromkeys(("A", "B", "REPORTS"), ""))
 
 
 def fail_all(manager: Manager) -> None:
@@ -78,15 +95,15 @@ def test_P08_K08_backed_out_messages_go_back_and_beyond_the_cap_to_quarantine(si
 
 
 def test_unknown_backout_queue_is_told(site: Any, backout: Manager) -> None:
+    backout.put("BOTH.BOQ", [({}, b"whose am I?")])
     result = run(site, "BACKOUT", "backout_reprocess", queues=["NO.SUCH"])
     assert (result.state, states(result, BACKOUT)[0]) == ("failed", "F")
     assert "NO.SUCH of BACKOUT failed: MQRC_UNKNOWN_OBJECT_NAME" in site.log(result, "check")
     assert backout.bodies("BOTH.BOQ") == [b"whose am I?"]
 
 
-def test_E16_expiry_scan_discards_what_has_expired_and_then_has_nothing_to_do(site: Any) -> None:
-    manager: Manager = site.manager("EXPIRY")
-    manager.mqsc("DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\nDEFINE QLOCAL(REPORTS)\n")
+def test_E16_expiry_scan_discards_what_has_expired_and_then_has_nothing_to_do(site: Any, expiry: Manager) -> None:
+    manager = expiry
     wants = {"Report": CMQC.MQRO_EXPIRATION, "ReplyToQ": "REPORTS"}
     manager.put("A", [({"Expiry": 1, **wants}, b"x")] * 6 + [({}, b"stays")] * 4)
     manager.put("B", [({"Expiry": 36_000}, b"later")])
@@ -106,9 +123,9 @@ def test_E16_expiry_scan_discards_what_has_expired_and_then_has_nothing_to_do(si
     assert "Nothing to do" in site.log(again, "check")
 
 
-def test_E18_refresh_by_hand(site: Any) -> None:
-    manager: Manager = site.manager("EXPIRY")
-    manager.put("B", [({"Expiry": 1}, b"gone")])
+def test_E18_refresh_by_hand(site: Any, expiry: Manager) -> None:
+    expiry.put("B", [({"Expiry": 1}, b"gone"), ({"Expiry": 36_000}, b"later")])
+    expiry.put("A", [({"Expiry": 1}, b"not named")])
     let_expire(1)
     site.client.wait_for_dag("mq_refresh_expiry")
     site.client.unpause("mq_refresh_expiry")
@@ -126,8 +143,7 @@ def test_E18_refresh_by_hand(site: Any) -> None:
 
 
 def test_T09_the_note_of_a_run_explains_why_a_queue_does_not_trigger(site: Any) -> None:
-    manager: Manager = site.manager("EXPIRY")
-    manager.mqsc("DEFINE QLOCAL(TRIGGERED) NOTRIGGER INITQ(IQ) PROCESS(P)\nDEFINE QLOCAL(IQ)\n")
+    with_queues(site, "EXPIRY", TRIGGERED="NOTRIGGER INITQ(IQ) PROCESS(P)", IQ="")
     site.client.wait_for_dag("mq_trigger_explain")
     site.client.unpause("mq_trigger_explain")
     run_id = site.client.trigger("mq_trigger_explain", queue_manager="EXPIRY", queue="TRIGGERED")

@@ -40,7 +40,7 @@ def summary_of(site: Any, result: RunResult) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def manager(site: Any) -> Any:
     made = site.manager("QUALITY")
-    made.mqsc("DEFINE QLOCAL(PAYMENTS.IN)\nDEFINE QLOCAL(CLOSED)\n")
+    made.mqsc("DEFINE QLOCAL(PAYMENTS.IN)\nDEFINE QLOCAL(CLOSED)\nDEFINE QLOCAL(FEED)\n")
     return made
 
 
@@ -48,6 +48,20 @@ def test_without_messages_the_run_ends_before_a_jvm_starts(site: Any, manager: A
     result = run(site, "QUALITY")
     assert (result.state, states(result)) == ("success", "SKKK")
     assert "Nothing to do" in site.log(result, "check")
+
+
+def test_without_messages_a_suite_that_expects_some_is_not_met(site: Any, manager: Any) -> None:
+    """As `mqops quality check` finds it in a snapshot of the empty queue; so does a suite that fits no queue."""
+    suites = ["expectations/expected.yaml", "dead_letters.yaml"]
+    result = run(site, "QUALITY", queues=["FEED"], suites=suites)
+    assert (result.state, states(result)) == ("failed", "FUUU")
+    note = site.note(result)
+    assert note.startswith("2 critical checks are not met")
+    assert "critical: expected.some: found 0 (the feed has stopped)" in site.log(result, "check")
+    assert "suite dead_letters: looked at no message: no queue that was looked at fits *DEAD* or *.DLQ" in note
+    page = site.client.page("/mqops/quality?queue_manager=QUALITY").text.replace("<wbr>", "")
+    assert "expected.some</th>" in page
+    assert "looked at no message: no queue that was looked at fits *DEAD* or *.DLQ" in page
 
 
 def test_warnings_are_told_and_the_run_succeeds(site: Any, manager: Any) -> None:
@@ -129,11 +143,21 @@ def test_the_form_chooses_queues_and_closed_ones_are_told(site: Any, manager: An
     manager.put("CLOSED", [(TEXT, b"x")])
     manager.put("PAYMENTS.IN", [(TEXT, b"x")] * 3)
     manager.mqsc("ALTER QLOCAL(CLOSED) GET(DISABLED)\n")
-    result = run(site, "QUALITY", queues=["PAY*", "CLOSED"], suites=["dead_letters.yaml"], limit=2)
-    assert (result.state, states(result)) == ("success", "SSSS")
+    result = run(
+        site, "QUALITY", queues=["PAY*", "CLOSED"], suites=["expectations/expected.yaml", "dead_letters.yaml"], limit=2
+    )
+    assert (result.state, states(result)) == ("failed", "SSSF")  # nothing that it looks at is a dead-letter queue
     assert "CLOSED is not looked at: GET(DISABLED)" in site.log(result, "check")
     document = summary_of(site, result)
-    assert (document["queue"], document["found"], document["suites"]) == ("PAYMENTS.IN", 2, ["dead_letters"])
+    assert (document["queue"], document["found"]) == ("PAYMENTS.IN", 2)
+    assert document["suites"] == ["expected", "dead_letters"]
+    unseen = [one for one in document["checks"] if one["suite"] == "dead_letters"]
+    assert {one["skipped"] for one in unseen} == {
+        "looked at no message: no queue that was looked at fits *DEAD* or *.DLQ"
+    }
+    assert "suite dead_letters: no queue fits *DEAD*" in document["told"]
+    assert "CLOSED is not checked: it could not be read (GET(DISABLED))" in document["told"]
+    assert "CLOSED is not checked" in site.note(result)
 
 
 def test_an_unknown_queue_and_a_broken_suite_are_told_by_name(site: Any, manager: Any) -> None:

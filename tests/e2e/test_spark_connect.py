@@ -5,19 +5,21 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 from mq_support import until
+from neighbours import NOBODY, neighbour
 
 from mqops import errors
 from mqops.mq.connection import MqConnection
@@ -143,7 +145,7 @@ def test_a_server_that_dies_while_a_job_runs_is_told_and_the_next_try_finds_anot
     assert "ended with -9; it is started again" in log
     assert "ended with -9; another try in 5 s" in log
     assert server_process(home) != first
-    (folder,) = (home.folder / "spark").iterdir()
+    (folder,) = (home.folder / "spark").glob("mqops-spark-*")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
@@ -164,32 +166,74 @@ def test_an_idle_time_that_is_none_is_refused(given: str) -> None:
         idle_minutes({"MQOPS_SPARK_IDLE": given})
 
 
-def test_a_server_without_clients_ends_and_the_next_client_starts_it(tmp_path: Path) -> None:
+def test_the_port_is_never_free_while_the_server_waits_wakes_or_dies_and_a_taken_one_is_told(tmp_path: Path) -> None:
+    """What an attacker did: bind the port in a loop, and take the token of whoever connects."""
     home = airflow_home.home(tmp_path / "airflow")
     home.prepare()
-    with home.chosen_spark_port() as lock:
-        server = home.spark_connect
-        place = [str(tmp_path / "spark"), str(server["port"]), str(0.5 / 60)]
-        watcher = psutil.Popen(
-            [sys.executable, "-m", "mqops_demo.spark_connect", *place],
-            env=environment(server["token"]),
-            stdout=subprocess.PIPE,
-            text=True,
-            pass_fds=[lock],
-            start_new_session=True,
-        )
-    try:
-        assert "listens on" in watcher.stdout.readline()
-        assert "had no client for" in watcher.stdout.readline()
+    with home.chosen_spark_port():
+        pass
+    port = home.spark_connect["port"]
+    with neighbour(port) as first:
+        first.says()
+        watcher = start_watcher(tmp_path / "spark", port)
+        assert watcher.stdout.readline().startswith(f"Port {port} of this machine is held by a process of user ")
         assert not watcher.children()
-        client = Client(Server(host="localhost", **server), logging.getLogger(__name__))
-        (tmp_path / "job.py").write_text(JOB)
-        client.run(str(tmp_path / "job.py"), [], {"PATH": os.environ["PATH"], "MQOPS_CONNECTION": "{}"})
-        assert any(line.startswith("at a time: ") for line in client.lines), client.lines
+    with ended_after(watcher):
         assert "listens on" in watcher.stdout.readline()
+        with neighbour(port, "127.0.0.1", "0.0.0.0", "::") as other:
+            token = (tmp_path / "spark" / "token").read_text()
+            assert "had no client for" in watcher.stdout.readline()
+            assert not watcher.children()
+            server = Server(host="localhost", port=port, token_file=str(tmp_path / "spark" / "token"))
+            client = Client(server, logging.getLogger(__name__))
+            (tmp_path / "job.py").write_text(JOB)
+            client.run(str(tmp_path / "job.py"), [], {"PATH": os.environ["PATH"], "MQOPS_CONNECTION": "{}"})
+            assert any(line.startswith("at a time: ") for line in client.lines), client.lines
+            assert "listens on" in watcher.stdout.readline()
+            woken = (tmp_path / "spark" / "token").read_text()
+            assert len(woken) > 30
+            assert woken != token
+            assert stat.S_IMODE((tmp_path / "spark" / "token").stat().st_mode) == 0o600
+            with socket.create_connection(("127.0.0.1", port)):  # a client: the server does not end for want of one
+                until(lambda: answers(port), PATIENCE)
+                for one in watcher.children():
+                    one.kill()
+                while "it is started again" not in watcher.stdout.readline():
+                    pass
+            found = other.asked()
+            assert found["tries"] > 100
+            assert (found["bound"], found["got"]) == (0, "")
+    assert not list((tmp_path / "spark").iterdir())
+
+
+def start_watcher(folder: Path, port: int) -> psutil.Popen:
+    """A server by hand, that waits for half a second without a client."""
+    return psutil.Popen(
+        [sys.executable, "-m", "mqops_demo.spark_connect", str(folder), str(port), str(0.5 / 60)],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@contextmanager
+def ended_after(watcher: psutil.Popen) -> Iterator[None]:
+    try:
+        yield
     finally:
         os.killpg(watcher.pid, signal.SIGTERM)
         assert watcher.wait() == 0
+
+
+def test_another_user_neither_reaches_nor_wakes_a_server(home: AirflowHome) -> None:
+    """As far as the tests are root's: otherwise he would be this user."""
+    code = "import os, socket, sys; os.setuid(int(sys.argv[2]))"
+    code += "; print(socket.create_connection(('127.0.0.1', int(sys.argv[1]))).recv(9))"
+    user = str(NOBODY if os.getuid() == 0 else os.getuid())
+    asked = [sys.executable, "-S", "-c", code, str(home.spark_connect["port"]), user]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert (done.stdout == "b''\n") == (os.getuid() == 0), done.stderr
 
 
 def daemons(home: AirflowHome) -> set[int]:
@@ -216,7 +260,7 @@ def children(home: AirflowHome) -> list[psutil.Process]:
 
 @pytest.mark.parametrize("token", ["", "another"])
 def test_a_client_without_the_token_is_refused(home: AirflowHome, tmp_path: Path, token: str) -> None:
-    code, written = ran(home, tmp_path, token=token)
+    code, written = ran(home, tmp_path, token=token, token_file="")
     assert code == 1
     assert "UNAUTHENTICATED" in written
     assert "at a time" not in written
@@ -225,6 +269,7 @@ def test_a_client_without_the_token_is_refused(home: AirflowHome, tmp_path: Path
 def test_no_secret_in_the_servers_log_arguments_or_environment(home: AirflowHome, tmp_path: Path) -> None:
     ran(home, tmp_path)
     family = processes_of_server(home)
+    token = Path(home.spark_connect["token_file"]).read_bytes()
     seen = {}
     for place in (one / name for one in family for name in ("cmdline", "environ")):
         with suppress(FileNotFoundError, ProcessLookupError):  # a Python worker has just ended
@@ -234,7 +279,7 @@ def test_no_secret_in_the_servers_log_arguments_or_environment(home: AirflowHome
     for place, content in seen.items():
         assert SECRET.encode() not in content, place
         if place.name != "environ":
-            assert home.spark_connect["token"].encode() not in content, place
+            assert token not in content, place
 
 
 def processes_of_server(home: AirflowHome) -> list[Path]:

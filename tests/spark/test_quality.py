@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,15 @@ from snapshot_support import snapshot_of_rows
 
 from mqops.cli import main
 from mqops.errors import LakeError, MqopsError, SettingsError
+from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.look.runs import list_runs
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.quality.check import QualityFiles, check
 from mqops.quality.failures import FAILURES, read_failures
+from mqops.quality.no_message import check_no_message
+from mqops.quality.results import docs_of, results, verdict_of
+from mqops.quality.scope import QueuesSeen
 from mqops.quality.suite_file import load_suites
 from mqops.quality.summary import QualityFailed, QualitySummary, verdict
 from mqwire import constants as c
@@ -309,7 +314,8 @@ def test_a_suite_is_about_its_queues_only(spark: Any, make_run: MakeRun, tmp_pat
     )
     summary = checked(spark, make_run([message(1), dead(2)]), path)
     assert [row["queue"] for row in failures(spark, summary)] == [DLQ]
-    assert [(queue.queue, queue.left) for queue in summary.queues] == [(IN, 0), (DLQ, 1)]
+    assert [(queue.queue, queue.left, queue.not_checked) for queue in summary.queues] == [(IN, 0, 1), (DLQ, 1, 0)]
+    assert summary.told == ("suite s: no queue fits NO.SUCH.QUEUE",)
 
 
 def test_queues_that_were_empty_are_told(spark: Any, make_run: MakeRun) -> None:
@@ -344,7 +350,9 @@ def test_docs_and_tables_are_private(spark: Any, make_run: MakeRun, tmp_path: Pa
             assert os.stat(path).st_mode & 0o077 == 0, path
 
 
-def test_a_second_run_replaces_the_first(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+def test_no_result_is_overwritten_and_one_that_passes_hides_none_that_does_not(
+    spark: Any, make_run: MakeRun, tmp_path: Path
+) -> None:
     run = make_run([message(1, b"")])
 
     def listed() -> tuple[str, str, str]:
@@ -354,16 +362,135 @@ def test_a_second_run_replaces_the_first(spark: Any, make_run: MakeRun, tmp_path
     assert listed() == ("observed", "snapshot", "")
     os.utime(run.path, (0, 0))  # so long ago that the index of the runs keeps its line
     assert listed() == ("observed", "snapshot", "")
-    assert checked(spark, run, QUICK).left == 1
+    first = checked(spark, run, QUICK)
+    assert first.left == 1
     assert listed() == ("failed", "snapshot_quality", "1 critical check is not met, in 1 message")
     os.utime(run.path, (0, 0))
     assert listed()[0] == "failed"
     path = suite(tmp_path, "{id: any, expect: column_values_to_not_be_null, column: format}")
-    summary = checked(spark, run, path)
+    second = checked(spark, run, path)
+    assert listed()[0] == "failed"  # that of the suite `messages` is the newest of its suite still
+    assert results(run) == [second, first]
+    assert failures(spark, second) == []
+    assert len(failures(spark, first)) == 1
+    stored = json.loads((Path(first.failures).parent / "quality.json").read_text())
+    assert QualitySummary.from_json(stored) == first
+    line = "{id: any, expect: column_values_to_not_be_null, column: format}"
+    checked(spark, run, suite(tmp_path, line, head="suite: messages"))
     assert listed() == ("checked", "snapshot_quality", "1 check is met, in 1 message")
-    assert failures(spark, summary) == []
-    stored = json.loads((run.path / "quality" / "quality.json").read_text())
-    assert QualitySummary.from_json(stored) == summary
+    assert len(results(run)) == 3
+
+
+def test_the_verdict_of_a_run_is_that_of_its_workflow(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    run = make_run([message(1, b"")])
+    write_json(run.handed_on_json, {"dag_id": "qm1_snapshot_quality", "run_id": "r", "found": {}})
+    line = "{id: any, expect: column_values_to_not_be_null, column: format}"
+    passes = suite(tmp_path, line, head="suite: messages")
+    by_hand = checked(spark, run, passes)
+    assert [one.state for one in list_runs(tmp_path / "lake")] == ["observed"]  # the workflow has not checked it
+    place = QualityFiles.of(run.path, by_workflow=True)
+    place = replace(place, docs=place.own_docs)
+    found = check(spark, place, load_suites([QUICK]), now="2026-11-21T12:00:01Z")
+    checked(spark, run, passes)
+    assert verdict_of(run) == found
+    assert [one.state for one in list_runs(tmp_path / "lake")] == ["failed"]
+    docs = docs_of(run)
+    assert docs == place.own_docs
+    assert (docs / "index.html").is_file()
+    assert len(results(run)) == 3
+    assert results(run)[-1] == by_hand
+    shown = CliRunner().invoke(main, ["run", "show", run.run, "--lake", str(tmp_path / "lake")]).stdout
+    assert "by the workflow, messages: 1 critical check is not met, in 1 message" in " ".join(shown.split())
+    assert "not met critical messages.body_not_empty: 1 message fails of 1" in " ".join(shown.split())
+
+
+def test_a_suite_that_fits_no_queue_is_not_met_and_its_queues_are_not_checked(
+    spark: Any, make_run: MakeRun, tmp_path: Path
+) -> None:
+    path = suite(
+        tmp_path,
+        "{id: full, expect: table_row_count_to_be_between, max_value: 9}",
+        "{id: known, expect: column_values_to_not_be_null, column: format}",
+        "{id: warned, expect: column_max_to_be_between, column: priority, max_value: 9, severity: warning}",
+        head="suite: s\nqueues: ['PAYMNTS.*']",
+    )
+    summary = checked(spark, make_run([message(1), dead(2)]), path)
+    why = "looked at no message: no queue that was looked at fits PAYMNTS.*"
+    assert [(one.expectation, one.met, one.skipped) for one in summary.checks] == [
+        ("full", False, why),
+        ("known", False, why),
+        ("warned", False, why),
+    ]
+    assert summary.failed == {"critical": 2, "warning": 1, "info": 0}
+    assert summary.told == ("suite s: no queue fits PAYMNTS.*",)
+    assert [(one.queue, one.done, one.not_checked) for one in summary.queues] == [(IN, 0, 1), (DLQ, 0, 1)]
+    assert (summary.done, summary.not_checked) == (0, 2)
+    with pytest.raises(QualityFailed, match=r"critical: s\.known: looked at no message: no queue that was looked at"):
+        verdict(summary)
+    arguments = ["quality", "check", "--snapshot", str(make_run([message(1)], "run-2").path), "--suite", str(path)]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 1
+    assert "PAYMENTS.IN: 1 found, 0 good, 0 with findings, 1 not checked" in result.stdout
+    assert "suite s: no queue fits PAYMNTS.*" in result.stdout
+    assert why in " ".join(result.stdout.split())
+
+
+def test_messages_that_no_check_is_about_are_not_good(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    """By the suite's queues, by a condition, by a column that has no value; and a condition on a queue that is none."""
+    path = suite(
+        tmp_path,
+        "{id: where, expect: column_values_to_not_be_null, column: format, where: {priority: 1}}",
+        "{id: value, expect: column_values_to_be_in_set, column: dlh_format, value_set: [MQSTR]}",
+        "{id: typo, expect: column_values_to_not_be_null, column: format, where: {queue: {like: 'PAYMNTS.*'}}}",
+        "{id: none, expect: table_row_count_to_be_between, max_value: 0, where: {queue: OTHER}}",
+    )
+    rows = [message(1, priority=1), message(2), dead(3), message(4, queue="OTHER.IN")]
+    summary = checked(spark, make_run(rows, queues=(IN, DLQ, "OTHER.IN")), path)
+    assert {one.queue: (one.found, one.done, one.not_checked) for one in summary.queues} == {
+        IN: (2, 1, 1),
+        DLQ: (1, 1, 0),
+        "OTHER.IN": (1, 0, 1),
+    }
+    assert [(one.expectation, one.skipped) for one in summary.not_met("critical")] == [
+        ("typo", "looked at no message: no queue that was looked at fits its condition queue like PAYMNTS.*")
+    ]
+    assert summary.balanced
+
+
+def test_empty_queues_mean_the_same_with_spark_and_without(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    """As the workflow's first task checks them, which starts no JVM (`check_no_message`)."""
+    path = suite(
+        tmp_path,
+        *(
+            f"{{id: i{number}, expect: {line}}}"
+            for number, line in enumerate(
+                (
+                    "table_row_count_to_be_between, min_value: 1",
+                    "table_row_count_to_be_between, max_value: 0",
+                    "table_row_count_to_be_between, min_value: 0, strict_min: true",
+                    "column_unique_value_count_to_be_between, column: format, min_value: 1",
+                    "column_distinct_values_to_contain_set, column: format, value_set: [MQSTR]",
+                    "column_distinct_values_to_equal_set, column: format, value_set: [MQSTR]",
+                    "column_distinct_values_to_be_in_set, column: format, value_set: [MQSTR]",
+                    "column_max_to_be_between, column: priority, max_value: 3",
+                    "column_proportion_of_non_null_values_to_be_between, column: format, min_value: 1",
+                    "column_values_to_be_null, column: format",
+                )
+            )
+        ),
+    )
+    met = [False, True, False, False, False, False, True, True, True, True]
+    suites = load_suites([path])
+    with_spark = checked(spark, make_run([]), path)
+    seen = QueuesSeen(looked_at=(IN, DLQ))
+    without = check_no_message("QM1", suites, seen, now=with_spark.checked_at)
+    assert [one.met for one in without.checks] == met
+    assert with_spark.checks == without.checks
+    assert (with_spark.failed, with_spark.told, with_spark.ok) == (without.failed, without.told, without.ok)
+    # Great Expectations itself says the same of a condition that no message fulfils
+    text = path.read_text().replace("}\n", ", where: {priority: 8}}\n") + "\n"
+    path.write_text(text.removesuffix("}\n") + ", where: {priority: 8}}")
+    assert [one.met for one in checked(spark, make_run([message(1)], "run-2"), path).checks] == met
 
 
 def test_regular_expressions_are_matched_by_re2_and_not_by_java(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
@@ -456,6 +583,9 @@ def test_command_tells_and_exits_by_severity(spark: Any, make_run: MakeRun, tmp_
     assert (document["ok"], document["failed"]["critical"], document["left"]) == (False, 1, 1)
     assert Path(document["docs"]).is_file()
     assert (tmp_path / "o" / "quality.json").is_file()
+    assert not run.quality_json.exists()
+    result = CliRunner().invoke(main, [*arguments, "--out", str(tmp_path / "o")])
+    assert "has the result of another check, which is kept: name another folder" in " ".join(result.stderr.split())
 
 
 def test_schema_of_the_table_is_what_is_written(spark: Any, make_run: MakeRun) -> None:

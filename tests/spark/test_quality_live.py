@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +99,11 @@ def test_D05_each_fault_is_found_on_the_message_that_has_it_and_good_messages_pa
     lost = manager.put(DLQ, [(TEXT, b"not dead, only lost")])[0]
     expected.add(("begins_with_mqdlh", lost.hex()))
 
-    summary = checked(manager, spark, tmp_path / "lake")
+    (example, *_) = re.findall("```yaml\n(.*?)```", (SHIPPED / "README.md").read_text(), re.DOTALL)
+    (tmp_path / "readme.yaml").write_text(example)
+    summary = checked(manager, spark, tmp_path / "lake", *SUITES, tmp_path / "readme.yaml")
     assert found(spark, summary) == expected
+    assert [one.failed for one in summary.checks if one.suite == "payments"] == [1]  # the example can fail
     assert summary.balanced
     assert not summary.ok
     assert summary.left == len(BAD) + len(twins) + 3

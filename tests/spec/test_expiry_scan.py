@@ -162,10 +162,13 @@ def test_E18_unix_refuses(application: Application) -> None:
 
 
 def test_E18_the_operations_have_it_done(zos: Application, home: Path, tmp_path: Path) -> None:
-    zos.put("Q1", Expiry=1)
+    for _ in range(2):
+        zos.put("Q1", Expiry=1)
+    zos.put("Q1")
     zos.put("OTHER", Expiry=1)
     expire()
     connection = MqConnection(queue_manager="QM1", environment={"MQLITE_HOME": str(home)})
     summary = refresh(connection, tmp_path / "lake", "Q*")
     assert summary.by == "REFRESH QMGR TYPE(EXPIRY)"
-    assert (zos.depth("Q1"), zos.depth("OTHER")) == (0, 1)
+    assert (summary.found, summary.done, summary.left, summary.balanced) == (3, 2, 1, True)
+    assert (zos.depth("Q1"), zos.depth("OTHER")) == (1, 1)

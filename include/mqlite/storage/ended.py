@@ -19,7 +19,8 @@ _REASONS = {QUIESCING: c.MQRC_Q_MGR_QUIESCING, ENDED: c.MQRC_Q_MGR_NOT_AVAILABLE
 def note(folder: Path, state: bytes) -> None:
     """From now on the queue manager is QUIESCING or ENDED."""
     draft = folder / f"{FILE}.new"
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(os.open(draft, flags, 0o600), "wb") as file:
         file.write(state)
     draft.replace(folder / FILE)
 

@@ -26,7 +26,7 @@ def open_for_service(folder: Path) -> None:
     path = folder / NAME
     handler = logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
     handler.setFormatter(OneLine(LINE))
-    path.chmod(0o600)
+    os.fchmod(handler.stream.fileno(), 0o600)
     root = logging.getLogger("mqlite")
     root.addHandler(handler)
     root.setLevel(logging.INFO)
@@ -38,7 +38,7 @@ def append(folder: Path, message: str, *values: object) -> None:
     Parameters: `message` and its `values` as `logging` takes them.
     """
     record = logging.LogRecord("mqlite", logging.INFO, "", 0, message, values, None)
-    file = os.open(folder / NAME, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    file = os.open(folder / NAME, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         os.write(file, (OneLine(LINE).format(record) + "\n").encode())
     finally:

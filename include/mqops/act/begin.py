@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from mqops.act.approved_plan import ApprovedPlan, about_plan
 from mqops.act.lane_tokens import issue_tokens_once, reached_in_ledger
+from mqops.act.led_elsewhere import refuse_led_elsewhere
 from mqops.act.resume_record import record_resume
 from mqops.ledger import stop_message
 from mqops.ledger.core.marker import About
@@ -37,9 +38,12 @@ def begin(
 
     Raises:
         Stopped: all acting on the queue manager is stopped, for every lake.
-        MqopsError: as `issue_tokens_once` and `record_resume`.
+        MqopsError: as `issue_tokens_once`, `record_resume` and `refuse_led_elsewhere`.
     """
     refuse_if_stopped_for_all(connection, approved_plan)
+    if not approved_plan.folder.issued_json.exists():
+        with connect(connection) as session:
+            refuse_led_elsewhere(session, approved_plan)
     about_run = about_plan(approved_plan, about or {})
     issued = issue_tokens_once(connection, approved_plan.folder, approved_plan, lengths, about_run, needs=needs)
     record_resume(connection, approved_plan, str(about_run.get("finished_by") or ""))

@@ -168,7 +168,7 @@ def _replace(path: Path, content: Mapping[str, Any]) -> None:
     """Replace a file in one step. It is not flushed to the disk, because nothing depends on it."""
     temporary = path.with_suffix(".part")
     with suppress(OSError):
-        with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, FILE_MODE), "w") as stream:
+        with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW, FILE_MODE), "w") as stream:
             json.dump(content, stream)
         temporary.replace(path)
 

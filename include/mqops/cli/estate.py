@@ -46,8 +46,12 @@ def check(ctx: click.Context, file: Path, as_json: bool, live: bool, own: tuple[
     one, else locally. A queue that is not there is an error: one that the estate names, or that a rules table forwards
     to. So is a queue manager that cannot be reached. Warnings do not change the exit code.
     """
+    from mqops.quality.estate_suites import suites_that_fit_nothing  # noqa: PLC0415
+
     problems, plain = examine(file)
-    warnings: list[str] = []
+    warnings = list[str]()
+    if not problems:
+        problems, warnings = suites_that_fit_nothing(load(file))
     mqsc = trigger_mqsc(load(file)) if not problems else {}
     if live and not problems:
         warnings, problems = examine_live(load(file), own)
@@ -84,6 +88,7 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
     from mqops.lake.run import folder_of  # noqa: PLC0415
     from mqops.ledger.access import ledger_access  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
+    from mqops.quality.estate_suites import suites_without_a_queue  # noqa: PLC0415
     from mqops.trigger.missing import live_definitions, missing_definitions  # noqa: PLC0415
 
     warnings: list[str] = []
@@ -95,6 +100,9 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
             users = {*own, connection.user or getpass.getuser()}
             with connect(connection) as session:
                 errors += [f"{name}: {line}" for line in missing_objects(session, estate_file, name)]
+                unfit, told = suites_without_a_queue(session, estate_file, name)
+                errors += [f"{name}: {line}" for line in unfit]
+                warnings += [f"{name}: {line}" for line in told]
                 wanted = live_definitions(session, name, estate_file.estate.queue_managers[name])
                 errors += [f"{name}: {line}" for line in missing_definitions(session, wanted)]
                 warnings += [f"{name}: {one.text}" for one in ledger_access(session, folder_of(lake, name), users)]

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -64,9 +65,9 @@ def init(
 ) -> None:
     """Print the MQSC commands that give a queue manager what mqops needs. With --run they are carried out.
 
-    These are MQOPS.LEDGER, the quarantine queue of the estate, and, for --user or --group, the least authorities. What
-    is there already stands as a comment. A queue that is there with other attributes is never changed: the
-    difference is shown, and the exit code is 1.
+    These are MQOPS.LEDGER, what the estate asks for (the quarantine queue, initiation queues, processes), and, for
+    --user or --group, the least authorities. What is there already stands as a comment. A queue or process that is
+    there with other attributes is never changed: the difference is shown, and the exit code is 1.
     """
     if user and group:
         raise click.UsageError("Name a user or a group, not both")
@@ -118,28 +119,29 @@ def _name(session: Session | None, named: str) -> str:
 
 def _steps(session: Session | None, name: str, more: tuple[str, ...], to: Grantee) -> Iterator[Step]:
     """What the queue manager needs, each with how it stands. Raises `MqopsError`."""
-    from mqops.doctor.define import authority_steps, queue_step  # noqa: PLC0415
-    from mqops.doctor.estate_objects import worked_queues  # noqa: PLC0415
+    from mqops.doctor.define import authority_steps, queue_step, trigger_steps  # noqa: PLC0415
+    from mqops.doctor.estate_objects import used_queues  # noqa: PLC0415
     from mqops.doctor.needs import LEDGER, authorities, quarantine  # noqa: PLC0415
     from mqops.mq.authority import Grantee  # noqa: PLC0415
-    from mqops.mq.inquire import dead_letter_queue, is_zos  # noqa: PLC0415
+    from mqops.mq.inquire import is_zos  # noqa: PLC0415
     from mqops.storage import estate_here  # noqa: PLC0415
+    from mqops.trigger.core.definitions import wanted  # noqa: PLC0415
+    from mqops.trigger.missing import live_definitions  # noqa: PLC0415
 
     file = estate_here()
     settings = file.estate.queue_managers.get(name) if file else None
     yield queue_step(session, LEDGER)
     if settings and settings.backout_reprocess:
         yield queue_step(session, quarantine(settings.backout_reprocess.quarantine))
+    if settings:
+        asks = live_definitions(session, name, settings) if session else wanted(name, settings)
+        yield from trigger_steps(session, asks)
     if session is not None and is_zos(session):
         return
-    queues: dict[str, None] = {}
-    try:
-        queues[dead_letter_queue(session) if session else "SYSTEM.DEAD.LETTER.QUEUE"] = None
-    except SettingsError as error:
-        warn(str(error))
-    if file and settings:
-        queues |= dict.fromkeys(worked_queues(file, name))
-    needed = authorities([*queues, *(queue for queue in more if queue not in queues)])
+    used = used_queues(session, file, name)
+    if not used.worked:
+        warn(f"{name} has no dead-letter queue: ALTER QMGR DEADQ(name)")
+    needed = authorities(replace(used, worked=tuple(dict.fromkeys((*used.worked, *more)))))
     if to.name:
         yield from authority_steps(session, needed, to, queue_manager=name)
     else:

@@ -28,12 +28,13 @@ from mqops.cli.run_argument import (
 )
 from mqops.cli.times import since_option
 from mqops.counted import counted
-from mqops.errors import SettingsError
+from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.run import find_run, folder_of, queue_manager_of
 from mqops.ledger.core.history import COLUMNS, events, is_since
 from mqops.ledger.file import LedgerFile, all_ledgers
+from mqops.ledger.missing import cut_off, not_recorded, noted_by_runs, on_queue
 from mqops.ledger.set_aside import counts, remark
-from mqops.ledger.verified import proofs_of, verified
+from mqops.ledger.verified import Verified, proofs_of, verified
 from mqops.printable import printable
 from mqops.prove.core.outcome import MEANING, OutcomeSummary
 
@@ -70,11 +71,15 @@ def verify(*, queue_managers: tuple[str, ...], more: tuple[str, ...], lake: Path
     the command names the run. It cannot check this for a run whose folder was deleted, or that an earlier version
     proved.
 
+    What the runs noted when they began and acted (issued.json, act.json) must be in the ledger, or still on
+    MQOPS.LEDGER. So lines that were cut off are missed, even if the proofs were removed with them.
+
     Each line is signed with the key of the ledger, so only a holder of the key can write another history. Lines that
     an earlier version wrote are not signed: the command counts them and checks their hashes only.
 
-    What the check does not prove: a person who can write to the lake can cut off the lines after the last proof, and a
-    holder of the key can sign anything. Keep the `head` that --json prints in a place where these persons cannot write.
+    What the check does not prove: a person who can write to the lake can cut off the lines after the last proof, with
+    all that the runs noted of them, and a holder of the key can sign anything. Keep the `head` that --json prints in a
+    place where these persons cannot write.
 
     Messages on MQOPS.LEDGER that did not come from mqops are set aside and never recorded: verify shows their number.
 
@@ -93,8 +98,8 @@ def verify(*, queue_managers: tuple[str, ...], more: tuple[str, ...], lake: Path
         if result["unsigned"]:
             older = counted(result["unsigned"], "line is", "lines are")
             show_folded(f"{result['queue_manager']}: {older} {_UNSIGNED}")
-        if result["set_aside"]:
-            show_folded(f"{result['queue_manager']}: {result['set_aside']}")
+        for remarks in filter(None, (result["not_known"], result["set_aside"])):
+            show_folded(f"{result['queue_manager']}: {remarks}")
         if result["torn"]:
             show_folded(
                 f"{result['queue_manager']}: {counted(result['torn'], 'byte')} of a half-written last line: {_TORN}"
@@ -116,9 +121,33 @@ def _with_a_past(lake: Path) -> list[str]:
 
 def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
     found = verified(file)
-    result = {"queue_manager": name, "ok": not found.error, "lines": found.lines, "head": found.head}
-    result |= {"error": found.error, "torn": found.torn, "unsigned": found.unsigned}
+    error, not_known = (found.error, "") if found.error else _missing(name, file, found)
+    result = {"queue_manager": name, "ok": not error, "lines": found.lines, "head": found.head}
+    result |= {"error": error, "torn": found.torn, "unsigned": found.unsigned, "not_known": not_known}
     return result | {"set_aside": remark(file.folder.parent)}
+
+
+def _missing(name: str, file: LedgerFile, found: Verified) -> tuple[str, str]:
+    """What the runs noted and nothing has recorded, in words, and why that is not known. The queue manager is asked
+    only where the ledger does not have all. The queue is read before the ledger: markers go from it to the ledger."""
+    from mqops.mq.connection import connect  # noqa: PLC0415
+
+    try:
+        noted = noted_by_runs(file)
+        missing = not_recorded(noted, found.acted)
+        if not missing:
+            return "", ""
+        with connect(connection_to(name)) as session:
+            waiting = on_queue(session, file)
+    except LakeError as error:
+        return str(error), ""
+    except MqopsError as error:
+        return "", f"{missing[0]}, and the ledger does not have it: its markers must be on MQOPS.LEDGER. {error}"
+    recorded = dict(verified(file).acted)
+    for plan, rows in waiting.items():
+        recorded[plan] = recorded.get(plan, 0) + rows
+    missing = not_recorded(noted, recorded)
+    return (cut_off(missing), "") if missing else ("", "")
 
 
 @ledger.command()

@@ -75,6 +75,8 @@ def export(
     else:
         with connect(connection_to(queue_manager.strip())) as session:
             done = export_queue(session, queue.strip(), file, as_form, wanted, to=to)
+    for path in done.left_behind:
+        warn(f"{path} may be what a killed export left; other users can interfere there, so look at it and remove it")
     if as_json:
         show_json(asdict(done))
     else:

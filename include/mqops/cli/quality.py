@@ -31,7 +31,7 @@ def quality() -> None:
 @quality.command()
 @snapshot_option
 @click.option("--suite", "suites", type=_FILE, required=True, multiple=True, help="A suite; may be repeated.")
-@click.option("--out", type=_FOLDER, help="Where the table of failures and the summary go; default: RUN/quality.")
+@click.option("--out", type=_FOLDER, help="Keep result and failures in this folder, apart from the run.")
 @click.option("--docs", type=_FOLDER, help="Build Data Docs in this folder.")
 @lake_option
 @_JSON
@@ -46,7 +46,12 @@ def check(
     lake: Path,
     as_json: bool,
 ) -> None:
-    """Run suites on a snapshot by Spark. Exit code 1 if a critical expectation failed; warnings are only reported."""
+    """Run suites on a snapshot by Spark. Exit code 1 if a critical expectation failed; warnings are only reported.
+
+    An expectation whose suite fits no queue of the snapshot has looked at no message: it is not met. Every check is
+    kept in a folder of its own below RUN/quality/checks; the verdict of a run that the workflow has checked stays what
+    the workflow found.
+    """
     try:
         summary = _checked(snapshot_folder(lake, snapshot), suites, out, docs)
     except MqopsError as error:
@@ -75,7 +80,8 @@ def suite(ctx: click.Context, files: tuple[Path, ...], as_json: bool) -> None:
     if as_json:
         show_json({"ok": True, "suites": [_suite_document(suite) for suite in suites]})
     for one in () if as_json else suites:
-        show_line(f"{one.source}: valid, suite {one.name}, {counted(len(one.checks), 'expectation')}")
+        about = f", on queues that fit {' or '.join(one.queues)}" if one.queues else ""
+        show_line(f"{one.source}: valid, suite {one.name}, {counted(len(one.checks), 'expectation')}{about}")
 
 
 @quality.command()
@@ -100,7 +106,8 @@ def vocabulary(as_json: bool) -> None:
 
 
 def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: Path | None) -> QualitySummary:
-    from mqops.quality.check import QualityFiles, check  # noqa: PLC0415
+    from mqops.quality.check import check  # noqa: PLC0415
+    from mqops.quality.files import QualityFiles  # noqa: PLC0415
     from mqops.quality.suite_file import load_suites  # noqa: PLC0415
 
     loaded = load_suites(suites)
@@ -111,8 +118,8 @@ def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: P
     from mqops.lake.files import make_folder  # noqa: PLC0415
     from mqops.spark_job import session  # noqa: PLC0415 - a JVM only for what is worth one
 
-    make_folder(place.folder)
-    log = place.folder / "spark.log"
+    log = place.spark_log
+    make_folder(log.parent)
     warn(f"Spark starts, which takes some seconds; its log is {log}")
     with spark_log_in(log):
         few = sum(queue["messages"] for queue in place.observed.get("queues", ())) <= FEW
@@ -173,7 +180,10 @@ def _show_summary(summary: QualitySummary) -> None:
             show_folded(describe(failed))
     _show_failed(summary)
     for queue in summary.queues:
-        show_folded(f"{queue.queue}: {queue.found} found, {queue.done} good, {queue.left} with findings")
+        others = f", {queue.not_checked} not checked" if queue.not_checked else ""
+        show_folded(f"{queue.queue}: {queue.found} found, {queue.done} good, {queue.left} with findings{others}")
+    for text in summary.told:
+        show_folded(text)
     for problem in summary.problems:
         show_folded(f"does not balance: {problem}")
     show_folded(f"{'passed' if summary.ok else 'NOT PASSED'}; which message failed what: {summary.failures}")

@@ -101,10 +101,13 @@ def _record(file: Path, snapshot: Recorded, rules: Table, name: str) -> None:
     """Raises SettingsError where the file is there already: what a person wrote is not overwritten."""
     from mqops.expect.record import written  # noqa: PLC0415
 
-    if file.exists():
-        raise SettingsError(f"{file} is there already; remove it, or name another file")
     heading = f"What {Path(name).name} (sha256 {rules.digest[:16]}) does with the messages of a recorded snapshot."
-    file.write_text(written(snapshot.seen(rules), heading), encoding="utf-8")
+    content = written(snapshot.seen(rules), heading)
+    try:
+        with file.open("x", encoding="utf-8") as stream:  # a link is "there", too
+            stream.write(content)
+    except FileExistsError as error:
+        raise SettingsError(f"{file} is there already; remove it, or name another file") from error
 
 
 def _text_of(file: Path) -> str:

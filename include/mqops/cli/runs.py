@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,7 +16,7 @@ from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
 from mqops.cli.run_argument import completed_queue_managers, manager_of_run_option, run_argument
 from mqops.cli.times import since_option
 from mqops.counted import counted
-from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.core.run_state import RunLine, RunState, checks_in_words
 
 if TYPE_CHECKING:
     from mqops.look.run_story import RunStory, UnmovedMessage
@@ -142,6 +142,8 @@ def _story(found: RunStory) -> Iterator[str]:
         yield f"    airflow   run {found.dag.get('run_id', '-')} of DAG {found.dag.get('dag_id', '-')}"
     yield from _plan(found)
     yield from (f"    stop      {one}" for one in (*found.stopped, *found.stops))
+    for one in found.quality:
+        yield from _checks(one)
     yield from _balance(found)
     for message in found.messages:
         yield from _message(message)
@@ -183,6 +185,26 @@ def _balance(found: RunStory) -> Iterator[str]:
     yield f"    balance   {one['planned']} planned = {totals}: {verdict}"
     for name in ("problems", "remarks"):
         yield from (f"              {text}" for text in one.get(name, ()))
+
+
+def _checks(quality: Mapping[str, Any]) -> Iterator[str]:
+    """A quality check of the snapshot, those of its expectations first that are not met."""
+    by = "the workflow" if quality.get("by_workflow") else "command line"
+    at = quality.get("checked_at") or "-"
+    yield f"    checks    {at} by {by}, {', '.join(quality.get('suites', ()))}: {checks_in_words(quality)}"
+    for check in sorted(quality["checks"], key=lambda one: bool(one.get("met"))):
+        name = f"{check.get('suite', '-')}.{check.get('expectation', '-')}"
+        word = "met" if check.get("met") else "not met"
+        yield f"              {word:8}{check.get('severity', '-'):9}{name}: {_figure(check)}"
+    yield from (f"              {text}" for text in (*quality.get("problems", ()), *quality.get("told", ())))
+
+
+def _figure(check: Mapping[str, Any]) -> str:
+    if check.get("skipped"):
+        return str(check["skipped"])
+    if check.get("failed") is None:
+        return f"found {check.get('observed') or '-'}"
+    return f"{counted(check['failed'], 'message fails', 'messages fail')} of {check.get('checked', 0):,}"
 
 
 def _message(one: UnmovedMessage) -> Iterator[str]:

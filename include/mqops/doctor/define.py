@@ -1,9 +1,9 @@
 """What a queue manager lacks of what mqops needs, as MQSC, and defining it: `mqops init`.
 
-1. What is missing is defined, by PCF (Create Queue, Set Authority Record), which IBM MQ has on every platform; the
-   authority records are not there on z/OS, where the external security manager has them.
-2. A queue that stands with other attributes is never changed: the difference is shown, with the command that would
-   change it. Create Queue is sent without Replace, so that a queue that appeared meanwhile stays as it is, too.
+1. What is missing is defined, by PCF (Create Queue, Create Process, Set Authority Record), which IBM MQ has on every
+   platform; the authority records are not there on z/OS, where the external security manager has them.
+2. A queue or process that stands with other attributes is never changed: the difference is shown, with the command
+   that would change it. Create is sent without Replace, so that what appeared meanwhile stays as it is, too.
 3. Authorities are only added. What a record gives besides stays.
 """
 
@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from mqops.doctor.needs import AUTHORITIES, OBJECT_TYPES, Authority, NeededQueue
+from mqops.doctor.needs import AUTHORITIES, OBJECT_TYPES, Authority, NeededQueue, initiation_queue
 from mqops.errors import LOST_CONNECTION, MQError
 from mqops.mq.authority import Grantee, grant, granted
 from mqops.mq.inquire import command, opened
 from mqops.mq.session import Session
+from mqops.trigger.core.definitions import Definitions, ProcessDefinition, QueueTrigger
+from mqops.trigger.missing import NOT_THERE, process_wrong, trigger_wrong
 from mqwire import constants as c
 
 
@@ -38,7 +40,7 @@ class Step:
     Parameters: `mqsc` of a queue that differs would change it; `to` who gets an authority.
     """
 
-    what: NeededQueue | Authority
+    what: NeededQueue | ProcessDefinition | QueueTrigger | Authority
     mqsc: str
     state: StepState
     found: str = ""
@@ -84,6 +86,34 @@ def _found(session: Session, needed: NeededQueue) -> tuple[int, dict[int, int]]:
         return kind, {one.selector: int(session.inquire(handle, one.selector)) for one in wanted}
 
 
+def trigger_steps(session: Session | None, needed: Definitions) -> Iterator[Step]:
+    """The state of what the trigger monitor and the workflows by trigger need. Parameters: as of `queue_step`.
+
+    A queue that does not trigger as the estate says is never changed. Raises `MQError`.
+    """
+    for queue in needed.initiation_queues:
+        yield queue_step(session, initiation_queue(queue))
+    for process in needed.processes:
+        wrong = process_wrong(session, process) if session else ""
+        yield _step(session, process, wrong, f"process {process.name}", StepState.MISSING)
+    for trigger in needed.triggers:
+        wrong = trigger_wrong(session, trigger) if session else ""
+        yield _step(session, trigger, wrong, f"queue {trigger.queue or 'of DEADQ'}", StepState.DIFFERS)
+
+
+def _step(
+    session: Session | None, what: ProcessDefinition | QueueTrigger, wrong: str, name: str, missing: StepState
+) -> Step:
+    """Parameters: `wrong` with it, or nothing; `missing` the state if it is not there."""
+    if session is None:
+        return Step(what=what, mqsc=what.mqsc, state=StepState.UNKNOWN)
+    if not wrong:
+        return Step(what=what, mqsc=what.mqsc, state=StepState.STANDS, found=f"the {name} is there as it should be")
+    state = missing if wrong == NOT_THERE else StepState.DIFFERS
+    left = "" if state is StepState.MISSING else ". It is left as it is; this command changes it"
+    return Step(what=what, mqsc=what.mqsc, state=state, found=f"the {name} {wrong}{left}")
+
+
 def authority_steps(
     session: Session | None, needed: Iterable[Authority], to: Grantee, *, queue_manager: str
 ) -> Iterator[Step]:
@@ -93,7 +123,7 @@ def authority_steps(
         if session is not None:
             try:
                 has = granted(session, one.profile or queue_manager, OBJECT_TYPES[one.kind], to)
-                lacking = [word for word in one.words if AUTHORITIES[word] not in has]
+                lacking = has is None or any(AUTHORITIES[word] not in has for word in one.words)
                 state = StepState.MISSING if lacking else StepState.STANDS
             except MQError as error:
                 if error.reason in LOST_CONNECTION:
@@ -114,10 +144,19 @@ def define(session: Session, step: Step, *, queue_manager: str) -> None:
         kind = OBJECT_TYPES[step.what.kind]
         grant(session, step.what.profile or queue_manager, kind, step.to, words)
         return
+    if isinstance(step.what, ProcessDefinition):
+        process: dict[int, Any] = {
+            c.MQCA_PROCESS_NAME: step.what.name.encode(),
+            c.MQIA_APPL_TYPE: c.MQAT_UNIX,
+            c.MQCA_APPL_ID: step.what.dag_id.encode(),
+        }
+        command(session, "MQCMD_CREATE_PROCESS", process, object_name=step.what.name)
+        return
+    assert isinstance(step.what, NeededQueue)
     asked: dict[int, Any] = {
         c.MQCA_Q_NAME: step.what.name.encode(),
         c.MQIA_Q_TYPE: c.MQQT_LOCAL,
-        **{one.selector: one.value for one in step.what.attributes},
+        **{one.selector: one.value for one in (*step.what.attributes, *step.what.at_first)},
         c.MQCA_Q_DESC: step.what.description.encode(),
     }
     command(session, "MQCMD_CREATE_Q", asked, object_name=step.what.name)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mqops.backout.core.origin import backout_queues
 from mqops.decide.rules_check import wrong_queues
+from mqops.doctor.needs import UsedQueues, profile_of
 from mqops.errors import MQError, SettingsError
 from mqops.estate import EstateFile
-from mqops.estate_sections import RulesWorkflow
+from mqops.estate_sections import BackoutReprocess, RulesWorkflow
 from mqops.ledger.queue import NAME as LEDGER
 from mqops.mq.connection import MqConnection
-from mqops.mq.inquire import base_queue, dead_letter_queue
+from mqops.mq.inquire import base_queue, dead_letter_queue, queue_definitions
 from mqops.mq.session import Session
 from mqops.rules import Table, parse
-from mqwire.constants import MQRC_UNKNOWN_OBJECT_NAME
+from mqops.trigger.core.definitions import wanted
+from mqwire.constants import MQRC_UNKNOWN_OBJECT_NAME, MQTT_DEPTH
 
 
 def missing_objects(session: Session, file: EstateFile, name: str) -> Iterator[str]:
@@ -60,21 +63,57 @@ def wrong_targets(connection: MqConnection, file: EstateFile, name: str) -> Iter
         yield from (f"{workflow.rules}:{problem.line}: {problem.message}" for problem in problems)
 
 
-def worked_queues(file: EstateFile, name: str) -> tuple[str, ...]:
-    """The queues that the workflows of a queue manager take messages from or put them on, as far as they are named.
+def used_queues(session: Session | None, file: EstateFile | None, name: str) -> UsedQueues:
+    """The queues that mqops uses on a queue manager, as far as they are known before a message comes.
 
-    Where RETRY puts, the messages say; the dead-letter queue is the queue manager's where the estate names none.
-    Raises `SettingsError`.
+    Where RETRY puts a dead letter, the message says. The dead-letter queue is always among the queues that are worked
+    on. Backout queues, and the queues that messages came from, are those of the queue manager's definitions.
+
+    Parameters: `session` None where the queue manager cannot be asked.
+
+    Raises:
+        MQError: the queue manager cannot be inquired.
+        SettingsError: a rules table cannot be read.
     """
-    settings = file.estate.queue_managers[name]
-    found: dict[str, None] = {}
+    dead_letters = _dead_letter_queue(session)
+    worked = dict.fromkeys(filter(None, (dead_letters,)))
+    settings = file.estate.queue_managers.get(name) if file else None
+    if file is None or settings is None:
+        return UsedQueues(worked=tuple(worked))
     if settings.dlq_rules and settings.dlq_rules.queue:
-        found[settings.dlq_rules.queue] = None
+        worked[settings.dlq_rules.queue] = None
     if settings.backout_reprocess:
-        found |= dict.fromkeys((*(settings.backout_reprocess.queues or ()), settings.backout_reprocess.quarantine))
+        worked |= dict.fromkeys(_backed_out(session, settings.backout_reprocess))
     for _, table in _tables(file, name):
-        found |= {rule.fwdq: None for rule in table.rules if rule.fwdq and not rule.fwdq.startswith("&")}
-    return tuple(queue for queue in found if queue != LEDGER)
+        worked |= {rule.fwdq: None for rule in table.rules if rule.fwdq and not rule.fwdq.startswith("&")}
+    sections = (settings.snapshot_quality, settings.expiry_scan)
+    looked_at = {profile_of(pattern): None for section in sections if section for pattern in section.queues}
+    wants = wanted(name, settings, dead_letter_queue=dead_letters)
+    return UsedQueues(
+        worked=tuple(queue for queue in worked if queue != LEDGER),
+        looked_at=tuple(queue for queue in looked_at if queue != LEDGER),
+        initiation=wants.initiation_queues,
+        switched=tuple(one.queue for one in wants.triggers if one.queue and one.type == MQTT_DEPTH),
+    )
+
+
+def _dead_letter_queue(session: Session | None) -> str:
+    """The one of the queue manager, "" if it names none; the one that every queue manager has if it is not known."""
+    if session is None:
+        return "SYSTEM.DEAD.LETTER.QUEUE"
+    try:
+        return dead_letter_queue(session)
+    except SettingsError:
+        return ""
+
+
+def _backed_out(session: Session | None, section: BackoutReprocess) -> Iterator[str]:
+    """The backout queues, the queues that name them as BOQNAME, and the quarantine queue. Raises `MQError`."""
+    definitions = queue_definitions(session) if session else ()
+    named = section.queues or backout_queues(definitions)
+    yield from named
+    yield from (one.name for one in definitions if one.backout_queue in named)
+    yield section.quarantine
 
 
 def _tables(file: EstateFile, name: str) -> Iterator[tuple[RulesWorkflow, Table]]:

@@ -53,15 +53,19 @@ _NORMAL = Attribute(keyword="USAGE", selector=c.MQIA_USAGE, value=c.MQUS_NORMAL,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeededQueue:
-    """A local queue that must be there, and what it is for."""
+    """A local queue that must be there, and what it is for.
+
+    Parameters: `attributes` that it must have; `at_first` those that a new one gets besides.
+    """
 
     name: str
     description: str
     attributes: tuple[Attribute, ...]
+    at_first: tuple[Attribute, ...] = ()
 
     def definition(self) -> str:
         """The MQSC command that defines it. An object that stands is not replaced."""
-        words = " ".join(one.mqsc(one.value) for one in self.attributes)
+        words = " ".join(one.mqsc(one.value) for one in (*self.attributes, *self.at_first))
         return f"DEFINE QLOCAL({mqsc_name(self.name)}) {words} DESCR('{self.description}')"
 
     def differences(self, found: Mapping[int, int]) -> list[Attribute]:
@@ -84,11 +88,26 @@ def quarantine(name: str) -> NeededQueue:
     return NeededQueue(name=name, description="mqops: replayed too often", attributes=(_KEPT, _DEEP))
 
 
+def initiation_queue(name: str) -> NeededQueue:
+    """A queue for trigger messages. A new one keeps them when the queue manager ends (T17)."""
+    return NeededQueue(
+        name=name, description="mqops: trigger messages", attributes=(_SHARED, _NORMAL), at_first=(_KEPT,)
+    )
+
+
 ALTERNATE_USER = "ALTUSR"
 QUEUE_MANAGER_WORDS = ("CONNECT", "INQ", "DSP", "SETALL", ALTERNATE_USER)
 LEDGER_WORDS = ("BROWSE", "GET", "INQ", "PUT", "DSP")
 WORK_WORDS = ("BROWSE", "GET", "INQ", "PUT", "PASSALL", "PASSID", "SETALL", "DSP")
 """On the queues that messages are taken from and put on: an undo takes them from where they went."""
+LOOK_WORDS = ("BROWSE", "INQ", "DSP")
+"""On the queues that expiry scans, snapshots and data quality look at."""
+MONITOR_WORDS = ("BROWSE", "GET", "INQ", "DSP")
+"""On initiation queues."""
+SWITCH_WORDS = ("INQ", "SET")
+"""On queues with TRIGTYPE(DEPTH), which a run switches on again."""
+PROCESS_WORDS = ("INQ", "DSP")
+"""On processes: `mqops trigger explain` and `audit`."""
 COMMAND_QUEUE, MODEL_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE", "SYSTEM.DEFAULT.MODEL.QUEUE"
 AUTHORITIES: Mapping[str, int] = {
     "ALTUSR": c.MQAUTH_ALT_USER_AUTHORITY,
@@ -100,32 +119,87 @@ AUTHORITIES: Mapping[str, int] = {
     "PASSALL": c.MQAUTH_PASS_ALL_CONTEXT,
     "PASSID": c.MQAUTH_PASS_IDENTITY_CONTEXT,
     "PUT": c.MQAUTH_OUTPUT,
+    "SET": c.MQAUTH_SET,
     "SETALL": c.MQAUTH_SET_ALL_CONTEXT,
 }
 """Word of MQSC → MQAUTH_*."""
-OBJECT_TYPES: Mapping[str, int] = {"QMGR": c.MQOT_Q_MGR, "QUEUE": c.MQOT_Q, "CHANNEL": c.MQOT_CHANNEL}
+OBJECT_TYPES: Mapping[str, int] = {
+    "QMGR": c.MQOT_Q_MGR,
+    "QUEUE": c.MQOT_Q,
+    "PROCESS": c.MQOT_PROCESS,
+    "CHANNEL": c.MQOT_CHANNEL,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authority:
-    """What the user of mqops needs on an object. `profile` is blank for the queue manager."""
+    """What the user of mqops needs on an object. `profile` is blank for the queue manager, `words` are empty for a
+    profile that gives nothing: it takes names out of a wider one."""
 
-    kind: Literal["QMGR", "QUEUE", "CHANNEL"]
+    kind: Literal["QMGR", "QUEUE", "PROCESS", "CHANNEL"]
     profile: str
     words: tuple[str, ...]
 
     def mqsc(self, to: Grantee) -> str:
         """The MQSC command that gives it to a user or group."""
         profile = f"PROFILE('{self.profile}') " if self.profile else ""
-        return f"SET AUTHREC {profile}OBJTYPE({self.kind}) {to} AUTHADD({','.join(self.words)})"
+        return f"SET AUTHREC {profile}OBJTYPE({self.kind}) {to} AUTHADD({','.join(self.words) or 'NONE'})"
 
 
-def authorities(queues: Iterable[str]) -> Iterator[Authority]:
-    """The least authorities. Parameters: `queues` names or profiles of those that messages are taken from or put on."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedQueues:
+    """The queues of one queue manager that mqops uses: names, or profiles of authority records.
+
+    Attributes: `worked` messages are taken from them or put on them; `looked_at` browsed only; `initiation` the trigger
+    monitor serves them; `switched` triggering is switched on again there.
+    """
+
+    worked: tuple[str, ...] = ()
+    looked_at: tuple[str, ...] = ()
+    initiation: tuple[str, ...] = ()
+    switched: tuple[str, ...] = ()
+
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """Name or profile → the authorities that are needed there."""
+        found: dict[str, dict[str, None]] = {}
+        for names, words in (
+            (self.worked, WORK_WORDS),
+            (self.looked_at, LOOK_WORDS),
+            (self.initiation, MONITOR_WORDS),
+            (self.switched, SWITCH_WORDS),
+        ):
+            for name in names:
+                found.setdefault(name, {}).update(dict.fromkeys(words))
+        return {name: tuple(words) for name, words in found.items()}
+
+
+EVERYTHING, OWN_OF_THE_QUEUE_MANAGER = "**", "SYSTEM.**"
+
+
+def profile_of(pattern: str) -> str:
+    """The profile of authority records that a pattern of the estate stands for (IBM MQ, "Using OAM generic profiles").
+
+    A pattern is a name, or a beginning and `*`, which stands for anything. In a profile `*` ends at the next period and
+    `**` stands for any number of qualifiers, none as well.
+    """
+    if not pattern.endswith("*"):
+        return pattern
+    begins = pattern[:-1]
+    if not begins or begins.endswith("."):
+        return f"{begins}**"
+    return f"{begins}*.**"
+
+
+def authorities(queues: UsedQueues) -> Iterator[Authority]:
+    """The least authorities."""
+    words = queues.words()
     yield Authority(kind="QMGR", profile="", words=QUEUE_MANAGER_WORDS)
     yield Authority(kind="QUEUE", profile=NAME, words=LEDGER_WORDS)
-    for queue in queues:
-        yield Authority(kind="QUEUE", profile=queue, words=WORK_WORDS)
+    for queue, needed in words.items():
+        yield Authority(kind="QUEUE", profile=queue, words=needed)
+    if EVERYTHING in words and OWN_OF_THE_QUEUE_MANAGER not in words:
+        yield Authority(kind="QUEUE", profile=OWN_OF_THE_QUEUE_MANAGER, words=())
     yield Authority(kind="QUEUE", profile=COMMAND_QUEUE, words=("PUT",))
     yield Authority(kind="QUEUE", profile=MODEL_QUEUE, words=("GET", "DSP"))
-    yield Authority(kind="CHANNEL", profile="**", words=("DSP",))
+    yield Authority(kind="PROCESS", profile=EVERYTHING, words=PROCESS_WORDS)
+    yield Authority(kind="CHANNEL", profile=EVERYTHING, words=("DSP",))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import NamedTuple
 from mqops.counted import counted
 from mqops.decide.ledger_queue import ledger_findings
 from mqops.doctor.check import Check, State, fails, holds, summed_up, unknown
-from mqops.doctor.estate_objects import missing_objects, worked_queues, wrong_targets
+from mqops.doctor.estate_objects import missing_objects, used_queues, wrong_targets
 from mqops.doctor.needs import (
     ALTERNATE_USER,
     COMMAND_QUEUE,
@@ -55,6 +54,7 @@ OPENING = {
     "PUT": c.MQOO_OUTPUT,
     "PASSALL": c.MQOO_OUTPUT | c.MQOO_PASS_ALL_CONTEXT,
     "PASSID": c.MQOO_OUTPUT | c.MQOO_PASS_IDENTITY_CONTEXT,
+    "SET": c.MQOO_SET,
     "SETALL": c.MQOO_OUTPUT | c.MQOO_SET_ALL_CONTEXT,
 }
 """Authority → the MQOPEN that needs it (IBM MQ, "Authorizations for MQI calls")."""
@@ -221,12 +221,7 @@ def _longest(session: Session) -> LongestMessages | None:
 
 def needed_authorities(session: Session, file: EstateFile | None, name: str) -> list[Authority]:
     """The authorities that the user of mqops needs, on the queues that are known. Raises `MqopsError`."""
-    queues: dict[str, None] = {}
-    with suppress(SettingsError):  # another check says so
-        queues[dead_letter_queue(session)] = None
-    if file and name in file.estate.queue_managers:
-        queues |= dict.fromkeys(worked_queues(file, name))
-    return list(authorities(queues))
+    return list(authorities(used_queues(session, file, name)))
 
 
 def authority(session: Session, needed: Iterable[Authority], user: str) -> Check:

@@ -26,7 +26,7 @@ LEAST_ROOM = 256 * 1024 * 1024
 JAVA = (17, 21)
 """Versions of Java that Spark 4 runs on."""
 PACKAGES = ("mqops", "pymqi", "apache-airflow", "apache-airflow-task-sdk", "pyspark", "great_expectations")
-_MQ_LIBRARY = re.compile(r"/\S*/(libmq[a-z]+_r\.so\S*|libmqic_r\.so\S*)")
+_MQ_LIBRARY = re.compile(r"(?<!\S)/\S*/(libmq[a-z]+_r\.so\S*|libmqic_r\.so\S*)")
 _JAVA_WAIT = 30
 
 

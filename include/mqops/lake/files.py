@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 from uuid import uuid4
 
@@ -21,7 +22,7 @@ FOLDER_MODE = 0o700
 SETTLED_NS = 2 * 10**9
 """What is read of a folder that changed less long ago is not kept: a further change may have the same time, as file
 systems count."""
-_NEW_FILE = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW
+_NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
 _ADVICE = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room on the disk"),
     errno.EFBIG: "raise the limit for the size of a file (ulimit -f)",
@@ -100,7 +101,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     Raises:
         LakeError: it cannot be written; the old one stands.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{token_hex(8)}")  # nobody can have made it beforehand
     with lake_errors(path):
         try:
             with open(os.open(temporary, _NEW_FILE, FILE_MODE), "wb") as stream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,8 +28,14 @@ def write_parquet(folder: Path, schema: pa.Schema, content: Iterable[pa.RecordBa
     Raises:
         LakeError: the disk refused.
     """
+    with lake_errors(folder):
+        return write_parquet_to(folder / "part-00000.parquet", schema, content)
+
+
+def write_parquet_to(place: Path | BinaryIO, schema: pa.Schema, content: Iterable[pa.RecordBatch]) -> int:
+    """Write a Parquet file to a place or an open file; returns the number of rows. Raises `OSError`."""
     written = 0
-    with lake_errors(folder), pq.ParquetWriter(folder / "part-00000.parquet", schema, compression="zstd") as writer:
+    with pq.ParquetWriter(place, schema, compression="zstd") as writer:
         for batch in content:
             writer.write_batch(batch)
             written += batch.num_rows

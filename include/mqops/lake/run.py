@@ -198,8 +198,13 @@ class RunFolder:
 
     @property
     def quality_json(self) -> Path:
-        """What quality checks found in the snapshot. Its folder has the failures and the Data Docs, too."""
+        """What quality checks found in the snapshot: the verdict of the run (`mqops.quality.results`)."""
         return self.path / "quality" / "quality.json"
+
+    @property
+    def quality_checks(self) -> Path:
+        """Each quality check of the snapshot, in a folder of its own: result, failures, Data Docs."""
+        return self.path / "quality" / "checks"
 
     @property
     def backout_json(self) -> Path:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mqops.errors import LakeError, LedgerBroken, SettingsError
 from mqops.ledger.core.chain import Head, Proof, head_in, held
+from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
 
 _OF_A_PLAN = frozenset({"issued", "acted"})
@@ -20,7 +21,7 @@ class Verified:
 
     Parameters: `lines` that were checked, and `head` the hash of the last of them; `error` why the ledger is not what
     was written, blank where it is; `torn` bytes of a half-written last line; `unsigned` lines that are older than the
-    ledger's key; `runs` that have begun to act, by these lines.
+    ledger's key; `runs` that have begun to act, by these lines; `acted` plan → rows that were acted on.
     """
 
     lines: int = 0
@@ -29,31 +30,34 @@ class Verified:
     torn: int = 0
     unsigned: int = 0
     runs: frozenset[str] = frozenset()
+    acted: Mapping[PlanIdentity, int] = field(default_factory=dict)
 
 
 def verified(file: LedgerFile) -> Verified:
     """Check each line of a ledger, and that it holds what the proofs of its runs name. The whole file is read, once."""
     lines, head, torn, signed_from = 0, "", 0, 0
-    runs: set[str] = set()
+    acted: dict[PlanIdentity, int] = {}
     proofs, error = proofs_of(file)
     try:
         signed_from = file.keys.signed_from
         torn = file.torn()
-        for found in held(_heads(file.entries(), runs), proofs):
+        for found in held(_heads(file.entries(), acted), proofs):
             lines, head = found.seq, found.hash
     except (LedgerBroken, LakeError, SettingsError) as broken:
         error = str(broken)
     if not file.path.exists():
         error = f"there is no ledger {file.path}"
     unsigned = min(signed_from - 1, lines) if signed_from else lines
-    return Verified(lines=lines, head=head, error=error, torn=torn, unsigned=unsigned, runs=frozenset(runs))
+    runs = frozenset(plan.run for plan in acted)
+    return Verified(lines=lines, head=head, error=error, torn=torn, unsigned=unsigned, runs=runs, acted=acted)
 
 
-def _heads(entries: Iterable[Mapping[str, Any]], runs: set[str]) -> Iterator[Head]:
-    """The head after each line. Parameters: `runs` gets the runs that have begun to act."""
+def _heads(entries: Iterable[Mapping[str, Any]], acted: dict[PlanIdentity, int]) -> Iterator[Head]:
+    """The head after each line. Parameters: `acted` gets the plans that have begun, and the rows acted on."""
     for entry in entries:
-        if entry.get("kind") in _OF_A_PLAN:
-            runs.add(str(entry.get("run", "")))
+        if (kind := entry.get("kind")) in _OF_A_PLAN:
+            plan = PlanIdentity(run=str(entry.get("run", "")), digest=str(entry.get("plan", "")))
+            acted[plan] = acted.get(plan, 0) + (len(entry.get("rows", ())) if kind == "acted" else 0)
         yield head_in(entry)
 
 

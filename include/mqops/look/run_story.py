@@ -135,7 +135,8 @@ class RunStory:
     `acted_at` when its last unit of work was done, ISO 8601 UTC, by the ledger; `failures` by reason and destination,
     most first; `progress` how far act said it had come, None where it said nothing; `unmoved` how many messages were
     left, gone or failed, by reason, most first; `messages` these messages, `more` how many there are besides; `next`
-    what to go on after; `by_hand` those that are left until a person names a queue, `MOST_BY_HAND` at most; `stays`, of
+    what to go on after; `by_hand` those that are left until a person names a queue, `MOST_BY_HAND` at most; `quality`
+    every quality check of its snapshot, the newest first, as `mqops.quality.summary.QualitySummary` has it; `stays`, of
     a plan that nobody carries out, what its destinations would not take, as they were at `looked_at`, ISO 8601 UTC.
     """
 
@@ -160,6 +161,7 @@ class RunStory:
     more: int = 0
     next: int | None = None
     by_hand: tuple[UnmovedMessage, ...] = ()
+    quality: tuple[Mapping[str, Any], ...] = ()
     stays: tuple[Stays, ...] = ()
     looked_at: str = ""
 
@@ -187,6 +189,7 @@ class RunStory:
             "messages": [asdict(one) for one in self.messages],
             "more": self.more,
             "next": self.next,
+            "quality": [dict(one) for one in self.quality],
             "stays": [one._asdict() for one in self.stays],
             "looked_at": self.looked_at,
         }
@@ -239,9 +242,17 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         more=more,
         next=shown[-1].row if more else None,
         by_hand=by_hand,
+        quality=tuple(_quality(run)),
         stays=stay.by_rule,
         looked_at=stay.at,
     )
+
+
+def _quality(run: RunFolder) -> Iterator[Mapping[str, Any]]:
+    """The quality checks of a run's snapshot, the newest first; a run of an earlier version has one."""
+    kept = sorted(run.quality_checks.glob("*/quality.json"), reverse=True)
+    for path in kept or ([run.quality_json] if run.quality_json.exists() else []):
+        yield read_json(path)
 
 
 def _stopped(run: RunFolder, line: RunLine, *, late: Stop | None) -> Iterator[str]:

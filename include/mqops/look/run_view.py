@@ -129,7 +129,7 @@ _made: dict[tuple[RunFolder, int, int], _Made] = {}
 
 def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
     """The files that a view is made of: name, when it was written, bytes. Progress and ledger are not among them."""
-    beside = (run.lake_folder / STOP, run.lake_folder / LIFTED, run.path.parent, run.quality_json)
+    beside = (run.lake_folder / STOP, run.lake_folder / LIFTED, run.path.parent, run.quality_json, run.quality_checks)
     found = {(path.name, *state_of(path)) for path in beside}
     with lake_errors(run.path), os.scandir(run.path) as entries:
         for one in entries:

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
-import re
-import secrets
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
 from mqops.clock import utc
-from mqops.counted import counted
-from mqops.errors import LakeError, SettingsError
-from mqops.lake.files import FILE_MODE, lake_errors, make_durable, make_folder
-from mqops.lake.parquet import read_parquet, write_parquet
+from mqops.errors import SettingsError
+from mqops.lake.parquet import write_parquet_to
 from mqops.ledger.core.marker import MarkerRow
 from mqops.look.core.criteria import Criteria
 from mqops.look.find import live_batches, recorded_batches
 from mqops.look.reveal import record_reveals, refuse_unless_named, revealed_row
 from mqops.look.search import Search
 from mqops.message_file.core.text import text_of
+from mqops.message_file.new_file import new_file, new_folder
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import RawMessage, Session
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
-from mqwire.structures import MQMD_LAYOUT
 
 Form: TypeAlias = Literal["text", "parquet"]
-_ROWS = 200
 _READ = ("md", "body", "msg_key", "msg_id", "body_sha256")
 
 
@@ -49,7 +41,11 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What an export wrote. `bytes` of all bodies; `sha256` of the messages, as a load names them."""
+    """What an export wrote.
+
+    Parameters: `bytes` of all bodies; `sha256` of the messages, as a load names them; `left_behind` paths that killed
+    exports may have left, for a person to remove.
+    """
 
     file: str
     queue_manager: str
@@ -58,6 +54,7 @@ class Exported:
     messages: int
     bytes: int
     sha256: str
+    left_behind: tuple[str, ...]
 
 
 class Fingerprint:
@@ -122,7 +119,7 @@ def _export(
     refuse_unless_named(browsed.queue_manager, to.who)
     search, fingerprint = Search(wanted), Fingerprint()
     messages = fingerprint.over(_fitting(batches, search, browsed, to))
-    (_write_text if form == "text" else _write_parquet)(file, browsed, messages)
+    left = (_write_text if form == "text" else _write_parquet)(file, browsed, messages)
     return Exported(
         file=str(file),
         queue_manager=browsed.queue_manager,
@@ -131,6 +128,7 @@ def _export(
         messages=fingerprint.messages,
         bytes=fingerprint.bytes,
         sha256=fingerprint.hex(),
+        left_behind=left,
     )
 
 
@@ -147,128 +145,19 @@ def _fitting(
     record_reveals(to.lake, browsed.queue_manager, browsed.queue, revealed, run=to.run, who=to.who)
 
 
-def _write_text(file: Path, browsed: Browsed, messages: Iterable[RawMessage]) -> None:
+def _write_text(file: Path, browsed: Browsed, messages: Iterable[RawMessage]) -> tuple[str, ...]:
     about = (
         f"Qmgr  = {browsed.queue_manager}",
         f"Queue = {browsed.queue}",
         f"Seen  = {browsed.observed_at.isoformat()}",
     )
-    with _new_file(file) as stream:
+    with new_file(file) as place:
         for chunk in text_of(((got.md, got.body) for got in messages), about):
-            stream.write(chunk)
+            place.stream.write(chunk)
+    return place.left_behind
 
 
-def _write_parquet(file: Path, browsed: Browsed, messages: Iterable[RawMessage]) -> None:
-    with _new_name(file, _make_folder) as (folder, _descriptor):
-        write_parquet(folder, SNAPSHOT, record_batches(browsed, messages))
-        make_durable(folder)
-
-
-@contextmanager
-def _new_file(file: Path) -> Iterator[BinaryIO]:
-    """A private file that has its name when it is whole and on disk."""
-    with _new_name(file, _make_file) as (_temporary, descriptor), open(descriptor, "wb", closefd=False) as stream:
-        yield stream
-        stream.flush()
-        os.fsync(descriptor)
-
-
-def _make_file(path: Path) -> int:
-    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR, FILE_MODE)
-
-
-def _make_folder(path: Path) -> int:
-    make_folder(path)
-    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
-
-
-@contextmanager
-def _new_name(file: Path, make: Callable[[Path], int]) -> Iterator[tuple[Path, int]]:
-    """A file or folder beside a file, that gets the file's name at the end, and its descriptor; removed after an error.
-
-    It is locked meanwhile. What killed exports to the same file have left is not, and is removed first.
-
-    Parameters: `make` makes it, and gives the descriptor.
-
-    Raises:
-        SettingsError: the file is there already.
-        LakeError: the disk refused.
-    """
-    temporary = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
-    with lake_errors(file):
-        _remove_left_behind(file)
-        _refuse_existing(file)
-        try:
-            with _locked(make(temporary)) as descriptor:
-                yield temporary, descriptor
-                _name(temporary, file)
-            _sync_folder(file)
-        except BaseException:
-            _remove(temporary)
-            raise
-
-
-@contextmanager
-def _locked(descriptor: int) -> Iterator[int]:
-    """Hold the lock of an open file or folder, and close it. Raises `OSError` where another process has the lock."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _remove_left_behind(file: Path) -> None:
-    """Remove what killed exports to this file have left: its name, private, and locked by nobody."""
-    own = re.compile(rf"\.{re.escape(file.name)}\.[0-9a-f]{{16}}")
-    for path in [one for one in file.parent.iterdir() if own.fullmatch(one.name)]:
-        with suppress(OSError), _locked(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)):
-            _remove(path)
-
-
-def _name(temporary: Path, file: Path) -> None:
-    """Give a file or folder its name, unless something has the name by now: nothing is ever replaced."""
-    try:
-        if temporary.is_dir():
-            temporary.rename(file)  # in one step; it replaces an empty folder, and nothing else
-        else:
-            os.link(temporary, file)
-            temporary.unlink()
-    except OSError:
-        _refuse_existing(file)
-        raise
-
-
-def _refuse_existing(file: Path) -> None:
-    if os.path.lexists(file):
-        raise SettingsError(f"{file} is there already: name a new file, nothing is overwritten")
-
-
-def _sync_folder(file: Path) -> None:
-    """Bring a file's name to disk. Raises `OSError`."""
-    descriptor = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        if path.is_dir():
-            for one in path.iterdir():
-                one.unlink()
-            path.rmdir()
-        else:
-            path.unlink(missing_ok=True)
-
-
-def messages_of_folder(folder: Path) -> Iterator[tuple[bytes, bytes]]:
-    """MQMD and body of each message of a folder of Parquet files, in its order. Raises `LakeError`."""
-    for batch in read_parquet(folder, ["md", "body"], rows=_ROWS):
-        for row in batch.to_pylist():
-            if len(row["md"]) != MQMD_LAYOUT.length(2):
-                raise LakeError(
-                    f"{folder} has a message descriptor of {counted(len(row['md']), 'byte')}: the file was damaged"
-                )
-            yield row["md"], row["body"]
+def _write_parquet(file: Path, browsed: Browsed, messages: Iterable[RawMessage]) -> tuple[str, ...]:
+    with new_folder(file) as place:
+        write_parquet_to(place.stream, SNAPSHOT, record_batches(browsed, messages))
+    return place.left_behind

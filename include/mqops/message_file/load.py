@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import tee
 from pathlib import Path
 
 from mqops.act.approved_plan import read_approved_plan
@@ -31,9 +32,10 @@ from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.file import LedgerFile
 from mqops.message_file import WORKFLOW
 from mqops.message_file.core.choice import load_actions
-from mqops.message_file.core.text import messages_in
-from mqops.message_file.export import Fingerprint, messages_of_folder
+from mqops.message_file.core.text import LONGEST_LINE, messages_in
+from mqops.message_file.export import Fingerprint
 from mqops.message_file.load_port import LoadPort
+from mqops.message_file.parquet_file import messages_of_folder
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import queue_manager_name
@@ -60,7 +62,7 @@ def read_messages(file: Path) -> Iterator[tuple[bytes, bytes]]:
         return
     try:
         with file.open("rb") as stream:
-            for message in messages_in(stream, name=str(file)):
+            for message in messages_in(iter(lambda: stream.readline(LONGEST_LINE), b""), name=str(file)):
                 yield message.md, message.body
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror or error}") from error
@@ -157,9 +159,9 @@ def _on_queue(session: Session, queue: str) -> tuple[Counter[str], tuple[str, ..
 
 
 def _rows(folder: RunFolder, queue: str, loaded: set[int], on_queue: Mapping[str, int]) -> Iterator[DecidedRow]:
-    messages = [row for batch in read_parquet(folder.snapshot, COPIED) for row in batch.to_pylist()]
-    actions = load_actions((row["msg_key"] for row in messages), loaded=loaded, on_queue=on_queue)
-    for number, (message, action) in enumerate(zip(messages, actions, strict=True)):
+    first, messages = tee(row for batch in read_parquet(folder.snapshot, COPIED) for row in batch.to_pylist())
+    actions = load_actions((row["msg_key"] for row in first), loaded=loaded, on_queue=on_queue)
+    for number, (action, message) in enumerate(zip(actions, messages, strict=True)):
         yield DecidedRow(row_of(number, message, _decision(action, queue)))
 
 

@@ -76,8 +76,8 @@ def who_may_put(session: Session, queue: str) -> list[Grant]:
     ]
 
 
-def granted(session: Session, profile: str, object_type: int, to: Grantee) -> set[int]:
-    """The authorities (MQAUTH_*) that the record of a profile itself gives a user or group.
+def granted(session: Session, profile: str, object_type: int, to: Grantee) -> set[int] | None:
+    """The authorities (MQAUTH_*) that the record of a profile itself gives a user or group; None without a record.
 
     Parameters: `profile` of objects, or the queue manager's name for itself; `object_type` MQOT_*.
 
@@ -96,10 +96,10 @@ def granted(session: Session, profile: str, object_type: int, to: Grantee) -> se
         rows = command(session, "MQCMD_INQUIRE_AUTH_RECS", asked, object_name=profile)
     except MQError as error:
         if error.reason in _NO_RECORD:
-            return set()
+            return None
         raise
     mine = [row for row in rows if row.get(c.MQCACF_ENTITY_NAME) == to.name]
-    return {word for row in mine for word in row.get(c.MQIACF_AUTHORIZATION_LIST, ())}
+    return None if not mine else {word for row in mine for word in row.get(c.MQIACF_AUTHORIZATION_LIST, ())}
 
 
 def grant(session: Session, profile: str, object_type: int, to: Grantee, words: Iterable[int]) -> None:

@@ -4,20 +4,20 @@
    strictly in its CCSID; nothing is replaced.
 2. A problem names a place (structure, field, byte, line, column), never a piece of the message.
 3. If the headers are not valid, what follows them is unknown: all columns about the payload are null.
-4. JSON is RFC 8259: no NaN, no byte order mark. XML is well-formed XML 1.0 without entity declarations, which could
-   make a small message endless, and with at most `MOST_DECLARED` declarations of attributes, each of which costs time
-   in each element; no external resource is ever read.
+4. JSON is what the rules language calls JSON (`mqops.rules.documents.json_problem`). XML is well-formed XML 1.0 without
+   entity declarations, which could make a small message endless, and with at most `MOST_DECLARED` declarations of
+   attributes, each of which costs time in each element; no external resource is ever read.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 from xml.parsers import expat
 
 from mqops.observe.core.payload import BINARY_FORMATS
+from mqops.rules.documents import json_problem
 from mqwire import constants as c
 from mqwire.ccsid import decode
 from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
@@ -26,7 +26,6 @@ from mqwire.rfh2 import MQRFH2
 
 Looked: TypeAlias = Mapping[str, Any]
 BLANKS = " \t\r\n"
-JSON_DEPTH = "nested too deeply"
 MOST_DECLARED = 100
 """Attributes that a document's own DOCTYPE declares; the parser goes through all of them in each element."""
 
@@ -123,30 +122,6 @@ def place(error: WireError) -> str:
     """Where, without what: the error's message may quote the message."""
     where = f"{error.structure}.{error.field}" if error.field else error.structure
     return f"{where} at offset {error.offset}"
-
-
-def json_problem(text: str) -> str | None:
-    """Where a text is not JSON, or None if it is."""
-    try:
-        _JSON.decode(text)
-    except json.JSONDecodeError as error:
-        return f"not JSON at line {error.lineno}, column {error.colno}"
-    except _NotJson:
-        return "not JSON: NaN or Infinity"
-    except RecursionError:
-        return f"not JSON: {JSON_DEPTH}"
-    return None
-
-
-class _NotJson(ValueError):
-    """A constant that Python's parser takes and RFC 8259 does not."""
-
-
-def _refuse(_constant: str) -> NoReturn:
-    raise _NotJson
-
-
-_JSON = json.JSONDecoder(parse_constant=_refuse, parse_int=len, parse_float=len)  # numbers may be longer than int takes
 
 
 class _Declared(ValueError):

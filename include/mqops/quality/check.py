@@ -1,22 +1,26 @@
 """A quality run: suites on a snapshot, the table of failures, the pages, the summary. Reads the lake, touches no queue.
 
-Everything is written below one folder, `quality.json` last, so that a run that has it is complete.
+Everything is written below one folder, which no other check writes into, `quality.json` last: a check that has it is
+complete. What it means for the run says `mqops.quality.results`.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
-from mqops.lake.files import lake_errors, make_durable, make_folder, read_json, write_json
+from mqops.lake.files import make_durable, make_folder, write_json
 from mqops.printable import printable
+from mqops.quality.files import QualityFiles
+from mqops.quality.no_message import summary_of
+from mqops.quality.results import keep
+from mqops.quality.scope import QueuesSeen, checked_sql
 from mqops.quality.suite import Suite, columns_of
 from mqops.quality.summary import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.quality.vocabulary import SEVERITIES
@@ -29,50 +33,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 ROWS_PER_PARTITION = 250_000  # rows are narrow, the payload is not among them
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QualityFiles:
-    """Where a quality run reads and writes.
-
-    Attributes:
-        snapshot: folder of the snapshot's Parquet files.
-        observed: what `observe.json` says of the snapshot, empty where there is none.
-        folder: what is written lies below it.
-        docs: whether, and where, Data Docs are built.
-    """
-
-    snapshot: Path
-    folder: Path
-    docs: Path | None = None
-    run: str = ""
-    observed: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, snapshot: Path, *, folder: Path | None = None, docs: Path | None = None) -> QualityFiles:
-        """The files for a run's folder or for the folder of a snapshot.
-
-        Raises:
-            SettingsError: there is no snapshot.
-            LakeError: observe.json cannot be read.
-        """
-        run = snapshot.parent if snapshot.name == "snapshot" else snapshot
-        observe_json = run / "observe.json"
-        observed = read_json(observe_json) if observe_json.is_file() else {}
-        files = run / "snapshot" if observed else snapshot
-        if not files.is_dir() or not any(files.glob("*.parquet")):
-            raise SettingsError(f"There is no snapshot in {snapshot}: name a run's folder, or one of Parquet files")
-        return cls(snapshot=files, folder=folder or run / "quality", docs=docs, run=run.name, observed=observed)
-
-    @property
-    def failures(self) -> Path:
-        """Folder of the table of failures."""
-        return self.folder / "failures"
-
-    @property
-    def quality_json(self) -> Path:
-        """The summary."""
-        return self.folder / "quality.json"
 
 
 def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *, now: str) -> QualitySummary:
@@ -90,16 +50,15 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
 
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     make_folder(files.folder)
-    files.quality_json.unlink(missing_ok=True)
-    _tell(files)
     frame = frame_of(read_snapshot(spark, files.snapshot), columns_of(suites)).persist()
     try:
         with _unreadable(files.snapshot):
-            found = _found(frame, files.observed)
+            found, not_checked = _found(frame, files.observed, checked_sql(suites))
+        seen = files.seen(found)
         spark.conf.set("spark.sql.shuffle.partitions", str(2 + sum(found.values()) // ROWS_PER_PARTITION))
         queue_manager = _queue_manager(frame, files)
         validator = Validator(queue_manager, files.run)
-        results, failing = _validated(validator, frame, suites, sum(found.values()))
+        results, failing = _validated(validator, frame, suites, seen, sum(found.values()))
         _log.info("Writing which messages failed which expectation")
         write_failures(spark, failing, files.failures)
         docs = _docs(validator, files, queue_manager, results)
@@ -107,39 +66,34 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
         frame.unpersist()
     failures = read_failures(spark, files.failures)
     problems = disagreements(results, count_by_check(failures), found, files.observed)
-    queues = _queues(found, count_by_queue(failures))
-    summary = QualitySummary(
+    queues = _queues(found, not_checked, count_by_queue(failures))
+    summary = replace(
+        summary_of(suites, results, seen),
         run=files.run,
         queue_manager=queue_manager,
         queue=",".join(found),
         found=sum(found.values()),
         done=sum(queue.done for queue in queues),
         left=sum(queue.left for queue in queues),
+        not_checked=sum(queue.not_checked for queue in queues),
         balanced=not problems,
-        failed={name: sum(r.severity == name and not r.met for r in results) for name in SEVERITIES},
         messages={name: sum(queue.failed[name] for queue in queues) for name in SEVERITIES},
-        suites=tuple(suite.name for suite in suites),
-        checks=tuple(results),
         queues=queues,
         problems=tuple(problems),
         failures=str(files.failures),
         docs=docs,
         checked_at=now,
+        check=files.check,
+        by_workflow=files.by_workflow,
     )
     write_json(files.quality_json, summary.to_json())
-    _tell(files)
+    if files.check:
+        keep(files.of_run, summary)
     return summary
 
 
-def _tell(files: QualityFiles) -> None:
-    """Give the run's folder another time, by which the list of runs sees that it has changed (`mqops.look.runs`)."""
-    if files.folder.parent == files.snapshot.parent:
-        with lake_errors(files.folder.parent):
-            os.utime(files.folder.parent)
-
-
 def _validated(
-    validator: Validator, frame: DataFrame, suites: tuple[Suite, ...], messages: int
+    validator: Validator, frame: DataFrame, suites: tuple[Suite, ...], seen: QueuesSeen, messages: int
 ) -> tuple[list[CheckResult], list[Failing]]:
     """The results of all suites, and which messages fail what. Parameters: `messages` number of them, for the log."""
     results: list[CheckResult] = []
@@ -153,7 +107,7 @@ def _validated(
             counted(len(suite.checks), "expectation"),
             counted(messages, "message"),
         )
-        suite_results, suite_failing = validator.validate(frame, suite)
+        suite_results, suite_failing = validator.validate(frame, suite, seen)
         results += suite_results
         failing += suite_failing
     return results, failing
@@ -192,11 +146,21 @@ def _unreadable(folder: Path) -> Iterator[None]:
         raise LakeError(f"The snapshot {folder} cannot be read; restore its files, or take a new one") from error
 
 
-def _found(frame: DataFrame, observed: Mapping[str, Any]) -> dict[str, int]:
-    """Messages by queue, the observed queues that were empty included. This is what reads the bodies."""
+def _found(frame: DataFrame, observed: Mapping[str, Any], checked: str | None) -> tuple[dict[str, int], dict[str, int]]:
+    """Messages by queue, the observed queues that were empty included; and those of them that no check is about. This
+    is what reads the bodies.
+
+    Parameters: `checked` which messages checks are about, as SQL; None for every message.
+    """
+    from pyspark.sql import functions as F  # noqa: PLC0415
+
+    passed_over = ~F.coalesce(F.expr(checked or "true"), F.lit(False))
+    rows = frame.groupBy("queue").agg(F.count(F.lit(1)).alias("messages"), F.count_if(passed_over).alias("others"))
     counts = {queue["queue"]: 0 for queue in observed.get("queues", ())}
-    counts |= {row["queue"]: row["count"] for row in frame.groupBy("queue").count().collect()}
-    return dict(sorted(counts.items()))
+    others = {}
+    for row in rows.collect():
+        counts[row["queue"]], others[row["queue"]] = row["messages"], row["others"]
+    return dict(sorted(counts.items())), others
 
 
 def _queue_manager(frame: DataFrame, files: QualityFiles) -> str:
@@ -244,11 +208,16 @@ def disagreements(
     return problems
 
 
-def _queues(found: Mapping[str, int], failed: Mapping[str, Mapping[str, int]]) -> tuple[QueueQuality, ...]:
+def _queues(
+    found: Mapping[str, int], not_checked: Mapping[str, int], failed: Mapping[str, Mapping[str, int]]
+) -> tuple[QueueQuality, ...]:
     queues = []
     for queue, messages in found.items():
         counts = failed.get(queue, {"any": 0, **NOTHING})
         severities = {name: counts[name] for name in SEVERITIES}
-        left = counts["any"]
-        queues.append(QueueQuality(queue=queue, found=messages, done=messages - left, left=left, failed=severities))
+        left, others = counts["any"], not_checked.get(queue, 0)
+        done = messages - left - others
+        queues.append(
+            QueueQuality(queue=queue, found=messages, done=done, left=left, failed=severities, not_checked=others)
+        )
     return tuple(queues)

@@ -166,7 +166,12 @@ _BODY = (
         "payload_problem",
     ),
     _body("payload_problem", ColumnKind.TEXT, "line and column where such a payload breaks off or is at fault"),
-    _body("payload_json_valid", ColumnKind.FLAG, "the payload is JSON (RFC 8259) in its CCSID", "payload_json_problem"),
+    _body(
+        "payload_json_valid",
+        ColumnKind.FLAG,
+        "the payload is JSON in its CCSID, as BODY(JSON ...) of a rule reads it",
+        "payload_json_problem",
+    ),
     _body("payload_json_problem", ColumnKind.TEXT, "line and column where the payload is not JSON"),
     _body("payload_xml_valid", ColumnKind.FLAG, "the payload is well-formed XML in its CCSID", "payload_xml_problem"),
     _body("payload_xml_problem", ColumnKind.TEXT, "line and column where the payload is not XML"),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from mqops.lake.parquet import read_parquet
-from mqops.quality.summary import QualitySummary
+from mqops.quality.summary import CheckResult, QualitySummary
+from mqops.quality.units import about_values, with_unit
 
 
 class FailedMessage(NamedTuple):
@@ -22,25 +24,32 @@ class FailedMessage(NamedTuple):
     why: str
 
 
-def failed_messages(summary: QualitySummary, most: int) -> tuple[list[FailedMessage], int]:
-    """The first of them, the worst first, and how many there are. Tolerated ones do not count. Raises `LakeError`."""
-    whys = {(check.suite, check.expectation): check.why for check in summary.checks}
+def failed_messages(summary: QualitySummary, most: int, after: int = 0) -> tuple[list[FailedMessage], int]:
+    """The first of them behind so many, the worst first, and how many there are. Tolerated ones do not count.
+
+    Parameters: `most` how many; `after` how many before them are left out.
+
+    Raises:
+        LakeError: the table of failures cannot be read.
+    """
+    checks = {(check.suite, check.expectation): check for check in summary.checks}
     columns = ("queue", "msg_id", "suite", "expectation", "severity", "observed", "tolerated")
     rows = [row for batch in read_parquet(Path(summary.failures), columns) for row in batch.to_pylist()]
-    found = [
-        FailedMessage(
-            row["queue"],
-            row["msg_id"],
-            row["severity"],
-            f"{row['suite']}.{row['expectation']}",
-            "; ".join(filter(None, (row["observed"], whys.get((row["suite"], row["expectation"]), "")))),
-        )
-        for row in rows
-        if not row["tolerated"]
-    ]
+    found = [_failed(row, checks.get((row["suite"], row["expectation"]))) for row in rows if not row["tolerated"]]
     order = {"critical": 0, "warning": 1, "info": 2}
     found.sort(key=lambda one: (order.get(one.severity, 3), one.queue, one.msg_id, one.check))
-    return found[:most], len(found)
+    return found[after : after + most], len(found)
+
+
+def _failed(row: Mapping[str, Any], check: CheckResult | None) -> FailedMessage:
+    observed = with_unit(check.columns, row["observed"]) if check and about_values(check.expect) else row["observed"]
+    return FailedMessage(
+        row["queue"],
+        row["msg_id"],
+        row["severity"],
+        f"{row['suite']}.{row['expectation']}",
+        "; ".join(filter(None, (observed, check.why if check else ""))),
+    )
 
 
 @lru_cache(maxsize=64)

@@ -21,12 +21,12 @@ class QueueChoice:
     """The queues that patterns stand for.
 
     Attributes: `depths` queue → messages, for those that have any; `inhibited` queues that cannot be read at the moment
-    (GET(DISABLED)); `empty` how many have no message.
+    (GET(DISABLED)); `empty` those that have no message.
     """
 
     depths: dict[str, int]
     inhibited: tuple[str, ...] = ()
-    empty: int = 0
+    empty: tuple[str, ...] = ()
 
 
 def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:
@@ -53,7 +53,7 @@ def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:
     return QueueChoice(
         depths={name: depth for name, depth in readable.items() if depth},
         inhibited=tuple(sorted(set(found) - set(readable))),
-        empty=sum(not depth for depth in readable.values()),
+        empty=tuple(name for name, depth in readable.items() if not depth),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mqops.quality.columns import problem_columns
+from mqops.quality.units import about_values, with_unit
 from mqops.quality.vocabulary import Expectation
 from mqops.quality.where import Condition, Value
 
@@ -59,8 +60,9 @@ class Check:
             "max_value": "less than" if "strict_max" in strict else "at most",
             **dict.fromkeys(("value_set", "regex"), ""),
         }
+        columns = self.columns if about_values(self.expectation.name) else ()
         given = [
-            f"{words.get(name, name.replace('_', ' '))} {_shown(value)}".strip()
+            f"{words.get(name, name.replace('_', ' '))} {_shown(value, columns)}".strip()
             for name, value in self.arguments.items()
             if not name.startswith("strict_")
         ]
@@ -68,9 +70,10 @@ class Check:
         return ", ".join([*given, *share])
 
 
-def _shown(value: Argument) -> str:
+def _shown(value: Argument, columns: tuple[str, ...] = ()) -> str:
     values = value if isinstance(value, tuple) else (value,)
-    return ", ".join(str(one).lower() if isinstance(one, bool) else str(one) or "''" for one in values)
+    texts = (str(one).lower() if isinstance(one, bool) else str(one) or "''" for one in values)
+    return ", ".join(with_unit(columns, text) for text in texts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ The form is described in `include/expectations/README.md`. Reading needs neither
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -184,8 +185,7 @@ class _Reader:
         if name is None:
             self.wrong(path, "is required")
         elif not isinstance(name, str) or name not in COLUMNS:
-            hint = unknown_key(str(name), sorted(COLUMNS)).replace("is not a known key", "")
-            self.wrong(path, f"there is no column {found(name)}{hint}")
+            self.wrong(path, f"there is no column {found(name)}; {_nearest(str(name))}")
         else:
             return COLUMNS[name]
         return None
@@ -281,6 +281,19 @@ class _Reader:
         for key in value:
             if key not in known:
                 self.wrong((*path, str(key)), unknown_key(str(key), sorted(known)))
+
+
+def _nearest(name: str) -> str:
+    """The three columns whose names are most like this one: those first that have it in them, or are in it."""
+    wanted = name.lower().replace("-", "_").replace(" ", "_")
+
+    def likeness(column: str) -> tuple[bool, float]:
+        within = len(wanted) > 1 and (wanted in column or column in wanted)
+        return within, difflib.SequenceMatcher(None, wanted, column).ratio()
+
+    first, *others = sorted(COLUMNS, key=likeness, reverse=True)[:3]
+    known = ", ".join(map(repr, others))
+    return f"did you mean {first!r}? Near are {known}, too; `mqops quality vocabulary` lists all"
 
 
 def _operand(column: Column, operator: object, value: object) -> Value | tuple[Value, ...]:

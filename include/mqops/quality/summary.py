@@ -9,6 +9,8 @@ from typing import Any
 
 from mqops.counted import counted
 from mqops.errors import MqopsError
+from mqops.quality.suite import Check, Suite
+from mqops.quality.units import about_values, with_unit
 from mqops.quality.vocabulary import SEVERITIES
 
 WORKFLOW = "snapshot_quality"
@@ -26,9 +28,9 @@ class CheckResult:
     Attributes:
         met: whether it holds, its `mostly` considered.
         checked: messages that it was about and that had a value to look at.
-        failed: messages that do not satisfy it; None for an aggregate.
+        failed: messages that do not satisfy it; None for an aggregate, and where no queue was looked at.
         observed: what an aggregate found.
-        skipped: why it was not evaluated, empty if it was.
+        skipped: why it has looked at nothing, empty if it has looked at a message.
         limits: what its arguments ask for, in words.
     """
 
@@ -46,16 +48,40 @@ class CheckResult:
     why: str = ""
     limits: str = ""
 
+    @property
+    def found(self) -> str:
+        """What an aggregate found, with its unit; empty where that is nothing."""
+        found = "" if self.observed == "None" else self.observed
+        return with_unit(self.columns, found) if about_values(self.expect) else found
+
+
+def result_of(suite: Suite, check: Check, *, met: bool, **found: Any) -> CheckResult:
+    """The result of a check. Parameters: `found` the attributes that the check itself does not tell."""
+    return CheckResult(
+        suite=suite.name,
+        expectation=check.id,
+        expect=check.expectation.name,
+        columns=check.columns,
+        severity=check.severity,
+        met=met,
+        where=" and ".join(map(str, check.where)),
+        why=check.why,
+        limits=check.limits(),
+        **found,
+    )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueQuality:
-    """One queue: `found` messages = `done` without a failed check + `left` with one. `failed` severity → messages."""
+    """One queue: `found` messages = `done` without a failed check + `left` with one + `not_checked`, which no check was
+    about. `failed` severity → messages."""
 
     queue: str
     found: int
     done: int
     left: int
     failed: Mapping[str, int] = field(default_factory=lambda: dict(NOTHING))
+    not_checked: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +90,17 @@ class QualitySummary:
 
     Attributes:
         found: messages in the snapshot.
-        done: messages without a failed check.
+        done: messages that were checked, without a failed check.
         left: messages with one.
+        not_checked: messages that no check was about.
         balanced: the table of failures, Great Expectations' own counts and the snapshot agree.
         failed: severity → expectations that are not met.
         messages: severity → messages with a failed check of it.
-        failures: folder of the table of failures; `docs` the first page of the Data Docs, empty if none were built.
+        told: what people should know of the queues and the suites' patterns, a sentence each.
+        failures: folder of the table of failures, empty if there was no message; `docs` the first page of the Data
+            Docs, empty if none were built.
+        check: the name of this check of the snapshot among the others; empty for one of an earlier version.
+        by_workflow: whether the workflow that made the run has checked it, and not a person on the command line.
     """
 
     run: str
@@ -79,6 +110,7 @@ class QualitySummary:
     found: int = 0
     done: int = 0
     left: int = 0
+    not_checked: int = 0
     balanced: bool = True
     failed: Mapping[str, int] = field(default_factory=lambda: dict(NOTHING))
     messages: Mapping[str, int] = field(default_factory=lambda: dict(NOTHING))
@@ -86,9 +118,12 @@ class QualitySummary:
     checks: tuple[CheckResult, ...] = ()
     queues: tuple[QueueQuality, ...] = ()
     problems: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
     failures: str = ""
     docs: str = ""
     checked_at: str = ""
+    check: str = ""
+    by_workflow: bool = False
 
     @property
     def ok(self) -> bool:
@@ -109,7 +144,7 @@ class QualitySummary:
         """The summary that `to_json` made."""
         checks = tuple(CheckResult(**{**check, "columns": tuple(check["columns"])}) for check in value["checks"])
         queues = tuple(QueueQuality(**queue) for queue in value["queues"])
-        texts = {name: tuple(value[name]) for name in ("suites", "problems")}
+        texts = {name: tuple(value.get(name, ())) for name in ("suites", "problems", "told")}
         return cls(**{**value, **texts, "checks": checks, "queues": queues})
 
 
@@ -124,9 +159,9 @@ def verdict(summary: QualitySummary) -> None:
 def describe(check: CheckResult) -> str:
     """One expectation that is not met, in a line without any value of a message."""
     count = (
-        f"{check.failed:,} of {counted(check.checked, 'message')}"
-        if check.failed is not None
-        else f"found {check.observed}"
+        check.skipped
+        or (check.failed is None and f"found {check.found}")
+        or f"{check.failed or 0:,} of {counted(check.checked, 'message')}"
     )
     why = f" ({check.why})" if check.why else ""
     return f"{check.severity}: {check.suite}.{check.expectation}: {count}{why}"

@@ -1,16 +1,16 @@
-"""The quality runs of a queue manager, from RUN/quality/quality.json of each."""
+"""The quality runs of a queue manager, from RUN/quality/quality.json of each, and the other checks of them."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from mqops.errors import LakeError
 from mqops.lake.files import lake_errors, read_json
 from mqops.lake.run import RunFolder, folder_of
+from mqops.quality.results import of_quality_workflow, result_of_check, results, that_counts, verdict_of, written
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.run_key import is_run_key
 from mqops.single_flight import single_flight
@@ -21,25 +21,61 @@ MOST_RUNS = 30
 
 class CheckTrend(NamedTuple):
     """A check of a suite. Parameters: `last` its newest result; `failed` messages that failed it in each run, oldest
-    first, None where a run has no such number."""
+    first, None where a run has no such number: it has no such check, or the check has looked at nothing."""
 
     last: CheckResult
     failed: tuple[int | None, ...]
 
+    @property
+    def most(self) -> int | None:
+        """The most messages that failed it in one run: the top of its line. None where no run has a number."""
+        return max((one for one in self.failed if one is not None), default=None)
+
 
 def quality_runs(lake: Path, queue_manager: str) -> list[QualitySummary]:
-    """The newest runs, the newest first. Raises `LakeError`."""
-    found = [_summary(*one) for one in _files(folder_of(lake, queue_manager) / "runs")]
-    return sorted(found, key=lambda one: one.checked_at, reverse=True)
+    """The verdicts of the newest runs, the newest first. Raises `LakeError`."""
+    found = [verdict_of(RunFolder(one)) for one in _newest(folder_of(lake, queue_manager) / "runs")]
+    return sorted((one for one in found if one is not None), key=lambda one: one.checked_at, reverse=True)
 
 
-def quality_run(lake: Path, queue_manager: str, run: str) -> QualitySummary | None:
-    """One run, however old; None where it has checked nothing. Raises `LakeError`."""
+def run_that_counts(lake: Path, runs: list[QualitySummary]) -> QualitySummary | None:
+    """What the quality runs say of a queue manager now: the newest verdict of each suite counts, and of them the newest
+    that is not passed, else the newest. What a person checks on the command line counts only where no workflow checks.
+
+    Parameters: `runs` the newest first.
+
+    Raises:
+        LakeError: a file of a run cannot be read.
+    """
+    own = [one for one in runs if one.by_workflow or of_quality_workflow(_folder(lake, one))]
+    return that_counts(own or runs) if runs else None
+
+
+def quality_run(lake: Path, queue_manager: str, run: str, check: str = "") -> QualitySummary | None:
+    """The verdict of one run, however old, or another of its checks; None where there is none. Raises `LakeError`."""
     if not is_run_key(run):
         return None
-    path = RunFolder.at(lake, queue_manager, run).quality_json
-    when = _written(str(path))
-    return _summary(path, when) if when else None
+    folder = RunFolder.at(lake, queue_manager, run)
+    return result_of_check(folder, check) if check else verdict_of(folder)
+
+
+def checks_of(lake: Path, summary: QualitySummary) -> list[QualitySummary]:
+    """Every check of the snapshot that a result is of, the newest first. Raises `LakeError`."""
+    return results(_folder(lake, summary))
+
+
+def with_all_suites(lake: Path, runs: list[QualitySummary]) -> list[QualitySummary]:
+    """The runs, each with the newest result of the suites that its verdict is not of, for `trends`. Raises
+    `LakeError`."""
+    return [replace(run, checks=(*run.checks, *_beside(run, checks_of(lake, run)))) for run in runs]
+
+
+def _beside(verdict: QualitySummary, found: list[QualitySummary]) -> list[CheckResult]:
+    seen, checks = set(verdict.suites), list[CheckResult]()
+    for one in found:
+        checks += [check for check in one.checks if check.suite not in seen]
+        seen |= set(one.suites)
+    return checks
 
 
 def trends(runs: list[QualitySummary]) -> list[CheckTrend]:
@@ -57,35 +93,24 @@ def trends(runs: list[QualitySummary]) -> list[CheckTrend]:
 
 def dag_run(lake: Path, summary: QualitySummary) -> tuple[str, str]:
     """DAG id and run id of a quality run in Airflow, blank for one of the command line. Raises `LakeError`."""
-    path = RunFolder.at(lake, summary.queue_manager, summary.run).handed_on_json
+    path = _folder(lake, summary).handed_on_json
     known = read_json(path) if path.exists() else {}
     return str(known.get("dag_id", "")), str(known.get("run_id", ""))
 
 
+def _folder(lake: Path, summary: QualitySummary) -> RunFolder:
+    return RunFolder.at(lake, summary.queue_manager, summary.run)
+
+
 @single_flight
-def _files(runs: Path) -> tuple[tuple[Path, int], ...]:
-    """The newest summaries, and when each was written: at its check, once."""
-    found = [(when, path) for path in _names(runs) if (when := _written(path))]
-    return tuple((Path(path), when) for when, path in sorted(found, reverse=True)[:MOST_RUNS])
+def _newest(runs: Path) -> tuple[Path, ...]:
+    """The folders of the runs whose verdicts were written last."""
+    found = [(when, path) for path in _names(runs) if (when := written(f"{path}/quality/quality.json"))]
+    return tuple(Path(path) for _when, path in sorted(found, reverse=True)[:MOST_RUNS])
 
 
 def _names(runs: Path) -> list[str]:
-    """Where the summary of each run would lie."""
+    """The folder of each run."""
     with lake_errors(runs), suppress(FileNotFoundError), os.scandir(runs) as entries:
-        return [f"{one.path}/quality/quality.json" for one in entries]
+        return [one.path for one in entries]
     return []
-
-
-def _written(path: str) -> int:
-    try:
-        return os.stat(path).st_mtime_ns
-    except OSError:
-        return 0
-
-
-@lru_cache(maxsize=512)
-def _summary(path: Path, _written: int) -> QualitySummary:
-    try:
-        return QualitySummary.from_json(read_json(path))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise LakeError(f"{path} is not what mqops wrote: {error!r}") from error

@@ -20,8 +20,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from mqops.errors import MqopsError, SettingsError
+from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing
 from mqops.quality.suite import Check, Suite
-from mqops.quality.summary import CheckResult
+from mqops.quality.summary import CheckResult, result_of
 from mqops.quality.where import queues_sql, sql_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 SITE = "mqops"
 ID = "mqops_id"
+NO_VALUE = "no message has a value"
 SAMPLES = 10  # values of a failed expectation that are shown on its page
 
 
@@ -78,24 +80,30 @@ class Validator:
         self._context.variables.progress_bars = ProgressBarsConfig(globally=False)
         self._source = self._context.data_sources.add_spark(queue_manager, persist=False)
 
-    def validate(self, frame: DataFrame, suite: Suite) -> tuple[list[CheckResult], list[Failing]]:
+    def validate(self, frame: DataFrame, suite: Suite, seen: QueuesSeen) -> tuple[list[CheckResult], list[Failing]]:
         """The results of a suite's checks in their order, and the failing rows of those that have any.
 
-        Parameters: `frame` with the suite's columns, cached: it is read many times.
+        Parameters: `frame` with the suite's columns, cached: it is read many times; `seen` the snapshot's queues.
 
         Raises:
             MqopsError: GX could not evaluate an expectation.
         """
         queues = queues_sql(suite.queues)
         rows = frame.where(queues) if queues else frame
-        counts = _counts(rows, suite)
-        skipped = {check.id for check in suite.checks if check.expectation.needs_values and not counts[check.id]}
-        evaluated = [check for check in suite.checks if check.id not in skipped]
+        messages, counts = _counts(rows, suite)
+        if not messages:
+            return [on_nothing(suite, check, seen) for check in suite.checks], []
+        unseen = {check.id: why for check in suite.checks if (why := nothing_seen(suite, check, seen))}
+        no_value = {check.id for check in suite.checks if check.expectation.needs_values and not counts[check.id]}
+        evaluated = [check for check in suite.checks if check.id not in unseen and check.id not in no_value]
         batch, answers = self._answers(rows, suite, evaluated)
         results, failing = [], []
         for check in suite.checks:
-            if check.id in skipped:
-                results.append(_result(suite, check, met=True, skipped="no message has a value"))
+            if check.id in unseen:
+                results.append(result_of(suite, check, met=False, skipped=unseen[check.id]))
+                continue
+            if check.id in no_value:
+                results.append(result_of(suite, check, met=True, skipped=NO_VALUE))
                 continue
             result = _read(suite, check, answers[check.id], counts[check.id])
             results.append(result)
@@ -156,16 +164,16 @@ def expectation_of(check: Check) -> Any:
     )
 
 
-def _counts(rows: DataFrame, suite: Suite) -> Mapping[str, int]:
-    """For each check: messages that it is about and that have a value in its columns."""
-    columns = []
+def _counts(rows: DataFrame, suite: Suite) -> tuple[int, Mapping[str, int]]:
+    """Messages of the suite; and for each check those that it is about and that have a value in its columns."""
+    columns = [F.count(F.lit(1)).alias("messages")]
     for index, check in enumerate(suite.checks):
         named = [f"{name} IS NOT NULL" for name in check.columns if check.expectation.needs_values]
         condition = " AND ".join([*named, *filter(None, [sql_of(check.where)])]) or "true"
         columns.append(F.count_if(F.expr(condition)).alias(str(index)))
     row = rows.agg(*columns).first()
     assert row is not None
-    return {check.id: row[str(index)] for index, check in enumerate(suite.checks)}
+    return row["messages"], {check.id: row[str(index)] for index, check in enumerate(suite.checks)}
 
 
 def _read(suite: Suite, check: Check, answer: ExpectationValidationResult, count: int) -> CheckResult:
@@ -174,9 +182,10 @@ def _read(suite: Suite, check: Check, answer: ExpectationValidationResult, count
         raise MqopsError(f"Great Expectations could not evaluate {suite.name}.{check.id}: {raised}")
     found = answer.result
     if not check.expectation.of_rows:
-        return _result(suite, check, met=bool(answer.success), checked=count, observed=str(found["observed_value"]))
+        return result_of(suite, check, met=bool(answer.success), checked=count, observed=str(found["observed_value"]))
     checked = found["element_count"] - (found.get("missing_count") or 0)
-    return _result(suite, check, met=bool(answer.success), checked=checked, failed=found["unexpected_count"])
+    known = {"checked": checked, "failed": found["unexpected_count"], "skipped": "" if checked else NO_VALUE}
+    return result_of(suite, check, met=bool(answer.success), **known)
 
 
 def _raised(info: Mapping[str, Any] | None) -> str | None:
@@ -186,21 +195,6 @@ def _raised(info: Mapping[str, Any] | None) -> str | None:
         if entry.get("raised_exception"):
             return (str(entry.get("exception_message") or "").strip() or "no reason given").splitlines()[0]
     return None
-
-
-def _result(suite: Suite, check: Check, *, met: bool, **found: Any) -> CheckResult:
-    return CheckResult(
-        suite=suite.name,
-        expectation=check.id,
-        expect=check.expectation.name,
-        columns=check.columns,
-        severity=check.severity,
-        met=met,
-        where=" and ".join(map(str, check.where)),
-        why=check.why,
-        limits=check.limits(),
-        **found,
-    )
 
 
 def _failing_rows(batch: Batch, check: Check) -> DataFrame:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from mqops.quality.columns import ColumnKind
-from mqops.rules.pattern import glob_regex
+from mqops.rules.pattern import glob_regex, text_match
 
 Value = str | int | float | bool
 
@@ -56,6 +56,16 @@ class Condition:
         if self.operator == "like":
             return f"{self.column} LIKE {literal(like(str(self.value)))} ESCAPE '{_ESCAPE}'"
         return f"{self.column} {_COMPARISON[self.operator]} {literal(self.value)}"
+
+    def holds_for(self, text: str) -> bool:
+        """Whether it holds for a text that is not null."""
+        if isinstance(self.value, tuple):
+            return text in self.value
+        if self.operator == "is_set":
+            return bool(self.value)
+        if self.operator == "like":
+            return text_match(str(self.value), text)
+        return (text == self.value) is (self.operator == "equals")
 
     def __str__(self) -> str:
         if isinstance(self.value, tuple):

@@ -1,8 +1,9 @@
 """Whether a text is JSON or XML, and the value at a path. Strict, and the same as Spark's own functions find.
 
-1. JSON is an object or array of RFC 8259 and no more: no name twice in an object, no half surrogates, numbers of at
-   most 500 characters, at most 500 levels. A value is a text, true, false, or an integer of 64 bits (its digits);
-   nothing else is comparable.
+1. JSON is RFC 8259 (`json_problem`), and stricter: no name twice in an object, no half surrogates, numbers in an object
+   or array of at most 500 characters, at most 500 levels. Rules and suites of expectations have this one meaning. Rules
+   look into objects and arrays only: any other JSON has no names. A value is a text, true, false, or an integer of 64
+   bits (its digits); nothing else is comparable.
 2. XML is a well-formed XML 1.0 document without DOCTYPE, so without entities; at most 100 levels, 100 attributes an
    element, names of at most 500 characters. Namespaces mean nothing and prefixes are not looked at. The value of an
    element is all the text in it.
@@ -25,9 +26,11 @@ JSON_PATH = re.compile(r"\$(?:\.[A-Za-z_][A-Za-z0-9_-]*|\[(?:0|[1-9][0-9]{0,5})\
 XPATH = re.compile(r"(?:/[A-Za-z_][A-Za-z0-9_.-]*(?:\[[1-9][0-9]{0,5}\])?)+(?:/@(?!xmlns$)[A-Za-z_][A-Za-z0-9_.-]*)?")
 
 MOST_CHARACTERS = 4 << 20
+JSON_DEPTH = "nested too deeply"
 _MOST_LEVELS, _LONGEST_NUMBER = 500, 500
 _MOST_XML_LEVELS, _MOST_ATTRIBUTES, _LONGEST_NAME = 100, 100, 500
 _BLANKS = " \t\r\n"
+_FIRST = re.compile(f"[{_BLANKS}]*")
 # Each looks only where a run of such characters begins, so that every character is looked at once.
 _LONG_NUMBER = re.compile(rf"(?<![-+.eE0-9])[-+.eE0-9]{{{_LONGEST_NUMBER + 1}}}")
 _LONG_WORD = re.compile(rf"(?<![^ <>=/\t\r\n])[^ <>=/\t\r\n]{{{_LONGEST_NAME + 1}}}")
@@ -43,56 +46,70 @@ def kind_of(text: str) -> DocumentKind | None:
     """What a text is; None if it has a NUL."""
     if "\0" in text:
         return None
-    begin = text[:1000].lstrip(_BLANKS)[:1]
-    if begin and begin in "{[<" and len(text) <= MOST_CHARACTERS:
-        if begin == "<":
-            return "xml" if _is_xml(text) else "text"
-        return "json" if _is_json(text) else "text"
+    begin = text[_FIRST.match(text).end() :][:1] if len(text) <= MOST_CHARACTERS else ""  # type: ignore[union-attr]
+    if begin == "<":
+        return "xml" if _is_xml(text) else "text"
+    if begin and begin in "{[":
+        return "json" if json_problem(text) is None else "text"
     return "text"
 
 
 class _Refused(ValueError):
-    """The document is well-formed, but has something that is not allowed here."""
+    """The document is well-formed, but has something that is not allowed here: the text says what."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _Refused
+        raise _Refused("a name stands twice in an object")
     return found
+
+
+def _refuse_constant(_constant: str) -> NoReturn:
+    raise _Refused("NaN or Infinity")
 
 
 def _refuse(*_what: object) -> NoReturn:
     raise _Refused
 
 
-_CHECK = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse, parse_int=len, parse_float=len)
+_CHECK = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=len, parse_float=len)
+"""Has the length of a number in its place: Python's own numbers may not have so many digits."""
 _READ = json.JSONDecoder(parse_int=int, parse_float=lambda _digits: None)
 
 
-def _is_json(text: str) -> bool:
+def json_problem(text: str) -> str | None:
+    """Where, or why, a text is not JSON (rules 1 and 3); None if it is. The words have no piece of the text."""
+    if len(text) > MOST_CHARACTERS:
+        return f"not JSON: longer than {MOST_CHARACTERS} characters"
     try:
         document = _CHECK.decode(text)
         if _SURROGATE.search(text):
             json.dumps(document, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
-        return False
-    return not _LONG_NUMBER.search(text) and not _is_deep(document, text)
+    except json.JSONDecodeError as error:
+        return f"not JSON at line {error.lineno}, column {error.colno}"
+    except UnicodeEncodeError:
+        return "not JSON: half of a surrogate pair"
+    except _Refused as refused:
+        return f"not JSON: {refused}"
+    except RecursionError:
+        return f"not JSON: {JSON_DEPTH}"
+    return _beyond_bounds(document, text)
 
 
-def _is_deep(document: Any, text: str) -> bool:
-    if text.count("{") + text.count("[") <= _MOST_LEVELS:
-        return False
+def _beyond_bounds(document: Any, text: str) -> str | None:
+    """What of rule 1 a document exceeds. Parameters: `document` as `_CHECK` reads it."""
+    may_be_deep = text.count("{") + text.count("[") > _MOST_LEVELS
+    if not isinstance(document, dict | list) or not (may_be_deep or _LONG_NUMBER.search(text)):
+        return None
     level, depth = [document], 0
     while level:
         depth += 1
-        level = [
-            child
-            for node in level
-            for child in (node.values() if isinstance(node, dict) else node)
-            if isinstance(child, dict | list)
-        ]
-    return depth > _MOST_LEVELS
+        inside = [child for node in level for child in (node.values() if isinstance(node, dict) else node)]
+        if any(isinstance(child, int) and child > _LONGEST_NUMBER for child in inside):
+            return f"not JSON: a number of more than {_LONGEST_NUMBER} characters"
+        level = [child for child in inside if isinstance(child, dict | list)]
+    return f"not JSON: {JSON_DEPTH}" if depth > _MOST_LEVELS else None
 
 
 def json_values(text: str, paths: Sequence[str]) -> list[str | None]:

@@ -22,7 +22,7 @@ from math import inf
 MOST_STEPS = 500_000
 _OTHER = "\N{NULL}other"
 """Stands for every character that neither pattern names; never equal to a character of a pattern."""
-_WILD = re.compile(r"[?*]*\*[?*]*")
+_WILD = re.compile(r"[?*]+")
 _LETTERS = re.compile(r"[^?*]*")
 
 
@@ -74,7 +74,7 @@ class _Automaton:
 
 @lru_cache(maxsize=4096)
 def _automaton(pattern: str, width: int | None) -> _Automaton:
-    normal = _WILD.sub(lambda wild: "?" * wild[0].count("?") + "*", pattern)
+    normal = _WILD.sub(lambda wild: "?" * wild[0].count("?") + "*" * ("*" in wild[0]), pattern)
     stars, single = _places(normal, "*"), _places(normal, "?")
     tail = len(normal.rstrip("* "))
     blanks_behind = {at: normal[at:].count(" ") for at in range(tail, len(normal) + 1)}

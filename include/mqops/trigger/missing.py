@@ -20,6 +20,8 @@ from mqops.trigger.core.trigger_message import accepts
 from mqops.trigger.look import manager, triggered_queue
 from mqwire import constants as c
 
+NOT_THERE = "is not there"
+
 
 def live_definitions(session: Session, name: str, settings: QueueManager) -> Definitions:
     """As `wanted`, with the queue manager's own DEADQ; where that is an alias, the queue that triggers is its base.
@@ -41,10 +43,10 @@ def missing_definitions(session: Session, definitions: Definitions) -> Iterator[
         elif not is_shareable(session, queue):
             yield f"the initiation queue {queue} has NOSHARE, so no trigger message could be got: {share_mqsc(queue)}"
     for process in definitions.processes:
-        if why := _process_wrong(session, process):
+        if why := process_wrong(session, process):
             yield f"the process {process.name} {why}: {process.mqsc}"
     for trigger in definitions.triggers:
-        if why := _trigger_wrong(session, trigger):
+        if why := trigger_wrong(session, trigger):
             yield f"the queue {trigger.queue or 'of DEADQ'} {why}: {trigger.mqsc}"
 
 
@@ -58,9 +60,10 @@ def _is_there(session: Session, name: str, kind: int) -> bool:
         raise
 
 
-def _process_wrong(session: Session, process: ProcessDefinition) -> str:
+def process_wrong(session: Session, process: ProcessDefinition) -> str:
+    """What is wrong with a process, "" if nothing is. Raises `MQError`."""
     if not _is_there(session, process.name, c.MQOT_PROCESS):
-        return "is not there"
+        return NOT_THERE
     with opened(session, process.name, c.MQOT_PROCESS) as handle:
         dag_id = str(session.inquire(handle, c.MQCA_APPL_ID))
         appl_type = int(session.inquire(handle, c.MQIA_APPL_TYPE))
@@ -69,11 +72,12 @@ def _process_wrong(session: Session, process: ProcessDefinition) -> str:
     return ""
 
 
-def _trigger_wrong(session: Session, trigger: QueueTrigger) -> str:
+def trigger_wrong(session: Session, trigger: QueueTrigger) -> str:
+    """What is wrong with the triggering of a queue, "" if nothing is. Raises `MQError`."""
     if not trigger.queue:
         return "is not known, because the queue manager names no dead-letter queue"
     if not _is_there(session, trigger.queue, c.MQOT_Q):
-        return "is not there"
+        return NOT_THERE
     found = triggered_queue(session, trigger.queue, manager(session))
     wrong = [
         what

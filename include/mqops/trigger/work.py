@@ -41,6 +41,10 @@ class NotStarted(MqopsError):
     """A run could not be started now, and may be the next time. Its trigger message waits on its initiation queue."""
 
 
+class EnoughQueued(NotStarted):
+    """So many runs are queued for the queue that no more are started now. Nothing has failed: the message waits."""
+
+
 def handle_messages(
     session: Session,
     queue: str,
@@ -64,6 +68,7 @@ def handle_messages(
         _log.error("the trigger messages of %s wait: %s", printable(queue), printable(error))
         yield error
         return
+    told: set[str] = set()
     try:
         for _ in range(depth(session, queue)):
             seen = _browse(session, handle, queue)
@@ -80,7 +85,9 @@ def handle_messages(
                 if isinstance(error, PermanentMQError) and error.reason in LOST_CONNECTION:
                     raise
                 session.backout()
-                _log.error("a trigger message of %s waits: %s", printable(queue), printable(error))
+                if str(error) not in told:
+                    told.add(str(error))
+                    _log.error("a trigger message of %s waits: %s", printable(queue), printable(error))
                 yield error
     finally:
         session.close(handle)

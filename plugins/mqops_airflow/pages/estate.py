@@ -30,7 +30,7 @@ from mqops.look.figures import Figures
 from mqops.look.taken_since import still_there
 from mqops.quality.failed_messages import failed_critical
 from mqops.quality.summary import QualitySummary
-from mqops.quality.trend import quality_runs
+from mqops.quality.trend import quality_runs, run_that_counts
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.pages.problem_link import form_of, link_of
@@ -204,8 +204,9 @@ def _now(place: Path, name: str, said: _Said) -> ManagerNow:
 
 
 def _not_in_order(place: Path, name: str) -> Iterator[Problem]:
-    """That the last quality run failed, and what failed is there still. Raises `LakeError`, `LedgerBroken`."""
-    last = next(iter(quality_runs(place, name)), None)
+    """That the last quality run of a suite failed, and what failed is there still. Raises `LakeError`,
+    `LedgerBroken`."""
+    last = run_that_counts(place, quality_runs(place, name))
     if last is None or last.ok:
         return
     whole = last.messages["critical"]
@@ -216,8 +217,8 @@ def _not_in_order(place: Path, name: str) -> Iterator[Problem]:
     number = last.failed["critical"]
     where = ", ".join(failed) if 0 < len(failed) <= MOST_NAMED else counted(len(failed or last.queues), "queue")
     found = (
-        f"found {counted(number, 'critical check')} that {'is' if number == 1 else 'are'} not met, in "
-        f"{counted(whole, 'message')} on {where}"
+        f"found {counted(number, 'critical check')} that {'is' if number == 1 else 'are'} not met"
+        + (f", in {counted(whole, 'message')} on {where}" if whole else "")
         + (f"; later runs have taken {whole - left:,} of them from there" if left < whole else "")
         if number
         else "does not add up"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.estate_sections import dag_prefix
+from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import checks_in_words
 from mqops.quality.failed_messages import FailedMessage, failed_messages
+from mqops.quality.results import verdict_of
 from mqops.quality.summary import CheckResult, QualitySummary
-from mqops.quality.trend import dag_run, quality_run, quality_runs, trends
+from mqops.quality.trend import CheckTrend, checks_of, dag_run, quality_run, quality_runs, trends, with_all_suites
 from mqops_airflow import data_docs
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
@@ -23,17 +27,31 @@ from mqops_airflow.workplace import lake
 EVERY = 5
 """Seconds until the page asks again whether a run has checked messages."""
 MOST = 100
-"""Failures that the page lists."""
+"""Failures on one page of their list."""
+
+
+class Known(NamedTuple):
+    """What the page shows. Parameters: `runs` the newest; `chosen` the result that is shown; `beside` every check of
+    its snapshot; `trends` of the checks over the runs; `failures` a page of the messages that fail, of
+    `all_failures`."""
+
+    runs: list[QualitySummary]
+    chosen: QualitySummary | None
+    beside: list[QualitySummary]
+    trends: list[CheckTrend]
+    failures: list[FailedMessage]
+    all_failures: int
 
 
 def router(page: Page) -> APIRouter:
     """The routes of the page: whole, and its live part."""
     routes, sees = APIRouter(), reader(page.right)
 
-    def shown(template: str, request: Request, queue_manager: str, run: str, who: Reader) -> HTMLResponse:
-        name = who.queue_manager(queue_manager)
-        runs, chosen, failures, all_failures = _known(lake(who.estate), name, run)
-        if run and chosen is None:
+    def shown(template: str, request: Request, asked: Asked, who: Reader) -> HTMLResponse:
+        name = who.queue_manager(asked.queue_manager)
+        known = _known(lake(who.estate), name, asked.run, asked.check, asked.after)
+        chosen = known.chosen
+        if asked.run and chosen is None:
             raise HTTPException(404, "No quality run has this key: it has checked nothing, or it was removed.")
         return render_page(
             request,
@@ -42,14 +60,14 @@ def router(page: Page) -> APIRouter:
             name,
             template=template,
             every=EVERY,
-            runs=runs,
-            run=run,
+            known=known,
+            runs=known.runs,
+            asked=asked,
+            most=MOST,
             chosen=chosen,
             found_words=checks_in_words(chosen.to_json()) if chosen else "",
-            trends=trends(runs),
+            words=lambda one: checks_in_words(one.to_json()),
             expects=expects,
-            failures=failures,
-            all_failures=all_failures,
             docs=_docs(who, chosen) if chosen else "",
             dag_id=(dag_id := _dag(who, name)),
             at_work=newest_at_work(who, dag_id) if dag_id else None,
@@ -57,24 +75,41 @@ def router(page: Page) -> APIRouter:
         )
 
     @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", run: str = "", who: Reader = sees) -> HTMLResponse:
-        return shown("quality", request, queue_manager, run, who)
+    def whole(request: Request, asked: Asked = asked_for, who: Reader = sees) -> HTMLResponse:
+        return shown("quality", request, asked, who)
 
     @routes.get(f"{page.path}/live")
-    def live(request: Request, queue_manager: str = "", run: str = "", who: Reader = sees) -> HTMLResponse:
-        return shown("quality_live", request, queue_manager, run, who)
+    def live(request: Request, asked: Asked = asked_for, who: Reader = sees) -> HTMLResponse:
+        return shown("quality_live", request, asked, who)
 
     return routes
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The page's address. Parameters: `run` "" for the newest; `check` of it, "" for its verdict; `after` how many
+    failures are before the first one that is listed."""
+
+    queue_manager: str = ""
+    run: str = ""
+    check: str = ""
+    after: int = 0
+
+
+def _asked(queue_manager: str = "", run: str = "", check: str = "", after: Annotated[int, Query(ge=0)] = 0) -> Asked:
+    return Asked(queue_manager, run, check, after)
+
+
+asked_for = Depends(_asked)
+
+
 @shared
-def _known(
-    place: Path, name: str, run: str
-) -> tuple[list[QualitySummary], QualitySummary | None, list[FailedMessage], int]:
-    """The newest runs, the one that is shown, the first of the messages that fail in it, and how many do."""
+def _known(place: Path, name: str, run: str, check: str, after: int) -> Known:
     runs = quality_runs(place, name)
-    chosen = quality_run(place, name, run) if run else next(iter(runs), None)
-    return runs, chosen, *(failed_messages(chosen, MOST) if chosen and chosen.failures else ([], 0))
+    chosen = quality_run(place, name, run, check) if run else next(iter(runs), None)
+    beside = checks_of(place, chosen) if chosen else []
+    failures, number = failed_messages(chosen, MOST, after) if chosen and chosen.failures else ([], 0)
+    return Known(runs, chosen, beside, trends(with_all_suites(place, runs)), failures, number)
 
 
 def expects(check: CheckResult) -> str:
@@ -94,6 +129,8 @@ def _dag(who: Reader, name: str) -> str:
 
 
 def _docs(who: Reader, summary: QualitySummary) -> str:
-    """The address of the Data Docs of a run that Airflow made, "" where there are none."""
+    """The address of the Data Docs of a run that Airflow made, "" where there are none: they are of its verdict."""
+    verdict = verdict_of(RunFolder.at(lake(who.estate), summary.queue_manager, summary.run))
     dag_id, run_id = dag_run(lake(who.estate), summary)
-    return data_docs.address(dag_id, run_id) if summary.docs and dag_id and run_id else ""
+    same = verdict is not None and verdict.check == summary.check
+    return data_docs.address(dag_id, run_id) if same and summary.docs and dag_id and run_id else ""

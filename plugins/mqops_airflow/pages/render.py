@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from mqops.counted import counted
+from mqops.counted import counted, length_of_time
 from mqops.printable import printable
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.security import Reader
@@ -83,14 +83,7 @@ def age(seconds: float | timedelta | None) -> str:
     """A length of time: the two largest units of it; nothing known is a dash."""
     if seconds is None:
         return "–"
-    left = int(seconds.total_seconds() if isinstance(seconds, timedelta) else seconds)
-    if left < 0:
-        return f"-{age(-left)}"
-    for unit, many, smaller, few in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
-        if left >= many:
-            rest = left % many // few
-            return f"{left // many} {unit} {rest} {smaller}" if rest else f"{left // many} {unit}"
-    return f"{left} s"
+    return length_of_time(seconds.total_seconds() if isinstance(seconds, timedelta) else seconds)
 
 
 def since(when: str | datetime | None) -> str:
@@ -140,7 +133,7 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d
 
 def linked(text: str) -> Markup:
     """A text with the links to plans that are in it, Markdown."""
-    parts = iter(re.split(rf"\[([^\]]*)\]\({re.escape(address('plan'))}([^()\s]+)\)", text))
+    parts = iter(re.split(rf"\[([^\[\]]*)\]\({re.escape(address('plan'))}([^()\s]+)\)", text))
     made = escape(printable(next(parts)))
     for words, query, after in zip(parts, parts, parts, strict=True):
         to = f"{airflow_path()}{PREFIX}/plan?{query}"

@@ -11,10 +11,11 @@ import pytest
 from mq_support import DLQ, Manager, let_expire
 from pymqi import CMQC
 
+from mqops.backout.core.disposal import aged
 from mqops.errors import MQError
 from mqops.poison_consumer import GET_OPTIONS, Delivery, Handled, PoisonAwareConsumer, PoisonStuck
 from mqwire.headers import split_dlh
-from mqwire.structures import MQDLH
+from mqwire.structures import MQDLH, MQMD
 
 MESSAGES = int(os.environ.get("MQOPS_CONSUMER_MESSAGES", "120"))
 QUEUES = """\
@@ -299,7 +300,52 @@ def test_E11_remaining_expiry_goes_along_less_the_time_the_application_had_the_m
 
         assert list(consumer.run(fail))[-1].what == "requeued"
     [(md, _body)] = manager.messages("IN.BOQ")
-    assert 0 < md["Expiry"] <= had[-1] - 3
+    assert had[-1] - 50 <= md["Expiry"] <= had[-1] - 3
+
+
+def test_E11_a_lifetime_that_ran_out_while_the_application_had_the_message_leaves_it_a_tenth_of_a_second(
+    manager, marking
+):
+    """An Expiry of 0 is MQRC_EXPIRY_ERROR (E01): the message could be put nowhere. Without the mark the message is on
+    its queue again before it is disposed of, and expires there (E09)."""
+    manager.mqsc("ALTER QLOCAL(IN) BOTHRESH(1)")
+    manager.put("IN", [({"Expiry": 20}, b"bad")])
+    with manager.connected() as connection, PoisonAwareConsumer(connection, "IN") as consumer:
+
+        def fail(_delivery: Delivery) -> None:
+            let_expire(20)
+            raise Broken
+
+        handled = consumer.consume(fail)
+    assert handled is not None
+    expected = ("requeued", "IN.BOQ", 0) if marking == "mark" else ("elsewhere", "", 0)
+    assert (handled.what, handled.queue, handled.reason) == expected
+
+
+@pytest.mark.parametrize(
+    ("expiry", "retained", "left"), [(50, 3, 47), (50, 0, 50), (50, 50, 1), (50, 999, 1), (-1, 9, -1)]
+)
+def test_E11_the_rest_of_a_lifetime_is_never_zero(expiry, retained, left):
+    assert MQMD.unpack(aged(MQMD(expiry=expiry).pack(), retained)).expiry == left
+
+
+def test_no_handle_stays_open_behind_a_poison_message(manager, marking):
+    """At MAXHANDS the application would get MQRC_HANDLE_NOT_AVAILABLE."""
+    manager.mqsc("ALTER QLOCAL(IN) BOTHRESH(1)")
+    to = {"requeued": "IN.BOQ", "dead-lettered": DLQ}
+    for what, queue in to.items():
+        manager.put("IN", [({"Report": CMQC.MQRO_EXCEPTION, "ReplyToQ": "REPLIES"}, b"bad")] * 2)
+        with manager.connected() as connection, PoisonAwareConsumer(connection, "IN") as consumer:
+
+            def fail(_delivery: Delivery) -> None:
+                raise Broken
+
+            assert [one.what for one in consumer.run(fail)] == [what] * 2
+            for name in (queue, "REPLIES"):
+                opened = pymqi.Queue(connection, name, CMQC.MQOO_INQUIRE)
+                assert opened.inquire(CMQC.MQIA_OPEN_OUTPUT_COUNT) == 0, name
+                opened.close()
+        manager.mqsc("ALTER QLOCAL(IN) BOQNAME(' ')")
 
 
 def test_interrupted_application_loses_nothing(manager, marking):

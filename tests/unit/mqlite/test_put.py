@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import struct
 
 import pymqi
@@ -200,3 +202,28 @@ def test_version_1_putter_brings_version_2_fields_in_an_mqmde(application: Appli
     got, body = application.get("Q1")
     assert body == b"data"
     assert (got.GroupId, got.MsgSeqNumber, got.Format) == (b"G" * 24, 7, CMQC.MQFMT_STRING)
+
+
+@pytest.mark.parametrize("call", ["MQPUT", "MQPUT1"])
+def test_a_persistent_message_outside_syncpoint_is_on_the_disk_when_its_put_is_answered(
+    application: Application, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    other = Application()
+    opened = other.open("Q1", OUTPUT)
+    outside = pymqi.PMO(Options=CMQC.MQPMO_NO_SYNCPOINT)
+
+    def put(persistence: int) -> None:
+        md = pymqi.MD(Persistence=persistence)
+        if call == "MQPUT":
+            opened.put(b"x", md, outside)
+        else:
+            other.manager.put1("Q1", b"x", md, outside)
+
+    def refuse(_descriptor: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", refuse)
+        put(CMQC.MQPER_NOT_PERSISTENT)
+        with refused(CMQC.MQRC_CONNECTION_BROKEN):
+            put(CMQC.MQPER_PERSISTENT)

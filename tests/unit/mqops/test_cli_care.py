@@ -159,6 +159,24 @@ def test_live_names_the_queues_that_are_missing(manager, mqops_here, tmp_path):
     assert json.loads(mqops_here(*check).stdout)["errors"] == []
 
 
+def test_live_a_suite_that_fits_no_queue_is_an_error(manager, mqops_here, tmp_path):
+    suite = "suite: s\nexpectations: [{id: a, expect: column_values_to_not_be_null, column: format}]\nqueues: "
+    (tmp_path / "s.yaml").write_text(f"{suite}['PAYMNTS.*']\n")
+    (tmp_path / "e.yaml").write_text(
+        "lake: lake\nqueue_managers:\n  QM1: {connection: mq, snapshot_quality: {suites: [s.yaml]}}\n"
+    )
+    check = ["estate", "check", str(tmp_path / "e.yaml"), "--live", "--json"]
+    assert json.loads(mqops_here(*check, expect=1).stdout)["errors"] == [
+        "QM1: suite s would look at no message: no queue that its workflow looks at fits PAYMNTS.*; correct its "
+        "queues, or define the queue"
+    ]
+    (tmp_path / "s.yaml").write_text(f"{suite}['PAYMNTS.*', 'PAYMENTS.*']\n")
+    manager.mqsc("DEFINE QLOCAL(PAYMENTS.IN)\n")
+    said = json.loads(mqops_here(*check).stdout)
+    assert said["errors"] == []
+    assert "QM1: suite s: no queue that its workflow looks at fits PAYMNTS.*" in said["warnings"]
+
+
 def test_explain_takes_symbolic_names_and_says_what_is_hidden(manager, mqops_here, tmp_path):
     table, messages = tmp_path / "t.rules", tmp_path / "m.jsonl"
     table.write_text("REASON(MQRC_Q_FULL) ACTION(IGNORE)\nACTION(RETRY)\n")

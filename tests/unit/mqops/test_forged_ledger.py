@@ -367,7 +367,9 @@ def test_a_line_says_who_put_the_marker_by_the_queue_managers_word(manager, lake
     act(manager.connection, run)
     waiting = {md["MsgId"].hex(): md for md, _body in manager.messages(LEDGER)}
     prove(manager.connection, run)
-    for entry in LedgerFile(run.lake_folder, str).entries():
+    entries = list(LedgerFile(run.lake_folder, str).entries())
+    assert entries
+    for entry in entries:
         md = waiting[entry["unit"]]
         assert entry["put"] == {
             "user": md["UserIdentifier"].decode().strip(" \0"),

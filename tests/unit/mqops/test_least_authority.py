@@ -24,9 +24,15 @@ from mqops.errors import PermanentMQError
 from mqops.expiry.scan import run_scan
 from mqops.lake.run import RunFolder
 from mqops.model import RunSummary
-from mqops.mq.connection import MqConnection
+from mqops.mq.connection import MqConnection, connect
 from mqops.prove.prove import prove
 from mqops.rules import parse
+from mqops.trigger.audit import audit
+from mqops.trigger.core import explain
+from mqops.trigger.look import manager as of_manager
+from mqops.trigger.look import triggered_queue
+from mqops.trigger.monitor import TriggerMonitor
+from mqops.trigger.work import handle_messages
 from mqops.undo import in_process as undo
 
 ACCESS = Path(__file__).resolve().parents[3] / "include" / "docker" / "qm1_access.mqsc"
@@ -148,6 +154,24 @@ def expired(site: Site) -> object:
     return sum(one.discarded for one in summary.queues), [name for name in found.why if name.startswith("SYSTEM.")]
 
 
+def triggers(site: Site) -> object:
+    """Explained and audited; the trigger monitor gets the trigger message."""
+    site.manager.mqsc(
+        "DEFINE QLOCAL(MQOPS.INITQ)\nDEFINE PROCESS(P) APPLTYPE(UNIX) APPLICID('orders')\n"
+        "DEFINE QLOCAL(TRIGGERED) TRIGGER TRIGTYPE(EVERY) INITQ(MQOPS.INITQ) PROCESS(P)\n"
+    )
+    monitor = TriggerMonitor(site.app, ["MQOPS.INITQ"])
+    monitor.open()
+    with connect(site.app) as session:
+        explained = explain(triggered_queue(session, "TRIGGERED", of_manager(session)))
+        audited = audit(session).broken
+        site.manager.put("TRIGGERED", [({}, b"one")])
+        told = next(filter(None, (monitor.look() for _ in range(20))))
+        errors = list(handle_messages(session, "MQOPS.INITQ", lambda _seen: None))
+    monitor.close()
+    return explained.would_trigger, audited, told, errors, site.manager.depth("MQOPS.INITQ")
+
+
 STOPPED = "channel QM1.QM2 behind QM2 is STOPPED: the messages wait there for it"
 WORKFLOWS: dict[Callable[[Site], object], object] = {
     dead_letters: (4, 1, {}),
@@ -156,6 +180,7 @@ WORKFLOWS: dict[Callable[[Site], object], object] = {
     backed_out: (1, (1, {})),
     aged_out: (2, 1, 1),
     expired: (1, [DLQ]),
+    triggers: (True, (), ("MQOPS.INITQ",), [], 0),
 }
 
 

@@ -9,6 +9,7 @@ import pytest
 from act_support import planned
 from mq_support import DLQ, dead_letter
 
+from mqops.act.in_process import act
 from mqops.ledger.core.chain import Head, write_line
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.file import LedgerFile
@@ -120,3 +121,39 @@ def test_the_summary_of_a_run_says_what_the_queue_was_made_of(manager, mqops, ru
         f"{DLQ} was made of 2 messages, +1 since run {runs[1]['run']}\n"
         f"       2  MQRC_Q_FULL  A@QM1  {application}, +2\n"
     ) in said
+
+
+def test_a_run_that_was_cut_off_with_its_proofs_is_missed_by_what_it_noted(runs, mqops, path, tmp_path):
+    """The attacker cuts off a run's lines, and removes all proofs; issued.json and act.json of the run stay."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    for name in ("summary.json", "outcomes.json"):
+        for proof in (tmp_path / "lake/QM1/runs").glob(f"*/{name}"):
+            proof.unlink()
+    kinds = [(json.loads(line)["kind"], json.loads(line)["run"]) for line in lines]
+    second = runs[1]["run"]
+    begun, acted = kinds.index(("issued", second)), kinds.index(("acted", second))
+    path.write_bytes(b"".join(lines[:acted]))
+    said = mqops("ledger", "verify", expect=1).stdout
+    assert (
+        f"Neither the ledger nor MQOPS.LEDGER has what the runs noted: run {second} moved 1 message (act.json)" in said
+    )
+    path.write_bytes(b"".join(lines[:begun]))
+    assert (
+        f"has what the runs noted: run {second} was begun (issued.json)" in mqops("ledger", "verify", expect=1).stdout
+    )
+    result = json.loads(mqops("ledger", "verify", "--json", MQLITE_HOME=str(tmp_path / "none")).stdout)["ledgers"][0]
+    assert (result["ok"], result["error"]) == (True, "")
+    assert f"run {second} was begun (issued.json), and the ledger does not have it" in result["not_known"]
+
+
+def test_a_run_that_was_killed_before_its_proof_is_no_alarm(manager, runs, mqops, tmp_path):
+    """Its markers are on MQOPS.LEDGER, and the ledger has nothing of it; when they are recorded the ledger has all."""
+    manager.put(DLQ, [dead_letter("A", b"y")])
+    run, _plan = planned(manager, tmp_path / "lake", TABLE)
+    before = mqops("ledger", "verify").stdout
+    assert act(manager.connection, run).moved == 1
+    assert mqops("ledger", "verify").stdout == before
+    prove(manager.connection, run)
+    assert "unbroken" in mqops("ledger", "verify").stdout
+    manager.mqsc("CLEAR QLOCAL(MQOPS.LEDGER)")
+    assert "unbroken" in mqops("ledger", "verify").stdout

@@ -40,6 +40,20 @@ def test_messages_are_told_before_and_behind_a_time(queue_manager, lake):
     assert forecast(lake, "QM2", now=now, limit=now).queues == ()
 
 
+def test_what_expires_in_the_rest_of_this_quarter_of_an_hour_has_not_expired_yet(queue_manager, lake):
+    manager = queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+    put_at = datetime.now(UTC)
+    manager.put("A", [({"Expiry": 5 * HOUR}, b"x")])
+    observe(manager.connection, RunFolder.at(lake, "QM1", "snapshot"), ["A"])
+    seen_at = datetime.now(UTC)
+    just_before = put_at + timedelta(hours=5, seconds=-2)
+    (queue,) = forecast(lake, "QM1", now=just_before, limit=seen_at + timedelta(hours=6)).queues
+    assert (queue.past, queue.before, queue.later) == (0, 1, 0)
+    a_slot_later = seen_at + timedelta(hours=5, minutes=16)
+    (queue,) = forecast(lake, "QM1", now=a_slot_later, limit=seen_at + timedelta(hours=6)).queues
+    assert (queue.past, queue.before, queue.later) == (1, 0, 0)
+
+
 def test_the_next_morning_is_today_or_tomorrow():
     early = datetime(2026, 1, 2, 7, 59, tzinfo=UTC)
     assert next_time(early, time(8)) == datetime(2026, 1, 2, 8, tzinfo=UTC)

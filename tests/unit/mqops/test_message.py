@@ -407,3 +407,13 @@ def test_text_of_a_message_forges_no_line(manager, mqops, tmp_path):
         text = mqops("message", *words, "-m", "QM1", **env).stdout
         assert all(line.isprintable() for line in text.split("\n"))
         assert not [line for line in text.split("\n") if line.startswith("rules of /etc")]
+
+
+@pytest.mark.parametrize("text", [b"<usr>4711 0815</usr>", b"<other>4711 0815</other>"])
+def test_law9_text_directly_in_a_folder_is_masked(manager, view, text):
+    header = MQRFH2(format="MQSTR", encoding=c.MQENC_NATIVE, coded_char_set_id=1208, folders=(text.ljust(24),))
+    (msg_id,) = manager.put("A", [({"Format": "MQHRF2"}, header.pack() + b"x")])
+    found = view("show", "A", msg_id.hex())
+    shown = found["headers"][0]["folders"][-1]
+    assert (shown["masked"], shown["elements"]) == (True, [{"name": "", "type": "", "value": "9999 9999"}])
+    assert "4711" not in view.text("show", "A", msg_id.hex())

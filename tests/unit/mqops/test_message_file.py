@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 from mq_support import DLQ, Manager, dead_letter, reveal_estate
 from pymqi import CMQC
 
@@ -27,6 +29,7 @@ from mqops.errors import InProgress, PlanChanged, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look.reveal import record_reveals
 from mqops.message_file import export
+from mqops.message_file.core import text as text_format
 from mqops.message_file.core.choice import load_actions
 from mqops.message_file.core.text import FileMessage, messages_in, text_of
 from mqops.message_file.load import all_loads_of
@@ -161,6 +164,33 @@ def test_law7_a_line_that_is_damaged_is_refused_with_its_number(line, says):
     assert str(error.value).endswith("Nothing was loaded")
 
 
+def test_a_line_and_a_message_are_no_longer_than_a_queue_takes(monkeypatch):
+    monkeypatch.setattr(text_format, "LONGEST_MESSAGE", 100)
+    monkeypatch.setattr(text_format, "LONGEST_LINE", 400)
+    with pytest.raises(SettingsError, match=r"^file:3: the message has more than 100 bytes, the greatest MAXMSGL"):
+        parsed(f"* DMPMQMSG\nT {'x' * 60}\nT {'x' * 60}\n")
+    with pytest.raises(SettingsError, match=r"^file:2: the line has 400 bytes or more"):
+        parsed(f"* DMPMQMSG\nX {'0' * 400}\n")
+
+
+X_LINE = re.compile(rb" *((?:[0-9A-Fa-f]{2})*) *(?:<.*>)?")
+S_LINE = re.compile(rb' *(?:"((?:[^~"]|~[~"])*)")? *')
+
+
+@given(st.sampled_from("XS"), st.text(alphabet=' 0aF<>"~x', max_size=9))
+def test_lines_of_a_body_are_those_of_two_short_rules(kind, rest):
+    """The rules as regular expressions, which take the square of the length for a long line."""
+    (expected,) = ((X_LINE if kind == "X" else S_LINE).fullmatch(rest.encode()),)
+    text = f"* DMPMQMSG\n{kind}{rest}\n"
+    if expected is None:
+        with pytest.raises(SettingsError):
+            parsed(text)
+        return
+    value = expected[1] or b""
+    body = bytes.fromhex(value.decode()) if kind == "X" else re.sub(rb'~([~"])', rb"\1", value)
+    assert [one.body for one in parsed(text)] == [body]
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "hello\n", "AMQSBCG0 - starts here\n"])
 def test_what_is_no_such_file_is_refused(text):
     with pytest.raises(SettingsError, match=r"^file:\d: (this is not a file of dmpmqmsg|the file is empty)"):
@@ -270,10 +300,10 @@ def test_of_two_exports_to_one_file_at_the_same_moment_one_is_refused(message, m
 
 
 KILLED = """
-import os, signal, sys, pathlib
+import os, signal, sys
 from mqops.cli import main
 from mqops.message_file import export
-place, step = {"messages": (export, "record_reveals"), "named": (pathlib.Path, "rename")}[sys.argv.pop(1)]
+place, step = {"messages": (export, "record_reveals"), "named": (os, "rename")}[sys.argv.pop(1)]
 setattr(place, step, lambda *about, **more: os.kill(os.getpid(), signal.SIGKILL))
 main(sys.argv[1:])
 """

@@ -28,6 +28,7 @@ from mqops.decide.preflight import preflight
 from mqops.decide.preflight_record import read_preflight
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
+from mqops.errors import PlanChanged
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.prove.prove import prove
@@ -337,6 +338,33 @@ def test_what_comes_back_to_the_queue_it_is_taken_from_is_a_problem(manager, pla
     assert findings[-1].remedy == "Name another queue (FWDQ) in a rule for them"
     assert staying(found).messages == len(by_alias)
     assert carry_out(DEAD_LETTERS, what, run, plan).moved == 1 - len(by_alias)
+
+
+@pytest.mark.parametrize(
+    ("change", "leads"),
+    [
+        (
+            "DEFINE QALIAS(DOOR) TARGET(SHORT) REPLACE",
+            "DOOR@QM1 led to A when the plan was made, and leads to SHORT now",
+        ),
+        (
+            "DELETE QALIAS(DOOR)\nDEFINE QREMOTE(DOOR) RNAME(A) RQMNAME(QM2) XMITQ(QM2)",
+            "DOOR@QM1 led to A when the plan was made, and leads to QM2 for A@QM2 now",
+        ),
+        ("DELETE QALIAS(DOOR)\nDEFINE QLOCAL(DOOR)", "DOOR@QM1 led to A when the plan was made, and leads to DOOR now"),
+    ],
+)
+def test_law3_a_name_that_leads_elsewhere_than_when_it_was_approved_is_refused(manager, planned, change, leads):
+    manager.mqsc("DEFINE QALIAS(DOOR) TARGET(A)")
+    manager.put(DLQ, [dead_letter("DOOR", b"x")])
+    what, run, plan, _found = planned("ACTION(RETRY)")
+    manager.mqsc(change)
+    with pytest.raises(PlanChanged, match=leads):
+        carry_out(DEAD_LETTERS, what, run, plan)
+    assert (manager.depth(DLQ), manager.depth("MQOPS.LEDGER"), manager.depth("SHORT")) == (1, 0, 0)
+    name = "QREMOTE" if "QREMOTE" in change else "QLOCAL" if "QLOCAL(DOOR)" in change else "QALIAS"
+    manager.mqsc(f"DELETE {name}(DOOR)\nDEFINE QALIAS(DOOR) TARGET(A)")
+    assert carry_out(DEAD_LETTERS, what, run, plan).moved == 1
 
 
 def test_a_plan_that_puts_nothing_has_nothing_to_look_at(manager, planned):

@@ -198,9 +198,26 @@ def test_a_quality_run_says_what_its_checks_found(manager, mqops, lake):
     words = "1 critical check is not met, in 1 message"
     assert f"A of QM1: 1 message: {words}" in " ".join(mqops("runs").stdout.split())
     assert f"run {run.run}: failed\n    state     {words}\n" in mqops("run", "show", run.run).stdout
+    check = {"suite": "s", "expectation": "e", "severity": "critical", "met": False, "failed": 1, "checked": 4}
+    unseen = {"suite": "s", "expectation": "u", "severity": "info", "met": True, "skipped": "no message has a value"}
+    told = {"checks": [unseen, check], "suites": ["s"], "told": ["suite s: no queue fits B*"]}
+    write_json(run.quality_json, found | figures | told)
+    said = " ".join(mqops("run", "show", run.run).stdout.split())
+    assert f"by command line, s: {words} not met critical s.e: 1 message fails of 4 met info s.u: no message" in said
+    assert "suite s: no queue fits B*" in said
+    assert json.loads(mqops("run", "show", run.run, "--json").stdout)["quality"][0]["suites"] == ["s"]
     write_json(run.quality_json, found | {"failed": {"critical": 0}, "messages": {"critical": 0}})
     os.utime(run.path)
     assert [(one["state"], one["checks"]) for one in listed(mqops)] == [("checked", "2 checks are met, in 1 message")]
+    queues = [{"queue": name, "not_checked": number} for name, number in (("A", 2), ("B", 0), ("C", 1))]
+    part = {"failed": {"critical": 0}, "messages": {"critical": 0}, "found": 4, "not_checked": 3, "queues": queues}
+    write_json(run.quality_json, found | part)
+    os.utime(run.path)
+    words = "2 checks are met, in 1 message; 3 messages are not checked, on A, C"
+    assert [one["checks"] for one in listed(mqops)] == [words]
+    write_json(run.quality_json, found | part | {"queues": [{**one, "not_checked": 1} for one in queues * 2]})
+    os.utime(run.path)
+    assert [one["checks"] for one in listed(mqops)] == [words.replace("A, C", "6 queues")]
     write_json(run.quality_json, {"nothing": 1})
     os.utime(run.path)
     assert f"A file of run {run.run}" in mqops("runs", expect=1).stderr

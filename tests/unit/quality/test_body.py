@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from mqops.quality.body import Message, json_problem, look, xml_problem
+from mqops.observe.core.payload import kind_and_text
+from mqops.quality.body import Message, look, xml_problem
 from mqops.quality.columns import COLUMNS, Source
+from mqops.rules.documents import json_problem, json_values
 from mqwire import constants as c
 from mqwire.ccsid import encode
 from mqwire.folder import folder
@@ -166,10 +168,52 @@ def test_pcf_is_binary_whatever_it_looks_like() -> None:
         ("[-Infinity]", "not JSON: NaN or Infinity"),
         ("\ufeff{}", "not JSON at line 1, column 1"),  # RFC 8259: no byte order mark
         ("[" * 100_000, "not JSON: nested too deeply"),
+        ('{"a": 1, "a": 1}', "not JSON: a name stands twice in an object"),
+        ('[{"b": {"a": 1, "c": 2, "\\u0061": 1}}]', "not JSON: a name stands twice in an object"),
+        ('{"a": {"a": 1}}', None),
+        (r'["\ud83d"]', "not JSON: half of a surrogate pair"),
+        (r'["\ud83d\ude00"]', None),
+        (f"[{'1' * 500}]", None),
+        (f"[{'1' * 501}]", "not JSON: a number of more than 500 characters"),
+        (f'{{"a": {{"b": [-0.{"1" * 499}]}}}}', "not JSON: a number of more than 500 characters"),
+        (f'["{"1" * 501}"]', None),  # a text, not a number
+        ("[" * 500 + "]" * 500, None),
+        ("[" * 501 + "]" * 501, "not JSON: nested too deeply"),
+        (f'["{"x" * (4 << 20)}"]', "not JSON: longer than 4194304 characters"),
     ],
 )
 def test_json(text: str, problem: str | None) -> None:
     assert json_problem(text) == problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": "x"}',
+        '{"a": "x", "a": "x"}',  # programs differ in which of the two they take
+        '{"a": "x", "b": {"c": 1, "c": 2}}',
+        '{"a": "x", "b": "\\ud800"}',
+        '{"a": "x", "b": NaN}',
+        '{"a": "x",}',
+        f'{{"a": "x", "b": {"1" * 501}}}',
+        f'{{"a": "x", "b": "{"1" * 501}"}}',
+        f'{{"a": "x", "b": {"[" * 500}{"]" * 500}}}',
+        f'{{"a": "x", "b": {"[" * 499}{"]" * 499}}}',
+        " " * 2_000 + '{"a": "x"}',
+        '\ufeff{"a": "x"}',
+        '["x"]',
+    ],
+)
+@pytest.mark.parametrize(("ccsid", "encoding"), [(1208, LITTLE), (1200, BIG)])
+def test_rules_and_suites_mean_the_same_by_json(text: str, ccsid: int, encoding: int) -> None:
+    """What `BODY(JSON ...)` compares is decided when the snapshot is taken: by `text_kind`."""
+    body = encode(text, ccsid, encoding)
+    found = seen(body, ccsid=ccsid, encoding=encoding)
+    kind, _text = kind_and_text(c.MQFMT_STRING, encoding, ccsid, body, 0)
+    assert found["payload_json_valid"] == (kind == "json")
+    assert found["payload_json_valid"] == (found["payload_kind"] == "json" and found["payload_parses"])
+    if kind == "json":
+        assert json_values(text, ["$.a", "$[0]"]).count("x") == 1
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,9 @@ def test_what_is_wrong_is_told(text: str, expected: str) -> None:
     assert any(expected in str(problem) for problem in document.problems), document.problems
 
 
-def checked(tmp_path: Path) -> tuple[int, str]:
+def checked(tmp_path: Path, text: str = "{suites: [s.yaml]}") -> tuple[int, str]:
     path = tmp_path / "estate.yaml"
-    path.write_text(section("{suites: [s.yaml]}"))
+    path.write_text(section(text))
     result = CliRunner().invoke(main, ["estate", "check", str(path)])
     return result.exit_code, result.output
 
@@ -57,3 +57,34 @@ def test_estate_check_reads_the_suites(tmp_path: Path) -> None:
     assert "s.yaml:3: expectations.0.column: there is no column 'formt'" in checked(tmp_path)[1]
     (tmp_path / "s.yaml").write_text(SUITE)
     assert checked(tmp_path)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("workflow", "suite", "fits"),
+    [
+        ("PAYMENTS.*", "PAYMNTS.*", False),
+        ("PAYMENTS.*", "PAYMENTS.IN", True),
+        ("PAYMENTS.*", "*.IN", True),
+        ("PAYMENTS.*", "PAY?ENTS.*", True),
+        ("PAYMENTS.IN", "*.OUT", False),
+        ("PAYMENTS.IN", "PAYMENTS.IN", True),
+        ("A*", "?", True),
+        ("A", "??", False),
+        ("*", "SYSTEM.DEAD.*", False),  # a workflow looks at such queues only where it names them so
+        ("*", "*DEAD*", True),
+        ("SYSTEM.*", "SYSTEM.DEAD.*", True),
+        ("*", "MQOPS.QUARANTINE", False),
+    ],
+)
+def test_estate_check_refuses_a_suite_that_can_look_at_no_queue(
+    tmp_path: Path, workflow: str, suite: str, fits: bool
+) -> None:
+    (tmp_path / "s.yaml").write_text(f"{SUITE}queues: ['{suite}']\n")
+    code, text = checked(tmp_path, f"{{suites: [s.yaml], queues: ['{workflow}']}}")
+    where = "estate.yaml:5: queue_managers.QM1.snapshot_quality.suites.0: suite s"
+    if fits:
+        assert f"{where}: whether the queue manager has a queue that fits {suite} is not known here; --live" in text
+        assert code == 0
+    else:
+        assert f"{where} looks at {suite} only, and its workflow at {workflow}: no queue fits both" in text
+        assert code == 1

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
 from mqops.errors import SettingsError
+from mqops.quality.columns import COLUMNS
 from mqops.quality.suite import columns_of
 from mqops.quality.suite_file import load_suites, parse
 from mqops.quality.where import Condition
@@ -289,3 +291,55 @@ def test_a_flag_is_told_as_yaml_has_it() -> None:
     suite, _ = parse(HEAD + check, source="s.yaml")
     assert suite is not None
     assert suite.checks[0].limits() == "true"
+
+
+@pytest.mark.parametrize(
+    ("column", "expect", "limit", "words"),
+    [
+        ("age_seconds", "column_values_to_be_between", 86400, "at most 86400 s (1 d)"),
+        ("age_seconds", "column_max_to_be_between", 5400, "at most 5400 s (1 h 30 min)"),
+        ("expires_in_seconds", "column_values_to_be_between", 59.5, "at most 59.5 s"),
+        ("expiry", "column_values_to_be_between", 36000, "at most 36000 tenths of a second (1 h)"),
+        ("body_length", "column_mean_to_be_between", 1000, "at most 1000 bytes"),
+        ("age_seconds", "column_unique_value_count_to_be_between", 90, "at most 90"),  # a number of values
+        ("age_seconds", "column_proportion_of_unique_values_to_be_between", 1, "at most 1"),
+        ("priority", "column_values_to_be_between", 90, "at most 90"),
+    ],
+)
+def test_values_have_their_unit(column: str, expect: str, limit: float, words: str) -> None:
+    suite, _ = parse(HEAD + f"- {{id: a, expect: {expect}, column: {column}, max_value: {limit}}}\n", source="s.yaml")
+    assert suite is not None
+    assert suite.checks[0].limits() == words
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("age", ["age_seconds", "msg_flags", "persistence"]),
+        ("reason", ["dlh_reason", "position", "correl_id"]),
+        ("json_valid", ["payload_json_valid", "dlh_valid", "rfh2_valid"]),
+        ("PutDate", None),
+        ("x", None),
+    ],
+)
+def test_an_unknown_column_names_the_three_nearest(name: str, nearest: list[str] | None) -> None:
+    where = f"{{{name}: {{is_set: true}}}}"
+    text = HEAD + f"- {{id: a, expect: column_values_to_be_null, column: format, where: {where}}}\n"
+    (problem,) = problems(text)
+    found = re.findall("'([a-z0-9_]+)'", problem.partition("; did you mean")[2])
+    assert len(set(found)) == 3
+    assert set(found) <= set(COLUMNS)
+    assert nearest is None or found[0] == nearest[0], problem
+    assert len(problem) < 250  # and not all of them
+
+
+README = Path(__file__).parents[3] / "include" / "expectations" / "README.md"
+
+
+def test_the_first_example_of_the_readme_is_a_suite_that_can_fail() -> None:
+    """On what a queue manager lets an application put: MQPUT refuses a request without ReplyToQ, for one."""
+    (example, *_others) = re.findall("```yaml\n(.*?)```", README.read_text(), re.DOTALL)
+    suite, wrong = parse(example, source="README.yaml")
+    assert (suite is None, wrong) == (False, ())
+    assert suite is not None
+    assert [check.id for check in suite.checks] == ["reply_names_its_request"]  # of which test_quality_live puts one

@@ -40,6 +40,14 @@ def test_T12b_an_empty_queue_is_no_loop() -> None:
     assert starts(*[Fingerprint(messages="", depth=0)] * 8, most=1) == [""] * 8
 
 
+def test_T12b_a_pass_by_hand_between_two_of_the_monitor_counts_on() -> None:
+    seen = Unchanged().before_start(Fingerprint(messages="b", depth=1), connection="a").started()
+    for connection in ("", "a", "a"):  # by hand it is seen changed, and stays so
+        seen = seen.before_start(SAME, connection=connection).started()
+    assert (seen.runs, seen.connection) == (3, "a")
+    assert seen.before_start(SAME, connection="b").runs == 0
+
+
 def test_the_sight_of_a_queue_is_its_first_messages_and_its_depth(application: Application) -> None:
     def look() -> Fingerprint:
         with connect(MqConnection(queue_manager="QM1")) as session:

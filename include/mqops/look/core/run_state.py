@@ -57,6 +57,8 @@ MEANING: Mapping[RunState, str] = {
     RunState.INCOMPLETE: "no snapshot was finished: the run ended too early, or it has just begun",
 }
 
+MOST_NAMED = 3
+"""Queues that are named before they are counted."""
 OPEN = frozenset(
     {RunState.UNFINISHED, RunState.BEGUN, RunState.APPROVED, RunState.WAITING, RunState.PLANNED, RunState.INCOMPLETE}
 )
@@ -183,7 +185,16 @@ def _passes(quality: Mapping[str, Any]) -> bool:
 
 
 def checks_in_words(quality: Mapping[str, Any]) -> str:
-    """What quality checks found, from RUN/quality/quality.json."""
+    """What quality checks found, from RUN/quality/quality.json; and which messages no check was about."""
+    found = _found_in_words(quality)
+    names = [one["queue"] for one in quality.get("queues", ()) if one.get("not_checked")]
+    if number := quality.get("not_checked", 0):
+        where = ", ".join(names) if len(names) <= MOST_NAMED else counted(len(names), "queue")
+        found += f"; {counted(number, 'message is', 'messages are')} not checked, on {where}"
+    return found
+
+
+def _found_in_words(quality: Mapping[str, Any]) -> str:
     found = [
         counted(number, f"{severity} check is not met", f"{severity} checks are not met")
         + (f", in {counted(messages, 'message')}" if (messages := quality["messages"][severity]) else "")
@@ -195,7 +206,7 @@ def checks_in_words(quality: Mapping[str, Any]) -> str:
     if found:
         return "; ".join(found)
     met = counted(len(quality["checks"]), "check is met", "checks are met")
-    return f"{met}, in {counted(quality['found'], 'message')}"
+    return f"{met}, in {counted(quality['found'] - quality.get('not_checked', 0), 'message')}"
 
 
 def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:

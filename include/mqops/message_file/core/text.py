@@ -15,7 +15,7 @@
    and byte for byte in a line `* mqops XXX hex` behind it. Its last line is `* mqops END`, the number of messages, and
    the SHA-256 of all lines before it. A file that lost lines, or was changed, is refused.
 3. What dmpmqmsg would cut or pass over is refused: a text longer than its field, hex digits that are too few, a number
-   that does not fit into 32 bits, a field that is named twice.
+   that does not fit into 32 bits, a field that is named twice. So is a message that is longer than any queue takes.
 
 IBM MQ, "dmpmqmsg (queue load and unload)" and "Meaning of three letter codes in dmpmqmsg output file"; the lines as
 the public source of qload (SupportPac MO03) reads and writes them.
@@ -41,6 +41,10 @@ BY_MQOPS = "by mqops"
 NOTE = "* mqops "
 HEX_IN_LINE = 64
 """Bytes in an X line."""
+LONGEST_MESSAGE = 104_857_600
+"""Bytes: the greatest MAXMSGL of a queue (IBM MQ, "Maximum message length")."""
+LONGEST_LINE = 2 * LONGEST_MESSAGE + 1024
+"""Bytes: such a message may stand in one X line."""
 LEAST, MOST = -(2**31), 2**31 - 1
 
 
@@ -100,11 +104,10 @@ _WRITTEN = {code: field for code, field in FIELDS.items() if field.written}
 _read = MQMD_LAYOUT.reader(*(field.key for field in _WRITTEN.values()))
 _WRITERS = {field.key: MQMD_LAYOUT.writer(field.key) for field in FIELDS.values()}
 _DEFAULT = MQMD_LAYOUT.pack({"version": c.MQMD_VERSION_2})
-_PRINTABLE = re.compile(rb"[ -~]*")
 _NUMBER = re.compile(rb"-?\d{1,10}")
 _HEX = re.compile(rb"(?:[0-9A-Fa-f]{2})*")
-_HEX_LINE = re.compile(rb" *((?:[0-9A-Fa-f]{2})*) *(?:<.*>)?")
-_STRING = re.compile(rb' *(?:"((?:[^~"]|~[~"])*)")? *')
+_DIGITS = re.compile(rb"[0-9A-Fa-f]*")
+_STRING = re.compile(rb'"((?:[^~"]|~[~"])*)"')
 _END = re.compile(rb"\* mqops END (\d{1,10}) ([0-9a-f]{64})")
 
 
@@ -157,7 +160,7 @@ def _field_lines(code: str, value: int | bytes) -> Iterator[str]:
 def messages_in(lines: Iterable[bytes], *, name: str) -> Iterator[FileMessage]:
     """The messages of a file. It is whole, and each message right, only when this has come to its end.
 
-    Parameters: `lines` with their line ends; `name` of the file, for errors.
+    Parameters: `lines` with their line ends, a longer one cut at `LONGEST_LINE`; `name` of the file, for errors.
 
     Raises:
         SettingsError: naming the file and the line.
@@ -209,6 +212,8 @@ class _Reader:
             raise self._wrong("the file was cut off: its last line, `* mqops END`, is missing")
 
     def _content(self, raw: bytes) -> bytes:
+        if len(raw) >= LONGEST_LINE:
+            raise self._wrong(f"the line has {LONGEST_LINE} bytes or more")
         if not raw.endswith(b"\n") and self._by_mqops:
             raise self._wrong("the file was cut off in this line")
         return raw.removesuffix(b"\n").removesuffix(b"\r")
@@ -259,10 +264,8 @@ class _Reader:
                 raise self._wrong("`N` begins a message, and there are lines `A` before it without a body")
         elif kind == b"A":
             self._attribute(line)
-        elif kind == b"X" and (hexadecimal := _HEX_LINE.fullmatch(rest)):
-            self._add(bytes.fromhex(hexadecimal[1].decode()))
         elif kind == b"X":
-            raise self._wrong("these are not pairs of hex digits")
+            self._add(self._hex_line(rest))
         elif kind == b"S":
             self._add(self._string(rest))
         elif kind == b"T" and rest[:1] in {b"", b" "}:
@@ -303,11 +306,23 @@ class _Reader:
             raise self._wrong(f"{2 * length} hex digits are needed")
         return bytes.fromhex(value.decode())
 
+    def _hex_line(self, rest: bytes) -> bytes:
+        """The bytes of an X line; each of its parts is looked at once, however long it is."""
+        text = rest.lstrip(b" ")
+        found = _DIGITS.match(text)
+        digits = found[0] if found else b""
+        behind = text[len(digits) :].lstrip(b" ")
+        shown = len(behind) > 1 and behind.startswith(b"<") and behind.endswith(b">")
+        if len(digits) % 2 or (behind and not shown):
+            raise self._wrong("these are not pairs of hex digits")
+        return bytes.fromhex(digits.decode())
+
     def _string(self, rest: bytes) -> bytes:
-        found = _STRING.fullmatch(rest)
+        text = rest.strip(b" ")
+        found = _STRING.fullmatch(text or b'""')
         if found is None:
             raise self._wrong('this is not a text in quotes, with `~` before `"` and before `~`')
-        return re.sub(rb'~([~"])', rb"\1", found[1] or b"")
+        return re.sub(rb'~([~"])', rb"\1", found[1])
 
     def _write(self, key: str, value: int | bytes) -> None:
         _WRITERS[key](self._md, value)
@@ -315,6 +330,8 @@ class _Reader:
     def _add(self, content: bytes) -> None:
         if self._body is None:
             self._body = bytearray()
+        if len(self._body) + len(content) > LONGEST_MESSAGE:
+            raise self._wrong(f"the message has more than {LONGEST_MESSAGE} bytes, the greatest MAXMSGL of a queue")
         self._body += content
 
     def _message(self) -> FileMessage:

@@ -1,0 +1,46 @@
+"""The outcome of suites where no queue has a message: without Spark, and the same that Spark finds there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mqops.clock import utc
+from mqops.lake.files import make_folder, write_json
+from mqops.lake.run import RunFolder
+from mqops.quality.results import RESULT, keep, new_check
+from mqops.quality.scope import QueuesSeen, on_nothing, told
+from mqops.quality.suite import Suite
+from mqops.quality.summary import CheckResult, QualitySummary, QueueQuality
+from mqops.quality.vocabulary import SEVERITIES
+
+
+def summary_of(suites: tuple[Suite, ...], results: Sequence[CheckResult], seen: QueuesSeen) -> QualitySummary:
+    """A summary with all that does not depend on a message."""
+    return QualitySummary(
+        run="",
+        queue_manager="",
+        queue=",".join(seen.looked_at),
+        failed={name: sum(r.severity == name and not r.met for r in results) for name in SEVERITIES},
+        suites=tuple(suite.name for suite in suites),
+        checks=tuple(results),
+        told=told(suites, seen),
+    )
+
+
+def check_no_message(queue_manager: str, suites: tuple[Suite, ...], seen: QueuesSeen, *, now: str) -> QualitySummary:
+    """What suites find where the queues that were looked at are empty. Parameters: `now` ISO 8601."""
+    results = [on_nothing(suite, check, seen) for suite in suites for check in suite.checks]
+    queues = tuple(QueueQuality(queue=name, found=0, done=0, left=0) for name in seen.looked_at)
+    found = summary_of(suites, results, seen)
+    return replace(found, queue_manager=queue_manager, queues=queues, checked_at=now)
+
+
+def keep_no_message(run: RunFolder, summary: QualitySummary) -> QualitySummary:
+    """Keep such an outcome, which the workflow of the run has found. Raises `LakeError`."""
+    check = new_check(utc())
+    kept = replace(summary, run=run.run, check=check, by_workflow=True)
+    make_folder(run.quality_checks / check)
+    write_json(run.quality_checks / check / RESULT, kept.to_json())
+    keep(run, kept)
+    return kept

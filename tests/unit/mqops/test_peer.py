@@ -1,0 +1,105 @@
+"""Who is at the other end of a connection: the system says it of that very connection, before a byte is sent."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from neighbours import neighbour
+
+from mqops import peer
+from mqops.errors import SettingsError
+
+
+@contextmanager
+def own_server(host: str, port: int = 0, family: int = socket.AF_INET) -> Iterator[int]:
+    """A server of this user that accepts one connection after the other."""
+    kept = []
+
+    def accept() -> None:
+        while True:
+            try:
+                kept.append(listening.accept()[0])
+            except OSError:
+                return
+
+    with socket.create_server((host, port), family=family, dualstack_ipv6=host == "::") as listening:
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            for one in kept:
+                one.close()
+
+
+@pytest.mark.parametrize(
+    ("host", "family"),
+    [
+        ("127.0.0.1", socket.AF_INET),
+        ("::", socket.AF_INET6),  # as Java listens: its connections are of ::ffff:127.0.0.1
+    ],
+)
+def test_a_server_of_this_user_is_trusted(host: str, family: int) -> None:
+    with own_server(host, family=family) as port, peer.connected("127.0.0.1", port) as connection:
+        assert connection.getpeername()[1] == port
+        assert peer.user_of(connection) in peer.own_users()
+
+
+def test_a_server_of_another_user_gets_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    with neighbour(0, monkeypatch=monkeypatch) as other:
+        port = other.says()["port"]
+        with pytest.raises(SettingsError, match=rf"a process of user \d+ holds port {port} of this machine: nothing"):
+            peer.connected("127.0.0.1", port)
+        assert other.asked()["got"] == ""
+
+
+def test_what_nobody_accepts_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who will accept it is not known: a listener can be handed on, and older kernels show root as its user."""
+    monkeypatch.setattr(peer, "PATIENCE", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        with pytest.raises(TimeoutError, match=f"nobody accepts connections on port {port}"):
+            peer.connected("127.0.0.1", port)
+
+
+def test_no_listener_is_no_server() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    with pytest.raises(ConnectionRefusedError):
+        peer.connected("127.0.0.1", port)
+
+
+def test_a_neighbour_on_another_address_of_the_name_keeps_nobody_from_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`localhost` is ::1, too, on many machines: who listens there would be asked first."""
+    with neighbour(0, "127.0.0.2", monkeypatch=None) as other:
+        port = other.says()["port"]
+        places = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (host, port)) for host in ("127.0.0.2", "127.0.0.1")]
+        with own_server("127.0.0.1", port):
+            monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_more: places)
+            monkeypatch.setattr(peer, "user_of", lambda one: user_but_for(one, "127.0.0.2"))
+            with peer.connected("localhost", port) as connection:
+                assert connection.getpeername() == ("127.0.0.1", port)
+        assert other.asked()["got"] == ""
+
+
+def user_but_for(connection: socket.socket, foreign: str) -> int | None:
+    """The user at the other end, who counts as a stranger at that one address, also where the tests are not root's."""
+    return -2 if connection.getpeername()[0] == foreign else USER_OF(connection)
+
+
+USER_OF = peer.user_of
+
+
+def test_who_holds_a_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        assert peer.holder(port) in peer.own_users()
+    assert peer.holder(port) is None
