@@ -77,6 +77,8 @@ full: crash
 	@$(ENV) MQLITE_LOAD_SECONDS=120 python -m pytest -o faulthandler_timeout=14400 tests/crash/test_mqlite_load.py
 	@$(ENV) MQOPS_FUZZ_MESSAGES=1000000 MQOPS_FUZZ_CASES=100000 python -m pytest -o faulthandler_timeout=14400 \
 		tests/property/test_message_fuzz.py tests/property/test_parser_fuzz.py
+	@$(ENV) MQOPS_PAGES_EXAMPLES=1000 MQOPS_MARKUP_EXAMPLES=10000 python -m pytest -o faulthandler_timeout=14400 \
+		tests/dags/test_text_on_pages.py tests/dags/test_markdown.py
 	@$(ENV) MQOPS_TRIGGER_EXAMPLES=500 python -m pytest -o faulthandler_timeout=14400 tests/property/test_trigger_explain.py
 	@$(ENV) MQOPS_RULES_PAIRS=100000 MQOPS_EXAMPLES=20 python -m pytest -o faulthandler_timeout=14400 \
 		tests/property/test_rules_language.py tests/property/test_trigger_model.py tests/property/test_mqwire_structures.py \

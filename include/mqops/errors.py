@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mqops.printable import printable
+from mqops.printable import visible
 from mqwire import constants
 from mqwire.names import reason_name
 
@@ -20,7 +20,7 @@ class MqopsError(Exception):
     def __init__(self, *lines: str) -> None:
         """Parameters: `lines` of the text, none for the class's own. Names in them may come from a message: each is
         shown as one line, whatever it holds."""
-        super().__init__(*[printable(line) for line in lines if line] or [self.default_message()])
+        super().__init__(*[visible(line) for line in lines if line] or [self.default_message()])
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.args))

@@ -9,6 +9,7 @@ from mqops.counted import counted
 from mqops.printable import printable
 from mqops_airflow.check import CheckOperator, drain_and_log, valid_table
 from mqops_airflow.four_eyes import must_tell_people_apart
+from mqops_airflow.markdown import md
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import estate_file, lake
 
@@ -59,7 +60,7 @@ class BackoutCheckOperator(CheckOperator):
             "table_digest": table.digest,
         }
         if not surveyed.queues:
-            why = "Nothing to do: the backout queues are empty"
+            why = md("Nothing to do: the backout queues are empty")
             return self.nothing_to_do(context, found, "backout_reprocess", why)
         return self.begin(
             context, lake(estate), found, keep=lambda folder: backout.write_setting(folder, surveyed.setting)

@@ -13,6 +13,7 @@ from mqops.errors import RulesError, SettingsError
 from mqops.printable import printable
 from mqops_airflow.depth import trigger_again
 from mqops_airflow.four_eyes import must_tell_people_apart
+from mqops_airflow.markdown import Markdown, md, plain
 from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.pages.views import RunLink
 from mqops_airflow.reach import connection_for
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from mqops.lake.run import RunFolder
     from mqops.mq.session import Session
     from mqops.rules import Table
+
+NOTHING_TO_DO = md("Nothing to do")
 
 
 class CheckOperator(BaseOperator, SkipMixin):
@@ -47,11 +50,11 @@ class CheckOperator(BaseOperator, SkipMixin):
         self.four_eyes = four_eyes
 
     def nothing_to_do(
-        self, context: Context, found: dict[str, Any], workflow: str, why: str = "Nothing to do"
+        self, context: Context, found: dict[str, Any], workflow: str, why: Markdown = NOTHING_TO_DO
     ) -> dict[str, Any]:
         """End the run here. If it may act, the workflow's DEPTH queues trigger again."""
         warning = trigger_again(self.log, self.queue_manager, workflow) if acts(context) else ""
-        return end_here(self, context, found, f"{why}. {warning}" if warning else why)
+        return end_here(self, context, found, md("{}. {}", why, warning) if warning else why)
 
     def begin(
         self,
@@ -100,7 +103,7 @@ class DlqCheckOperator(CheckOperator):
         found = {"queue": queue, "messages": messages, "rules": str(rules), "table_digest": table.digest}
         if not messages:
             note_empty(lake(estate), self.queue_manager, queue)
-            return self.nothing_to_do(context, found, "dlq_rules", f"Nothing to do: {queue} is empty")
+            return self.nothing_to_do(context, found, "dlq_rules", md("Nothing to do: {} is empty", queue))
         return self.begin(context, lake(estate), found)
 
     def _queue(self, session: Session, named: str) -> str:
@@ -134,10 +137,10 @@ def note_empty(lake_folder: Path, queue_manager: str, queue: str) -> None:
 
 
 def end_here(
-    operator: BaseOperator, context: Context, found: dict[str, Any], why: str = "Nothing to do"
+    operator: BaseOperator, context: Context, found: dict[str, Any], why: Markdown = NOTHING_TO_DO
 ) -> dict[str, Any]:
     """Skip everything behind the task, and say why."""
-    operator.log.info("%s", printable(why))
+    operator.log.info("%s", printable(plain(why)))
     keep_for_note(context, why)
     context["ti"].xcom_push(key="return_value", value=found)
     SkipMixin().skip(context["ti"], context["task"].get_flat_relatives(upstream=False))  # type: ignore[no-untyped-call]

@@ -6,11 +6,12 @@ from typing import Any
 
 from mqops.mqsc import mqsc_name
 from mqops.printable import printable
+from mqops_airflow.markdown import NOTHING, Markdown, joined, md, plain
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import estate_file
 
 
-def trigger_again(log: Any, queue_manager: str, workflow: str) -> str:
+def trigger_again(log: Any, queue_manager: str, workflow: str) -> Markdown:
     """Switch it on where the estate says DEPTH.
 
     Returns a warning for the run's note if the queue manager refuses it, else nothing. What the run has done stays
@@ -26,16 +27,22 @@ def trigger_again(log: Any, queue_manager: str, workflow: str) -> str:
     settings = estate.estate.queue_managers.get(queue_manager)
     triggers = {name: section.trigger or "" for name, section in settings.triggered()} if settings else {}
     if settings is None or not triggers.get(workflow, "").startswith("DEPTH"):
-        return ""
+        return NOTHING
     with connect(connection_for(queue_manager, estate)) as session:
         done = switch_on(session, queue_manager, settings, workflow)
     for queue in done.queues:
         log.info("%s: triggering is on again (TRIGTYPE(DEPTH))", printable(queue))
     warnings = [
-        f"Warning: triggering of {queue} may stay off (TRIGTYPE(DEPTH)): {error}. The connection's user needs the "
-        f"authorities +inq +set on {queue}. An administrator can switch it on: ALTER QLOCAL({mqsc_name(queue)}) TRIGGER"
+        md(
+            "Warning: triggering of {} may stay off (TRIGTYPE(DEPTH)): {}. The connection's user needs the authorities "
+            "+inq +set on {}. An administrator can switch it on: {}",
+            queue,
+            error,
+            queue,
+            f"ALTER QLOCAL({mqsc_name(queue)}) TRIGGER",
+        )
         for queue, error in done.refused.items()
     ]
     for warning in warnings:
-        log.warning("%s", printable(warning))
-    return " ".join(warnings)
+        log.warning("%s", printable(plain(warning)))
+    return joined(" ", warnings)

@@ -1,16 +1,16 @@
-"""The documentation of the DAGs in Airflow's UI, each with its settings."""
+"""The documentation of the DAGs in Airflow's UI, each with its settings, as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mqops.counted import counted
 from mqops.estate_sections import Approval, BackoutReprocess, DlqRules, ExpiryScan, SnapshotQuality, TriggerMonitor
+from mqops_airflow.markdown import Markdown, joined, md, number, words
 
 DLQ_RULES = """
 ### Dead-letter queue rules of {queue_manager}
 
-Each pass applies the rules table `{rules}` to {queue}: messages are tried again (RETRY), forwarded (FWD),
+Each pass applies the rules table {rules} to {queue}: messages are tried again (RETRY), forwarded (FWD),
 discarded (DISCARD) or left (IGNORE), first matching rule first.
 
 | task | does |
@@ -31,32 +31,32 @@ or of `mq_recover`, that would act on the same queue ends in its first task and 
 """
 
 
-def dlq_rules_page(name: str, section: DlqRules) -> str:
+def dlq_rules_page(name: str, section: DlqRules) -> Markdown:
     """The DAG's page, with this queue manager's settings in it."""
-    return DLQ_RULES.format(
+    return md(
+        DLQ_RULES,
         queue_manager=name,
         rules=section.rules,
-        queue=f"queue `{section.queue}`" if section.queue else "its dead-letter queue (DEADQ)",
+        queue=md("queue {}", section.queue) if section.queue else md("its dead-letter queue (DEADQ)"),
         policy=policy_of(section.approval),
         timeout=section.approval.timeout,
         unit_of_work=section.unit_of_work,
     )
 
 
-def policy_of(approval: Approval) -> str:
+def policy_of(approval: Approval) -> Markdown:
     """What the policy does with plans that move something, in words."""
     if not approval.required:
-        policy = "every other plan goes to *act*"
-    elif approval.auto_approve is None:
-        policy = "every other plan goes to *approve*"
-    else:
-        automatic = approval.auto_approve
-        policy = (
-            f"scheduled plans of at most {counted(automatic.max_messages, 'message')} "
-            f"with only {', '.join(automatic.actions)}, "
-            "to destinations without a problem, go to *act*, every other one to *approve*"
-        )
-    return policy
+        return md("every other plan goes to *act*")
+    if approval.auto_approve is None:
+        return md("every other plan goes to *approve*")
+    automatic = approval.auto_approve
+    return md(
+        "scheduled plans of at most {} with only {}, to destinations without a problem, go to *act*, every other one "
+        "to *approve*",
+        number(automatic.max_messages, "message"),
+        joined(", ", map(words, automatic.actions)),
+    )
 
 
 SNAPSHOT_QUALITY = """
@@ -82,24 +82,25 @@ task report, and in the run's note, opens the pages; they need no network. How s
 """
 
 
-def snapshot_quality_page(name: str, section: SnapshotQuality) -> str:
+def snapshot_quality_page(name: str, section: SnapshotQuality) -> Markdown:
     """The DAG's page, with this queue manager's settings in it."""
-    return SNAPSHOT_QUALITY.format(
+    return md(
+        SNAPSHOT_QUALITY,
         queue_manager=name,
-        queues=", ".join(f"`{pattern}`" for pattern in section.queues),
-        suites=", ".join(f"`{suite}`" for suite in section.suites),
+        queues=joined(", ", section.queues),
+        suites=joined(", ", section.suites),
     )
 
 
 BACKOUT_REPROCESS = """
 ### Backout queues of {queue_manager}
 
-Processes messages that applications have backed out too often, on {queues}: the rules table `{rules}` says what
+Processes messages that applications have backed out too often, on {queues}: the rules table {rules} says what
 happens to each message. `ACTION(RETRY)` puts it back on the queue it came from: the queue that names the backout queue
 as BOQNAME. If several queues name it, the MQRFH2 of the message decides (`jms/Dst`). A message whose origin is
 ambiguous is counted as AMBIGUOUS and left, unless a rule names a queue for it.
 
-A message (same MsgId and body) that was put back {replays} goes to `{quarantine}` instead.
+A message (same MsgId and body) that was put back {replays} goes to {quarantine} instead.
 
 | task | does |
 |---|---|
@@ -119,14 +120,15 @@ a queue keep their order if all of them go back and the queue is empty.
 """
 
 
-def backout_reprocess_page(name: str, section: BackoutReprocess) -> str:
+def backout_reprocess_page(name: str, section: BackoutReprocess) -> Markdown:
     """The DAG's page, with this queue manager's settings in it."""
-    named = ", ".join(f"`{queue}`" for queue in section.queues or ())
-    return BACKOUT_REPROCESS.format(
+    named = joined(", ", section.queues or ())
+    return md(
+        BACKOUT_REPROCESS,
         queue_manager=name,
-        queues=named or "every queue that another one names as its BOQNAME",
+        queues=named or md("every queue that another one names as its BOQNAME"),
         rules=section.rules,
-        replays=counted(section.replay_cap, "time"),
+        replays=number(section.replay_cap, "time"),
         quarantine=section.quarantine,
         policy=policy_of(section.approval),
         timeout=section.approval.timeout,
@@ -151,12 +153,13 @@ Each queue is scanned at least every {recheck}. To scan queues now in any case, 
 """
 
 
-def expiry_scan_page(name: str, section: ExpiryScan) -> str:
+def expiry_scan_page(name: str, section: ExpiryScan) -> Markdown:
     """The DAG's page, with this queue manager's settings in it."""
-    return EXPIRY_SCAN.format(
+    return md(
+        EXPIRY_SCAN,
         queue_manager=name,
-        when=f"Every {section.interval}" if section.interval else "Started by hand, it",
-        queues=", ".join(f"`{pattern}`" for pattern in section.queues),
+        when=md("Every {}", section.interval) if section.interval else md("Started by hand, it"),
+        queues=joined(", ", section.queues),
         recheck=section.recheck,
     )
 
@@ -177,27 +180,28 @@ or the next one makes up for it.
 """
 
 
-def trigger_monitor_page(name: str, section: TriggerMonitor, dags: Sequence[str]) -> str:
+def trigger_monitor_page(name: str, section: TriggerMonitor, dags: Sequence[str]) -> Markdown:
     """The DAG's page, with this queue manager's settings in it."""
-    return TRIGGER_MONITOR.format(
+    return md(
+        TRIGGER_MONITOR,
         queue_manager=name,
-        queues=", ".join(f"`{queue}`" for queue in section.queues),
-        dags=", ".join(f"`{dag_id}`" for dag_id in dags) or "none so far",
+        queues=joined(", ", section.queues),
+        dags=joined(", ", dags) or md("none so far"),
         unchanged_runs=section.unchanged_runs,
         queued_runs=section.queued_runs,
     )
 
 
-REFRESH_EXPIRY = """
+REFRESH_EXPIRY = md("""
 ### Discard expired messages now
 
 `REFRESH QMGR TYPE(EXPIRY) NAME(...)` if the queue manager's platform has it (z/OS); on other platforms the queues are
 browsed, with the same effect. The log and the XCom say for each queue how many
 messages were found, discarded and left, and when the next one expires.
-"""
+""")
 
 
-RECOVER = """
+RECOVER = md("""
 ### Deal with chosen messages
 
 Choose messages of one queue (ids, a filter, a time window, or all of them) and what is done with them: *replay* (where
@@ -215,9 +219,9 @@ every message of the queue into the lake; makes the plan |
 
 A run is **dry** unless the form says otherwise. `mq_undo` takes a run back. `mqops message move`, `copy`, `park`,
 `discard` and `replay` do the same.
-"""
+""")
 
-UNDO = """
+UNDO = md("""
 ### Undo a run
 
 Puts back what a run moved and discarded, byte for byte, with all context and the lifetime that is left, on the queue it
@@ -241,10 +245,10 @@ The form offers the latest runs that have acted, and takes the run id that Airfl
 the form says otherwise. It asks for the
 approval of one plan: if the plan was made again since, start a new run. Marking *approve* as success
 approves nothing. `mqops undo RUN` does the same.
-"""
+""")
 
 
-STOP = """
+STOP = md("""
 ### Stop acting, or go on
 
 The kill switch. **stop** makes every process that acts on the run end after the unit of work it is in, on every machine
@@ -256,10 +260,10 @@ where they were.
 tasks *act* and *prove*: act does the rest, each message once. To clear them in Airflow is the same.
 The form takes the run id that Airflow shows, or the run's name in the lake. `mqops stop` and `mqops resume`
 do the same.
-"""
+""")
 
 
-TRIGGER_EXPLAIN = """
+TRIGGER_EXPLAIN = md("""
 ### Why does a queue trigger, or not?
 
 Says whether the next message on a queue would make a trigger message. The task looks at each condition of IBM's page
@@ -268,4 +272,4 @@ table of the conditions that do not hold, and the MQSC commands that mend them. 
 what `mqops trigger explain QUEUE QMGR --json` prints.
 
 The run succeeds whatever the answer is. `mqops trigger explain QUEUE QMGR --fix` runs the commands after an approval.
-"""
+""")

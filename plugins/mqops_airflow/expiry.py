@@ -13,6 +13,7 @@ from mqops.errors import Unbalanced
 from mqops.printable import printable
 from mqops_airflow.check import CheckOperator
 from mqops_airflow.depth import trigger_again
+from mqops_airflow.markdown import Markdown, md, number, thousands
 from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.pages.views import RunLink
 from mqops_airflow.reach import connection_for
@@ -95,7 +96,7 @@ class ExpiryReportOperator(BaseOperator):
         value = report(self, context, summary)
         context["outlet_events"][self.asset].extra = value
         if warning := trigger_again(self.log, self.queue_manager, "expiry_scan"):
-            keep_for_note(context, f"{in_words(summary)} {warning}")
+            keep_for_note(context, md("{} {}", in_words(summary), warning))
         return value
 
 
@@ -145,13 +146,20 @@ def report(operator: BaseOperator, context: Context, summary: ExpirySummary) -> 
     return value
 
 
-def in_words(summary: ExpirySummary) -> str:
+def in_words(summary: ExpirySummary) -> Markdown:
     """What a scan did, for the run's note."""
-    queues, found = counted(len(summary.queues), "queue"), counted(summary.found, "message")
-    words = f"{queues}: {found} found = {summary.done:,} discarded because expired + {summary.left:,} left."
+    words = md(
+        "{}: {} found = {} discarded because expired + {} left.",
+        number(len(summary.queues), "queue"),
+        number(summary.found, "message"),
+        thousands(summary.done),
+        thousands(summary.left),
+    )
     if passed_over := summary.passed_over():
-        words += f" {passed_over}."
-    if summary.dead_letters and summary.came > 0:
-        grew = counted(summary.came, "message")
-        words += f" {summary.dead_letters.name} grew by {grew} meanwhile: reports of expiry may be among them."
-    return printable(words)
+        words = md("{} {}.", words, passed_over)
+    if not summary.dead_letters or summary.came <= 0:
+        return words
+    grew = number(summary.came, "message")
+    return md(
+        "{} {} grew by {} meanwhile: reports of expiry may be among them.", words, summary.dead_letters.name, grew
+    )

@@ -5,6 +5,8 @@ run, mostly the scheduler, with the run as it is in the database. The words are 
 as XCom (`mqops_airflow.outcome_text`); where none has, the errors of the tasks that failed. Airflow calls another
 listener in the process of such a task, before it is told that the task has failed, and this one keeps the error as
 XCom. A note that a person has written stays.
+
+Airflow shows the note as Markdown: text of others is code in it, and no file is named by its absolute path.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from airflow.listeners import hookimpl
 from sqlalchemy.orm import object_session
 
 from mqops.errors import MqopsError
-from mqops.printable import printable
+from mqops_airflow.markdown import NOTHING, Markdown, joined, md, shortened, without_paths, words
 from mqops_airflow.outcome_text import KEY
 
 if TYPE_CHECKING:
@@ -64,28 +66,31 @@ def write(dag_run: DagRun) -> None:
         return
     text = _outcome(dag_run) or _failed(dag_run)
     if text:
-        dag_run.note = "\n".join(map(printable, text.split("\n")))[:LONGEST]  # a table has lines
+        dag_run.note = str(shortened(without_paths(text), LONGEST))
 
 
-def _outcome(dag_run: DagRun) -> str:
-    """The newest words of the run's tasks (`mqops_airflow.outcome_text`)."""
-    return next((words for _task, words in _kept(dag_run, KEY)), "")
+def _outcome(dag_run: DagRun) -> Markdown:
+    """The newest words of the run's tasks (`mqops_airflow.outcome_text`), which `keep_for_note` has kept."""
+    return next((Markdown(words) for _task, words in _kept(dag_run, KEY)), NOTHING)
 
 
-def _failed(dag_run: DagRun) -> str:
+def _failed(dag_run: DagRun) -> Markdown:
     """Which tasks of a workflow failed before any task had words for the note, and why, a line a task."""
     from airflow.models.taskinstance import TaskInstance  # noqa: PLC0415
     from sqlalchemy import select  # noqa: PLC0415
 
     if dag_run.dag is None:
-        return ""
+        return NOTHING
     asked = select(TaskInstance.task_id).where(
         TaskInstance.dag_id == dag_run.dag_id, TaskInstance.run_id == dag_run.run_id, TaskInstance.state == "failed"
     )
     errors = dict(_kept(dag_run, ERROR))
-    return "\n".join(
-        f"The task {task} failed: {errors.get(task, 'its log says why, and what to do.')}"
-        for task in sorted(_session(dag_run).scalars(asked))
+    return joined(
+        "\n",
+        (
+            md("The task {} failed: {}", words(task), errors.get(task, md("its log says why, and what to do.")))
+            for task in sorted(_session(dag_run).scalars(asked))
+        ),
     )
 
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mqops.actions import Action
-from mqops.counted import counted
 from mqops.model import Counts, total_of
-from mqops.printable import printable
 from mqops.prove.undo_record import WORKFLOW as UNDO
+from mqops_airflow.markdown import NOTHING, Markdown, code, joined, md, number, thousands, words
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
 KEY = "mqops_told"
 """XCom of these words. `mqops_airflow.notes` makes them the run's note."""
-POLICY = "the policy of the estate"
-NO_ANSWER = "nobody answered in time, which counts as Reject"
+POLICY = md("the policy of the estate")
+NO_ANSWER = md("nobody answered in time, which counts as Reject")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,29 +43,34 @@ class Ending:
     stops: Sequence[str] = ()
 
 
-def outcome_text(ending: Ending, summary: RunSummary) -> str:
+def outcome_text(ending: Ending, summary: RunSummary) -> Markdown:
     """One or more sentences."""
-    return printable(" ".join(_sentences(ending, summary)))
+    return joined(" ", _sentences(ending, summary))
 
 
-def _sentences(ending: Ending, summary: RunSummary) -> list[str]:
+def _sentences(ending: Ending, summary: RunSummary) -> list[Markdown]:
     if ending.acted == "skipped":
         return _not_acted(ending)
     if ending.acted == "upstream_failed" and ending.approved == "failed":
-        return ["Nothing was moved: the approval was refused. The log of the task approve says why."]
+        return [md("Nothing was moved: the approval was refused. The log of the task approve says why.")]
     counts = _counts(summary)
     if ending.acted == "success" and summary.finished:
-        by = ending.answer.by if ending.answer and ending.answer.approved else POLICY
-        return [f"Approved by {by}: {counts}.", "This balances." if summary.balanced else "This does NOT balance."]
+        by = words(ending.answer.by) if ending.answer and ending.answer.approved else POLICY
+        balance = md("This balances.") if summary.balanced else md("This does NOT balance.")
+        return [md("Approved by {}: {}.", by, counts), balance]
     if ending.stops:
-        return [f"Stopped: {'; '.join(ending.stops)}. So far {counts}.", "Nothing is lost.", resume(summary)]
+        return [
+            md("Stopped: {}. So far {}.", joined("; ", ending.stops), counts),
+            md("Nothing is lost."),
+            resume(summary),
+        ]
     return [
-        f"act ended as {ending.acted}: {counts}.",
-        "Nothing is lost: its log says why it ended. Clear the task act to go on.",
+        md("act ended as {}: {}.", words(ending.acted), counts),
+        md("Nothing is lost: its log says why it ended. Clear the task act to go on."),
     ]
 
 
-def _counts(summary: RunSummary) -> str:
+def _counts(summary: RunSummary) -> Markdown:
     """The balance, in words. Messages that nobody has chosen are not in it."""
     from mqops.deciders.registry import not_chosen  # noqa: PLC0415
 
@@ -74,32 +78,34 @@ def _counts(summary: RunSummary) -> str:
     others = not_chosen(summary.workflow, Counter({one.action: one.planned for one in summary.rules}))
     if others:
         sums = total_of(one for one in summary.rules if one.action != Action.IGNORE)
-    number = counted(sums.planned, "chosen message" if others else "message")
-    return f"{_done(summary)} + {sums.left:,} left + {sums.gone:,} gone of {number}"
+    planned = number(sums.planned, "chosen message" if others else "message")
+    return md("{} + {} left + {} gone of {}", _done(summary), thousands(sums.left), thousands(sums.gone), planned)
 
 
-def _done(summary: RunSummary) -> str:
+def _done(summary: RunSummary) -> Markdown:
     """What was moved and discarded. An undo puts messages back, and takes away those that its run put as copies."""
+    moved, discarded = thousands(summary.moved), thousands(summary.discarded)
     if summary.workflow != UNDO:
-        return f"{summary.moved:,} moved + {summary.discarded:,} discarded"
-    return f"{summary.moved:,} put back" + (f" + {summary.discarded:,} taken away" if summary.discarded else "")
+        return md("{} moved + {} discarded", moved, discarded)
+    return md("{} put back{}", moved, md(" + {} taken away", discarded) if summary.discarded else NOTHING)
 
 
-def _not_acted(ending: Ending) -> list[str]:
+def _not_acted(ending: Ending) -> list[Markdown]:
     """Why act was skipped."""
     if ending.stopped_by_plan:
-        return [f"{_capital(ending.stopped_by_plan)}."]
+        return [md("{}.", words(_capital(ending.stopped_by_plan)))]
     if ending.answer and not ending.answer.approved:
-        who = f"the plan was rejected by {ending.answer.by}" if ending.answer.by else NO_ANSWER
-        return [f"Nothing was moved: {who}.", "Start a new run to ask again."]
-    return ["Nothing was moved: the task act was skipped."]
+        by = ending.answer.by
+        who = md("the plan was rejected by {}", words(by)) if by else NO_ANSWER
+        return [md("Nothing was moved: {}.", who), md("Start a new run to ask again.")]
+    return [md("Nothing was moved: the task act was skipped.")]
 
 
-def resume(summary: RunSummary) -> str:
+def resume(summary: RunSummary) -> Markdown:
     """What takes a stop back."""
-    return (
-        f"To go on, run mq_stop with Do = resume for queue manager {summary.queue_manager}, then clear the task act of "
-        "this run."
+    return md(
+        "To go on, run mq_stop with Do = resume for queue manager {}, then clear the task act of this run.",
+        words(summary.queue_manager),
     )
 
 
@@ -107,9 +113,9 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def keep_for_note(context: Context, text: str) -> None:
-    """Keep the words for the run's note."""
-    context["ti"].xcom_push(key=KEY, value=text)
+def keep_for_note(context: Context, text: Markdown) -> None:
+    """Keep the words for the run's note. What is no Markdown after all becomes code."""
+    context["ti"].xcom_push(key=KEY, value=str(text if isinstance(text, Markdown) else code(text)))
 
 
 def ending_of(context: Context, folder: str, states: dict[str, str], act_task: str) -> Ending:

@@ -1,9 +1,9 @@
-"""A plan as the approver reads it, in Markdown. Text that came with a message is always shown as code."""
+"""A plan as the approver reads it, in Markdown. Text of others is always shown as code (`mqops_airflow.markdown`)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
@@ -16,6 +16,7 @@ from mqops.printable import printable
 from mqops.prove.undo_record import WORKFLOW
 from mqops.rules.lines import rule_texts
 from mqops_airflow.four_eyes import requester
+from mqops_airflow.markdown import NOTHING, Markdown, code, joined, link, md, number, table, thousands, words
 from mqops_airflow.pages.table import PREFIX
 from mqops_airflow.pages.views import airflow_path
 
@@ -34,12 +35,12 @@ THIS_PLAN_ONLY = "An approval is for exactly this plan. Messages that came later
 """What an approver is told, in the question and on the page of the plan."""
 
 
-def question(plan: PlanSummary, found: Preflight | None, context: Context) -> tuple[str, str]:
+def question(plan: PlanSummary, found: Preflight | None, context: Context) -> tuple[str, Markdown]:
     """Subject and body of the question of a DAG run. The same files always give the same text."""
     run = context["dag_run"]
     page = plan_page(run.dag_id, run.run_id)
-    asked = f"Asked by DAG run {code(run.run_id)} of {code(run.dag_id)}, which {code(requester(context))} started."
-    return subject(plan), f"{body(plan, found)}\n\n{asked} [The whole plan on its page]({page})"
+    asked = md("Asked by DAG run {} of {}, which {} started.", run.run_id, run.dag_id, requester(context))
+    return subject(plan), md("{}\n\n{} {}", body(plan, found), asked, link("The whole plan on its page", page))
 
 
 def plan_page(dag_id: str, run_id: str) -> str:
@@ -63,102 +64,114 @@ def undone_run(plan: PlanSummary) -> str:
     return plan.table_source.removeprefix(undo.UNDOES) if plan.workflow == WORKFLOW else ""
 
 
-def body(plan: PlanSummary, found: Preflight | None = None) -> str:
+def body(plan: PlanSummary, found: Preflight | None = None) -> Markdown:
     """What a person needs for the decision, most important first: problems, counts per rule and destination, warnings,
     the digest that the approval is for, a few masked samples."""
     found = found if found and found.plan == plan.digest else None
-    messages = counted(plan.rows, "message")
-    actions = ", ".join(f"{action} {count:,}" for action, count in sorted(plan.actions.items()))
-    size = counted(plan.bytes, "byte")
+    actions = joined(
+        ", ", (md("{} {}", words(action), thousands(count)) for action, count in sorted(plan.actions.items()))
+    )
     undone = undone_run(plan)
-    what = f"Undoes run {code(undone)}: " if undone else ""
     parts = [
-        f"{what}**{messages}** ({size}) of {code(plan.queue)} on {code(plan.queue_manager)}: {actions}.",
+        md(
+            "{}**{}** ({}) of {} on {}: {}.",
+            md("Undoes run {}: ", undone) if undone else NOTHING,
+            number(plan.rows, "message"),
+            number(plan.bytes, "byte"),
+            plan.queue,
+            plan.queue_manager,
+            actions,
+        ),
         problems(found),
-        "\n".join(f"- {code(remark)}" for remark in (*plan.remarks, *(found.remarks if found else ()))),
+        joined("\n", (md("- {}", remark) for remark in (*plan.remarks, *(found.remarks if found else ())))),
         groups(plan),
         warnings(found),
-        f"{THIS_PLAN_ONLY} "
-        + ("" if undone else f"Rules: {code(plan.table_source)}. ")
-        + f"Run: {code(plan.run)}. Digest: {code(plan.digest)}",
+        md(
+            "{} {}Run: {}. Digest: {}",
+            md(THIS_PLAN_ONLY),
+            NOTHING if undone else md("Rules: {}. ", plan.table_source),
+            plan.run,
+            plan.digest,
+        ),
         samples(plan.counts[:SAMPLED_GROUPS]),
     ]
-    return "\n\n".join(part for part in parts if part)
+    return joined("\n\n", (part for part in parts if part))
 
 
-def problems(found: Preflight | None) -> str:
+def problems(found: Preflight | None) -> Markdown:
     """What is wrong with the destinations, worst first; `found` None where nobody has looked at this plan's."""
     if found is None:
-        return "**Pre-flight: the destinations were not looked at.**"
-    at_time = f"of {counted(found.destinations, 'destination')} at {code(found.checked_at)}"
+        return md("**Pre-flight: the destinations were not looked at.**")
+    at_time = md("of {} at {}", number(found.destinations, "destination"), found.checked_at)
     severities = [one.severity for one in found.findings]
-    counts = ", ".join(counted(severities.count(one), one) for one in SEVERITIES if one in severities)
+    counts = joined(", ", (words(counted(severities.count(one), one)) for one in SEVERITIES if one in severities))
     doubts = found.doubts
     if not doubts:
-        return f"Pre-flight {at_time}: {counts or 'nothing found'}."
-    rows = [(one.severity, code(one.destination), code(one.what), code(one.remedy)) for one in doubts[:MOST_SHOWN]]
+        return md("Pre-flight {}: {}.", at_time, counts or md("nothing found"))
+    rows = [(words(one.severity), one.destination, one.what, one.remedy) for one in doubts[:MOST_SHOWN]]
     more = len(doubts) - len(rows)
-    left_off = f"\n\n… and {counted(more, 'more finding')}" if more else ""
-    return f"**Pre-flight {at_time}: {counts}.**\n\n{table(('', 'goes to', 'what', 'to do'), rows)}{left_off}"
+    left_off = md("\n\n… and {}", number(more, "more finding")) if more else NOTHING
+    shown = table(("", "goes to", "what", "to do"), rows)
+    return md("**Pre-flight {}: {}.**\n\n{}{}", at_time, counts, shown, left_off)
 
 
-def warnings(found: Preflight | None) -> str:
+def warnings(found: Preflight | None) -> Markdown:
     """A line for all destinations of which the same is said."""
     same = same_said(one for one in (found.findings if found else ()) if one.severity == "warning")
     lines = []
     for (_severity, what, remedy), destinations in list(same.items())[:MOST_SHOWN]:
-        named = ", ".join(map(code, destinations[:NAMED])) + (", …" if len(destinations) > NAMED else "")
-        number = counted(len(destinations), "destination")
-        lines.append(f"- warning: {number}: {code(what)}: {named}" + (f". {code(remedy)}" if remedy else ""))
+        named = joined(", ", [*destinations[:NAMED], *([md("…")] if len(destinations) > NAMED else [])])
+        to_do = md(". {}", remedy) if remedy else NOTHING
+        lines.append(md("- warning: {}: {}: {}{}", number(len(destinations), "destination"), what, named, to_do))
     more = len(same) - len(lines)
-    return "\n".join([*lines, *([f"- … and {counted(more, 'more warning')}"] if more else [])])
+    return joined("\n", [*lines, *([md("- … and {}", number(more, "more warning"))] if more else [])])
 
 
-def groups(plan: PlanSummary) -> str:
+def groups(plan: PlanSummary) -> Markdown:
     """The largest groups first, each with its rule's own text; what is left off is counted."""
     texts = rule_texts(plan.table_text)
     rows = [
         (
-            f"{count.messages:,}",
-            count.action,
-            f"{code(at(count.origin_q, count.origin_q_mgr))} {code(count.symbol)}".strip(),
-            code(at(count.dest_q, count.dest_q_mgr)),
+            thousands(count.messages),
+            words(count.action),
+            joined(" ", filter(None, (at(count.origin_q, count.origin_q_mgr), count.symbol))),
+            at(count.dest_q, count.dest_q_mgr),
             ruled(count, texts),
-            code(minute(count.oldest)),
+            minute(count.oldest),
         )
         for count in plan.counts[:GROUPS_SHOWN]
     ]
     headings = ("messages", "action", "was for, reason", "goes to", "rule", "oldest")
     more = len(plan.counts) - len(rows) + plan.counts_left_off
-    return table(headings, rows) + (f"\n\n… and {counted(more, 'smaller group')}" if more else "")
+    return md("{}{}", table(headings, rows), md("\n\n… and {}", number(more, "smaller group")) if more else NOTHING)
 
 
-def ruled(count: PlanCount, texts: Mapping[int, str]) -> str:
+def ruled(count: PlanCount, texts: Mapping[int, str]) -> Markdown:
     """The rule's line, and its own text."""
     text = texts.get(count.rule_line or 0, "")
-    return f"{line_of(count)} {code(text)}".strip() if count.rule_line else line_of(count)
+    return joined(" ", filter(None, (line_of(count), code(text) if count.rule_line else "")))
 
 
-def samples(counts: Iterable[PlanCount]) -> str:
+def samples(counts: Iterable[PlanCount]) -> Markdown:
     """A message of each of the largest groups, its text masked (letters x, digits 9)."""
     rows = [
         (
             line_of(count),
-            code(minute(sample.put_at)),
-            code(sample.put_appl_name),
-            code(sample.msg_id),
-            code(sample.shape[:SHAPE_SHOWN]),
+            minute(sample.put_at),
+            sample.put_appl_name,
+            sample.msg_id,
+            sample.shape[:SHAPE_SHOWN],
         )
         for count in counts
         for sample in count.samples[:1]
     ]
     if not rows:
-        return ""
-    return "Samples, masked:\n\n" + table(("rule", "put", "by", "MsgId", "text"), rows)
+        return NOTHING
+    return md("Samples, masked:\n\n{}", table(("rule", "put", "by", "MsgId", "text"), rows))
 
 
-def line_of(count: PlanCount) -> str:
-    return f"line {count.rule_line}" if count.rule_line else "none"
+def line_of(count: PlanCount) -> Markdown:
+    return md("line {}", count.rule_line) if count.rule_line else md("none")
 
 
 def minute(moment: str) -> str:
@@ -169,14 +182,3 @@ def minute(moment: str) -> str:
 def at(queue: str | None, queue_manager: str | None) -> str:
     """`queue@queue manager`; only one of them if the other is blank."""
     return f"{queue or ''}@{queue_manager}" if queue_manager else queue or ""
-
-
-def code(text: str) -> str:
-    """Text as code, so that no part of it is Markdown or HTML; marks that could end the cell are replaced."""
-    shown = printable(text).replace("`", "'").replace("|", "¦").strip()
-    return f"`{shown}`" if shown else ""
-
-
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

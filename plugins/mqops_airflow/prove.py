@@ -14,6 +14,7 @@ from mqops.observe.core.anatomy import anatomy_lines
 from mqops.printable import printable
 from mqops_airflow.depth import trigger_again
 from mqops_airflow.hook import MqHook
+from mqops_airflow.markdown import code, md, plain
 from mqops_airflow.notify import tell_people
 from mqops_airflow.outcome_text import ending_of, keep_for_note, outcome_text
 from mqops_airflow.pages.views import RunLink
@@ -82,7 +83,7 @@ class ProveOperator(BaseOperator):
         try:
             summary = prove(self.connection(context), run)
         except Unbalanced as error:
-            keep_for_note(context, str(error))
+            keep_for_note(context, code(error))
             tell_people(self.notify, context, subject=f"{self.name(context)}: a run does not balance", text=str(error))
             raise
         self._log_summary(summary, run)
@@ -95,11 +96,11 @@ class ProveOperator(BaseOperator):
         context["ti"].xcom_push(key="return_value", value=value)
         keep_for_note(context, words)
         if acted != "skipped" and not (acted == "success" and summary.finished):
-            raise ActUnfinished(words)
-        self.log.info("%s", printable(words))
-        context["outlet_events"][self.asset].extra = {**value, "told": words}
+            raise ActUnfinished(plain(words))
+        self.log.info("%s", printable(plain(words)))
+        context["outlet_events"][self.asset].extra = {**value, "told": plain(words)}
         if acted == "success" and (warning := trigger_again(self.log, self.queue_manager, self.workflow)):
-            keep_for_note(context, f"{words} {warning}")
+            keep_for_note(context, md("{} {}", words, warning))
         return value
 
     def name(self, context: Context) -> str:

@@ -18,8 +18,9 @@ from mqops.quality.scope import QueuesSeen
 from mqops.quality.suite_file import load_suites
 from mqops.quality.summary import QualitySummary, describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
-from mqops_airflow.check import CheckOperator, end_here
+from mqops_airflow.check import NOTHING_TO_DO, CheckOperator, end_here
 from mqops_airflow.data_docs import DataDocsLink, address
+from mqops_airflow.markdown import Markdown, joined, link, md, number, words
 from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.pages.views import RunLink
 from mqops_airflow.reach import connection_for
@@ -88,15 +89,15 @@ class QualityCheckOperator(CheckOperator):
         """
         summary = check_no_message(self.queue_manager, suites, seen, now=utc_now())
         if all(check.met for check in summary.checks):
-            return end_here(self, context, found, ". ".join(["Nothing to do", *summary.told]))
+            return end_here(self, context, found, joined(". ", [NOTHING_TO_DO, *map(words, summary.told)]))
         with own_folder(context, lake(estate_file()), self.queue_manager) as folder:
             hand_on(context, folder, found | {"empty": list(seen.looked_at)})
             kept = keep_no_message(folder, summary)
         log_summary(self.log, kept)
-        words = in_words(kept, "")
-        keep_for_note(context, words)
+        said = in_words(kept, "")
+        keep_for_note(context, said)
         verdict(kept)
-        return end_here(self, context, found, words)
+        return end_here(self, context, found, said)
 
 
 def suite_files(estate: EstateFile, names: Iterable[str]) -> list[Path]:
@@ -163,26 +164,25 @@ def log_summary(log: Any, summary: QualitySummary) -> None:
         log.info("Which message failed what: %s; Data Docs: %s", printable(summary.failures), printable(summary.docs))
 
 
-def in_words(summary: QualitySummary, docs: str) -> str:
+def in_words(summary: QualitySummary, docs: str) -> Markdown:
     """How the checks ended, for the run's note, as pages say it.
 
     Parameters: `docs` the address of the Data Docs, "" where there are none: no queue had a message.
     """
     from mqops.look.core.run_state import checks_in_words  # noqa: PLC0415
 
-    sentences = [checks_in_words(summary.to_json())]
+    sentences = [words(checks_in_words(summary.to_json()))]
     if docs:
-        sentences.append(
-            f"The page Quality names the messages that failed; [Data Docs]({docs}) have each check's figures"
-        )
-    sentences += list(told_in_note(summary))
-    return ". ".join(sentences) + "."
+        page = link("Data Docs", docs)
+        sentences.append(md("The page Quality names the messages that failed; {} have each check's figures", page))
+    sentences += told_in_note(summary)
+    return md("{}.", joined(". ", sentences))
 
 
-def told_in_note(summary: QualitySummary) -> Iterator[str]:
+def told_in_note(summary: QualitySummary) -> Iterator[Markdown]:
     """The suites that looked at no message and what else is told; the first of many, as a note has little room."""
     unseen = [f"suite {one.suite}: {one.skipped}" for one in summary.checks if one.skipped and not one.met]
     every = list(dict.fromkeys([*unseen, *summary.told]))
-    yield from every[:MOST_TOLD]
+    yield from map(words, every[:MOST_TOLD])
     if len(every) > MOST_TOLD:
-        yield f"{counted(len(every) - MOST_TOLD, 'more line')} of this kind: see the page Quality"
+        yield md("{} of this kind: see the page Quality", number(len(every) - MOST_TOLD, "more line"))

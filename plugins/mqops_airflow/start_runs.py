@@ -31,6 +31,7 @@ from mqops.printable import printable
 from mqops.trigger.core.trigger_message import Start, Unusable, cannot_start, to_start
 from mqops.trigger.core.unchanged import Unchanged, loop
 from mqops_airflow.dag_runs import Answer, queued, start_run
+from mqops_airflow.markdown import NOTHING, Markdown, joined, md, number, plain, words
 from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.reach import connection_for
 from mqops_airflow.trigger_monitor import CONNECTION
@@ -58,24 +59,21 @@ class Pass:
     waiting: list[MqopsError] = field(default_factory=list)
     enough: list[EnoughQueued] = field(default_factory=list)
 
-    def in_words(self) -> str:
+    def in_words(self) -> Markdown:
         """In words, for the run's note."""
-        words = [f"{counted(len(self.started), 'run')} started{_named(self.started)}."]
+        said = [md("{} started{}.", number(len(self.started), "run"), _named(self.started))]
         if self.again:
-            words.append(f"{counted(len(self.again), 'trigger message')} came again: the run was there already.")
+            said.append(md("{} came again: the run was there already.", number(len(self.again), "trigger message")))
         if self.refused:
-            number = counted(len(self.refused), "trigger message")
-            words.append(f"{number} started nothing: {'; '.join(self.refused)}.")
+            refused = number(len(self.refused), "trigger message")
+            said.append(md("{} started nothing: {}.", refused, joined("; ", self.refused)))
         if self.waiting:
-            reasons = "; ".join(sorted(set(map(str, self.waiting))))
-            words.append(f"What could not be dealt with waits on its initiation queue: {reasons}.")
+            reasons = joined("; ", sorted(set(map(str, self.waiting))))
+            said.append(md("What could not be dealt with waits on its initiation queue: {}.", reasons))
         if self.enough:
-            number, reasons = (
-                counted(len(self.enough), "trigger message"),
-                "; ".join(sorted(set(map(str, self.enough)))),
-            )
-            words.append(f"{number} wait{'s' * (len(self.enough) == 1)} on the initiation queue: {reasons}.")
-        return " ".join(words)
+            waits = number(len(self.enough), "trigger message waits", "trigger messages wait")
+            said.append(md("{} on the initiation queue: {}.", waits, joined("; ", sorted(set(map(str, self.enough))))))
+        return joined(" ", said)
 
     def wait(self, errors: Iterable[MqopsError]) -> None:
         """Messages wait, because of these errors, or because enough runs are queued for their queues."""
@@ -91,8 +89,8 @@ class Pass:
         return next((error for error in self.waiting if isinstance(error, NotStarted)), self.waiting[0])
 
 
-def _named(dag_ids: list[str]) -> str:
-    return f" ({', '.join(sorted(set(dag_ids)))})" if dag_ids else ""
+def _named(dag_ids: list[str]) -> Markdown:
+    return md(" ({})", joined(", ", map(words, sorted(set(dag_ids))))) if dag_ids else NOTHING
 
 
 class StartRunsOperator(BaseOperator):
@@ -119,7 +117,7 @@ class StartRunsOperator(BaseOperator):
             finally:
                 store.set(QUEUES, work.queues_to_json())
                 store.set(STARTED, work.started_runs)
-                self.log.info("%s", printable(done.in_words()))
+                self.log.info("%s", printable(plain(done.in_words())))
                 keep_for_note(context, done.in_words())
         if done.waiting:
             raise done.first()

@@ -10,6 +10,7 @@ from airflow.sdk.exceptions import AirflowException
 from mqops.errors import MqopsError
 from mqops.printable import printable
 from mqops_airflow.four_eyes import requester
+from mqops_airflow.markdown import NOTHING, Markdown, md, words
 from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.reach import connection_for
 from mqops_airflow.which_run import run_named
@@ -41,23 +42,24 @@ class StopOperator(BaseOperator):
         run = run_named(lake(estate), estate, name=asked, queue_manager=name) if asked else None
         place = run.path if run else folder_of(lake(estate), name)
         what = f"run {run.run}" if run else f"all acting on {name}"
+        noted = md("run {}", run.run) if run else md("all acting on {}", words(name))
         if params["do"] == "resume":
-            left = "" if run else _resume_all(name, place, estate)
+            left = NOTHING if run else _resume_all(name, place, estate)
             lifted = store.lift(place, by=requester(context), at=utc_now())
             self.log.info("%s may go on; it was stopped %s", printable(what), printable(lifted or "by nobody"))
-            then = "" if run else ". A run that has ended since goes on from its page"
-            keep_for_note(context, f"{what} may go on{then}{left}")
+            then = NOTHING if run else md(". A run that has ended since goes on from its page")
+            keep_for_note(context, md("{} may go on{}{}", noted, then, left))
             return {"what": what, "stopped": None}
         wanted = store.Stop(by=requester(context), at=utc_now(), why=params["why"] or "")
-        reach = "" if run else _stop_all(name, place, estate, wanted)
+        reach = NOTHING if run else _stop_all(name, place, estate, wanted)
         stopped = store.stop(place, wanted)
         self.log.warning("%s is stopped %s", printable(what), printable(stopped))
-        back = "Resume on its page" if run else "Resume all runs on the page Estate"
-        keep_for_note(context, f"{what} is stopped {stopped}{reach}. {back} takes the stop back")
+        back = md("Resume on its page") if run else md("Resume all runs on the page Estate")
+        keep_for_note(context, md("{} is stopped {}{}. {} takes the stop back", noted, stopped, reach, back))
         return {"what": what, "stopped": stopped.to_json()}
 
 
-def _stop_all(name: str, place: Path, estate: EstateFile, what: Stop) -> str:
+def _stop_all(name: str, place: Path, estate: EstateFile, what: Stop) -> Markdown:
     """Stop the runs of every lake; returns for which it holds, in words."""
     from mqops.ledger.stop_message import stop_all  # noqa: PLC0415 - loads the MQ library
 
@@ -65,20 +67,19 @@ def _stop_all(name: str, place: Path, estate: EstateFile, what: Stop) -> str:
         why_not = stop_all(connection_for(name, estate), place, what)
     except (MqopsError, AirflowException) as error:
         why_not = str(error)
-    return f", for runs of this lake only ({printable(why_not)})" if why_not else ", for the runs of every lake"
+    return md(", for runs of this lake only ({})", why_not) if why_not else md(", for the runs of every lake")
 
 
-def _resume_all(name: str, place: Path, estate: EstateFile) -> str:
+def _resume_all(name: str, place: Path, estate: EstateFile) -> Markdown:
     """Take the stops for every lake off that this lake signed; returns what is left of others, in words."""
     from mqops.ledger.stop_message import resume_all  # noqa: PLC0415 - loads the MQ library
 
     try:
         found = resume_all(connection_for(name, estate), place)
     except (MqopsError, AirflowException) as error:
-        return f". Whether a stop for every lake is on MQOPS.LEDGER is not known: {printable(str(error))}"
+        return md(". Whether a stop for every lake is on MQOPS.LEDGER is not known: {}", str(error))
     if found.unknown:
-        return f". Whether a stop for every lake is on MQOPS.LEDGER is not known: {printable(found.unknown)}"
+        return md(". Whether a stop for every lake is on MQOPS.LEDGER is not known: {}", found.unknown)
     if found.left:
-        stop = printable(str(found.left[0]))
-        return f". It is stopped still, {stop}: `mqops resume --why REASON` takes it off"
-    return ""
+        return md(". It is stopped still, {}: {} takes it off", str(found.left[0]), "mqops resume --why REASON")
+    return NOTHING

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from mqops.counted import counted
 from mqops.printable import printable
+from mqops_airflow.markdown import NOTHING, Markdown, joined, md, number, table, words
 from mqops_airflow.notes import LONGEST
 from mqops_airflow.outcome_text import keep_for_note
-from mqops_airflow.plan_text import code, table
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import estate_file
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from mqops.trigger.core import Condition, Explanation
 
-SHOWN = {"holds": "ok", "fails": "**fails**", "unknown": "unknown"}
+SHOWN = {"holds": md("ok"), "fails": md("**fails**"), "unknown": md("unknown")}
 HEADINGS = ("condition", "state", "found", "mended by (MQSC)")
 
 
@@ -46,23 +45,22 @@ class TriggerExplainOperator(BaseOperator):
         return found.to_json()
 
 
-def rows(conditions: Iterable[Condition]) -> list[tuple[str, str, str, str]]:
+def rows(conditions: Iterable[Condition]) -> list[tuple[Markdown, Markdown, str, Markdown]]:
     """A row of the table for each condition."""
     return [
-        (one.id, SHOWN[one.state], code(one.found), " ".join(code(line) for line in (one.fix or "").split("\n")))
-        for one in conditions
+        (words(one.id), SHOWN[one.state], one.found, joined(" ", (one.fix or "").split("\n"))) for one in conditions
     ]
 
 
-def answer(found: Explanation) -> str:
+def answer(found: Explanation) -> Markdown:
     """The verdict and, in Markdown, the table of the conditions that do not hold, as many as a note takes."""
-    verdict = f"{code(found.queue)} of {code(found.queue_manager)}: {code(found.verdict)}"
+    verdict = md("{} of {}: {}", found.queue, found.queue_manager, found.verdict)
     conditions = sorted((one for one in found.conditions if one.state != "holds"), key=lambda one: one.state)
-    held = ", ".join(one.id for one in found.conditions if one.state == "holds")
+    held = md("ok: {}", joined(", ", (words(one.id) for one in found.conditions if one.state == "holds")))
     for shown in range(len(conditions), 0, -1):
-        rest = len(conditions) - shown
-        more = f"\n\n{counted(rest, 'more condition')} that may fail: see the log of the task." if rest else ""
-        text = f"{verdict}\n\n{table(HEADINGS, rows(conditions[:shown]))}{more}\n\nok: {held}"
+        rest = number(len(conditions) - shown, "more condition")
+        more = md("\n\n{} that may fail: see the log of the task.", rest) if len(conditions) > shown else NOTHING
+        text = md("{}\n\n{}{}\n\n{}", verdict, table(HEADINGS, rows(conditions[:shown])), more, held)
         if len(text) <= LONGEST:
             return text
-    return f"{verdict}\n\nThe log of the task has the table." if conditions else f"{verdict}\n\nok: {held}"
+    return md("{}\n\n{}", verdict, md("The log of the task has the table.") if conditions else held)

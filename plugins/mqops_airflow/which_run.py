@@ -13,6 +13,7 @@ from mqops.lake.files import read_json
 from mqops.lake.run import HANDED_ON, RunFolder, find_run, folder_of
 from mqops.printable import printable
 from mqops_airflow.four_eyes import requester
+from mqops_airflow.markdown import NOTHING, Markdown, joined, link, md, words
 from mqops_airflow.pages.views import address
 from mqops_airflow.policy import unattended
 from mqops_airflow.run_folder import folders, run_key
@@ -70,8 +71,8 @@ def acting(context: Context) -> dict[str, Any]:
     return {"acts": acts(context), "requested_by": requester(context)}
 
 
-def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterable[str]) -> str:
-    """Which unfinished run acts, or waits to act, on one of these queues, in words; "" if none does.
+def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterable[str]) -> Markdown:
+    """Which unfinished run acts, or waits to act, on one of these queues, in words; nothing if none does.
 
     Two such runs would lose nothing: each moves the messages of its own plan, and counts those that the other one took
     as gone. But people would be asked twice about the same messages. A dry run waits for nobody. A run that is not of a
@@ -80,7 +81,7 @@ def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterabl
     from mqops_airflow import answer  # noqa: PLC0415
 
     if not acts(context):
-        return ""
+        return NOTHING
     own, wanted = context["dag_run"], set(queues)
     for run in _runs(lake, [queue_manager]):
         if run.summary_json.exists() or not (run.path / HANDED_ON).exists():
@@ -98,15 +99,20 @@ def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterabl
         if shared and _unfinished(context, kept["dag_id"], kept["run_id"]):
             asked = answer.read_question(str(run.path))
             waits = asked is not None and asked.answer is None
-            what = "waits for an answer" if waits else "is at work"
+            what = md("waits for an answer") if waits else md("is at work")
             plan = address("plan", dag_id=kept["dag_id"], run_id=kept["run_id"])
-            who = f". [Its plan]({plan}) names who may answer" if waits else ""
-            return printable(
-                f"Run {kept['run_id']} of {kept['dag_id']}, which {found['requested_by']} started, {what} on "
-                f"{', '.join(shared)}. This run plans nothing: when the other one has ended, start a new run. "
-                f"A dry run is possible meanwhile{who}"
+            who = md(". {} names who may answer", link("Its plan", plan)) if waits else NOTHING
+            return md(
+                "Run {} of {}, which {} started, {} on {}. This run plans nothing: when the other one has ended, start "
+                "a new run. A dry run is possible meanwhile{}",
+                kept["run_id"],
+                kept["dag_id"],
+                words(found["requested_by"]),
+                what,
+                joined(", ", shared),
+                who,
             )
-    return ""
+    return NOTHING
 
 
 def _unfinished(context: Context, dag_id: str, run_id: str) -> bool:

@@ -480,7 +480,7 @@ def test_the_note_of_a_run_that_failed_at_once_says_why_and_what_to_do(airflow: 
     run.call("alice", "PATCH", "", {"state": "failed"})
     advice = "Define it, or correct the name"
     error = f"MQOPEN on NOSUCH.DLQ failed: MQRC_UNKNOWN_OBJECT_NAME (2085). {advice}"
-    assert run.call("alice", "GET", "")["note"] == f"The task check failed: {error}"
+    assert run.call("alice", "GET", "")["note"] == f"The task check failed: `{error}`"
 
 
 def test_four_eyes_refuse_to_start_where_airflow_cannot_tell_people_apart(airflow: Airflow) -> None:
@@ -600,7 +600,7 @@ def test_a_plan_that_waits_for_its_answer_keeps_only_the_same_queue_waiting(airf
             assert first.task("approve") == "awaiting_input"
         second = airflow.run("qm1_dlq_rules", "bob", dry_run=False)
         assert second.task("check") == "success"
-        waits = f"Run {first.key} of qm1_dlq_rules, which alice started, {who} on {DLQ}. This run"
+        waits = f"Run `{first.key}` of `qm1_dlq_rules`, which alice started, {who} on `{DLQ}`. This run"
         assert waits in second.xcom("check", outcome_text.KEY)
         assert second.states("observe", "prove") == ["skipped"] * 2
     chosen = {"queue_manager": "QM1", "action": "move", "queue": DLQ, "all_messages": True, "destination": "A"}
@@ -621,7 +621,7 @@ def test_a_plan_that_waits_for_its_answer_keeps_only_the_same_queue_waiting(airf
     assert recovered.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
     second = airflow.run("mq_recover", "bob", **chosen, dry_run=False)
     assert second.task("plan") == "success"
-    waits = f"Run {recovered.key} of mq_recover, which alice started, waits for an answer on {DLQ}. This run"
+    waits = f"Run `{recovered.key}` of `mq_recover`, which alice started, waits for an answer on `{DLQ}`. This run"
     assert waits in second.xcom("plan", outcome_text.KEY)
     for queue in (DLQ, "A"):  # no schedule waits for a form, and nobody for a run that was deleted
         again = airflow.run("qm1_dlq_rules", "bob", queue=queue, dry_run=False)

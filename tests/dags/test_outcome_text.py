@@ -43,7 +43,7 @@ STOP = "All acting on QM1 was stopped by carol at t (night)"
         ),
         (
             Ending(acted="failed", approved="success", answer=YES, stops=[STOP]),
-            f"Stopped: {STOP}. So far {COUNTS}. Nothing is lost. To go on, run mq_stop with Do = resume for queue "
+            f"Stopped: `{STOP}`. So far {COUNTS}. Nothing is lost. To go on, run mq_stop with Do = resume for queue "
             "manager QM1, then clear the task act of this run.",
         ),
         (

@@ -147,7 +147,7 @@ def test_a_message_that_cannot_be_dead_lettered_keeps_no_other_and_is_not_forgot
         airflow.a_pass()
     assert (len(started), len(manager.bodies("IQ"))) == (1, 1)
     assert "1 run started (orders)." in airflow.note
-    assert "waits on its initiation queue: QM1 has no dead-letter queue" in airflow.note
+    assert "waits on its initiation queue: `QM1 has no dead-letter queue" in airflow.note
     manager.mqsc(f"ALTER QMGR DEADQ({DLQ})")
     airflow.a_pass()
     assert (len(started), len(manager.bodies("IQ")), len(manager.bodies(DLQ))) == (1, 0, 1)
@@ -285,7 +285,7 @@ def test_law1_trigger_messages_wait_while_enough_runs_of_their_queue_are_queued(
     assert airflow.a_pass()["started"] == ["broken"]
     assert len(manager.bodies("IQ")) == 5
     assert (
-        "5 trigger messages wait on the initiation queue: 3 runs of the DAG orders that the queue APP" in airflow.note
+        "5 trigger messages wait on the initiation queue: `3 runs of the DAG orders that the queue APP" in airflow.note
     )
     airflow.queued.pop()
     assert airflow.a_pass()["started"] == ["orders"] * 5

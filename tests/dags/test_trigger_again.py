@@ -64,7 +64,7 @@ def triggers(manager: Manager, queue: str = DLQ) -> bool:
 
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_T09_an_empty_queue_triggers_again_unless_the_run_is_dry(manager: Manager, dry_run: bool) -> None:
-    assert note_of_check(dry_run=dry_run) == f"Nothing to do: {DLQ} is empty"
+    assert note_of_check(dry_run=dry_run) == f"Nothing to do: `{DLQ}` is empty"
     assert triggers(manager) is not dry_run
 
 
@@ -89,7 +89,7 @@ def test_a_refusal_is_told_and_fails_no_run(manager: Manager, monkeypatch: pytes
         manager.mqsc(f"SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD({rights})\n")
     connect(manager, monkeypatch, login="app", password="secret")
     note = note_of_check(dry_run=False)
-    assert note.startswith(f"Nothing to do: {DLQ} is empty. Warning: triggering of {DLQ} may stay off")
-    assert f"+inq +set on {DLQ}. An administrator can switch it on: ALTER QLOCAL({DLQ}) TRIGGER" in note
+    assert note.startswith(f"Nothing to do: `{DLQ}` is empty. Warning: triggering of `{DLQ}` may stay off")
+    assert f"+inq +set on `{DLQ}`. An administrator can switch it on: `ALTER QLOCAL({DLQ}) TRIGGER`" in note
     assert "MQRC_NOT_AUTHORIZED" in note
     assert not triggers(manager)

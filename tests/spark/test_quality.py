@@ -350,6 +350,46 @@ def test_docs_and_tables_are_private(spark: Any, make_run: MakeRun, tmp_path: Pa
             assert os.stat(path).st_mode & 0o077 == 0, path
 
 
+EVIL = (
+    "<svg/onload=hit()>",
+    "<script>hit()</script>",
+    "# <b>head</b>",
+    "[x](javascript:hit())",
+    "[y](http://e.x)",
+    "<img src=x onerror=hit()>",
+)
+ALLOWED = re.compile(r"(?:\.\./)*[\w/.+-]*\.html|#[\w-]+")
+
+
+def test_text_of_messages_and_suites_is_text_on_the_pages(
+    spark: Any, driver: Any, make_run: MakeRun, tmp_path: Path
+) -> None:
+    """As a browser sees them that opens them from disk."""
+    rows = [message(number, put_appl_name=text) for number, text in enumerate(EVIL, 1)]
+    about = json.dumps(" ".join(EVIL))
+    known = f"expect: column_values_to_be_in_set, value_set: [{about}]"
+    shape = "expect: column_values_to_match_regex, regex: '^[a-z$]{3}<b>$'"
+    checks = [f"{{id: c{n}, {one}, column: put_appl_name, why: {about}}}" for n, one in enumerate((known, shape))]
+    path = suite(tmp_path, *checks, head=f"suite: s\ndescription: {about}")
+    docs = Path(checked(spark, make_run(rows), path, docs=tmp_path / "docs").docs).parent
+    assert sorted(page.suffix for page in docs.rglob("*") if page.is_file()) == ["", ".html", ".html", ".html"]
+    seen = ""
+    for page in docs.rglob("*.html"):
+        ran = "document.title = `ran`"
+        page.write_text(f"{page.read_text()}<script>{ran}</script><svg onload='{ran}'>")
+        driver.get(page.as_uri())
+        assert driver.title.startswith("Data quality on QM1"), "the page itself forbids scripts"
+        marks = "[...document.querySelectorAll('body *')].flatMap((one) => [one.tagName, ...one.getAttributeNames()])"
+        found = set(driver.execute_script(f"return {marks}"))
+        assert not found & {"IMG", "IFRAME", "LINK", "OBJECT", "FORM", "INPUT", "STYLE", "style", "src", "onerror"}
+        to = driver.execute_script("return [...document.links].map((one) => one.getAttribute('href') ?? '')")
+        assert [one for one in to if not ALLOWED.fullmatch(one)] == []
+        seen += driver.execute_script("return document.body.textContent")
+    for text in (*EVIL, " ".join(EVIL), "^[a-z$]{3}<b>$"):
+        assert text in seen
+    assert driver.execute_script("return getComputedStyle(document.body).maxWidth") == "1400px"
+
+
 def test_no_result_is_overwritten_and_one_that_passes_hides_none_that_does_not(
     spark: Any, make_run: MakeRun, tmp_path: Path
 ) -> None:

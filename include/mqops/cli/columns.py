@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from mqops.cli.outcome import show_line
-from mqops.printable import printable
+from mqops.printable import visible
 
 ENDLESS = 1_000_000
 """Columns where there is no terminal."""
@@ -34,7 +34,7 @@ def show_folded(text: str, *, indent: int | None = None) -> None:
         begins = _COUNT.match(text)
         indent = min(len(begins[0]) if begins else 4, width() // 2)
     lines = textwrap.wrap(
-        printable(text),
+        visible(text),
         width(),
         subsequent_indent=" " * indent,
         break_on_hyphens=False,
@@ -70,7 +70,7 @@ def show_table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for name in heading:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     console = Console(width=width(), color_system=None, highlight=False, markup=False, emoji=False)
     with console.capture() as capture:
         console.print(table)

@@ -16,7 +16,7 @@ import click
 from mqops.errors import MQError, MqopsError, RulesError, SettingsError
 from mqops.lake_place import why_no_lake
 from mqops.mq.connection import VARIABLE, MqConnection
-from mqops.printable import printable
+from mqops.printable import visible
 
 P = ParamSpec("P")
 
@@ -100,7 +100,7 @@ def connection_to(queue_manager: str) -> MqConnection:
 
 def show_line(line: str, *, err: bool = False) -> None:
     """Print one line. Every line of the commands is printed here: something of it may have come with a message."""
-    click.echo(printable(line), err=err)
+    click.echo(visible(line), err=err)
 
 
 def show_text(text: str, *, err: bool = False) -> None:

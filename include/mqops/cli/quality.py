@@ -32,7 +32,7 @@ def quality() -> None:
 @snapshot_option
 @click.option("--suite", "suites", type=_FILE, required=True, multiple=True, help="A suite; may be repeated.")
 @click.option("--out", type=_FOLDER, help="Keep result and failures in this folder, apart from the run.")
-@click.option("--docs", type=_FOLDER, help="Build Data Docs in this folder.")
+@click.option("--docs", type=_FOLDER, help="Build Data Docs in this folder: a new or empty one, or one of ours.")
 @lake_option
 @_JSON
 @click.pass_context
@@ -116,8 +116,11 @@ def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: P
     from mqops.cli.spark_log import spark_log_in  # noqa: PLC0415
     from mqops.clock import utc_now  # noqa: PLC0415
     from mqops.lake.files import make_folder  # noqa: PLC0415
+    from mqops.quality.docs_folder import refuse_foreign  # noqa: PLC0415
     from mqops.spark_job import session  # noqa: PLC0415 - a JVM only for what is worth one
 
+    if place.docs is not None:
+        refuse_foreign(place.docs)
     log = place.spark_log
     make_folder(log.parent)
     warn(f"Spark starts, which takes some seconds; its log is {log}")

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
-from mqops.lake.files import make_durable, make_folder, write_json
+from mqops.lake.files import make_folder, write_json
 from mqops.printable import printable
+from mqops.quality.docs_folder import new_docs, refuse_foreign
 from mqops.quality.files import QualityFiles
 from mqops.quality.no_message import summary_of
 from mqops.quality.results import keep
@@ -41,13 +42,15 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
     Parameters: `now` the time for the summary, ISO 8601. Failed expectations are in the summary; see `verdict`.
 
     Raises:
-        SettingsError: what lies there is no snapshot, or a suite cannot be run.
+        SettingsError: what lies there is no snapshot, a suite cannot be run, or the folder of the pages is not ours.
         LakeError: the disk refused.
     """
     from mqops.quality.failures import count_by_check, count_by_queue, read_failures, write_failures  # noqa: PLC0415
     from mqops.quality.frame import frame_of  # noqa: PLC0415
     from mqops.quality.validation import Validator  # noqa: PLC0415
 
+    if files.docs is not None:
+        refuse_foreign(files.docs)
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     make_folder(files.folder)
     frame = frame_of(read_snapshot(spark, files.snapshot), columns_of(suites)).persist()
@@ -175,13 +178,12 @@ def _queue_manager(frame: DataFrame, files: QualityFiles) -> str:
 def _docs(validator: Any, files: QualityFiles, queue_manager: str, results: Sequence[CheckResult]) -> str:
     if files.docs is None:
         return ""
-    from mqops.quality.offline_pages import make_offline  # noqa: PLC0415
+    from mqops.quality.offline_pages import INDEX, make_offline  # noqa: PLC0415
 
-    make_folder(files.docs)
-    validator.build_docs(files.docs)
-    first = make_offline(files.docs, f"Data quality on {queue_manager}, run {files.run}", results)
-    make_durable(files.docs)
-    return str(first)
+    with new_docs(files.docs) as folder:
+        texts = validator.build_docs(folder)
+        make_offline(folder, f"Data quality on {queue_manager}, run {files.run}", results, texts)
+    return str(files.docs / INDEX)
 
 
 def disagreements(

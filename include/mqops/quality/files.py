@@ -26,7 +26,7 @@ class QualityFiles:
         found: what the run's first task found on the queue manager, empty where there was none.
         folder: what is written lies below it, and nothing else.
         check: the name of this check; empty where a person named the folder, and it is no result of the run.
-        docs: whether, and where, Data Docs are built.
+        docs: whether, and where, Data Docs are built: in a new folder, an empty one, or one that mqops made.
         by_workflow: whether the workflow that made the run checks it.
     """
 
@@ -62,7 +62,7 @@ class QualityFiles:
             of_run=run,
             folder=folder or run.quality_checks / check,
             check=check,
-            docs=docs,
+            docs=docs and docs.absolute(),
             observed=observed,
             found=read_json(run.handed_on_json).get("found", {}) if run.handed_on_json.is_file() else {},
             by_workflow=by_workflow,

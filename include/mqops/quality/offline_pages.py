@@ -2,19 +2,26 @@
 
 1. GX takes Bootstrap, jQuery and icons from servers of others. Without a network its pages have no form, and its first
    page, which a script fills, is empty. With one, these servers learn who reads about which message.
-2. Scripts, style sheets and pictures of others are removed. A style sheet of our own gives the pages their form again,
-   and what a script would open is open.
-3. The first page is ours: a list of links to the others.
+2. Of GX's pages nothing is left but the tags and attributes of a list, and links among the pages. A style sheet of our
+   own gives them their form again, and what a script would open is open.
+3. Text of others is put in last, as text (`mqops.quality.docs_text`).
+4. The first page is ours: a list of links to the others.
+5. Each page says to the browser itself what it may do, because a page that is opened from disk comes without headers.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from mqops.printable import visible
+from mqops.quality.docs_text import DocsText
 from mqops.quality.summary import CheckResult
 
 STYLE = """
@@ -37,29 +44,78 @@ table { border-collapse: collapse; width: 100%; } th, td { text-align: left; ver
 [onclick], .btn-group-toggle, .card.mb-3, .modal, #ge-cta-footer, .ge-cta-footer { display: none; }
 """
 """For the class names of Bootstrap and Font Awesome that GX's pages have."""
-_SCRIPT = re.compile(r"<script\b.*?</script\s*>", re.DOTALL | re.IGNORECASE)
-_SHEET = re.compile(r"<link\b[^>]*>", re.IGNORECASE)
-_PICTURE = re.compile(r"<img\b[^>]*?\bsrc=\"https?:[^>]*>", re.IGNORECASE)
-_IN_STYLE = re.compile(r"url\(\s*['\"]?https?:[^)]*\)", re.IGNORECASE)
+_OF_STYLE = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+POLICY = f"default-src 'none'; style-src 'sha256-{_OF_STYLE}'; base-uri 'none'; form-action 'none'"
+"""Content-Security-Policy: our style sheet, and nothing else."""
+INDEX = "index.html"
+TAGS = frozenset(
+    {
+        *(
+            "a",
+            "b",
+            "br",
+            "code",
+            "div",
+            "em",
+            "footer",
+            "h1",
+            "h2",
+            "h3",
+            "h4",
+            "h5",
+            "h6",
+            "hr",
+            "i",
+            "li",
+            "nav",
+            "ol",
+        ),
+        *("p", "pre", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+    }
+)
+ATTRIBUTES = {"*": {"class", "id"}, "a": {"href"}, "td": {"colspan", "rowspan"}, "th": {"colspan", "rowspan"}}
+"""All that is left of GX's pages."""
+DROPPED = frozenset({"script", "style", "title", "svg", "math", "template", "iframe", "object", "noscript"})
+"""Elements whose content goes with them."""
+_OWN_PAGE = re.compile(r"#[\w-]+|(?:\.\./)*(?:[\w+-][\w.+-]*/)*[\w+-][\w.+-]*\.html(?:#[\w-]+)?", re.ASCII)
+"""Where a link may lead: to a place on the page, or to another page of the folder."""
 
 
-def make_offline(folder: Path, title: str, results: Sequence[CheckResult]) -> Path:
-    """Rewrite the pages in a folder, and write the first page; returns its path.
+def make_offline(folder: Path, title: str, results: Sequence[CheckResult], texts: DocsText) -> None:
+    """Rewrite the pages in a folder that GX has just made, remove their pictures and fonts, and write the first page.
 
-    Parameters: `folder` of the Data Docs; `title` of the first page; `results` of all expectations, for its list.
+    Parameters: `title` of the pages; `results` of all expectations, for the list of the first page; `texts` that belong
+    on the others.
     """
+    shutil.rmtree(folder / "static", ignore_errors=True)
     for page in folder.rglob("*.html"):
-        page.write_text(offline(page.read_text(encoding="utf-8")), encoding="utf-8")
-    index = folder / "index.html"
-    index.write_text(_index(folder, title, results), encoding="utf-8")
-    return index
+        page.write_text(offline(page.read_text(encoding="utf-8"), title, texts), encoding="utf-8")
+    (folder / INDEX).write_text(_whole(title, _index(folder, title, results)), encoding="utf-8")
 
 
-def offline(page: str) -> str:
-    """A page of GX without what it would fetch or run, and with our style sheet."""
-    for pattern in (_SCRIPT, _SHEET, _PICTURE, _IN_STYLE):
-        page = pattern.sub("", page)
-    return page.replace("</head>", f"<style>{STYLE}</style></head>", 1)
+def offline(page: str, title: str, texts: DocsText) -> str:
+    """What is allowed of a page of GX, with our style sheet and the texts."""
+    import nh3  # noqa: PLC0415
+
+    body = nh3.clean(
+        page,
+        tags=set(TAGS),
+        attributes=ATTRIBUTES,
+        clean_content_tags=set(DROPPED),
+        attribute_filter=lambda _tag, name, value: value if name != "href" or _OWN_PAGE.fullmatch(value) else None,
+        link_rel=None,
+        url_schemes=set(),
+    )
+    return _whole(title, texts.shown(body))
+
+
+def _whole(title: str, body: str) -> str:
+    """A page, which runs no script and fetches nothing, also where it is opened from disk."""
+    return (
+        '<!DOCTYPE html><html><head><meta charset="UTF-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f"<title>{html.escape(visible(title))}</title><style>{STYLE}</style></head><body>{body}</body></html>\n"
+    )
 
 
 def _index(folder: Path, title: str, results: Sequence[CheckResult]) -> str:
@@ -74,10 +130,7 @@ def _index(folder: Path, title: str, results: Sequence[CheckResult]) -> str:
         named = f'<a href="{_link(folder, about)}">{name}</a>' if about.is_file() else name
         rows.append(f"<tr><td>{named}</td><td>{len(mine)}</td><td>{failed}</td><td>{seen}</td></tr>")
     heading = "<tr><th>suite</th><th>expectations</th><th>not met</th><th>results</th></tr>"
-    return (
-        f'<!DOCTYPE html><html><head><meta charset="UTF-8"><title>{html.escape(title)}</title><style>{STYLE}</style>'
-        f"</head><body><h4>{html.escape(title)}</h4><table>{heading}{''.join(rows)}</table></body></html>\n"
-    )
+    return f"<h4>{html.escape(visible(title))}</h4><table>{heading}{''.join(rows)}</table>"
 
 
 def _link(folder: Path, page: Path) -> str:

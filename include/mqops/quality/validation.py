@@ -4,7 +4,8 @@
    lines (never at the parse of a DAG).
 2. Which rows fail is GX's own answer: the Spark condition it counted by is taken from it, not written a second time.
 3. What GX could not evaluate is an error. Left alone, it would be one more failed expectation.
-4. Regular expressions do not come to Java: see `mqops.quality.regex`.
+4. Text of others does not come to GX's pages: see `mqops.quality.docs_text`.
+5. Regular expressions do not come to Java: see `mqops.quality.regex`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from mqops.errors import MqopsError, SettingsError
+from mqops.quality.docs_text import DocsText, plain_name
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing
 from mqops.quality.suite import Check, Suite
 from mqops.quality.summary import CheckResult, result_of
@@ -75,10 +77,10 @@ class Validator:
         self._gx = quiet_import()
         from great_expectations.data_context.types.base import ProgressBarsConfig  # noqa: PLC0415
 
-        self._run = run
+        self._run = plain_name(run)
         self._context: EphemeralDataContext = self._gx.get_context(mode="ephemeral")
         self._context.variables.progress_bars = ProgressBarsConfig(globally=False)
-        self._source = self._context.data_sources.add_spark(queue_manager, persist=False)
+        self._source = self._context.data_sources.add_spark(plain_name(queue_manager), persist=False)
 
     def validate(self, frame: DataFrame, suite: Suite, seen: QueuesSeen) -> tuple[list[CheckResult], list[Failing]]:
         """The results of a suite's checks in their order, and the failing rows of those that have any.
@@ -132,8 +134,16 @@ class Validator:
         }
         return definition.get_batch(given), answers
 
-    def build_docs(self, folder: Path) -> None:
-        """Build the Data Docs of everything validated so far into `folder`."""
+    def build_docs(self, folder: Path) -> DocsText:
+        """Build the Data Docs of everything validated so far into `folder`. Nothing can be validated behind it.
+
+        Returns the texts that belong on the pages.
+        """
+        texts = DocsText()
+        for kept in (self._context.validation_results_store, self._context.expectations_store):
+            for key in map(kept.key_to_tuple, kept.list_keys()):
+                backend: Any = kept.store_backend
+                backend.set(key, texts.hidden(backend.get(key)))
         store = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder)}
         site: Any = {
             "class_name": "SiteBuilder",
@@ -142,6 +152,7 @@ class Validator:
         }
         self._context.add_data_docs_site(SITE, site)
         self._context.build_data_docs(site_names=[SITE])
+        return texts
 
 
 def expectation_of(check: Check) -> Any:

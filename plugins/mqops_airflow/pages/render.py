@@ -1,6 +1,6 @@
 """From values to HTML: Jinja2 with escaping, and the filters of the templates.
 
-Every text that a template shows passes `printable` and is escaped, unless a filter of this file made it.
+Every text that a template shows passes `visible` and is escaped, unless a filter of this file made it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from mqops.counted import counted, length_of_time
-from mqops.printable import printable
+from mqops.printable import visible
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import PAGES, PREFIX, Page
@@ -123,36 +124,49 @@ def shortened(name: str) -> str:
 
 
 def dated(text: str) -> Markup:
-    """A text, in one line, with the times in it, ISO 8601, as `moment` shows them."""
+    """A text, in one line, with the times in it, ISO 8601, as `moment` shows them. What is no possible time stays."""
     parts = _TIME.split("; ".join(text.split("\n")))
-    return Markup("").join(moment(part) if number % 2 else printable(part) for number, part in enumerate(parts))
+    return Markup("").join(moment(part) if _time(part) else visible(part) for part in parts)
 
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))")
 
 
-def linked(text: str) -> Markup:
-    """A text with the links to plans that are in it, Markdown."""
-    parts = iter(re.split(rf"\[([^\[\]]*)\]\({re.escape(address('plan'))}([^()\s]+)\)", text))
-    made = escape(printable(next(parts)))
-    for words, query, after in zip(parts, parts, parts, strict=True):
-        to = f"{airflow_path()}{PREFIX}/plan?{query}"
-        made += Markup('<a href="{}">{}</a>{}').format(to, printable(words), printable(after))
-    return made
+def line_of_markdown(text: str) -> Markup:
+    """A line of the note of a run, as `of_markdown` shows it, without a paragraph of its own."""
+    return Markup(_markdown().renderInline(_with_paths(text)))  # noqa: S704 - markup of the text itself is escaped
 
 
 def of_markdown(text: str) -> Markup:
-    """What a task wrote in Markdown for the note of its run, with tables; of links those to our own pages only, which a
-    note has with the host."""
-    here = text.replace(f"]({address('').removesuffix('?')}", f"]({airflow_path()}{PREFIX}/")
-    return Markup(_markdown().render(here))  # noqa: S704 - markup of the text itself is escaped
+    """What a task wrote in Markdown for the note of its run, with tables; of links those to our own pages only
+    (`is_own_page`), which a note has with the host."""
+    return Markup(_markdown().render(_with_paths(text)))  # noqa: S704 - markup of the text itself is escaped
+
+
+def _with_paths(note: str) -> str:
+    """A note with the paths of our own pages in place of their addresses."""
+    return note.replace(f"]({address('').removesuffix('?')}", f"]({airflow_path()}{PREFIX}/")
+
+
+def is_own_page(url: str) -> bool:
+    """Whether a link leads to a page of ours, however a browser reads it: no host, and in each part of its path
+    nothing but a name, so no step up, no backslash, and nothing of them in another spelling."""
+    own = f"{airflow_path()}{PREFIX}/"
+    if not url.startswith(own):
+        return False
+    page, *parts = re.split(r"[?#]", url.removeprefix(own), maxsplit=1)[0].split("/")
+    return page in OWN and all(_NAME.fullmatch(unquote(part)) for part in parts)
+
+
+OWN = frozenset({*(page.name for page in PAGES), "data_docs"})
+"""The first part of the path of every page of ours."""
+_NAME = re.compile(r"(?!\.+$)[\w.~:+@,=-]+")
 
 
 @cache
 def _markdown() -> MarkdownIt:
     made = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table").disable("image")
-    own = f"{airflow_path()}{PREFIX}/"
-    made.validateLink = lambda url: url.startswith(own)
+    made.validateLink = is_own_page
     scrolls = '<div class="scrolls" role="region" aria-label="Table of the note" tabindex="0"><table>'
     made.add_render_rule("table_open", lambda *_rest: scrolls)
     made.add_render_rule("table_close", lambda *_rest: "</table></div>")
@@ -161,7 +175,7 @@ def _markdown() -> MarkdownIt:
 
 @lru_cache(maxsize=4096)
 def _broken(text: str) -> Markup:
-    return Markup("<wbr>").join(re.split(r"(?<=[._@,-])", printable(text)))
+    return Markup("<wbr>").join(re.split(r"(?<=[._@,-])", visible(text)))
 
 
 def _time(when: str | datetime | None) -> datetime | None:
@@ -169,9 +183,9 @@ def _time(when: str | datetime | None) -> datetime | None:
         return None
     try:
         found = datetime.fromisoformat(when) if isinstance(when, str) else when
-    except ValueError:
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # no time, or one that is before the year 1 or behind 9999 in UTC
         return None
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def finish(value: Any) -> Any:
@@ -180,7 +194,7 @@ def finish(value: Any) -> Any:
         return value
     if value is None:
         return "–"
-    return printable(value) if isinstance(value, str) else value
+    return visible(value) if isinstance(value, str) else value
 
 
 @cache
@@ -203,7 +217,7 @@ def _environment() -> Environment:
         "below": below,
         "shortened": shortened,
         "dated": dated,
-        "linked": linked,
+        "line_of_markdown": line_of_markdown,
         "of_markdown": of_markdown,
         "counted": counted,
     }

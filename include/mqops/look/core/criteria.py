@@ -74,7 +74,7 @@ def criteria(
 
     Raises:
         RulesError: `where` is not valid; each problem has the column in it.
-        SettingsError: an identifier is not hex.
+        SettingsError: an identifier is not hex, or a time is none in UTC.
     """
     given = {"msg_id": msg_id, "correl_id": correl_id, "group_id": group_id}
     wanted = {name: text.strip().lower() for name, text in given.items() if text.strip()}
@@ -110,7 +110,13 @@ def described(wanted: Criteria) -> str:
 
 
 def _utc(time: datetime | None) -> datetime | None:
-    return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time
+    if time is None or time.tzinfo is None:
+        return time and time.replace(tzinfo=UTC)
+    try:
+        return time.astimezone(UTC)
+    except OverflowError as error:
+        text = f"{time.isoformat()} is before the year 1 or behind 9999 in UTC: give another time"
+        raise SettingsError(text) from error
 
 
 def _rule(where: str) -> Rule:
