@@ -16,6 +16,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--queue-manager", default="", help="must be the connection's, where given")
     parser.add_argument("--queue", action="append", default=[], help="a queue; may be repeated; none: DEADQ")
     parser.add_argument("--limit", type=int, default=0, help="most messages of each queue; 0: all")
+    parser.add_argument("--some-may-end", action="store_true", help="pass over queues that have ended")
     given = parser.parse_args(arguments)
 
     from mqops.errors import SettingsError  # noqa: PLC0415
@@ -26,7 +27,8 @@ def main(arguments: Sequence[str]) -> None:
     connection = MqConnection.from_environment()
     if given.queue_manager and given.queue_manager != connection.queue_manager:
         raise SettingsError(f"The connection is for {connection.queue_manager}, not for {given.queue_manager}")
-    observe(session("mqops observe"), connection, RunFolder(given.run), given.queue, limit=given.limit)
+    options = {"limit": given.limit, "some_may_end": given.some_may_end}
+    observe(session("mqops observe"), connection, RunFolder(given.run), given.queue, **options)
 
 
 if __name__ == "__main__":

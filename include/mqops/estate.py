@@ -13,6 +13,7 @@ from typing import Any
 
 from mqops.errors import SettingsError
 from mqops.estate_sections import Estate, RulesWorkflow
+from mqops.lake_place import lake_named
 from mqops.settings_file import Document, FieldPath, Problem, read
 
 
@@ -30,8 +31,12 @@ class EstateFile:
         self._document = document
 
     def lake(self, environment: Mapping[str, str]) -> Path:
-        """The lake's folder: MQOPS_LAKE where `environment` has it, else the estate's."""
-        return Path(environment.get("MQOPS_LAKE") or self.path.parent / self.estate.lake).resolve()
+        """The lake's folder: MQOPS_LAKE where `environment` has it, else the estate's.
+
+        Raises:
+            SettingsError: MQOPS_LAKE is a URL.
+        """
+        return Path(lake_named(environment) or self.path.parent / self.estate.lake).resolve()
 
     def rules(self, relative: str) -> Path:
         """A rules table's file.

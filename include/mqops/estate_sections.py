@@ -30,6 +30,13 @@ from mqops.estate_values import (
     not_empty,
     some,
 )
+from mqops.lake_place import why_no_lake
+
+
+def _can_be_a_lake(place: str) -> str:
+    if why := why_no_lake(place):
+        raise ValueError(why)
+    return place
 
 
 class Section(BaseModel):
@@ -276,7 +283,7 @@ class Estate(Section):
         notify: who tells people what waits for them.
     """
 
-    lake: Annotated[str, Field(min_length=1)]
+    lake: Annotated[str, Field(min_length=1), AfterValidator(_can_be_a_lake)]
     spark: ConnectionId = "spark_default"
     job_environment: Annotated[tuple[EnvironmentName, ...], Field(strict=False)] = ()
     notify: Notify | None = None

@@ -172,7 +172,8 @@ class QueueObserved:
 class ObserveSummary:
     """What a snapshot holds. `files` are the snapshot's files and their sizes in bytes, all of them on disk; `whole`
     whether it has every message of its queues; `ended_at` when the last message had been browsed, at the latest. A
-    file of before has no `ended_at`."""
+    file of before has no `ended_at`; `gone` queues that ended before they were looked at, or meanwhile; `settled`
+    queues that had no uncommitted messages before and behind it, so that no unit of work hid one."""
 
     run: str
     queue_manager: str
@@ -183,6 +184,8 @@ class ObserveSummary:
     queues: tuple[QueueObserved, ...] = ()
     files: Mapping[str, int] = field(default_factory=dict)
     whole: bool = True
+    gone: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqops import errors
 from mqops.errors import LakeError, MqopsError, SettingsError, SparkUnreachable
+from mqops.lake_place import lake_named
 from mqops.printable import printable
 from mqops.spark_private import UMASK, first_jars, scratch, scratch_parent, settings, short_job_options
 
@@ -83,7 +84,7 @@ def _private_start(*, short: bool) -> dict[str, Any]:
     if SparkContext._gateway is not None or {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & os.environ.keys():
         return {}
     until_exit = ExitStack()
-    place = until_exit.enter_context(scratch(scratch_parent(os.environ.get("MQOPS_LAKE"), os.environ)))
+    place = until_exit.enter_context(scratch(scratch_parent(lake_named(os.environ), os.environ)))
     atexit.register(until_exit.close)
     os.umask(UMASK)
     archive = os.environ.get("MQOPS_SPARK_ARCHIVE")

@@ -132,6 +132,8 @@ def report(operator: BaseOperator, context: Context, summary: ExpirySummary) -> 
             printable(scan.next_expiry or "none"),
             "" if scan.exact else " (others were at work meanwhile: about)",
         )
+    if passed_over := summary.passed_over():
+        operator.log.info("%s", printable(passed_over))
     operator.log.info("All: there %d = discarded %d + left %d", summary.found, summary.done, summary.left)
     if dead := summary.dead_letters:
         operator.log.info("%s: %d before the scan, %d after it", printable(dead.name), dead.before, dead.after)
@@ -153,6 +155,8 @@ def in_words(summary: ExpirySummary) -> Markdown:
         thousands(summary.done),
         thousands(summary.left),
     )
+    if passed_over := summary.passed_over():
+        words = md("{} {}.", words, passed_over)
     if not summary.dead_letters or summary.came <= 0:
         return words
     grew = number(summary.came, "message")

@@ -26,6 +26,9 @@ from mqops_airflow.workplace import spark_job
 MOST_RUNS = 8
 """Runs of one DAG at the same time, so that a plan that waits for its answer does not keep the others waiting. Two that
 would act on the same queue do not: see `mqops_airflow.which_run.waited_for`."""
+CHOOSE_QUEUES = frozenset({"backout_reprocess", "snapshot_quality"})
+"""Workflows that find their queues by patterns or definitions: one that ends meanwhile, as a dynamic queue does with
+its program, is passed over."""
 TEMPLATES = {"handed_on": handed_on}
 """The macros that a DAG with these tasks needs (`user_defined_macros`)."""
 
@@ -50,7 +53,12 @@ def observe_task(name: str, workflow: str, *, queues: str, limit: str, **submitt
         task_id="observe",
         name=f"{dag_prefix(name)} observe",
         application=spark_job("observe"),
-        application_args=[f"--run={folder}", f"--queue-manager={name}", f"--limit={checked(name, limit)}"],
+        application_args=[
+            f"--run={folder}",
+            f"--queue-manager={name}",
+            f"--limit={checked(name, limit)}",
+            *(["--some-may-end"] if workflow in CHOOSE_QUEUES else []),
+        ],
         repeated={"--queue": checked(name, queues)},
         summary=f"{folder}/observe.json",
         shown=("run", "queue_manager", "observed_at", "messages", "bytes", "queues"),

@@ -143,29 +143,54 @@ def broken_and_mended(breaks: frozenset[str], kind: str, platform: str, *, by_pc
 
 def mended(here: Scene, kind: str, *, by_pcf: bool) -> None:
     """What no command does is done by hand, the rest by the very commands that explain has. The message that waits gets
-    its trigger message, and the next one triggers, too."""
+    one trigger message and no second one, and the next one triggers, too."""
     here.uncommitted.manager.commit()
     here.server.manager.disconnect()
     if "T01 full" in here.breaks:
         run_mqsc("ALTER QLOCAL(APP) MAXDEPTH(9)")
+    if here.monitor and "T07 get" not in here.breaks:
+        triggered(here)  # T12: the server has closed the queue
     before, waiting = explained(), here.application.depth("APP")
-    if by_pcf:
-        arguments = ["trigger", "explain", "APP", "QM1", "--fix", "--yes", "--json", "--applicid", "serve"]
-        CliRunner().invoke(main, arguments, catch_exceptions=False)
-    else:
-        for command in before.fixes():
-            run_mqsc(command)
+    proposed = carry_out(before, by_pcf=by_pcf)
     initiation = initiation_queue(here.application)
-    if not any(one.id == "T08" and one.state == "holds" for one in explained().conditions):
-        here.monitored(initiation)
-    left, made = failing(explained()), triggered(here)
-    assert left <= {"T03", "T09"}
-    assert made or not ((waiting and kind == "FIRST") or "T09" in left)  # DEPTH switches itself off with each
+    if explained().state("T08") != "holds":
+        here.monitored(initiation)  # T13c
+    made = triggered(here)
+    if not made or kind != "DEPTH":  # which switches itself off with each: to switch it on again would make one more
+        proposed += carry_out(explained(), by_pcf=by_pcf)
+        made += triggered(here)
+    assert failing(explained()) <= ({"T03", "T09"} if made and kind == "DEPTH" else {"T03"})
+    assert made == wanted(failing(before), waiting, kind, proposed)
+    assert kind == "DEPTH" or not explained().fixes()  # nothing more is proposed
     run_mqsc("ALTER QLOCAL(APP) GET(ENABLED)")  # it keeps no trigger message from being made, but on z/OS
     serve(here.application, 1 if kind == "DEPTH" else 0)
     assert explained().would_trigger
     assert next_message_triggers(here.application, initiation)
     assert triggered(here)
+
+
+def carry_out(found: Explanation, *, by_pcf: bool) -> list[str]:
+    """Run the commands that an explanation has, and give them."""
+    if by_pcf:
+        arguments = ["trigger", "explain", "APP", "QM1", "--fix", "--yes", "--json", "--applicid", "serve"]
+        CliRunner().invoke(main, arguments, catch_exceptions=False)
+    else:
+        for command in found.fixes():
+            run_mqsc(command)
+    return list(found.fixes())
+
+
+def wanted(broken: set[str], waiting: int, kind: str, proposed: list[str]) -> int:
+    """How many trigger messages the messages that wait need, and the commands and the monitor's start make.
+
+    None if a trigger message was made for them already, because nothing kept it from that, or if too few wait. A
+    message on a queue of type EVERY gets its own: one is made only if a command, or the monitor, is an event (T15).
+    """
+    if not broken - {"T01", "T03", "T04"} or waiting < (2 if kind == "DEPTH" else 1):
+        return 0
+    events = ("TRIGGER", "TRIGTYPE", "TRIGMPRI", "PUT(ENABLED)", "GET(ENABLED)")
+    event = "T08" in broken or any(word in command for command in proposed for word in events if "(APP)" in command)
+    return int(kind != "EVERY" or event)
 
 
 def initiation_queue(application: Application) -> str:
@@ -176,12 +201,12 @@ def initiation_queue(application: Application) -> str:
     return str(name)
 
 
-def triggered(here: Scene) -> bool:
-    """Whether the monitor gets a trigger message for APP."""
+def triggered(here: Scene) -> int:
+    """How many trigger messages for APP the monitor gets."""
     assert here.monitor
     found = here.monitor.messages()
     names = [MQTM.unpack(body, encoding=md.Encoding, ccsid=md.CodedCharSetId).q_name for md, body in found]
-    return "APP" in names
+    return names.count("APP")
 
 
 def serve(application: Application, left: int) -> None:

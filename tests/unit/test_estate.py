@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from mqops.cli.estate import estate as estate_command
 from mqops.errors import SettingsError
 from mqops.estate import EstateFile, load, parse
 from mqops.estate_sections import dag_prefix
+from mqops.lake_place import lake_named
 
 PROJECT_ESTATE = Path(__file__).resolve().parents[2] / "include" / "estate.yaml"
 SMALL = """\
@@ -195,6 +197,24 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     assert loaded.lake({}) == tmp_path / "lake"
     assert loaded.lake({"MQOPS_LAKE": str(tmp_path / "other")}) == tmp_path / "other"
     assert loaded.rules("rules.txt") == tmp_path / "rules.txt"
+
+
+@pytest.mark.parametrize("place", ["s3://bucket/lake", "file:///var/lake", "memory:", "hdfs:lake"])
+def test_a_url_is_no_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    assert errors_of(small("lake: lake", f"lake: '{place}'"))[0].startswith(
+        f"e.yaml:1: lake: {place} is no place for a"
+    )
+    path = tmp_path / "estate.yaml"
+    path.write_text(SMALL)
+    (tmp_path / "rules.txt").write_text("ACTION(RETRY)\n")
+    with pytest.raises(SettingsError, match=r"MQOPS_LAKE: .* is no place for a lake: the scheme .* is not supported"):
+        load(path).lake({"MQOPS_LAKE": place})
+    monkeypatch.setenv("MQOPS_LAKE", place)
+    checked = CliRunner().invoke(estate_command, ["check", str(path), "--json"])
+    assert checked.exit_code == 1
+    assert place in json.loads(checked.stdout)["errors"][0]
+    with pytest.raises(SettingsError, match=r"MQOPS_LAKE: .* is not supported"):
+        lake_named(os.environ)  # as a Spark job does before it makes a folder
 
 
 def test_rules_outside_the_folder_are_refused(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from mqops.act.approved_plan import ApprovedPlan, plan_rows, read_approved_plan
-from mqops.act.begin import begin
+from mqops.act.begin import begin, refuse_if_stopped_for_all
 from mqops.act.canary import CanaryDecision, decided, watch
 from mqops.act.core.deal import deal, home_lanes, in_order
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE, Row
@@ -25,13 +25,14 @@ from mqops.actions import Action
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide.core.pacing import Pacing
-from mqops.errors import InProgress
+from mqops.errors import InProgress, MQError
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import refuse_if_stopped
 from mqops.ledger.core.marker import About
 from mqops.ledger.core.seal import Seal
 from mqops.ledger.keys import KeyRing
+from mqops.ledger.stop_message import StopWatch
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, connect, open_session
 from mqops.mq.session import Session
@@ -70,7 +71,10 @@ class LaneWorker:
         self._approved_plan = approved_plan
         self._unit_size = unit_size
         self._make = port
-        self._limiter = RunRateLimiter(approved_plan.folder, approved_plan.pacing, shares=shares)
+        self._limiter = RunRateLimiter(
+            approved_plan.folder, approved_plan.pacing, shares=shares, stopped_for_all=self._stopped_for_all
+        )
+        self._watch = StopWatch()
         self._decision = decision or CanaryDecision()
         self._reached = reached
         self._report = report
@@ -115,6 +119,12 @@ class LaneWorker:
             self._drop()
             self._port = self._connect()
             yield self._port
+
+    def _stopped_for_all(self) -> bool:
+        try:
+            return self._session is not None and self._watch.stopped(self._session)
+        except MQError:
+            return False  # the unit of work that follows meets the same error, and deals with it
 
     def _connect(self) -> Port:
         self._session = open_session(self._connection)
@@ -221,6 +231,7 @@ def rounds(
         visits = visit(unfinished, CanaryDecision())
         if any(result.state == "stopped" for result in visits):
             refuse_if_stopped(approved_plan.folder)  # unless somebody took it back meanwhile
+            refuse_if_stopped_for_all(connection, approved_plan)
         results += visits
         held = 0 if any(result.units for result in visits) else held + 1
     return results

@@ -46,7 +46,8 @@ def is_for_room(why: str) -> bool:
 class RunRateLimiter:
     """`mqops.act.core.rate_limiter.RateLimiter` for one process.
 
-    Parameters: `run` whose kill switch counts; `pacing` of the plan; `shares` processes that share the pace; `now`
+    Parameters: `run` whose kill switch counts; `pacing` of the plan; `shares` processes that share the pace;
+    `stopped_for_all` whether a stop for every lake is on the ledger queue; `now`
     seconds of a monotonic clock; `sleep` waits so many seconds.
     """
 
@@ -56,10 +57,12 @@ class RunRateLimiter:
         pacing: Pacing,
         *,
         shares: int = 1,
+        stopped_for_all: Callable[[], bool] = lambda: False,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._run = run
+        self._stopped_for_all = stopped_for_all
         self._pacing = pacing
         self._now = now
         self._sleep = sleep
@@ -72,7 +75,7 @@ class RunRateLimiter:
 
     def stopped(self) -> bool:
         """See `RateLimiter`. Raises `LakeError` where the run's folder cannot be seen."""
-        return is_stopped(self._run)
+        return is_stopped(self._run) or self._stopped_for_all()
 
     def admit(self, rows: Sequence[Row], depth_of: DepthOf) -> int:
         """See `RateLimiter`."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from mqops.cli.exit_code import of_run
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import pacing_options, show_run_key, show_summary, this_user, unit_size_option, warn_of
@@ -54,3 +56,4 @@ def act(
     warn_of(folder)
     summary = carry_out_approved(connection, folder, plan, unit_size=unit_size, approved_by=this_user())
     show_json(summary.to_json()) if as_json else show_summary(summary)
+    sys.exit(of_run(summary, plan))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
 from mqops.cli.columns import show_folded
+from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
@@ -94,9 +96,11 @@ def run(
         warn=warn,
     )
     try:
-        run_once(BACKOUT, what, dry_run=dry_run, as_json=as_json)
+        done = run_once(BACKOUT, what, dry_run=dry_run, as_json=as_json)
     except NothingToDo as nothing:
         _show_nothing(nothing.selection, as_json=as_json)
+        return
+    sys.exit(of_run(done.summary, done.plan) if done else ExitCode.DONE)
 
 
 def _show_nothing(found: Selection, *, as_json: bool) -> None:

@@ -1,4 +1,5 @@
-"""Tables on the screen: no line is longer than the terminal is wide, 80 columns where there is none."""
+"""Tables on the screen: no line is longer than the terminal is wide. What goes to a pipe or a file is not folded: there
+a program reads it, line by line, and a MsgId has to be whole."""
 
 from __future__ import annotations
 
@@ -11,10 +12,13 @@ from collections.abc import Iterable, Sequence
 from mqops.cli.outcome import show_line
 from mqops.printable import visible
 
+ENDLESS = 1_000_000
+"""Columns where there is no terminal."""
+
 
 def width() -> int:
-    """Columns of the terminal (COLUMNS, else what it says), 80 without one."""
-    return max(40, shutil.get_terminal_size((80, 24)).columns)
+    """Columns of the terminal (COLUMNS, else what it says), without one as many as a line needs."""
+    return max(40, shutil.get_terminal_size((ENDLESS, 24)).columns)
 
 
 _COUNT = re.compile(r" *\d+ +| +")

@@ -16,6 +16,7 @@ from mqops.cli.act import act
 from mqops.cli.anatomy import anatomy
 from mqops.cli.columns import show_folded
 from mqops.cli.ending import Ending
+from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
@@ -39,6 +40,7 @@ from mqops.cli.passes import (
 from mqops.cli.run_argument import one_queue_manager, queue_manager_argument
 from mqops.command import command
 from mqops.counted import counted
+from mqops.decide.core.message_groups import WAY_OUT
 from mqops.errors import MQError, RulesError, SettingsError
 from mqops.model import RunSummary
 
@@ -57,7 +59,8 @@ It acts at once, without a question. `--dry-run` only plans, and names the `mqop
 Each pass is a run in the lake. Messages with AMQ numbers, as runmqdlq has them, go to standard error. The outcome of
 each pass goes to standard output; with --json as one object in each line.
 
-Exit codes: 0 it ended because of WAIT or a signal, also if puts failed; 1 the table is not valid, the queue manager
+Exit codes: 0 it ended because of WAIT or a signal, and its last pass has left no message that a rule would move; 1 it
+has (tries failed or are used up, or it was ended before all had gone), the table is not valid, the queue manager
 failed, a pass does not balance, canaries came back, or somebody stopped it (`mqops stop`); 2 usage.
 """
 
@@ -169,8 +172,8 @@ def run(
             else:
                 _warn_of_split_groups(planned.plan, planned.plan.queue)
                 show_dry_run(*planned, as_json=as_json)
-        elif not _handle(what, once=once, as_json=as_json):
-            ctx.exit(1)
+        else:
+            ctx.exit(_handle(what, once=once, as_json=as_json))
     except MQError as error:
         amq.say_error(error, connection.queue_manager)
         raise
@@ -209,8 +212,8 @@ class _Once:
             warn(line)
 
 
-def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> bool:
-    """Pass after pass; whether it ended as WAIT or a signal said."""
+def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> ExitCode:
+    """Pass after pass. The exit code is that of the last one: it has seen every message that is there."""
     from mqops.deciders.dead_letters import DEAD_LETTERS  # noqa: PLC0415
     from mqops.deciders.handler import Handler  # noqa: PLC0415
     from mqops.deciders.run import discard_if_empty  # noqa: PLC0415
@@ -219,19 +222,25 @@ def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> bool:
         handler = Handler(what, ending, once=once, report_errors=lambda ids: amq.say_in_error(handler.queue, ids))
         refuse_own(DEAD_LETTERS, handler.queue_manager, requester=what.requested_by, approver=this_user())
         until = "one pass, --once" if once else f"WAIT({what.table.control.wait})"
+        code, waits = ExitCode.DONE, False
         amq.say(8708, queue=handler.queue, queue_manager=handler.queue_manager, until=until)
         while handler.has_work():
             folder, plan = handler.plan()
             if discard_if_empty(folder, plan):
                 handler.pass_over(plan)
+                code, waits = ExitCode.DONE, False
                 continue
             show_run_key(folder)
             warn_of(folder)
             _warn_of_split_groups(plan, handler.queue)
             summary = handler.make_pass(folder, plan)
             show_json(summary.to_json()) if as_json else show_summary(summary)
+            code = of_run(summary, plan)
+            waits = summary.finished and handler.only_waits_for_tries
             amq.say_in_error(handler.queue, handler.outcome.ids_in_error())
             amq.say_failures(handler.outcome.failures, partial(_next_try, handler, what.table, once=once))
+            if handler.outcome.failures.keys() - handler.outcome.to_retry.keys():
+                what.warn(WAY_OUT)
             for line, *name in sorted(set(handler.outcome.put_back.values())):
                 what.warn(
                     f"what the rule at line {line} puts on {full_name(*name)} is on {handler.queue} again, as it was, "
@@ -242,7 +251,9 @@ def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> bool:
         if not handler.passes:
             _show_nothing(handler, as_json=as_json)
         amq.say(8709, why=_why(handler, ending, until))
-        return not handler.over
+        if handler.over:
+            return ExitCode.NO
+        return ExitCode.DONE if ending.asked and waits else code  # the next start goes on with these tries
 
 
 def _warn_of_split_groups(plan: PlanSummary, queue: str) -> None:

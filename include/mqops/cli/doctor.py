@@ -29,6 +29,9 @@ _MARKS = {"holds": "ok", "fails": "FAILS", "unknown": "unknown"}
 def doctor(*, queue_manager: str, named: str, own: tuple[str, ...], lake: Path, as_json: bool) -> None:
     """Say whether the queue manager and this machine have what mqops needs, and what to do where they do not.
 
+    It looks at the needs of mqops only. `mqops estate status` says what else needs a person: full queues, channels,
+    triggers, dead letters, runs.
+
     Each check holds, fails, or cannot be known. Nothing is changed: queues are opened and inquired, and nothing is put
     but the inquiries on the command queue. The estate (MQOPS_ESTATE, else the project's) names the queues that are
     looked at, where it has this queue manager.
@@ -53,4 +56,5 @@ def doctor(*, queue_manager: str, named: str, own: tuple[str, ...], lake: Path, 
         show_line(
             f"{name}: {counted(len(checks), 'check')}: {numbers[0]} hold, {numbers[1]} fail, {numbers[2]} unknown"
         )
+        show_folded("these are the needs of mqops only: `mqops estate status` says what else needs a person")
     sys.exit(1 if bad else 0)

@@ -1,21 +1,22 @@
-"""`mqops estate`: check the estate file and what it names, before Airflow does; how its trigger monitors stand."""
+"""`mqops estate`: check the estate file and what it names, before Airflow does."""
 
 from __future__ import annotations
 
 import getpass
 import os
-import sys
 from collections.abc import Collection
 from pathlib import Path
 
 import click
 
+from mqops.cli.estate_status import status
 from mqops.cli.group import Group
-from mqops.cli.outcome import connection_to, errors_are_usage, json_option, show_json, show_line
+from mqops.cli.outcome import connection_to, show_json, show_line
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
 from mqops.estate import EstateFile, as_plain, load, parse
 from mqops.estate_sections import RulesWorkflow
+from mqops.lake_place import lake_named
 from mqops.storage import ESTATE
 
 
@@ -67,36 +68,7 @@ def check(ctx: click.Context, file: Path, as_json: bool, live: bool, own: tuple[
     ctx.exit(1 if problems else 0)
 
 
-@estate.command()
-@click.argument("file", type=click.Path(path_type=Path), default=ESTATE, envvar="MQOPS_ESTATE")
-@json_option
-@errors_are_usage
-def status(*, file: Path, as_json: bool) -> None:
-    """Say how the trigger monitors of the estate FILE stand (default: the project's).
-
-    For each initiation queue: whether a program has it open for input, and how many trigger messages wait. And how many
-    trigger messages the dead-letter queue holds, by reason. When the last run was started, Airflow says: see the runs
-    of the DAG NAME_trigger_monitor. Each queue manager is connected to as by `mqops estate check --live`.
-
-    Exit code 0 where all is in order, 1 where a queue is not served or there are such dead letters, 2 for an error.
-    """
-    from mqops.mq.connection import connect  # noqa: PLC0415
-    from mqops.trigger.status import status as look  # noqa: PLC0415
-
-    found = {}
-    for name, settings in load(file).estate.queue_managers.items():
-        if settings.trigger_monitor:
-            with connect(connection_to(name)) as session:
-                found[name] = look(session, settings.trigger_monitor)
-    if as_json:
-        show_json({name: each.to_json() for name, each in found.items()})
-    else:
-        for name, each in found.items():
-            for line in each.lines():
-                show_line(f"{name}: {line}")
-        if not found:
-            show_line("no queue manager of the estate has a trigger monitor")
-    sys.exit(0 if all(each.in_order for each in found.values()) else 1)
+estate.add_command(status)
 
 
 def trigger_mqsc(estate_file: EstateFile) -> dict[str, list[str]]:
@@ -150,8 +122,17 @@ def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
     if found is None:
         return [str(problem) for problem in document.problems], None
     estate_file = EstateFile(file, found, document)
-    problems = [str(problem) for problem in estate_file.missing_files()]
+    problems = [*lake_problems(), *(str(problem) for problem in estate_file.missing_files())]
     return problems + rules_problems(estate_file) + suite_problems(estate_file), as_plain(found)
+
+
+def lake_problems() -> list[str]:
+    """What is wrong with MQOPS_LAKE, which wins over the estate's lake."""
+    try:
+        lake_named(os.environ)
+    except SettingsError as error:
+        return [str(error)]
+    return []
 
 
 def rules_problems(estate_file: EstateFile) -> list[str]:

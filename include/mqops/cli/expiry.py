@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import click
 
 from mqops.cli.columns import show_folded
+from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import (
@@ -71,11 +73,12 @@ def scan(
     )
     if as_json:
         show_json({**summary.to_json(), "candidates": dict(found.why), "inhibited": found.inhibited})
-        return
+        sys.exit(ExitCode.DONE if summary.balanced else ExitCode.NO)
     for queue in found.inhibited:
         show_folded(f"{queue} is not looked at: GET(DISABLED)")
     show_folded(f"{summary.queue_manager}: worth a scan: {len(found.why)} of {counted(found.looked_at, 'queue')}")
     _show(summary)
+    sys.exit(ExitCode.DONE if summary.balanced else ExitCode.NO)
 
 
 @expiry.command()
@@ -107,6 +110,8 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
     for scan in summary.queues:
         show_folded(f"{scan.queue}{_next(scan)}")
         show_line("".join(f"{scan.soon.get(name, 0):10}" for name in names))
+    if passed_over := summary.passed_over():
+        show_folded(passed_over)
     for scan in summary.queues:
         if scan.discarded > 0:
             show_folded(Expired(scan.discarded, scan.exact).sentence(scan.queue))
@@ -155,7 +160,9 @@ def age_out(
         requested_by=this_user(),
         warn=warn,
     )
-    run_once(AGE_OUT, what, dry_run=dry_run, as_json=as_json, question="" if yes else "Discard these messages?")
+    question = "" if yes else "Discard these messages?"
+    done = run_once(AGE_OUT, what, dry_run=dry_run, as_json=as_json, question=question)
+    sys.exit(of_run(done.summary, done.plan) if done else ExitCode.DONE)
 
 
 def _show(summary: ExpirySummary) -> None:
@@ -165,6 +172,8 @@ def _show(summary: ExpirySummary) -> None:
             f"{scan.there:8}  {scan.queue}: {scan.discarded} discarded, {scan.left} left, "
             f"{scan.in_flight} in flight{_next(scan)}{about}"
         )
+    if passed_over := summary.passed_over():
+        show_folded(passed_over)
     verdict = "balances" if summary.balanced else "does not balance"
     show_folded(f"{summary.found} there = {summary.done} discarded + {summary.left} left: {verdict}")
 

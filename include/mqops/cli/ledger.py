@@ -15,6 +15,7 @@ from mqops.cli.columns import show_folded
 from mqops.cli.group import Group
 from mqops.cli.ledger_show import show
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
+from mqops.cli.passes import this_user
 from mqops.cli.run_argument import (
     completed_queue_managers,
     completed_runs,
@@ -198,18 +199,27 @@ def _cells(event: Mapping[str, Any]) -> dict[str, Any]:
     "orphans",
     multiple=True,
     metavar="RUN",
-    help="Also get the markers of this run, whose lake does not exist any more; may be repeated.",
+    help="Also get the markers of this run, whose lake does not exist any more; may be repeated. Needs a reason.",
 )
 @click.option(
     "--foreign",
     multiple=True,
     metavar="RUN",
-    help="Set aside what an unknown key signed for this run; may be repeated; '*' for all runs.",
+    help="Set aside what an unknown key signed for this run; may be repeated; '*' for all runs. Needs a reason.",
 )
+@click.option("--why", default="", help="With --orphan and --foreign: the reason. Without it the command asks for it.")
 @lake_option
 @json_option
 @known_errors
-def drain(*, queue_manager: str, orphans: tuple[str, ...], foreign: tuple[str, ...], lake: Path, as_json: bool) -> None:
+def drain(
+    *,
+    queue_manager: str,
+    orphans: tuple[str, ...],
+    foreign: tuple[str, ...],
+    why: str,
+    lake: Path,
+    as_json: bool,
+) -> None:
     """Get the markers of this lake's runs from the ledger queue and record them in the ledger, also those of runs that
     were not proved.
 
@@ -225,6 +235,10 @@ def drain(*, queue_manager: str, orphans: tuple[str, ...], foreign: tuple[str, .
     LAKE/QMGR/ledger/set_aside.jsonl and never recorded. A message that an unknown key signed stays on the queue if it
     may be genuine: it names a run of another lake, or a run of this lake that is not complete in the ledger (a process
     may have used a wrong key). If none of your processes signed it, --foreign RUN sets it aside.
+
+    --orphan and --foreign destroy the record of a run of another lake, if that lake lives. So the command says whose
+    the markers are, asks for the reason (--why), keeps it in LAKE/QMGR/ledger/taken_off.jsonl, and refuses while a
+    program has the ledger queue open for input.
     """
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
@@ -232,7 +246,15 @@ def drain(*, queue_manager: str, orphans: tuple[str, ...], foreign: tuple[str, .
 
     with connect(connection_to(queue_manager)) as session:
         name = queue_manager_name(session)
-        found = drain_earlier_runs(session, lake, name, orphans=orphans, foreign=foreign)
+        if (orphans or foreign) and not why.strip():
+            if as_json:
+                raise click.UsageError("--json cannot ask for the reason: give --why with --orphan and --foreign")
+            for line in drain_earlier_runs(session, lake, name).passed_over():
+                show_line(f"mqops: {line}", err=True)
+            why = click.prompt("Why are they to be taken off", err=True)
+        found = drain_earlier_runs(
+            session, lake, name, orphans=orphans, foreign=foreign, why=why.strip(), who=this_user()
+        )
     for line in found.remarks():
         show_line(f"mqops: {line}", err=True)
     if as_json:

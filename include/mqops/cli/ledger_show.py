@@ -17,7 +17,7 @@ from mqops.lake.run import folder_of
 from mqops.ledger.file import all_ledgers
 from mqops.ledger.set_aside import remark
 from mqops.prove.core.outcome import MEANING
-from mqops.prove.core.whereabouts import Whereabouts
+from mqops.prove.core.whereabouts import HELD, Whereabouts
 
 
 @click.command()
@@ -68,7 +68,8 @@ def sighting_lines(one: Whereabouts) -> tuple[str, ...]:
     rule = f" by the rule at line {one.rule_line}" if one.rule_line else ""
     plan = f"{one.action}{rule}" if one.action else "none: a snapshot only"
     ended = f"; its lifetime ends at {one.ends_at}" if one.ends_at else ""
-    gone = f"gone at {one.missed_at} (run {one.missed_by}): " if one.missed_at else ""
+    gone_word = "not seen" if one.became == HELD else "gone"
+    gone = f"{gone_word} at {one.missed_at} (run {one.missed_by}): " if one.missed_at else ""
     return (
         f"{one.seen_at}  {one.queue_manager}  last seen  run {one.run}",
         f"    message   {one.msg_id} of {one.queue}{ended}",

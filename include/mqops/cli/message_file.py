@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqops.actions import Action
 from mqops.cli.criteria import criteria_options
+from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import refuse_to_ask, run_once, this_user, unit_size_option, warn, yes_option
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
@@ -136,12 +136,11 @@ def load(
         if finished and again:
             warn("--again was not heeded: these messages were just put. To put them once more, enter the command again")
             request = replace(request, again=False)
-    summary = run_once(
+    done = run_once(
         MESSAGE_LOAD,
         request,
         dry_run=not carry_out,
         as_json=as_json,
         question="" if yes else "Load these messages?",
     )
-    to_put = sum(rule.planned for rule in summary.rules if rule.action == Action.LOAD) if summary else 0
-    sys.exit(int(summary is not None and summary.moved < to_put))
+    sys.exit(of_run(done.summary, done.plan, gone=True) if done else ExitCode.DONE)

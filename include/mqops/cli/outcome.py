@@ -14,6 +14,7 @@ from typing import Any, ParamSpec
 import click
 
 from mqops.errors import MQError, MqopsError, RulesError, SettingsError
+from mqops.lake_place import why_no_lake
 from mqops.mq.connection import VARIABLE, MqConnection
 from mqops.printable import visible
 
@@ -25,10 +26,20 @@ def default_lake() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "mqops" / "lake"
 
 
+class LakePath(click.Path):
+    """The folder of a lake. A URL is refused: it would be taken for the name of a local folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The folder's path."""
+        if why := why_no_lake(os.fspath(value)):
+            self.fail(why, param, ctx)
+        return super().convert(value, param, ctx)
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 lake_option = click.option(
     "--lake",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=LakePath(path_type=Path, file_okay=False),
     envvar="MQOPS_LAKE",
     default=default_lake,
     help="Folder of snapshots, plans and ledgers; else $MQOPS_LAKE, else mqops/lake in the user's data folder.",

@@ -8,7 +8,7 @@ import pwd
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -159,10 +159,17 @@ def refuse_to_ask(*, as_json: bool, answered: bool) -> None:
         raise click.UsageError("--json cannot ask for confirmation: give --dry-run or --yes with it")
 
 
-def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, question: str = "") -> RunSummary | None:
+class Done(NamedTuple):
+    """A plan that was carried out, and what was done."""
+
+    plan: PlanSummary
+    summary: RunSummary
+
+
+def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, question: str = "") -> Done | None:
     """Plan a run. Show the plan if `dry_run`, else carry it out and show what was done.
 
-    Returns the summary of what was done, None if nothing was carried out.
+    Returns the plan and what was done, None if nothing was carried out.
 
     Parameters: `question` that is asked below the plan before anything is done, "" for none.
 
@@ -192,7 +199,7 @@ def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, q
                 raise click.Abort
     summary = carry_out(decider, request, run, plan)
     show_json(summary.to_json()) if as_json else show_summary(summary)
-    return summary
+    return Done(plan, summary)
 
 
 @contextmanager
@@ -275,7 +282,7 @@ def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
     by_rules = _by_rules(plan.workflow)
     size = f"{counted(plan.rows, 'message')}, {counted(plan.bytes, 'byte')}"
     show_folded(f"{plan.queue} of {plan.queue_manager}: {size}; plan {plan.digest}")
-    for count in plan.counts:
+    for count in sorted(plan.counts, key=lambda one: one.action not in ACTED):  # first what will move
         what = f"{_rule(count.rule_line, count.action, by_rules=by_rules)}{count.action}{_unseen(count.action)}"
         target = f" to {full_name(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
         origin = f"{count.symbol or 'no MQDLH'} {full_name(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()

@@ -12,9 +12,9 @@ from typing import Any
 
 from mqops.decide.core.preflight import Channel, Demand, Destination, LocalQueue
 from mqops.errors import LOST_CONNECTION, MQError
+from mqops.mq.channels import INACTIVE, serving, states
 from mqops.mq.inquire import (
     base_queue_if_known,
-    command,
     inquire_queues,
     queue_manager_attribute,
     queue_manager_name,
@@ -26,7 +26,6 @@ from mqwire import constants as c
 
 MOST_USERS = 20
 """Users of a destination (PUTAUT(CTX)) whose authority is tried."""
-_STATES = {value: name.removeprefix("MQCHS_") for name, value in vars(c).items() if name.startswith("MQCHS_")}
 _NO_LOCAL_QUEUE = {
     *(c.MQRC_UNKNOWN_OBJECT_NAME, c.MQRC_REMOTE_Q_NAME_ERROR, c.MQRC_UNKNOWN_REMOTE_Q_MGR, c.MQRC_UNKNOWN_XMIT_Q),
     *(c.MQRC_UNKNOWN_DEF_XMIT_Q, c.MQRC_XMIT_Q_USAGE_ERROR, c.MQRC_DEF_XMIT_Q_USAGE_ERROR),
@@ -204,29 +203,9 @@ class DestinationInquiry:
     def _defined(self) -> dict[str, list[str]]:
         """Transmission queue → channels with that XMITQ."""
         if self._serving is None:
-            found: dict[str, list[str]] = {}
-            wanted = [c.MQCACH_CHANNEL_NAME, c.MQIACH_CHANNEL_TYPE, c.MQCACH_XMIT_Q_NAME]
-            arguments = {c.MQCACH_CHANNEL_NAME: b"*", c.MQIACF_CHANNEL_ATTRS: wanted}
-            for row in _rows(self._session, "MQCMD_INQUIRE_CHANNEL", arguments, c.MQRCCF_CHANNEL_NOT_FOUND):
-                found.setdefault(row.get(c.MQCACH_XMIT_Q_NAME, ""), []).append(row[c.MQCACH_CHANNEL_NAME])
-            self._serving = found
+            self._serving = serving(self._session)
         return self._serving
 
     def _state(self, channel: str) -> str:
         """The state of a channel; one without status is inactive."""
-        arguments = {c.MQCACH_CHANNEL_NAME: channel.encode()}
-        name = "MQCMD_INQUIRE_CHANNEL_STATUS"
-        for row in _rows(self._session, name, arguments, c.MQRCCF_CHL_STATUS_NOT_FOUND):
-            return _STATES.get(row.get(c.MQIACH_CHANNEL_STATUS, 0), "INACTIVE")
-        return "INACTIVE"
-
-
-def _rows(session: Session, name: str, arguments: dict[int, Any], none: int) -> list[dict[int, Any]]:
-    """The answers of a PCF command that name a channel. Parameters: `none` reason code of there being none."""
-    try:
-        rows = command(session, name, arguments)
-    except MQError as error:
-        if error.reason == none:
-            return []
-        raise
-    return [row for row in rows if c.MQCACH_CHANNEL_NAME in row]
+        return states(self._session, channel).get(channel, INACTIVE)

@@ -142,10 +142,12 @@ def write_plan(
             *expired.remarks(observed),
             *remarks,
             *message_groups.remarks(actions, totals.used_up),
+            *([message_groups.WAY_OUT] if totals.used_up else []),
             *(pacing.remarks() if pacing else ()),
         ),
         handling=how,
         requested_by=requested_by,
+        used_up=totals.used_up.total(),
     )
     write_json(run.plan_json, summary.to_json())
     return summary

@@ -6,10 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from mqops.command import command
 from mqops.decide.core.preflight import Finding
 from mqops.errors import LOST_CONNECTION, LedgerBroken, MQError
+from mqops.lake.stop import stop_in
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import NAME, open_ledger_queue
+from mqops.ledger.stop_message import stops_on
 from mqops.mq.inquire import queue_state
 from mqops.mq.session import Session
 
@@ -41,6 +45,9 @@ def ledger_findings(session: Session, lake_folder: Path) -> Iterator[Finding]:
         what = f"it cannot be inquired: {_reason(error)}"
         yield Finding(severity="unknown", destination=NAME, what=what, remedy=error.advice)
         return
+    for stop in [] if stop_in(lake_folder) else stops_on(session, KeyRing(lake_folder)):  # else it is told already
+        resume = f"`{command('mqops', 'resume', '-m', session.name)}` takes it back"
+        yield _problem(f"all acting is stopped, for every lake, {stop}: no run can begin", resume)
     for allowed, attribute in ((queue.put_allowed, "PUT"), (queue.get_allowed, "GET")):
         if not allowed:
             yield _problem(f"{attribute}(DISABLED): no run can begin", f"ALTER QLOCAL({NAME}) {attribute}(ENABLED)")

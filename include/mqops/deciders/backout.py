@@ -101,7 +101,8 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
         dead_letter_queue=dead_letters,
     )
     depths = {queue: local[queue] for queue in chosen}
-    return BackoutQueues(queues=tuple(queue for queue in chosen if depths[queue]), setting=where, depths=depths)
+    filled = tuple(queue for queue in chosen if depths[queue])
+    return BackoutQueues(queues=filled, some_may_end=not queues, setting=where, depths=depths)
 
 
 def _dead_letter_queue(session: Session) -> str:

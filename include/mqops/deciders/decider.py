@@ -50,9 +50,13 @@ R = TypeVar("R", bound=RunRequest)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The queues that a run takes messages from. With no queue there is nothing to do, and no run is made."""
+    """The queues that a run takes messages from. With no queue there is nothing to do, and no run is made.
+
+    Parameters: `some_may_end` whether nobody named them, so that one that ends meanwhile is passed over.
+    """
 
     queues: tuple[str, ...]
+    some_may_end: bool = False
 
     def prepare(self, run: RunFolder) -> None:
         """Write into the run's folder what the decider needs there before the snapshot. Raises `LakeError`."""

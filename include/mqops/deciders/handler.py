@@ -186,6 +186,12 @@ class Handler:
         self.expired = Expired()
         self.outcome = Outcome()
 
+    @property
+    def only_waits_for_tries(self) -> bool:
+        """Whether nothing is left of the last pass but messages whose next try is not due yet."""
+        out = self.outcome
+        return bool(self._due) and not (out.untried or out.without_room) and dict(out.failures) == dict(out.to_retry)
+
     def has_work(self) -> bool:
         """Wait for something to do; False where the handler is to end.
 

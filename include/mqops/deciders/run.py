@@ -56,7 +56,7 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
     try:
         selection.prepare(run)
         if decider.reads_queues:
-            observe(request.connection, run, selection.queues)
+            observe(request.connection, run, selection.queues, some_may_end=selection.some_may_end)
         plan = decider.decide(request, run)
         if decider.reads_queues:
             preflight(request.connection, run)

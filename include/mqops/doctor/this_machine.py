@@ -44,7 +44,11 @@ def lake(folder: Path) -> Check:
     free = shutil.disk_usage(there).free
     found = f"{folder}: {free // 2**20} MB free" + ("" if there == folder else "; it is made at first use")
     if free < LEAST_ROOM:
-        return fails(name, found, "Make room: `mqops` stops before it moves anything where the disk is full")
+        do = (
+            "Make room: while the disk is full no run can be planned or proved. What a run under way has moved stays "
+            "moved, and its markers wait on MQOPS.LEDGER until there is room"
+        )
+        return fails(name, found, do)
     return holds(name, found)
 
 

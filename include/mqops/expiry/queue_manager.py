@@ -34,16 +34,11 @@ BROWSE_OPTIONS = (
 _expiry = MQMD_LAYOUT.reader("expiry")
 
 
-def queues_now(session: Session, patterns: Iterable[str]) -> list[QueueNow]:
-    """The local queues that are named by `patterns` (see `selected`), with their depths.
-
-    Raises:
-        MQError: the queue manager cannot be inquired, or a name without `*` is not one of its local queues (2085).
-    """
-    wanted = tuple(patterns)
+def local_queues(session: Session) -> list[QueueNow]:
+    """All local queues with their depths. Raises `MQError`: the queue manager cannot be inquired."""
     puts = last_puts(session)
     attributes = (c.MQIA_CURRENT_Q_DEPTH, c.MQIA_INHIBIT_GET, *((c.MQIA_QSG_DISP,) if is_zos(session) else ()))
-    found = [
+    return [
         QueueNow(
             name=row[c.MQCA_Q_NAME],
             depth=row[c.MQIA_CURRENT_Q_DEPTH],
@@ -52,8 +47,17 @@ def queues_now(session: Session, patterns: Iterable[str]) -> list[QueueNow]:
             shared=row.get(c.MQIA_QSG_DISP) == c.MQQSGD_SHARED,
         )
         for row in inquire_queues(session, "*", attributes)
-        if selected(row[c.MQCA_Q_NAME], wanted)
     ]
+
+
+def named_by(queues: Iterable[QueueNow], patterns: Iterable[str]) -> list[QueueNow]:
+    """Those that are named by `patterns` (see `selected`).
+
+    Raises:
+        MQError: a name without `*` is none of them (2085).
+    """
+    wanted = tuple(patterns)
+    found = [queue for queue in queues if selected(queue.name, wanted)]
     there = {queue.name for queue in found}
     for name in wanted:
         if "*" not in name and name not in there:

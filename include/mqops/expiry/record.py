@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import filelock
@@ -31,6 +31,18 @@ def learn(lake_folder: Path, scans: Iterable[QueueScan]) -> None:
     with lake_errors(path), filelock.FileLock(path.with_suffix(".lock"), mode=FILE_MODE):
         learned = known(lake_folder) | {scan.queue: scan.known() for scan in scans}
         write_json(path, {name: learned[name].to_json() for name in sorted(learned)})
+
+
+def forget_others(lake_folder: Path, there: Collection[str]) -> None:
+    """Forget the queues that are not there any more, so that the file does not grow with each dynamic queue.
+
+    Raises `LakeError`.
+    """
+    path = _path(lake_folder)
+    if known(lake_folder).keys() <= set(there):
+        return
+    with lake_errors(path), filelock.FileLock(path.with_suffix(".lock"), mode=FILE_MODE):
+        write_json(path, {name: one.to_json() for name, one in known(lake_folder).items() if name in there})
 
 
 def _path(lake_folder: Path) -> Path:

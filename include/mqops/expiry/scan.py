@@ -6,17 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
+from mqops.errors import MQError
 from mqops.expiry.core.candidates import worth_scanning
 from mqops.expiry.core.outcome import DeadLetterQueue, ExpirySummary, QueueScan, summarise
 from mqops.expiry.group import known_by_all, members, note_group
-from mqops.expiry.queue_manager import group_of, has_refresh, queues_now, refresh_expiry, scan_queue
-from mqops.expiry.record import known, learn
+from mqops.expiry.queue_manager import group_of, has_refresh, local_queues, named_by, refresh_expiry, scan_queue
+from mqops.expiry.record import forget_others, known, learn
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import queue_manager_name
-from mqops.mq.session import Session
+from mqops.mq.session import Session, is_gone
 
 DEFAULT_RECHECK = timedelta(hours=1)
 
@@ -52,8 +54,10 @@ def candidates(
         LakeError: what earlier scans taught cannot be read.
     """
     name, group = queue_manager_name(session), group_of(session)
-    queues = queues_now(session, patterns)
+    everything = local_queues(session)
+    queues = named_by(everything, patterns)
     own, of_group = lake_folder(lake, name), dict[str, Path]()
+    forget_others(own, {queue.name for queue in everything})
     if group:
         note_group(own, name, group)
         of_group = dict(members(lake, group))
@@ -69,14 +73,34 @@ def candidates(
     )
 
 
-def scan(session: Session, lake: Path, found: Candidates) -> tuple[QueueScan, ...]:
+class Scans(NamedTuple):
+    """What a scan did. Parameters: `gone` queues that ended between the look and their scan, or during it: they have no
+    expired messages any more."""
+
+    done: tuple[QueueScan, ...]
+    gone: tuple[str, ...] = ()
+
+
+def scan(session: Session, lake: Path, found: Candidates) -> Scans:
     """Scan the candidates one after the other and keep what that teaches. Raises `MQError`, `LakeError`."""
-    scans = tuple(
-        scan_queue(session, queue, now=lambda: datetime.now(UTC), last_put=found.last_puts.get(queue, ""))
-        for queue in found.why
-    )
-    learn(lake_folder(lake, found.queue_manager), scans)
-    return scans
+    done: list[QueueScan] = []
+    gone: list[str] = []
+    for queue in found.why:
+        one = scan_if_there(session, queue, found.last_puts.get(queue, ""))
+        done += [one] if one else []
+        gone += [] if one else [queue]
+    learn(lake_folder(lake, found.queue_manager), done)
+    return Scans(tuple(done), tuple(gone))
+
+
+def scan_if_there(session: Session, queue: str, last_put: str) -> QueueScan | None:
+    """As `scan_queue`; None if the queue has ended, as a dynamic queue does with its program. Raises `MQError`."""
+    try:
+        return scan_queue(session, queue, now=lambda: datetime.now(UTC), last_put=last_put)
+    except MQError as error:
+        if is_gone(error):
+            return None
+        raise
 
 
 def run_scan(
@@ -86,7 +110,7 @@ def run_scan(
     with connect(connection) as session:
         found = candidates(session, lake, patterns, recheck=recheck, all_filled=all_filled)
         scans = scan(session, lake, found)
-    return found, summarise(scans, run="", queue_manager=found.queue_manager)
+    return found, summarise(scans.done, run="", queue_manager=found.queue_manager, gone=scans.gone)
 
 
 def refresh(connection: MqConnection, lake: Path, generic_name: str) -> ExpirySummary:
@@ -103,11 +127,12 @@ def refresh(connection: MqConnection, lake: Path, generic_name: str) -> ExpirySu
         by = "scan"
         depths: dict[str, int] = {}
         if has_refresh(session):
-            depths = {queue.name: queue.depth for queue in queues_now(session, named(generic_name))}
+            depths = {queue.name: queue.depth for queue in named_by(local_queues(session), named(generic_name))}
             if refresh_expiry(session, generic_name):
                 by = "REFRESH QMGR TYPE(EXPIRY)"
-        scans = tuple(_since(one, depths) for one in scan(session, lake, before))
-    return summarise(scans, run="", queue_manager=before.queue_manager, by=by)
+        scans = scan(session, lake, before)
+    done = (_since(one, depths) for one in scans.done)
+    return summarise(done, run="", queue_manager=before.queue_manager, by=by, gone=scans.gone)
 
 
 def named(generic_name: str) -> tuple[str, ...]:
@@ -128,11 +153,16 @@ def lake_folder(lake: Path, queue_manager: str) -> Path:
 
 
 def write_summary(
-    run: RunFolder, queue_manager: str, scans: Iterable[QueueScan], dead_letters: DeadLetterQueue | None = None
+    run: RunFolder,
+    queue_manager: str,
+    scans: Iterable[QueueScan],
+    dead_letters: DeadLetterQueue | None = None,
+    *,
+    gone: Iterable[str] = (),
 ) -> ExpirySummary:
     """Keep what scans of a run taught and write RUN/expiry.json. Raises `LakeError`."""
     done = tuple(scans)
     learn(run.lake_folder, done)
-    summary = summarise(done, run=run.run, queue_manager=queue_manager, dead_letters=dead_letters)
+    summary = summarise(done, run=run.run, queue_manager=queue_manager, dead_letters=dead_letters, gone=gone)
     write_json(run.expiry_json, summary.to_json())
     return summary

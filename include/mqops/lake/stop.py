@@ -6,14 +6,16 @@ and it is written in one step. A run's folder that cannot be seen counts as an e
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
 from mqops.command import command
 from mqops.errors import LakeError, Stopped
-from mqops.lake.files import lake_errors, make_folder, read_json, write_json
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.printable import printable
 
@@ -62,7 +64,8 @@ class LiftedStop(Stop):
 def stop(folder: Path, what: Stop) -> Stop:
     """Stop a run (`RunFolder.path`) or every run of a queue manager (`RunFolder.lake_folder`).
 
-    Returns the stop that is in force: the first one.
+    Returns the stop that is in force: the first one. On a full disk it is an empty file, which needs no room and counts
+    as a stop: it does not say who stopped it.
 
     Raises:
         LakeError: it cannot be written.
@@ -71,7 +74,11 @@ def stop(folder: Path, what: Stop) -> Stop:
     if earlier is not None:
         return earlier
     make_folder(folder)
-    write_json(folder / NAME, what.to_json())
+    try:
+        write_json(folder / NAME, what.to_json())
+    except LakeError:
+        with lake_errors(folder / NAME):
+            os.close(os.open(folder / NAME, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, FILE_MODE))
     return what
 
 
@@ -84,7 +91,8 @@ def lift(folder: Path, *, by: str = "", at: str = "") -> Stop | None:
     if earlier is not None:
         before = [one for one in lifted_in(folder) if (one.by, one.at) != (earlier.by, earlier.at)]
         lifted = LiftedStop(**earlier.to_json(), lifted_by=by, lifted_at=at)
-        write_json(folder / LIFTED, [one.to_json() for one in (*before, lifted)][-MOST_LIFTED:])
+        with suppress(LakeError):  # on a full disk the stop is taken back all the same
+            write_json(folder / LIFTED, [one.to_json() for one in (*before, lifted)][-MOST_LIFTED:])
     with lake_errors(folder / NAME):
         (folder / NAME).unlink(missing_ok=True)
     return earlier

@@ -11,7 +11,7 @@ from mqops.ledger.queue import NAME
 from mqops.ledger.set_aside import remark
 from mqops.mq.authority import who_may_put
 from mqops.mq.inquire import queue_definitions
-from mqops.mq.session import Session
+from mqops.mq.session import Session, is_gone
 
 ADMINISTRATORS = "mqm"
 """The group whose members may do everything with a queue manager."""
@@ -46,6 +46,8 @@ def _others(session: Session, queue: str, own: Collection[str]) -> Iterator[Acce
     try:
         others = [grant for grant in who_may_put(session, queue) if grant.entity not in own]
     except MQError as error:
+        if queue != NAME and is_gone(error):
+            return  # the alias was deleted since the look
         yield AccessWarning(text=f"who may put on {which} is not known: {error}", known=False)
         return
     if others:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.lake.files import read_json, write_json
@@ -102,12 +101,11 @@ def is_in_doubt(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> bool:
 def wrong_key(run: RunFolder, markers: int) -> str:
     """The text about a run whose markers may be genuine and cannot be verified."""
     number = counted(markers, "marker")
-    drained = command("mqops", "ledger", "drain", "-m", run.queue_manager, "--foreign", run.run)
     return (
         f"{number} of run {run.run} on {NAME} are signed with a key that this lake does not have. They stay there, "
         f"and the run is not proved without them: the process that acted may have had another key. Look at {VARIABLE} "
         "of all processes, and put the right key file back, or add that key to it before the last one. Where none of "
-        f"your processes signed them, they are forged: `{drained}` sets them aside"
+        "your processes signed them, they are forged: docs/ledger_trust.md says how a person sets them aside"
     )
 
 

@@ -67,8 +67,12 @@ def set_aside(lake_folder: Path, messages: Iterable[SetAside], at: str) -> None:
     content, size = b"", path.stat().st_size if path.exists() else 0
     for message in messages:
         content += message.line(at, whole=size + len(content) < LARGE)
-    if not content:
-        return
+    if content:
+        append_lines(path, content)
+
+
+def append_lines(path: Path, content: bytes) -> None:
+    """Add lines to a private file; returns when they are on disk. Raises `LakeError`: the file is as it was."""
     make_folder(path.parent)
     with lake_errors(path):
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, FILE_MODE)

@@ -44,7 +44,7 @@ from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import list_runs
 from mqops.look.scan_reports import GrewDuringScans, grew_during_scans
 from mqops.look.taken_since import still_there
-from mqops.mqsc import raised_max_depth
+from mqops.mqsc import mqsc_name, raised_max_depth
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
@@ -85,6 +85,22 @@ class Problem:
     place: Place | None = None
     about: str = ""
     backout_queue: str = ""
+
+
+_WORST = (Place.CONNECTION, Place.ACCOUNTED)
+"""What is worse than all else: nothing of the queue manager is known, or what was done is not proved."""
+
+
+def rank(problem: Problem) -> int:
+    """How bad a problem is, 0 the worst."""
+    if problem.place in _WORST:
+        return _WORST.index(problem.place)
+    return len(_WORST) + (problem.place is not Place.RUN)
+
+
+def worst_first(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems in the order in which a person should look at them; equals in the order in which they were found."""
+    return sorted(problems, key=rank)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +208,7 @@ def manager_now(
         set(),
     )
     problems += _nearly_full(figures, recorded)
+    problems += _not_sent(figures)
     ambiguous: Mapping[str, _Ambiguous] = _or_problem(
         problems, "The plan of the last run for backout queues cannot be read", lambda: _ambiguous(folder, runs), {}
     )
@@ -243,7 +260,7 @@ def manager_now(
         ledger=ledger,
         ledger_grew=ledger is not None and written_since(folder, ledger),
         problems=tuple(problems),
-        notes=(*notes, *wrong, *_in_storage(figures)),
+        notes=(*notes, *wrong, *_in_storage(figures), *_uncommitted(figures)),
     )
 
 
@@ -278,6 +295,31 @@ def nearly_full(queue: QueueFigures, figures: Figures) -> str:
         f"{queue.name} is {100 * queue.depth // queue.max_depth} % full (CURDEPTH {queue.depth}, MAXDEPTH "
         f"{queue.max_depth}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
     )
+
+
+def _not_sent(figures: Figures) -> Iterator[Problem]:
+    """Channels that do not run, and transmission queues that no channel serves."""
+    depths = {one.name: one.depth for one in figures.queues}
+    for channel in figures.channels:
+        waits = f": {counted(depths.get(channel.serves, 0), 'message')} on {channel.serves}" if channel.serves else ""
+        resume = "START CHANNEL" if channel.state in {"STOPPED", "INACTIVE"} else "DISPLAY CHSTATUS"
+        yield Problem(
+            text=f"Channel {channel.name} is {channel.state}{waits}. {resume}({mqsc_name(channel.name)})",
+            place=Place.QUEUE if channel.serves else None,
+            about=channel.serves,
+        )
+    for queue in figures.unserved:
+        messages = counted(depths.get(queue, 0), "message")
+        text = f"{queue}, a transmission queue, has {messages}, and no channel has it as XMITQ"
+        yield Problem(text=text, place=Place.QUEUE, about=queue)
+
+
+def _uncommitted(figures: Figures) -> Iterator[Problem]:
+    """Queues on which units of work are open: what they put is seen by nobody, what they got is lost to nobody yet."""
+    for one in figures.queues:
+        if one.uncommitted and not figures.unreachable:
+            text = f"{one.name} has uncommitted messages, of units of work that are open now"
+            yield Problem(text=text, place=Place.QUEUE, about=one.name)
 
 
 class _Ambiguous(NamedTuple):

@@ -21,6 +21,7 @@ from mqops.errors import LakeError, MqopsError
 from mqops.lake.files import make_folder, read_json, write_json
 from mqops.lake.run import folder_of
 from mqops.ledger.queue import NAME as LEDGER
+from mqops.mq.channels import INACTIVE, serving, states
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import LAST_PUT, command, dead_letter_queue, inquire_queues, last_put
 from mqops.mq.session import Session
@@ -32,6 +33,8 @@ KEEP_EVERY = timedelta(minutes=1)
 NEARLY_FULL = 0.9
 MOST_NAMED = 5
 """Programs that are named at a queue; the others are counted."""
+NOT_AT_WORK = frozenset({"STOPPED", "RETRYING", "PAUSED"})
+"""States of a channel (MQCHS_*) in which a person looks at it, also where no message waits for it."""
 MOST_OTHERS = 200
 """Queues without messages that are named."""
 _NOT_OF_APPLICATIONS = ("SYSTEM.", LEDGER, "AMQ.", "PYMQPCF.")
@@ -39,6 +42,7 @@ _NOT_OF_APPLICATIONS = ("SYSTEM.", LEDGER, "AMQ.", "PYMQPCF.")
 _ASKED = (
     *(c.MQIA_CURRENT_Q_DEPTH, c.MQIA_MAX_Q_DEPTH, c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT),
     *(c.MQIA_INHIBIT_PUT, c.MQIA_INHIBIT_GET, c.MQIA_BACKOUT_THRESHOLD, c.MQCA_BACKOUT_REQ_Q_NAME),
+    c.MQIA_USAGE,
 )
 
 
@@ -50,7 +54,8 @@ class QueueFigures:
     queue manager does not monitor it; `uncommitted` messages of open units of work, None where it does not say;
     `readers` and `writers` handles; `open_by` the programs that have it open, with their users and what they do;
     `threshold` BOTHRESH; `is_backout` whether another queue names it as BOQNAME; `storage` whether messages lie there
-    until a person looks at them, so that no reader is missed (`mqops.storage`); `last_put` as the queue manager tells
+    until a person looks at them, so that no reader is missed (`mqops.storage`); `transmission` whether it is a
+    transmission queue; `last_put` as the queue manager tells
     it, blank where it does not.
     """
 
@@ -67,6 +72,7 @@ class QueueFigures:
     threshold: int = 0
     is_backout: bool = False
     storage: bool = False
+    transmission: bool = False
     last_put: str = ""
 
     @property
@@ -76,12 +82,24 @@ class QueueFigures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelFigures:
+    """A channel that is not at work. Parameters: `state` MQCHS_* in words; `serves` the transmission queue that has
+    messages for it, blank for none."""
+
+    name: str
+    state: str
+    serves: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
     """A queue manager's queues.
 
     Parameters: `seen_at` when the queue manager gave the figures, ISO 8601 UTC, blank where it never did; `unreachable`
     why it does not answer now, blank where it does; `dead_letter_queue` blank for none; `queues` that are listed
-    of, `others` how many there are besides, and `other_names` the first `MOST_OTHERS` of them.
+    of, `others` how many there are besides, and `other_names` the first `MOST_OTHERS` of them; `channels` that are
+    stopped or do not get through, or that do not run although messages wait for them; `unserved` transmission queues
+    with messages that no channel names.
     """
 
     seen_at: str = ""
@@ -90,6 +108,8 @@ class Figures:
     queues: tuple[QueueFigures, ...] = ()
     others: int = 0
     other_names: tuple[str, ...] = ()
+    channels: tuple[ChannelFigures, ...] = ()
+    unserved: tuple[str, ...] = ()
 
     @property
     def storage(self) -> list[QueueFigures]:
@@ -151,9 +171,11 @@ def _answers(session: Session, storage: Iterable[str]) -> Figures:
             get_allowed=row[c.MQIA_INHIBIT_GET] == c.MQQA_GET_ALLOWED,
             threshold=row.get(c.MQIA_BACKOUT_THRESHOLD, 0),
             is_backout=name in named,
+            transmission=row.get(c.MQIA_USAGE) == c.MQUS_TRANSMISSION,
             storage=name == dead or name in named or bool(row[c.MQIA_INHIBIT_GET]) or is_named(name, storage),
         )
         found.append(queue)
+    channels, unserved = _channels(session, [one.name for one in found if one.transmission and one.depth])
     found.sort(key=lambda one: (one.name != dead, -one.depth, one.name))
     return Figures(
         seen_at=utc_now(),
@@ -161,7 +183,26 @@ def _answers(session: Session, storage: Iterable[str]) -> Figures:
         queues=tuple(_with_status(session, found)),
         others=len(others),
         other_names=tuple(sorted(others)[:MOST_OTHERS]),
+        channels=channels,
+        unserved=unserved,
     )
+
+
+def _channels(session: Session, waiting: list[str]) -> tuple[tuple[ChannelFigures, ...], tuple[str, ...]]:
+    """Channels that are not at work, and transmission queues that none names. Who may not ask sees none.
+
+    Parameters: `waiting` transmission queues with messages.
+    """
+    try:
+        now = states(session)
+        named = serving(session) if waiting else {}
+    except MqopsError:
+        return (), ()
+    of = {channel: queue for queue in waiting for channel in named.get(queue, ())}
+    wrong = {name: state for name, state in now.items() if state in NOT_AT_WORK}
+    wrong |= {name: now.get(name, INACTIVE) for name in of if now.get(name) != "RUNNING"}
+    channels = (ChannelFigures(name=name, state=wrong[name], serves=of.get(name, "")) for name in sorted(wrong))
+    return tuple(channels), tuple(queue for queue in waiting if not named.get(queue))
 
 
 def _with_status(session: Session, queues: list[QueueFigures]) -> Iterable[QueueFigures]:
@@ -232,7 +273,13 @@ def _kept(folder: Path) -> Figures:
         rows = [{name: value for name, value in row.items() if name in _NAMES} for row in found["queues"]]
         queues = tuple(QueueFigures(**{**row, "open_by": tuple(row.get("open_by", ()))}) for row in rows)
         known = {name: found[name] for name in ("seen_at", "dead_letter_queue", "others")}
-        return Figures(**known, other_names=tuple(found.get("other_names", ())), queues=queues)
+        return Figures(
+            **known,
+            other_names=tuple(found.get("other_names", ())),
+            queues=queues,
+            channels=tuple(ChannelFigures(**row) for row in found.get("channels", ())),
+            unserved=tuple(found.get("unserved", ())),
+        )
     except (LakeError, AttributeError, KeyError, TypeError):
         return Figures()
 

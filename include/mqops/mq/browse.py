@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mqops.mq.session import RawMessage, Session
+from mqops.errors import MQError
+from mqops.mq.session import RawMessage, Session, is_gone
 from mqwire import constants as c
 
 OPEN_OPTIONS = c.MQOO_BROWSE | c.MQOO_INQUIRE | c.MQOO_FAIL_IF_QUIESCING
@@ -41,3 +42,12 @@ def browse(
             yield got
     finally:
         session.close(handle)
+
+
+def while_there(messages: Iterator[RawMessage], *, may_end: bool) -> Iterator[RawMessage]:
+    """The messages of `browse`; those of a queue that has ended, end. Parameters: `may_end` else that is an error."""
+    try:
+        yield from messages
+    except MQError as error:
+        if not (may_end and is_gone(error)):
+            raise

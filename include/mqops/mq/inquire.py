@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError, mq_error
 from mqops.model import QueueDefinition
-from mqops.mq.session import Session
+from mqops.mq.session import Session, is_gone
 from mqwire import constants as c
 from mqwire.fields import before_nul
 
@@ -136,6 +136,21 @@ def base_queue(session: Session, queue: str) -> str:
         return _base_of(session, handle) or queue
 
 
+def gone_of(session: Session, queues: Iterable[str]) -> tuple[str, ...]:
+    """Those of these queues that are not there any more. Raises `MQError`: a queue cannot be inquired."""
+    return tuple(queue for queue in queues if not _is_there(session, queue))
+
+
+def _is_there(session: Session, queue: str) -> bool:
+    try:
+        with opened(session, queue, c.MQOT_Q):
+            return True
+    except MQError as error:
+        if is_gone(error):
+            return False
+        raise
+
+
 def base_queue_if_known(session: Session, queue: str) -> str:
     """As `base_queue`; the name itself if the queue manager refuses to answer. Raises `MQError` for a lost
     connection."""
@@ -248,6 +263,23 @@ def has_uncommitted(session: Session, queue: str) -> bool:
     asked: dict[int, Any] = {c.MQCA_Q_NAME: name.encode(), c.MQIACF_Q_STATUS_ATTRS: [c.MQIACF_UNCOMMITTED_MSGS]}
     rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, object_name=name)
     return any(row.get(c.MQIACF_UNCOMMITTED_MSGS, 0) for row in rows)
+
+
+def settled_queues(session: Session) -> frozenset[str]:
+    """The local queues without uncommitted messages, by PCF; none where the command server does not tell. Raises
+    `MQError` for a lost connection."""
+    asked: dict[int, Any] = {
+        c.MQCA_Q_NAME: b"*",
+        c.MQIACF_Q_STATUS_ATTRS: [c.MQCA_Q_NAME, c.MQIACF_UNCOMMITTED_MSGS],
+    }
+    try:
+        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked)
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return frozenset()
+    told = [row for row in rows if c.MQCA_Q_NAME in row and c.MQIACF_UNCOMMITTED_MSGS in row]
+    return frozenset(str(row[c.MQCA_Q_NAME]) for row in told if not row[c.MQIACF_UNCOMMITTED_MSGS])
 
 
 _KINDS = {c.MQQT_LOCAL: "local", c.MQQT_ALIAS: "alias", c.MQQT_REMOTE: "remote", c.MQQT_MODEL: "model"}

@@ -11,9 +11,9 @@ from mqops.lake.files import make_folder
 from mqops.lake.parquet import write_parquet
 from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
-from mqops.mq.browse import browse
+from mqops.mq.browse import browse, while_there
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import dead_letter_queue, queue_manager_name
+from mqops.mq.inquire import dead_letter_queue, gone_of, queue_manager_name, settled_queues
 from mqops.observe import snapshot
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
@@ -21,10 +21,13 @@ from mqops.observe.core.decode import Browsed
 from mqops.observe.expired import discarded, states_of
 
 
-def observe(connection: MqConnection, run: RunFolder, queues: Sequence[str] = (), *, limit: int = 0) -> ObserveSummary:
+def observe(
+    connection: MqConnection, run: RunFolder, queues: Sequence[str] = (), *, limit: int = 0, some_may_end: bool = False
+) -> ObserveSummary:
     """Take a run's snapshot; writes RUN/snapshot, RUN/tries.jsonl and RUN/observe.json.
 
-    Parameters: `queues` names, none for the queue manager's DEADQ; `limit` most messages of each queue, 0 for all.
+    Parameters: `queues` names, none for the queue manager's DEADQ; `limit` most messages of each queue, 0 for all;
+    `some_may_end` whether nobody named the queues, so that one that has ended since is passed over.
 
     Raises:
         MQError: the queue manager or a queue cannot be reached. Nothing was changed.
@@ -36,14 +39,17 @@ def observe(connection: MqConnection, run: RunFolder, queues: Sequence[str] = ()
         name = queue_manager_name(session)
         names = tuple(queues) or (dead_letter_queue(session),)
         make_folder(run.snapshot)
-        before = states_of(session, names)
+        before, settled = states_of(session, names), settled_queues(session)
         at = datetime.fromisoformat(observed_at)
         batches = (
             record_batches(
-                Browsed(queue_manager=name, queue=queue, observed_at=at), browse(session, queue, limit=limit)
+                Browsed(queue_manager=name, queue=queue, observed_at=at),
+                while_there(browse(session, queue, limit=limit), may_end=some_may_end),
             )
             for queue in names
         )
         write_parquet(run.snapshot, SNAPSHOT, chain.from_iterable(batches))
         expired = discarded(before, states_of(session, names))
-    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired)
+        settled &= settled_queues(session)
+        gone = gone_of(session, names) if some_may_end else ()
+    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired, gone=gone, settled=settled)

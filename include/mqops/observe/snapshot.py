@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -61,11 +61,14 @@ def finish(
     *,
     whole: bool = True,
     expired: Mapping[str, Expired] = MappingProxyType({}),
+    gone: Collection[str] = (),
+    settled: Collection[str] = (),
 ) -> ObserveSummary:
     """Make the snapshot durable, count its messages and their earlier tries, and write observe.json.
 
     Parameters: `whole` whether the snapshot has every message of its queues; only then its anatomy is recorded;
-    `expired` queue → what the queue manager discarded meanwhile.
+    `expired` queue → what the queue manager discarded meanwhile; `gone` queues that have ended; `settled`
+    those without uncommitted messages.
 
     Raises:
         LakeError: the disk refused.
@@ -73,7 +76,8 @@ def finish(
     ended_at = utc_now()
     files = make_durable(run.snapshot)
     counter = AnatomyCounter(queue_manager, queues, observed_at, run.run)
-    observed = _count(run, queues, counter, expired)
+    looked_at = _count(run, queues, counter, expired)
+    observed = tuple(one for one in looked_at if one.messages or one.queue not in gone)
     summary = ObserveSummary(
         run=run.run,
         queue_manager=queue_manager,
@@ -84,6 +88,8 @@ def finish(
         queues=observed,
         files=files,
         whole=whole,
+        gone=tuple(gone),
+        settled=tuple(queue for queue in queues if queue in settled),
     )
     tries.write(run)
     if run.backout_json.exists():

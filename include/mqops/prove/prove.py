@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from mqops.act.approved_plan import ApprovedPlan, read_approved_plan, refuse_other_queue_manager
 from mqops.act.canary import CanaryRecord
@@ -19,12 +20,13 @@ from mqops.actions import Action
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide.arrow import read_plan
-from mqops.errors import LOST_CONNECTION, InProgress, LakeError, MQError, Unbalanced
+from mqops.errors import LOST_CONNECTION, InProgress, LakeError, LedgerBroken, MQError, Unbalanced
 from mqops.lake.files import read_json, write_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.chain import Head
+from mqops.ledger.core.history import events
 from mqops.ledger.core.identity import MessageOnQueue
 from mqops.ledger.drain import drain
 from mqops.ledger.file import LedgerFile
@@ -96,10 +98,11 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
                 put_back=_put_back(run, sums),
             )
 
-        summary, gone = balanced()
+        (summary, gone), settled = balanced(), frozenset[str]()
         if summary.gone or summary.unexplained:
-            summary, gone = _looked_again(session, summary, balanced)
-        write_gone(run, summary.proved_at, gone)
+            (summary, gone), settled = _looked_again(session, summary, balanced)
+            summary = replace(summary, remarks=(*summary.remarks, *_taken_by(ledger, run, gone)))
+        write_gone(run, summary.proved_at, gone, settled)
         write_json(run.summary_json, summary.to_json())
     if not summary.balanced:
         raise _unbalanced(approved_plan, summary.problems)
@@ -246,9 +249,28 @@ def _put_back(run: RunFolder, sums: Account) -> Counter[MessageOnQueue]:
     return Counter((row["queue"], row["msg_key"]) for row in rows if row["position"] in returned)
 
 
-def _looked_again(session: Session, summary: RunSummary, balanced: Callable[[], Balanced]) -> Balanced:
-    """The outcome of a second look at the queues. A remark names each queue on which units of work may have hidden
-    messages before or after it.
+def _taken_by(ledger: LedgerFile, run: RunFolder, gone: Mapping[str, Sequence[int]]) -> Iterator[str]:
+    """A remark for each other run that took messages which are gone, since this run's snapshot."""
+    numbers = {row for rows in gone.values() for row in rows}
+    if not numbers or not run.observe_json.exists():
+        return
+    since = datetime.fromisoformat(read_json(run.observe_json)["observed_at"])
+    keys = {row.msg_key for row in read_plan(run.plan, PlannedRow) if row.row in numbers}
+    found: Counter[str] = Counter()
+    with suppress(LedgerBroken):  # the proof does not need it
+        for one in events(run.queue_manager, ledger.entries()):
+            took = one.outcome == "acted" and one.run != run.run and one.action != Action.COPY
+            if took and one.msg_key in keys and datetime.fromisoformat(one.at) >= since:
+                found[one.run] += 1
+    for other, number in found.items():
+        yield f"{counted(number, 'message')} that {'is' if number == 1 else 'are'} gone: run {other} took them"
+
+
+def _looked_again(
+    session: Session, summary: RunSummary, balanced: Callable[[], Balanced]
+) -> tuple[Balanced, frozenset[str]]:
+    """The outcome of a second look at the queues, and the queues on which no unit of work can have hidden messages. A
+    remark names each of the others.
     """
     queues = sorted({rule.queue for rule in summary.rules if rule.gone or rule.unexplained})
     before = {queue: _doubt(session, queue, LOOKS) for queue in queues}
@@ -259,7 +281,8 @@ def _looked_again(session: Session, summary: RunSummary, balanced: Callable[[], 
     remarks = (
         f"{queue}: {gone[queue]} {what}, but {doubts[queue]}" for queue in queues if gone[queue] and doubts[queue]
     )
-    return Balanced(replace(again, remarks=(*again.remarks, *remarks)), rows)
+    settled = frozenset(queue for queue in queues if not doubts[queue])
+    return Balanced(replace(again, remarks=(*again.remarks, *remarks)), rows), settled
 
 
 def _doubt(session: Session, queue: str, looks: int) -> str:

@@ -6,8 +6,8 @@ run whose plan is not in this lake may be active with another lake: its markers 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mqops.command import command
@@ -20,9 +20,11 @@ from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.core.received import Stranger, StrangerKind, plan_of, receive
 from mqops.ledger.drain import drain, is_in_doubt, refuse_unsigned
+from mqops.ledger.elsewhere import LOST, Whose, at_work, note_taken_off, refuse_at_work, refuse_without_reason
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.queue import BATCH, NAME, LedgerQueue
 from mqops.ledger.set_aside import SetAside, remark
+from mqops.ledger.stop_message import is_stop
 from mqops.mq.session import RawMessage, Session
 from mqops.printable import printable
 from mqops.prove import undo_record as undo
@@ -40,7 +42,8 @@ class EarlierRuns:
 
     Attributes: `lines` added to the ledger; `unfinished` runs that were begun, are not finished or not proved, and that
     no process acts on; `elsewhere` the keys of the runs whose markers stay on the queue because their plans are not in
-    `lake`; `queue_manager` whose ledger queue it is; `problems` runs that this version does not touch, and why;
+    `lake`, and `whose` they are, by these keys; `work` whether somebody is at work with the ledger queue, in words;
+    `queue_manager` whose ledger queue it is; `problems` runs that this version does not touch, and why;
     `set_aside` a sentence about the messages that were set aside, now or before, "" if there are none.
     """
 
@@ -49,6 +52,8 @@ class EarlierRuns:
     lines: int = 0
     unfinished: tuple[RunFolder, ...] = ()
     elsewhere: tuple[str, ...] = ()
+    whose: Mapping[str, Whose] = field(default_factory=dict)
+    work: str = ""
     problems: tuple[str, ...] = ()
     set_aside: str = ""
 
@@ -73,22 +78,20 @@ class EarlierRuns:
             yield f"run {run.run} was begun and is not finished. To finish it: `{finish}`"
 
     def passed_over(self) -> Iterator[str]:
-        """A line for each of the first runs whose markers stay, with the commands that record them, and how many more
-        there are: who may put on the ledger queue can name any number of runs."""
+        """A line for each of the first runs whose markers stay, whose they are, and the command that records them in
+        their own lake; and how many more there are: who may put on the ledger queue can name any number of runs. No
+        command is proposed that takes them off (`mqops.ledger.elsewhere`)."""
         for run in self.elsewhere[:MOST_SHOWN]:
             words = ("mqops", "ledger", "drain", "-m", self.queue_manager)
+            whose = f" ({self.whose[run]})" if run in self.whose else ""
             yield (
-                f"markers of run {run} on {NAME} belong to another lake, {self.lake} does not have its plan: "
-                f"`{command(*words, '--lake')}` of that run records them, `{command(*words, '--orphan', run)}` where "
-                "its lake is gone"
+                f"markers of run {run} on {NAME} belong to another lake, {self.lake} does not have its plan{whose}. "
+                f"They stay there: `{command(*words, '--lake')}` of that run records them. {LOST}"
             )
         if (more := len(self.elsewhere) - MOST_SHOWN) > 0:
-            drained = command("mqops", "ledger", "drain", "-m", self.queue_manager, "--foreign", ALL)
-            yield (
-                f"and markers of {counted(more, 'more run')} on {NAME}. "
-                f"If no other lake works with {self.queue_manager}, "
-                f"`{drained}` sets them all aside"
-            )
+            yield f"and markers of {counted(more, 'more run')} of other lakes on {NAME}"
+        if self.elsewhere and self.work:
+            yield self.work
 
 
 def drain_earlier_runs(
@@ -98,6 +101,8 @@ def drain_earlier_runs(
     *,
     orphans: Collection[str] = (),
     foreign: Collection[str] = (),
+    why: str = "",
+    who: str = "",
 ) -> EarlierRuns:
     """Bring the markers of the lake's runs from the ledger queue into the ledger. No application's message is touched.
 
@@ -110,12 +115,18 @@ def drain_earlier_runs(
     Parameters: `orphans` keys of runs whose markers are recorded although their plans are not here: their lakes
     do not exist any more, so these runs cannot be proved or resumed. Markers that this lake's keys did not sign are
     set aside; `foreign` keys of runs: messages of these runs that an unknown key signed are set aside; `ALL` for all
-    runs.
+    runs; `why` and `who` asks for that: it is noted (`mqops.ledger.elsewhere`).
 
     Raises:
+        SettingsError: nobody said why markers of another lake are to be taken off.
+        InProgress: somebody is at work with the ledger queue, so that their run may be alive.
         MqopsError: call again; nothing is recorded twice.
     """
     file = LedgerFile(RunFolder.at(lake, queue_manager, "any").lake_folder)
+    refuse_without_reason((*orphans, *foreign), why)
+    if orphans or foreign:
+        refuse_at_work(session)
+        note_taken_off(file.folder.parent, {*orphans, *foreign}, by=who, why=why)
     sweep = _Sweep(session, file, lake, queue_manager, foreign)
     sweep.run()
     lines, unfinished, elsewhere, problems = 0, [], [], []
@@ -144,6 +155,8 @@ def drain_earlier_runs(
         lines=lines,
         unfinished=tuple(unfinished),
         elsewhere=tuple(dict.fromkeys(elsewhere)),
+        whose={plan.run: whose for plan, whose in sweep.marked.items()},
+        work=at_work(session) if elsewhere else "",
         problems=tuple(problems),
         set_aside=remark(file.folder.parent),
     )
@@ -152,13 +165,13 @@ def drain_earlier_runs(
 class _Sweep:
     """One look at every message on the ledger queue: sets strangers aside, and notes the plans of the others.
 
-    Attributes: `marked` plans that have markers there; `begun` plans that have lane tokens there.
+    Attributes: `marked` plans that have markers there, and whose they are; `begun` plans that have lane tokens there.
     """
 
     def __init__(
         self, session: Session, file: LedgerFile, lake: Path, queue_manager: str, foreign: Collection[str]
     ) -> None:
-        self.marked: dict[PlanIdentity, None] = {}
+        self.marked: dict[PlanIdentity, Whose] = {}
         self.begun: set[PlanIdentity] = set()
         self._session = session
         self._file = file
@@ -185,6 +198,8 @@ class _Sweep:
 
     def _stranger(self, got: RawMessage) -> Stranger | None:
         """Why a message is to be set aside; None where it stays, and is noted."""
+        if is_stop(got.md):
+            return None  # it holds until a person takes it off
         try:
             found = receive(got.md, got.body, self._file.keys)
         except Stranger as stranger:
@@ -193,14 +208,17 @@ class _Sweep:
                 return stranger
             if self._stays(stranger, plan):
                 if stranger.is_marker:
-                    self.marked[plan] = None
+                    self._note(plan, got, verified=False)
                 return None
             return stranger
         if isinstance(found, Marker):
-            self.marked[plan_of(found)] = None
+            self._note(plan_of(found), got, verified=True)
         else:
             self.begun.add(plan_of(found))
         return None
+
+    def _note(self, plan: PlanIdentity, got: RawMessage, *, verified: bool) -> None:
+        self.marked.setdefault(plan, Whose()).add(got.md, verified=verified)
 
     def _stays(self, stranger: Stranger, plan: PlanIdentity) -> bool:
         """Whether a message that no key of this lake signed is left where it is: it may be true nevertheless."""
@@ -218,7 +236,7 @@ class _Sweep:
         try:
             refuse_unsigned(RunFolder.at(self._lake, self._queue_manager, plan.run), plan, self._file)
         except SettingsError:
-            self.marked[plan] = None
+            self.marked.setdefault(plan, Whose())
             return True
         return False
 

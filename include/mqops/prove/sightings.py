@@ -33,22 +33,24 @@ _PLANNED = ("row", "queue", "msg_id", "msg_key", "action", "rule_line")
 @dataclass(frozen=True, slots=True)
 class _Look:
     """A snapshot. Attributes: `at` its begin and `ended` its end: what it has not went before that; `queues` that it
-    has whole; `seen` the messages that were asked for."""
+    has whole, `settled` those without uncommitted messages; `seen` the messages that were asked for."""
 
     run: str
     at: datetime
     ended: datetime
     queues: frozenset[str]
+    settled: frozenset[str]
     seen: Mapping[str, Sighting]
 
 
 class _Snapshot(NamedTuple):
-    """What does not change of a run's snapshot. Parameters: `at`, `ended` and `queues` as of `_Look`; `kept` whether it
+    """What does not change of a run's snapshot. Parameters: `at` to `settled` as of `_Look`; `kept` whether it
     or its plan is there; `ids` the least and the greatest MsgId, None where no footer says them."""
 
     at: datetime
     ended: datetime
     queues: frozenset[str]
+    settled: frozenset[str]
     kept: bool
     ids: tuple[bytes, bytes] | None
 
@@ -79,9 +81,13 @@ def seen_in_snapshots(
         planned = _plan_rows(run, sighting)
         if planned:
             sighting = replace(sighting, action=planned[0]["action"], rule_line=planned[0]["rule_line"])
-        missed = [Missed(later.ended, later.run) for later in looks[number + 1 :] if sighting.queue in later.queues]
+        missed = [
+            Missed(later.ended, later.run, certain=sighting.queue in later.settled)
+            for later in looks[number + 1 :]
+            if sighting.queue in later.queues
+        ]
         if found := _absent_at(run, [row["row"] for row in planned]):
-            missed.append(Missed(found, look.run))
+            missed.append(Missed(found, look.run, certain=sighting.queue in read_gone(run).settled))
         yield whereabouts(sighting, queue_manager, min(missed, default=None), now=utc())
 
 
@@ -102,7 +108,7 @@ def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
                 queues = frozenset()
                 planned = _rows_with(run.plan, _PLANNED, msg_id) if run.plan.is_dir() else ()
                 seen = [_sighting(run, of.at, row) for row in planned]
-        yield _Look(name, of.at, of.ended, queues, {one.msg_key: one for one in seen})
+        yield _Look(name, of.at, of.ended, queues, of.settled, {one.msg_key: one for one in seen})
 
 
 @lru_cache(maxsize=8192)
@@ -120,7 +126,8 @@ def _snapshot(folder: str, name: str, _changed: int) -> _Snapshot | None:
     with suppress(LakeError):  # who reads the messages will find it
         (ids,) = bounds(run.snapshot, "msg_id")
     kept = run.snapshot.is_dir() or run.plan.is_dir()
-    return _Snapshot(at, _ended(run.observe_json, observed, at), queues, kept, ids)
+    settled = frozenset(observed.get("settled", ()))
+    return _Snapshot(at, _ended(run.observe_json, observed, at), queues, settled, kept, ids)
 
 
 def _ended(path: Path, observed: Mapping[str, Any], at: datetime) -> datetime:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from string import ascii_lowercase
 
 from mqops.rules.keyword import MAX_NUMBER, Keyword, ValueKind
@@ -95,8 +95,29 @@ def _meant(text: str, symbols: Mapping[str, int], keyword: Keyword) -> str:
     reason = values("MQRC").get(text) if "MQFB" in keyword.prefixes else None  # a Feedback may be a reason code
     if reason is not None:
         return f"write the number, {reason}"
-    nearest = difflib.get_close_matches(text.upper(), symbols, n=1)
-    return f"did you mean {nearest[0]}?" if nearest else f"write {_range(keyword)}, or such a name"
+    nearest = nearest_name(text.upper(), symbols)
+    return f"did you mean {nearest}?" if nearest else f"write {_range(keyword)}, or such a name"
+
+
+_SAME = {"QUEUE": "Q", "QMGR": "Q_MGR", "MESSAGE": "MSG", "UNAUTHORIZED": "NOT_AUTHORIZED", "AUTH": "AUTHORIZED"}
+"""Words that people write → as IBM MQ's names have them."""
+
+
+def nearest_name(text: str, names: Iterable[str]) -> str:
+    """The name that a text most likely means, "" where none is near: first by its words, so that MQRC_UNKNOWN_OBJECT
+    means MQRC_UNKNOWN_OBJECT_NAME, then by its letters. Parameters: `text` in upper case."""
+    known = list(names)
+    prefix, _, rest = text.partition("_")
+    written = [part for word in rest.split("_") for part in _SAME.get(word, word).split("_") if part]
+    meant = "_".join((prefix, *written))
+    if meant in known:
+        return meant
+    words = set(written)
+    if len(words) > 1:
+        having = [name for name in known if name.startswith(f"{prefix}_") and words <= set(name.split("_")[1:])]
+        if having:
+            return min(having, key=lambda name: (not name.startswith(meant), len(name), name))
+    return next(iter(difflib.get_close_matches(text, known, n=1)), "")
 
 
 def _choice(keyword: Keyword, text: str) -> str | int:

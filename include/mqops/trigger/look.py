@@ -97,6 +97,7 @@ def _of_local(session: Session, queue: _Object, name: str, of: Manager) -> Trigg
     transmission = queue.number(c.MQIA_USAGE) == c.MQUS_TRANSMISSION
     initiation = _initiation_queue(session, named, of) if named else None
     wrong = not named or (initiation is not None and (not initiation.local or initiation.transmission))
+    usable = _usable_initiation_queue(session, name, of, transmission=transmission) if wrong else ""
     status = _status(session, name)
     return TriggeredQueue(
         name=name,
@@ -123,7 +124,8 @@ def _of_local(session: Session, queue: _Object, name: str, of: Manager) -> Trigg
         process_defined=_is_defined(session, process) if process else _has_process_of_its_name(session, name),
         initiation_name=named,
         initiation=initiation,
-        usable_initiation=_usable_initiation_queue(session, name, of, transmission=transmission) if wrong else "",
+        usable_initiation=usable,
+        usable_served=bool(usable) and is_served(session, usable),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from mqops.decide import preflight_record as preflight
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.decider import NothingToDo
 from mqops.deciders.run import carry_out, plan_run
-from mqops.errors import SettingsError, TransientMQError
+from mqops.errors import PermanentMQError, SettingsError, TransientMQError
+from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.mq.connection import MqConnection
 from mqops.poison_consumer import PoisonAwareConsumer
@@ -275,3 +277,28 @@ def test_command(manager, tmp_path, monkeypatch):
     assert (done.exit_code, json.loads(done.stdout)["moved"]) == (0, 1)
     wrong = CliRunner().invoke(main, [*arguments, "NO.SUCH"], input="ACTION(RETRY)\n")
     assert (wrong.exit_code, "MQRC_UNKNOWN_OBJECT_NAME" in wrong.stdout) == (1, True)
+
+
+def test_a_backout_queue_that_ends_after_it_was_found_is_passed_over(manager, tmp_path):
+    """Nobody named it: it was found by the definitions. A queue that is named has to be there."""
+    manager.put("PAY.BOQ", [({}, b"x")])
+    manager.put("SHARED.BOQ", [({}, b"y")])
+    table = parse("ACTION(RETRY)", origins=True).table
+    assert table
+
+    def find_and_delete(session: Any, request: BackoutRequest) -> Any:
+        found = BACKOUT.select(session, request)
+        manager.mqsc("DELETE QLOCAL(SHARED.BOQ) PURGE")
+        return found
+
+    backout = replace(BACKOUT, select=find_and_delete)
+    what = BackoutRequest(connection=manager.connection, lake=tmp_path / "lake", table=table, text="ACTION(RETRY)")
+    folder, plan = plan_run(backout, what)
+    assert plan.actions == {"RETRY": 1}
+    assert "SHARED.BOQ: the queue ended while queues were looked at" in plan.remarks
+    assert read_json(folder.observe_json)["gone"] == ["SHARED.BOQ"]
+    assert carry_out(backout, what, folder, plan).moved == 1
+    manager.mqsc("DEFINE QLOCAL(SHARED.BOQ)")
+    manager.put("SHARED.BOQ", [({}, b"y")])
+    with pytest.raises(PermanentMQError, match="MQRC_UNKNOWN_OBJECT_NAME"):
+        plan_run(backout, replace(what, queues=("SHARED.BOQ",)))

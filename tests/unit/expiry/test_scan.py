@@ -16,9 +16,11 @@ from pymqi import CMQC
 
 from mqops.cli import main
 from mqops.errors import MQError
+from mqops.expiry.core.outcome import ExpirySummary, summarise
 from mqops.expiry.record import known
-from mqops.expiry.scan import Candidates, refresh, run_scan
-from mqops.mq.connection import MqConnection
+from mqops.expiry.scan import Candidates, candidates, refresh, run_scan
+from mqops.expiry.scan import scan as scan_candidates
+from mqops.mq.connection import MqConnection, connect
 
 MESSAGES = int(os.environ.get("MQOPS_EXPIRY_MESSAGES", "400"))
 QUEUES = [f"EXP.{number}" for number in range(10)]
@@ -109,6 +111,28 @@ def test_inhibited_and_empty_queues_are_left(manager, scan):
     manager.mqsc("ALTER QLOCAL(EXP.0) GET(DISABLED)")
     found, summary = scan("EXP.*")
     assert (found.why, found.inhibited, found.looked_at, summary.found) == ({}, ("EXP.0",), 10, 0)
+
+
+def test_a_queue_that_ends_between_look_and_scan_is_passed_over_and_forgotten(manager, tmp_path):
+    """A dynamic queue ends with its program; another one ended before."""
+    lake = tmp_path / "lake"
+    manager.put("EXP.0", [({"Expiry": 1}, b"gone"), ({}, b"stays")])
+    with manager.connected() as connection, connect(manager.connection) as session:
+        dynamic = pymqi.OD(ObjectName=b"SYSTEM.DEFAULT.MODEL.QUEUE", DynamicQName=b"REPLY.1")
+        program = pymqi.Queue(connection, dynamic, CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_OUTPUT)
+        program.put(b"answer")
+        run_scan(manager.connection, lake, ("*",), recheck=HOUR)
+        assert set(known(lake / "QM1")) == {"EXP.0", "REPLY.1"}
+        found = candidates(session, lake, ("*",), all_filled=True)
+        program.close()
+        done, gone = scan_candidates(session, lake, found)
+    assert ([one.queue for one in done], gone) == (["EXP.0"], ("REPLY.1",))
+    summary = summarise(done, run="r", queue_manager="QM1", gone=gone)
+    assert "1 queue ended before the scan came to it: REPLY.1" in summary.passed_over()
+    assert ExpirySummary.from_json(json.loads(json.dumps(summary.to_json()))) == summary
+    assert summary.balanced
+    run_scan(manager.connection, lake, ("EXP.*",), recheck=HOUR)
+    assert set(known(lake / "QM1")) == {"EXP.0"}
 
 
 def test_E18_refresh_by_generic_name_where_the_platform_lacks_the_command(manager, tmp_path):

@@ -6,8 +6,12 @@ import json
 from functools import partial
 from pathlib import Path
 
+import click
 import pytest
 from mq_support import DLQ, dead_letter
+
+from mqops.cli import main
+from mqops.cli.outcome import LakePath
 
 ACCESS = Path(__file__).resolve().parents[3] / "include" / "docker" / "qm1_access.mqsc"
 TABLE = "WAIT(NO)\nDESTQ(A) ACTION(RETRY)\n"
@@ -160,3 +164,29 @@ def test_an_invalid_table_is_an_object_with_json(mqops):
     assert [(one["line"], one["column"]) for one in error["errors"]][:2] == [(1, 10), (2, 10)]
     again = json.loads(mqops("backout", "run", "-m", "QM1", "--json", text=ERRORS, expect=1).stdout)["error"]
     assert again["errors"] == error["errors"]
+
+
+def test_a_url_is_no_lake(mqops_here, tmp_path, monkeypatch):
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for place in ("s3://bucket/lake", "file:lake", "file:///lake", "memory:", "abfss://c@a.net/l"):
+        for arguments in (["doctor", "QM1"], ["runs"], ["dlq", "run", DLQ, "QM1"], ["ledger", "verify"]):
+            refused = mqops_here(*arguments, expect=2, MQOPS_LAKE=place).stderr
+            assert f"{place} is no place for a lake" in " ".join(refused.split()), refused
+        assert "is not supported" in mqops_here("runs", "--lake", place, expect=2).stderr
+    assert list(here.iterdir()) == []  # above all no folder of that name
+
+
+def test_every_option_of_a_lake_refuses_urls():
+    context = click.Context(main)
+    options = [one for command in _commands(main, context) for one in command.params if one.name == "lake"]
+    assert len(options) > 20
+    assert all(isinstance(one.type, LakePath) and one.envvar == "MQOPS_LAKE" for one in options)
+
+
+def _commands(command, context):
+    if not isinstance(command, click.Group):
+        return [command]
+    found = [command.get_command(context, name) for name in command.list_commands(context)]
+    return [each for one in found for each in _commands(one, context)]

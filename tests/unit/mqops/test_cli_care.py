@@ -5,11 +5,17 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
+import pymqi
 import pytest
+from click.testing import CliRunner
 from mq_support import DLQ, dead_letter, let_expire, until
 from pymqi import CMQC
 
+from mqops.cli import main
+from mqops.cli.exit_code import MEANING, ExitCode
+from mqops.decide.core.message_groups import WAY_OUT
 from mqops.undo.several import runs_since
 
 TABLE = "ACTION(RETRY)\n"
@@ -265,3 +271,83 @@ def test_a_group_that_the_table_would_split_stays_and_this_is_told(manager, mqop
     alone = mqops_here("dlq", "run", "--once", "--split-groups", DLQ, "QM1", text=table)
     assert "stay on" not in alone.stderr
     assert (manager.depth("A"), manager.depth("B"), manager.depth(DLQ)) == (1, 1, 0)
+
+
+MISSING = "ACTION(FWD) FWDQ(LATER.ON) HEADER(NO)\n"
+
+
+def test_exit_codes_say_what_is_left(manager, mqops_here):
+    """The table of docs/command_line.md."""
+    run = ("dlq", "run", "--once", DLQ, "QM1")
+    manager.put(DLQ, [dead_letter("A", b"a"), dead_letter("NOT.THERE", b"b")])
+    half = mqops_here(*run, text="ACTION(RETRY) RETRY(2)\n", expect=1)
+    assert "1 moved, 0 discarded, 1 left" in half.stdout
+    all_failed = mqops_here(*run, text=MISSING, expect=1)
+    assert "no try is left, they stay on the queue" in all_failed.stderr
+    assert WAY_OUT in all_failed.stderr
+    manager.mqsc("DEFINE QLOCAL(LATER.ON)")
+    again = mqops_here(*run, text=MISSING, expect=1)
+    assert "no try of the rule on line 1 is left" in again.stdout
+    assert WAY_OUT in again.stdout
+    more = mqops_here(*run, text=MISSING.replace("\n", " RETRY(2)\n"))
+    assert "1 moved" in more.stdout
+    assert manager.bodies("LATER.ON") == [b"b"]
+    mqops_here(*run, text=MISSING)  # nothing to do
+    manager.put(DLQ, [dead_letter("A", b"c")])
+    assert "IGNORE" in mqops_here(*run, text="ACTION(IGNORE)\n").stdout  # as the rule says
+
+
+def test_the_exit_code_of_an_approved_plan_and_the_run_that_took_its_messages(manager, mqops_here):
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(3)])
+    planned = json.loads(mqops_here("dlq", "run", "--dry-run", "--json", DLQ, "QM1", text=TABLE).stdout)["plan"]
+    other = json.loads(mqops_here("dlq", "run", "--once", "--json", DLQ, "QM1", text=TABLE).stdout)["run"]
+    act = ("dlq", "act", planned["run"], "--approve", planned["digest"])
+    assert f"3 messages that are gone: run {other} took them" in mqops_here(*act).stdout
+    manager.put(DLQ, [dead_letter("NOT.THERE", b"x")])
+    planned = json.loads(mqops_here("dlq", "run", "--dry-run", "--json", DLQ, "QM1", text=TABLE).stdout)["plan"]
+    mqops_here("dlq", "act", planned["run"], "--approve", planned["digest"], expect=1)
+
+
+def test_a_confirmation_shows_first_what_will_move(manager, mqops_here):
+    manager.put("A", [({}, b"stays")] * 3)
+    [first, *_rest] = [md["MsgId"].hex() for md, _body in manager.messages("A")]
+    asked = mqops_here("message", "move", "A", first, "-m", "QM1", "--to", "B", text="n\n", expect=1).stdout
+    assert asked.index("FWD to B") < asked.index("IGNORE") < asked.index("Move these messages?")
+
+
+def test_a_message_that_a_unit_of_work_has_is_not_said_to_be_got(manager, mqops_here):
+    manager.put("A", [({}, b"x")])
+    [(md, _body)] = manager.messages("A")
+    mqops_here("snapshot", "A", "-m", "QM1")
+    with manager.connected() as program:
+        pymqi.Queue(program, "A", CMQC.MQOO_INPUT_SHARED).get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+        mqops_here("snapshot", "A", "-m", "QM1")
+        told = mqops_here("ledger", "show", md["MsgId"].hex()).stdout
+        program.backout()
+    assert "not seen at " in told
+    assert "a unit of work that was not committed may have had it then, and it may come back" in told
+    assert "gone at" not in told
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("MQRC_UNKNOWN_OBJECT", "MQRC_UNKNOWN_OBJECT_NAME"),
+        ("MQRC_QUEUE_FULL", "MQRC_Q_FULL"),
+        ("MQRC_UNAUTHORIZED", "MQRC_NOT_AUTHORIZED"),
+        ("MQRC_NO_MESSAGE_AVAILABLE", "MQRC_NO_MSG_AVAILABLE"),
+        ("MQRC_Q_FUL", "MQRC_Q_FULL"),
+    ],
+)
+def test_a_name_that_is_nearly_right_is_known_by_its_words(written, meant):
+    table = f"REASON({written}) ACTION(RETRY)\n"
+    refused = CliRunner().invoke(main, ["rules", "check", "-"], input=table)
+    assert refused.exit_code == 1
+    assert f"did you mean {meant}?" in refused.output
+
+
+def test_the_documented_table_of_exit_codes_is_that_of_the_code():
+    text = (Path(__file__).resolve().parents[3] / "docs" / "command_line.md").read_text(encoding="utf-8")
+    for code, meaning in MEANING.items():
+        assert f"| {code} | {meaning} |" in text
+    assert len(MEANING) == len(ExitCode)

@@ -29,7 +29,7 @@ def manager(queue_manager):
 
 def test_a_pass_with_the_arguments_of_runmqdlq(manager, mqops):
     manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("SHUT", b"y")])
-    said = mqops("dlq", "run", "--once", DLQ, "QM1", text=RETRY).stdout.splitlines()
+    said = mqops("dlq", "run", "--once", DLQ, "QM1", text=RETRY, expect=1).stdout.splitlines()
     assert said[0].startswith(f"{DLQ} of QM1, run cli-")
     assert said[1:4] == [
         "       2  line 1: RETRY: 1 moved, 0 discarded, 1 left, 0 gone, 1 try failed",
@@ -92,9 +92,10 @@ def test_what_is_wrong_with_the_destinations_is_told_before_anything_is_moved(ma
     document = json.loads(mqops("dlq", "run", "--once", DLQ, "QM1", "--dry-run", "--json", text=RETRY).stdout)
     assert document["preflight"]["plan"] == document["plan"]["digest"]
     assert [one["severity"] for one in document["preflight"]["findings"]] == ["problem", "warning", "warning"]
-    done = mqops("dlq", "run", "--once", DLQ, "QM1", text=RETRY)
+    done = mqops("dlq", "run", "--once", DLQ, "QM1", text=RETRY, expect=1)
     lines = [line for line in done.stderr.splitlines() if "AMQ" not in line]
-    key, *doubts, _begin, _end = lines
+    key, *doubts, _begin, _end, way_out = lines
+    assert "raise RETRY of the rule" in way_out
     assert key.startswith("mqops: run cli-")
     assert doubts == [f"mqops: {problem}".rstrip()]  # warnings are for who looks at a plan
     assert "1 moved" in done.stdout
@@ -173,7 +174,7 @@ def test_D11_several_passes_at_once_lose_nothing_and_do_nothing_twice(manager, t
         for _ in range(3)
     ]
     summaries = [json.loads(process.communicate()[0]) for process in passes]
-    assert [process.returncode for process in passes] == [0, 0, 0]
+    assert {process.returncode for process in passes} <= {0, 1}  # 1: its own tries failed
     assert all(summary["balanced"] for summary in summaries)
     assert sum(summary["moved"] for summary in summaries) == 60
     there = manager.bodies("A") + [body[172:] for body in manager.bodies(DLQ)]
@@ -229,7 +230,7 @@ def test_a_careful_pass_says_what_became_of_its_canaries(manager, mqops, tmp_pat
     remarks = [line for line in dry if line.startswith(("canaries:", "pace:", "in flight:"))]
     assert len(remarks) == 3
     assert not any("no program has it open for input" in line for line in dry if line.startswith("warning: A@"))
-    said = mqops("dlq", "run", "--once", DLQ, "QM1", *options, text=RETRY, **estate).stdout.splitlines()
+    said = mqops("dlq", "run", "--once", DLQ, "QM1", *options, text=RETRY, expect=1, **estate).stdout.splitlines()
     assert said[1 : 8 + len(remarks)] == [
         "       6  line 1: RETRY: 2 moved, 0 discarded, 4 left, 0 gone, 1 try failed",
         "       1 try failed with MQRC_PUT_INHIBITED",

@@ -1,4 +1,4 @@
-"""What the commands print fits the terminal: 80 columns, and 80 where there is no terminal."""
+"""What the commands print fits the terminal; to a pipe nothing is folded."""
 
 from __future__ import annotations
 
@@ -74,8 +74,14 @@ def test_no_line_is_wider_than_the_terminal(manager, mqops_here, tmp_path):
         # Left whole: a word that is too long (a path, a digest), and MQSC, which is copied.
         wide += [one for one in lines if max(map(len, one.split())) < 52 and "DEFINE PROCESS" not in one]
     assert wide == []
-    there = mqops_here("ledger", "show", "414d51", COLUMNS="80").stdout
-    assert mqops_here("ledger", "show", "414d51", COLUMNS="").stdout == there  # no terminal
+    folded = mqops_here("ledger", "show", "414d51", COLUMNS="80").stdout
+    to_a_pipe = mqops_here("ledger", "show", "414d51", COLUMNS="").stdout  # no terminal
+    assert to_a_pipe.split() == folded.split()
+    assert len(to_a_pipe.splitlines()) < len(folded.splitlines())
+    found = mqops_here("message", "find", DLQ, "-m", "QM1", COLUMNS="").stdout
+    ids = [md["MsgId"].hex() for md, _body in manager.messages(DLQ)]
+    assert ids
+    assert all(any(one in line.lower() for line in found.splitlines()) for one in ids)
 
 
 def test_help_says_of_each_command_its_whole_first_sentence(mqops_here):
@@ -93,7 +99,7 @@ def test_a_command_that_is_folded_can_be_pasted_as_it_stands(manager, mqops_here
     assert pasted.count("\\\n") >= 1
     command, *words = shlex.split(pasted.replace(" \\\n", " "))  # as a shell joins the lines
     assert command == "mqops"
-    assert json.loads(mqops_here(*words, "--json").stdout)["balanced"] is True
+    assert json.loads(mqops_here(*words, "--json", expect=1).stdout)["balanced"] is True
 
 
 def test_what_is_folded_stands_below_its_text(manager, mqops_here):

@@ -245,7 +245,7 @@ def test_D12_what_was_seen_and_not_removed_is_known_to_the_next_process(manager,
     """Each command is a process of its own, as after a restart."""
     (msg_id,) = manager.put(DLQ, [dead_letter("CLOSED", b"x")])
     table = "DESTQ(CLOSED) ACTION(RETRY) RETRY(1)\nACTION(FWD) FWDQ(A) HEADER(YES)\n"
-    first = json.loads(mqops("dlq", "run", "--once", "--json", DLQ, "QM1", text=table).stdout)
+    first = json.loads(mqops("dlq", "run", "--once", "--json", DLQ, "QM1", text=table, expect=1).stdout)
     assert (first["moved"], first["failed"], first["reasons"]) == (0, 1, {"MQRC_PUT_INHIBITED": 1})
     assert "RETRY CLOSED@QM1 failed: MQRC_PUT_INHIBITED" in mqops("ledger", "show", msg_id.hex()).stdout
     second = json.loads(mqops("dlq", "run", "--once", "--json", DLQ, "QM1", text=table).stdout)

@@ -6,10 +6,13 @@ import json
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
+import pymqi
 import pytest
 from click.testing import CliRunner
 from mq_support import DLQ, Manager, dead_letter
+from pymqi import CMQC
 
 from mqops.cli import main
 from mqops.doctor import queue_manager as live
@@ -254,3 +257,65 @@ def test_the_table_for_people_has_every_check_and_the_numbers(manager, mqops):
 
 def test_the_definition_that_an_error_names_has_all_that_the_doctor_asks_for():
     assert all(one.mqsc(one.value) in f"{DEFINITION} USAGE(NORMAL)" for one in LEDGER.attributes)
+
+
+ESTATE_NOW = """\
+lake: lake
+queue_managers:
+  QM1:
+    connection: mq_qm1
+    expiry_scan: {queues: [A]}
+"""
+TROUBLE = """\
+DEFINE QLOCAL(FULL) MAXDEPTH(2)
+DEFINE QLOCAL(IN) BOTHRESH(1) BOQNAME(IN.BOQ)
+DEFINE QLOCAL(IN.BOQ)
+DEFINE QLOCAL(QM2) USAGE(XMITQ)
+DEFINE QLOCAL(LONELY) USAGE(XMITQ)
+DEFINE CHANNEL(TO.QM2) CHLTYPE(SDR) CONNAME('127.0.0.1(1)') XMITQ(QM2)
+DEFINE QREMOTE(THERE) RNAME(A) RQMNAME(QM2) XMITQ(QM2)
+DEFINE QREMOTE(NOWHERE) RNAME(A) RQMNAME(QM3) XMITQ(LONELY)
+DEFINE QLOCAL(BROKEN) TRIGGER TRIGTYPE(FIRST) INITQ(NO.INITQ) PROCESS(NONE)
+STOP CHANNEL(TO.QM2)
+"""
+
+
+def test_estate_status_says_what_needs_a_person_worst_first(manager, mqops_here, doctor, tmp_path):
+    estate = tmp_path / "estate.yaml"
+    estate.write_text(ESTATE_NOW)
+    status = ("estate", "status", str(estate))
+    assert "1 queue manager: nothing needs a person" in mqops_here(*status).stdout
+    manager.mqsc(TROUBLE)
+    manager.put("FULL", [({}, b"x")] * 2)
+    for queue in ("IN.BOQ", "THERE", "NOWHERE"):
+        manager.put(queue, [({}, b"x")])
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    assert not failing(doctor())  # it looks at the needs of mqops only, and says so
+    assert "these are the needs of mqops only: `mqops estate status`" in mqops_here("doctor", "QM1").stdout
+    with manager.connected() as program:
+        pymqi.Queue(program, "A", CMQC.MQOO_OUTPUT).put(b"x", pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        shown = mqops_here(*status, expect=1).stdout
+    for told in (
+        "FULL is 100 % full (CURDEPTH 2, MAXDEPTH 2)",
+        "Channel TO.QM2 is STOPPED: 1 message on QM2. START CHANNEL(TO.QM2)",
+        "LONELY, a transmission queue, has 1 message, and no channel has it as XMITQ",
+        f"{DLQ}, the dead-letter queue, has 1 message",
+        "IN.BOQ, a backout queue, has 1 message",
+        "BROKEN cannot trigger: ",
+        "besides: A has uncommitted messages, of units of work that are open now",
+    ):
+        assert f"QM1: {told}" in shown
+    assert "1 queue manager: 6 things need a person" in shown
+    mqops_here("stop", "-m", "QM1", expect=None)
+    document = json.loads(mqops_here(*status, "--only", "QM1", "--json", expect=1).stdout)["QM1"]
+    assert document["in_order"] is False
+    assert any("All acting on QM1 is stopped" in one["text"] for one in document["needs_a_person"])
+    gone = mqops_here(*status, MQLITE_HOME=str(tmp_path / "nowhere"), expect=1).stdout.splitlines()
+    assert gone[0].startswith("QM1: The queue manager does not answer: ")  # the worst comes first
+
+
+def test_a_full_disk_is_told_as_what_it_is(monkeypatch, tmp_path):
+    monkeypatch.setattr(this_machine.shutil, "disk_usage", lambda _path: SimpleNamespace(free=0))
+    do = this_machine.lake(tmp_path).do
+    assert "What a run under way has moved stays moved, and its markers wait on MQOPS.LEDGER" in do
+    assert "before it moves anything" not in do

@@ -123,17 +123,26 @@ def test_law5_a_run_at_work_with_another_lake_keeps_its_markers(manager, tmp_pat
     at_work = commands.Command(**command("one", *waits), text=True)
     until(lambda: markers_on_queue(manager, tmp_path / "one").count("acted") == 5)
     other = commands.run(**command("two", "--dry-run"), text=True, check=True)
+    key = json.loads((next((tmp_path / "one" / "QM1" / "runs").iterdir()) / "plan.json").read_text())["run"]
+    drain = [sys.executable, "-m", "mqops.cli", "ledger", "drain", "-m", "QM1", "--orphan", key, "--why", "gone"]
+    refused = commands.run(drain, env=command("two")["env"], text=True, capture_output=True)
+    assert (refused.returncode, "Somebody is at work with MQOPS.LEDGER now" in refused.stderr) == (1, True)
+    assert not (tmp_path / "two" / "QM1" / "ledger" / "taken_off.jsonl").exists()
     with manager.connected() as queue_manager:
         pymqi.Queue(queue_manager, "Z").get()  # now there is room for the last one
     said, errors = at_work.communicate()
     assert at_work.returncode == 0, errors
     summary = json.loads(said)
     assert (summary["moved"], summary["balanced"]) == (6, True)
-    assert (
+    [line] = [line for line in other.stderr.splitlines() if summary["run"] in line]
+    assert line.startswith(
         f"mqops: markers of run {summary['run']} on MQOPS.LEDGER belong to another lake, {tmp_path / 'two'} does not "
-        "have its plan: `mqops ledger drain -m QM1 --lake` of that run records them, "
-        f"`mqops ledger drain -m QM1 --orphan {summary['run']}` where its lake is gone\n"
-    ) in other.stderr
+        "have its plan (6 markers, put by "
+    )
+    assert ", signed with a key that this lake does not have). They stay there: `mqops ledger drain -m QM1" in line
+    assert line.endswith("Without them that run cannot be proved, resumed or undone in its own lake")
+    assert "mqops: Somebody is at work with MQOPS.LEDGER now: " in other.stderr
+    assert "--orphan" not in other.stderr  # nothing proposes to destroy its record
     assert not (tmp_path / "two" / "QM1" / "ledger" / "ledger.jsonl").exists()
 
 
@@ -147,16 +156,24 @@ def test_the_markers_of_a_lake_that_is_gone_are_recorded_by_whoever_has_its_key(
     run, _plan = planned(manager, lake)
     act(manager.connection, run)
 
-    def drain(*options: str) -> subprocess.CompletedProcess[str]:
+    def drain(*options: str, text: str = "") -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(tmp_path / "new")}
         command = [sys.executable, "-m", "mqops.cli", "ledger", "drain", "-m", "QM1", *options]
-        return commands.run(command, env=environment, text=True, capture_output=True, check=True)
+        return commands.run(command, input=text, env=environment, text=True, capture_output=True)
 
-    for options in ((), ("--orphan", "another")):
+    without = drain("--orphan", run.run)  # there is nobody to ask
+    assert (without.returncode, "markers of run" in without.stderr, "Aborted!" in without.stderr) == (1, True, True)
+    assert drain("--orphan", run.run, "--json").returncode == 2
+    assert manager.depth("MQOPS.LEDGER") > 0
+    why = ("--why", "its lake was lost")
+    for options in ((), ("--orphan", "another", *why)):
         passed_over = drain(*options)
         assert passed_over.stdout == "QM1: 0 lines added\n"
         assert f"markers of run {run.run} on MQOPS.LEDGER belong to another lake" in passed_over.stderr
-    recorded = drain("--orphan", run.run)
+    recorded = drain("--orphan", run.run, *why)
+    noted = (tmp_path / "new" / "QM1" / "ledger" / "taken_off.jsonl").read_text().splitlines()
+    assert [json.loads(line)["why"] for line in noted] == ["its lake was lost"] * 2
+    assert json.loads(noted[1])["runs"] == [run.run]
     assert recorded.stdout == f"QM1: {2 if has_key else 0} lines added\n"
     set_aside = "mqops: 2 messages on MQOPS.LEDGER did not come from mqops (2 forged) and were not acted on: kept in"
     assert recorded.stderr.startswith("" if has_key else set_aside)

@@ -58,7 +58,7 @@ def test_a_marker_whose_run_cannot_be_a_run_is_named_in_no_command(manager, mqop
 def test_a_run_of_another_lake_is_named_with_the_command_that_records_it(manager, mqops_here):
     manager.put(LEDGER, [({}, marker("cli-1"))])
     done = mqops_here("ledger", "drain", "-m", "QM1")
-    assert commands_in(done.stderr) == ["mqops ledger drain -m QM1 --lake", "mqops ledger drain -m QM1 --orphan cli-1"]
+    assert commands_in(done.stderr) == ["mqops ledger drain -m QM1 --lake"]
 
 
 @pytest.mark.parametrize("key", [EVIL, "../../QM2", FORGING])
@@ -75,7 +75,7 @@ def test_fields_of_an_mqdlh_forge_no_line_no_group_and_no_command(manager, mqops
     manager.put(DLQ, odd, options=CMQC.MQOO_SET_ALL_CONTEXT)
     table = "ACTION(RETRY) RETRY(2)\n"
     planned = mqops_here("dlq", "run", DLQ, "QM1", "--dry-run", text=table)
-    done = mqops_here("dlq", "run", "--once", DLQ, "QM1", text=table)
+    done = mqops_here("dlq", "run", "--once", DLQ, "QM1", text=table, expect=1)
     looked = mqops_here("dlq", "anatomy", DLQ, "QM1")
     for text in (planned.stdout, planned.stderr, done.stdout, done.stderr, looked.stdout):
         assert all(line.isprintable() for line in text.split("\n"))

@@ -31,7 +31,7 @@ def manager(tmp_path):
 
 
 def run(mqops_here, rules=RETRY, *options):
-    done = mqops_here("dlq", "run", DLQ, "QM1", "--once", "--json", *options, text=rules)
+    done = mqops_here("dlq", "run", DLQ, "QM1", "--once", "--json", *options, text=rules, expect=None)
     return json.loads(done.stdout)
 
 

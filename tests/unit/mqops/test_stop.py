@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import getpass
 import json
 import os
@@ -15,6 +16,7 @@ import pytest
 from act_support import after_commits, planned, proved
 from mq_support import DLQ, dead_letter
 
+from mqops.act import in_process
 from mqops.act.in_process import act
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, finish_run, plan_run
@@ -24,6 +26,7 @@ from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.history import events
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.stop_message import StopWatch, resume_all, stop_all
 from mqops.prove.outcomes import look
 from mqops.prove.prove import prove
 from mqops.rules import parse
@@ -204,3 +207,84 @@ def test_stop_and_resume_on_the_command_line(manager, lake):
     mqops("stop", expect=2)
     mqops("dlq", "run", "--once", DLQ, "QM1", text="ACTION(RETRY)\n")
     assert manager.depth(DLQ) == 0
+
+
+def lakes(manager, tmp_path):
+    """Runs `mqops` with a lake that is named: each has keys of its own."""
+
+    def mqops(lake: str, *arguments: str, expect: int = 0, text: str = "") -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(tmp_path / lake)}
+        command = [sys.executable, "-m", "mqops.cli", *arguments]
+        done = commands.run(command, input=text, env=environment, text=True, capture_output=True)
+        assert done.returncode == expect, done.stdout + done.stderr
+        return done
+
+    return mqops
+
+
+def test_a_stop_holds_for_the_runs_of_every_lake_and_survives_their_drains(manager, tmp_path):
+    mqops = lakes(manager, tmp_path)
+    fill(manager, 2)
+    handle = ("dlq", "run", "--once", DLQ, "QM1")
+    mqops("one", "ledger", "drain", "-m", "QM1")  # both lakes have their keys
+    mqops("two", "ledger", "drain", "-m", "QM1")
+    stopped = mqops("two", "stop", "-m", "QM1", "--why", "night").stdout
+    assert "it holds for the runs of every lake" in stopped
+    refused = mqops("one", *handle, text="ACTION(RETRY)\n", expect=1).stderr
+    assert "All acting on QM1 was stopped, for every lake, by " in refused
+    assert "(night)" in refused
+    plan = mqops("one", "dlq", "run", "--dry-run", DLQ, "QM1", text="ACTION(RETRY)\n").stdout
+    assert "all acting is stopped, for every lake, by " in plan
+    mqops("one", "ledger", "drain", "-m", "QM1")
+    assert manager.depth("MQOPS.LEDGER") == 1
+    left = mqops("one", "resume", "-m", "QM1", expect=1)
+    assert "all acting on QM1 is stopped still, by " in left.stderr
+    assert "--why with the reason takes it off" in left.stderr
+    assert manager.depth(DLQ) == 2
+    assert "it can go on now" in mqops("one", "resume", "-m", "QM1", "--why", "the night is over").stdout
+    noted = json.loads((tmp_path / "one" / "QM1" / "ledger" / "taken_off.jsonl").read_text())
+    assert (noted["runs"], noted["why"]) == (["stop"], "the night is over")
+    assert "2 moved" in mqops("one", *handle, text="ACTION(RETRY)\n").stdout
+    mqops("two", "resume", "-m", "QM1")
+    assert manager.depth("MQOPS.LEDGER") == 0
+
+
+def test_a_stop_of_another_lake_ends_a_run_under_way_behind_its_unit_of_work(manager, lake, tmp_path, monkeypatch):
+    fill(manager)
+    run, _plan = planned(manager, lake)
+    other = tmp_path / "other" / "QM1"
+
+    def stop_it(number: int) -> None:
+        if number == 2:
+            assert stop_all(manager.connection, other, CAROL) == ""
+
+    clock = iter(range(0, 10_000, 2))
+    monkeypatch.setattr(in_process, "StopWatch", lambda: StopWatch(now=lambda: next(clock)))
+    with pytest.raises(Stopped, match=r"for every lake, by carol@desk"):
+        act(manager.connection, run, unit_size=2, port=after_commits(stop_it))
+    assert manager.depth("A") == 4
+    assert proved(manager, run) == {"planned": 10, "moved": 4, "left": 6}
+    found = resume_all(manager.connection, run.lake_folder)
+    assert (found.taken, [one.verified for one in found.left]) == ([], [False])
+    assert [one.what for one in resume_all(manager.connection, run.lake_folder, unverified=True).taken] == [CAROL]
+    assert finish_run(manager.connection, run).moved == 10
+
+
+def test_a_stop_works_on_a_full_disk_and_without_a_queue_manager(manager, lake, tmp_path, monkeypatch):
+    def full(*_arguments: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    fill(manager, 1)
+    run, _plan = planned(manager, lake)
+    monkeypatch.setattr("os.fsync", full)
+    stop(run.path, CAROL)
+    with pytest.raises(Stopped, match=f"Run {run.run} was stopped by"):
+        act(manager.connection, run)
+    assert lift(run.path) is not None
+    monkeypatch.undo()
+    mqops = lakes(manager, tmp_path)
+    manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) PUT(DISABLED)")
+    told = mqops("lake", "stop", "-m", "QM1").stdout
+    assert f"it holds for the runs of {lake} only; those of other lakes go on: MQPUT on MQOPS.LEDGER failed" in told
+    with pytest.raises(Stopped, match="All acting on QM1 was stopped by"):
+        act(manager.connection, run)

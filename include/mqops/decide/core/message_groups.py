@@ -73,6 +73,13 @@ def in_order(rows: Iterable[tuple[DecidedRow, OrderPosition | None]]) -> Iterato
         yield decided
 
 
+WAY_OUT = (
+    "When the destination is in order: raise RETRY of the rule whose tries are used up, or move the messages with "
+    "`mqops message move` or `mqops message replay`"
+)
+"""What to do about messages that have used up the tries of a rule."""
+
+
 def held_back(row: PlanRow) -> PlanRow:
     """The same row with action BEHIND (rule 5 of this module): the message is left."""
     return row._replace(**left(Action.BEHIND), together=row.row)

@@ -71,7 +71,8 @@ class PlanSummary:
     the largest groups, `counts_left_off` how many more there are; `limit` and `message_ids` what narrowed the set;
     `remarks` what else the approver should know; `handling` how it is carried out (`mqops.decide.core.pacing`);
     `digest` of the plan's rows (`mqops.decide.core.canonical`) and of its handling, which an approval is bound to;
-    `requested_by` who asked for it on the command line, blank for other plans.
+    `requested_by` who asked for it on the command line, blank for other plans; `used_up` messages that are
+    ignored since no try of a rule that fits them is left.
     """
 
     run: str
@@ -93,6 +94,7 @@ class PlanSummary:
     remarks: tuple[str, ...] = ()
     handling: Mapping[str, Any] = field(default_factory=dict)
     requested_by: str = ""
+    used_up: int = 0
 
     @property
     def actions(self) -> dict[Action, int]:

@@ -20,7 +20,7 @@ from mqops.counted import counted
 from mqops.decide import backout_setting as backout
 from mqops.decide.core import PlanSummary
 from mqops.decide.core.answers import columns_for
-from mqops.decide.core.message_groups import keepers, remarks
+from mqops.decide.core.message_groups import WAY_OUT, keepers, remarks
 from mqops.decide.core.pacing import NO_LIMITS, Pacing, covered
 from mqops.decide.spark import message_groups
 from mqops.decide.spark.backout import replays_of, settled, with_origins
@@ -91,10 +91,12 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
         summary,
         digest=covered(summary.digest, pacing.to_json()),
         handling=pacing.to_json(),
+        used_up=sum(used_up.values()),
         remarks=(
             *expired.remarks(observed),
             *(where.remarks() if where else ()),
             *remarks(summary.actions, used_up),
+            *([WAY_OUT] if used_up else []),
             *pacing.remarks(),
         ),
     )

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from mqops.counted import counted
 from mqops.expiry.core.candidates import Known
 from mqops.model import with_lists
 from mqwire.constants import MQEI_UNLIMITED
@@ -16,6 +17,8 @@ WORKFLOW = "expiry_scan"
 BUCKETS: Mapping[str, int] = {"1m": 600, "10m": 6_000, "1h": 36_000, "6h": 216_000, "1d": 864_000}
 """Within this time, in tenths of a second."""
 LATER, NEVER = "later", "never"
+MOST_NAMED = 5
+"""Queues that are named in a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +70,7 @@ class DeadLetterQueue:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpirySummary:
     """A run: `found`, `done` (discarded) and `left` (in flight included) in messages; `dead_letters` None where the
-    depth is not known."""
+    depth is not known; `gone` the queues that ended before they were looked at, or meanwhile, and are in no figure."""
 
     run: str
     queue_manager: str
@@ -81,6 +84,7 @@ class ExpirySummary:
     balanced: bool = True
     queues: tuple[QueueScan, ...] = ()
     dead_letters: DeadLetterQueue | None = None
+    gone: tuple[str, ...] = ()
 
     @property
     def came(self) -> int:
@@ -90,6 +94,14 @@ class ExpirySummary:
             return 0
         discarded = sum(one.discarded for one in self.queues if one.queue == self.dead_letters.name)
         return self.dead_letters.after - self.dead_letters.before + discarded
+
+    def passed_over(self) -> str:
+        """A sentence about the queues that ended, "" where none did."""
+        if not self.gone:
+            return ""
+        named = ", ".join(self.gone[:MOST_NAMED]) + (", ..." if len(self.gone) > MOST_NAMED else "")
+        ended = counted(len(self.gone), "queue")
+        return f"{ended} ended before the scan came to {'it' if len(self.gone) == 1 else 'them'}: {named}"
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -104,6 +116,7 @@ class ExpirySummary:
                 **value,
                 "queues": tuple(QueueScan(**queue) for queue in value["queues"]),
                 "dead_letters": DeadLetterQueue(**dead) if dead else None,
+                "gone": tuple(value.get("gone", ())),
             }
         )
 
@@ -115,6 +128,7 @@ def summarise(
     queue_manager: str,
     by: str = "scan",
     dead_letters: DeadLetterQueue | None = None,
+    gone: Iterable[str] = (),
 ) -> ExpirySummary:
     """The summary of a run over these queues."""
     queues = tuple(sorted(scans, key=lambda scan: scan.queue))
@@ -130,6 +144,7 @@ def summarise(
         balanced=all(scan.balanced for scan in queues if scan.exact),
         queues=queues,
         dead_letters=dead_letters,
+        gone=tuple(sorted(gone)),
     )
 
 

@@ -27,7 +27,9 @@ class Expired:
 
 
 def remarks(observed: Mapping[str, Any]) -> tuple[str, ...]:
-    """A sentence for each queue of a snapshot. Parameters: `observed` RUN/observe.json; one of an earlier version says
-    nothing."""
+    """A sentence for each queue of a snapshot that has lost messages, or has ended. Parameters: `observed`
+    RUN/observe.json; one of an earlier version says nothing."""
     queues = (one for one in observed["queues"] if one.get("expired"))
-    return tuple(Expired(one["expired"], one["expired_exact"]).sentence(one["queue"]) for one in queues)
+    expired = (Expired(one["expired"], one["expired_exact"]).sentence(one["queue"]) for one in queues)
+    ended = (f"{queue}: the queue ended while queues were looked at" for queue in observed.get("gone", ()))
+    return (*expired, *ended)

@@ -6,7 +6,8 @@
    it travels to the executors inside the pickled reader. Each registration has a name of its own: runs of several
    queue managers share a session of Spark Connect, and a name that two of them used would read from the last one's.
 3. Options: `queues` names with commas between; `queue_manager` must be the connection's, where given; `limit` most
-   messages of each queue, 0 for all; `observed_at` ISO 8601 with time zone, the moment the rows are stamped with.
+   messages of each queue, 0 for all; `observed_at` ISO 8601 with time zone, the moment the rows are stamped with;
+   `some_may_end` true: a queue that has ended has no more rows, and is no error.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from mqops.errors import SettingsError
-from mqops.mq.browse import browse
+from mqops.mq.browse import browse, while_there
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import queue_manager_name
 from mqops.observe.batches import record_batches
@@ -53,6 +54,7 @@ class MqReader(DataSourceReader):
         self._queues = tuple(name.strip() for name in options.get("queues", "").split(",") if name.strip())
         self._limit = _limit(options.get("limit", "0"))
         self._observed_at = _moment(options.get("observed_at", ""))
+        self._some_may_end = options.get("some_may_end", "").lower() == "true"
         if not self._queues:
             raise SettingsError("The data source mq needs the option queues: names with commas between")
 
@@ -67,7 +69,8 @@ class MqReader(DataSourceReader):
             browsed = Browsed(
                 queue_manager=queue_manager_name(session), queue=partition.queue, observed_at=self._observed_at
             )
-            yield from record_batches(browsed, browse(session, partition.queue, limit=self._limit))
+            messages = browse(session, partition.queue, limit=self._limit)
+            yield from record_batches(browsed, while_there(messages, may_end=self._some_may_end))
 
 
 class MqDataSource(DataSource):

@@ -12,7 +12,7 @@ from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import dead_letter_queue, queue_manager_name
+from mqops.mq.inquire import dead_letter_queue, gone_of, queue_manager_name, settled_queues
 from mqops.observe import snapshot
 from mqops.observe.expired import discarded, states_of
 from mqops.observe.spark.datasource import register
@@ -23,11 +23,18 @@ if TYPE_CHECKING:
 
 
 def observe(
-    spark: SparkSession, connection: MqConnection, run: RunFolder, queues: Sequence[str] = (), *, limit: int = 0
+    spark: SparkSession,
+    connection: MqConnection,
+    run: RunFolder,
+    queues: Sequence[str] = (),
+    *,
+    limit: int = 0,
+    some_may_end: bool = False,
 ) -> ObserveSummary:
     """Take a run's snapshot; writes RUN/snapshot and RUN/observe.json.
 
-    Parameters: `queues` names, none for the queue manager's DEADQ; `limit` most messages of each queue, 0 for all.
+    Parameters: `queues` names, none for the queue manager's DEADQ; `limit` most messages of each queue, 0 for all;
+    `some_may_end` whether nobody named the queues, so that one that has ended since is passed over.
 
     Raises:
         MQError: the queue manager or a queue cannot be reached. Nothing was changed.
@@ -38,14 +45,24 @@ def observe(
     with connect(connection) as session:
         name = queue_manager_name(session)
         names = tuple(queues) or (dead_letter_queue(session),)
+        at_first = gone_of(session, names) if some_may_end else ()
         for queue in names:  # an error here is one line, an executor's is a page
-            session.close(session.open(queue, OPEN_OPTIONS))
-        before = states_of(session, names)
+            if queue not in at_first:
+                session.close(session.open(queue, OPEN_OPTIONS))
+        before, settled = states_of(session, names), settled_queues(session)
     source = register(spark, connection)
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
-    rows = spark.read.format(source).options(queues=",".join(names), limit=limit, observed_at=observed_at).load()
+    options: dict[str, str | int] = {
+        "queues": ",".join(names),
+        "limit": limit,
+        "observed_at": observed_at,
+        "some_may_end": some_may_end,
+    }
+    rows = spark.read.format(source).options(**options).load()
     with written_anew(run.snapshot) as place, spark_errors(run.snapshot):
         rows.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
     with connect(connection) as session:
         expired = discarded(before, states_of(session, names))
-    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired)
+        settled &= settled_queues(session)
+        gone = gone_of(session, names) if some_may_end else ()
+    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired, gone=gone, settled=settled)

@@ -4,9 +4,10 @@
    queue does not have it, whichever came first.
 2. Gone, and its lifetime was over by then: EXPIRED, unless a program got it before that. Also if nobody has looked
    since: a message whose lifetime is over is never given out again (E04).
-3. Gone with lifetime left: TAKEN, by another program or by CLEAR QLOCAL. A nonpersistent message may as well have been
-   lost with the end of the queue manager: UNKNOWN. If only the plan is there and its snapshot was removed, nothing says
-   what its lifetime was: GONE.
+3. Gone with lifetime left: TAKEN, by another program or by CLEAR QLOCAL. If its queue had uncommitted messages then, or
+   that is not known: HELD, because a unit of work may have it, and be backed out. A nonpersistent message may as well
+   have been lost with the end of the queue manager: UNKNOWN. If only the plan is there and its snapshot was removed,
+   nothing says what its lifetime was: GONE.
 4. Nobody has looked since it was last seen, and its lifetime is not over: SEEN.
 """
 
@@ -21,11 +22,13 @@ from mqops.actions import ACTED, Action
 from mqops.expiry.core.lifetime import remaining
 from mqwire.constants import MQEI_UNLIMITED, MQPER_NOT_PERSISTENT
 
-SEEN, EXPIRED, TAKEN, UNKNOWN, GONE = "seen", "expired", "taken", "unknown", "gone"
+SEEN, EXPIRED, TAKEN, UNKNOWN, GONE, HELD = "seen", "expired", "taken", "unknown", "gone", "held"
 WORDS: Mapping[str, str] = {
     SEEN: "it was there, and nobody has looked since",
     EXPIRED: "it expired, unless a program got it before its lifetime ended",
     TAKEN: "another program got it, or the queue was cleared",
+    HELD: "a unit of work that was not committed may have had it then, and it may come back; else another program got "
+    "it, or the queue was cleared",
     GONE: "gone for an unknown reason: its snapshot was removed, so its lifetime is not known",
     UNKNOWN: "another program got it, or it was lost when the queue manager ended: it was not persistent",
 }
@@ -52,10 +55,12 @@ class Sighting:
 
 
 class Missed(NamedTuple):
-    """A run that did not find a message, and when."""
+    """A run that did not find a message, and when. Parameters: `certain` whether its queue had no uncommitted messages
+    then, which browses do not show."""
 
     at: datetime
     run: str
+    certain: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +112,7 @@ def whereabouts(last: Sighting, queue_manager: str, missed: Missed | None, *, no
         msg_key=last.msg_key,
         queue=last.queue,
         queue_manager=queue_manager,
-        became=_became(last, over=over, gone=missed is not None),
+        became=_became(last, missed, over=over),
         run=last.run,
         seen_at=_text(last.at),
         action=last.action,
@@ -119,13 +124,15 @@ def whereabouts(last: Sighting, queue_manager: str, missed: Missed | None, *, no
     )
 
 
-def _became(last: Sighting, *, over: bool, gone: bool) -> str:
+def _became(last: Sighting, missed: Missed | None, *, over: bool) -> str:
     if over:
         return EXPIRED
-    if not gone:
+    if missed is None:
         return SEEN
     if last.expiry is None:
         return GONE
+    if not missed.certain:
+        return HELD
     return UNKNOWN if last.persistence == MQPER_NOT_PERSISTENT else TAKEN
 
 

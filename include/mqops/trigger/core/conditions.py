@@ -8,6 +8,9 @@ is thought to be of sufficient priority (T02) and to be committed (T10a). A cond
   queue), or
 - is `unknown`: an inquiry does not show it. `found` says what would.
 
+The commands make exactly one trigger message for messages that wait: never one of T13 beside that of T13c, which comes
+when a trigger monitor opens the initiation queue, and none beside one that may have been made already.
+
 T11 to T13 are further events that make a trigger message. They never fail: they say when such an event comes.
 """
 
@@ -44,6 +47,12 @@ _INHIBITED = "somebody has inhibited it, perhaps on purpose"
 _SWITCHED_OFF = "somebody has switched triggering off, perhaps on purpose"
 _AT_WORK = "the program that has the queue open should switch triggering on itself"
 _STARTS_NOW = "it starts the program now"
+_ONCE_MORE = (
+    "a second time where a trigger message has switched triggering off and its program is about to start: look at the "
+    "trigger monitor first"
+)
+_MONITOR_FIRST = "start the trigger monitor first (T08), then look again; what mends it then"
+_TWO = "Before that this command (T13) and the monitor (T13c) would make a trigger message each for what is there"
 _CHOSEN = "mqops has chosen this initiation queue: the trigger monitor that serves it will start the program"
 _DISPOSITIONS: dict[Disposition, tuple[Setting, ...]] = {
     "": (),
@@ -81,6 +90,16 @@ def explain(queue: TriggeredQueue) -> Explanation:
 def _alter(queue: TriggeredQueue, *settings: Setting, makes_event: bool = False, warning: str = "") -> Change:
     where = _DISPOSITIONS[queue.disposition]
     return alter(queue.name, *where, *settings, makes_event=makes_event, warning=warning)
+
+
+def _mended_by_event(number: str, found: str, queue: TriggeredQueue, setting: Setting, warning: str = "") -> Condition:
+    """A condition that fails, and that a command mends which is a trigger event (T13). The command has to wait while it
+    and a trigger monitor that starts (T13c) would make a trigger message each: then only the words name it."""
+    event = _alter(queue, setting, makes_event=True, warning=warning)
+    if queue.depth < needed(queue) or queue.open_input or queue.served_when_mended:
+        return Condition(number, FAILS, found, (event,))
+    warned = f" (warning: {warning})" if warning else ""
+    return Condition(number, FAILS, f"{found}; {_MONITOR_FIRST}: {event.mqsc}{warned}. {_TWO}")
 
 
 def _put_is_possible(queue: TriggeredQueue) -> Condition:
@@ -140,26 +159,39 @@ def _first(queue: TriggeredQueue) -> Condition:
     there = f"TRIGTYPE(FIRST), and {_there(queue)}"
     if queue.interval == 0:
         return Condition("T03", HOLDS, f"{there}, but TRIGINT(0) triggers again (T11)")
-    return Condition(
-        "T03",
-        FAILS,
-        f"{there}; the next trigger message is made when the queue's program closes it, or with a message "
-        f"after {duration(queue.interval)} since the last trigger message (TRIGINT, T11)",
-        _again(queue),
+    there += (
+        "; the next trigger message is made when the queue's program closes it, or with a message "
+        f"after {duration(queue.interval)} since the last trigger message (TRIGINT, T11)"
     )
+    again = _again(queue)
+    if not again and _can_have_triggered(queue) and not queue.open_input:
+        there += (
+            ". One may have been made already for what is there: look whether the trigger monitor has started the "
+            "program. Only if it has not, NOTRIGGER and then TRIGGER makes one more (T13)"
+        )
+    return Condition("T03", FAILS, there, again)
 
 
 def _again(queue: TriggeredQueue) -> tuple[Change, ...]:
     """T13: switching triggering off and on makes a trigger message for the messages that are there.
 
-    No command where another event does it: TRIGGER (T09), the program that closes the queue (T12), the trigger monitor
-    that opens the initiation queue (T13c).
+    No command where one may have been made already, because all else holds; nor where another event makes one: TRIGGER
+    (T09) or another command, the program that closes the queue (T12), the trigger monitor that opens the initiation
+    queue (T13c).
     """
-    served = queue.initiation is not None and queue.initiation.open_input > 0
-    if not queue.control or queue.open_input or not (served or queue.usable_initiation):
+    if not queue.control or queue.open_input or not queue.served_when_mended or _can_have_triggered(queue):
+        return ()
+    others = (*_get_allowed(queue).changes, *_initiation_queue(queue).changes, *_delivery(queue).changes)
+    if any(one.makes_event for one in others):
         return ()
     off, on = _alter(queue, NOTRIGGER), _alter(queue, TRIGGER, makes_event=True, warning=_STARTS_NOW)
     return off, on
+
+
+def _can_have_triggered(queue: TriggeredQueue) -> bool:
+    """Whether nothing but T01, T03 and T04 keeps the queue from triggering now."""
+    judged = (_get_allowed(queue), _process(queue), _initiation_queue(queue), _monitored(queue), _delivery(queue))
+    return queue.control and all(one.state != FAILS for one in judged)
 
 
 def _depth(queue: TriggeredQueue) -> Condition:
@@ -206,8 +238,7 @@ def _get_allowed(queue: TriggeredQueue) -> Condition:
     if queue.get_allowed:
         return Condition("T05", HOLDS, "GET(ENABLED)")
     if queue.zos:
-        mend = _alter(queue, GET_ENABLED, makes_event=True, warning=_INHIBITED)
-        return Condition("T05", FAILS, "GET(DISABLED) on z/OS", (mend,))
+        return _mended_by_event("T05", "GET(DISABLED) on z/OS", queue, GET_ENABLED, _INHIBITED)
     return Condition("T05", HOLDS, "GET(DISABLED) counts on z/OS only; the program that is started cannot get, though")
 
 
@@ -267,21 +298,21 @@ def _switched_on(queue: TriggeredQueue) -> Condition:
     if queue.control:
         return Condition("T09", HOLDS, "TRIGGER")
     why = "; TRIGTYPE(DEPTH) switches itself off with each trigger message" if queue.type == c.MQTT_DEPTH else ""
-    mend = _alter(queue, TRIGGER, makes_event=True, warning=_warning_of_trigger(queue))
-    return Condition("T09", FAILS, f"NOTRIGGER{why}", (mend,))
+    return _mended_by_event("T09", f"NOTRIGGER{why}", queue, TRIGGER, _warning_of_trigger(queue))
 
 
 def _warning_of_trigger(queue: TriggeredQueue) -> str:
     if queue.open_input:
         return _AT_WORK if queue.type == c.MQTT_DEPTH else _SWITCHED_OFF
-    off = () if queue.type == c.MQTT_DEPTH else (_SWITCHED_OFF,)
+    is_depth = queue.type == c.MQTT_DEPTH
+    off = () if is_depth else (_SWITCHED_OFF,)
     now = (_STARTS_NOW,) if queue.depth >= needed(queue) else ()
-    return "; ".join((*off, *now))
+    return "; ".join((*off, *now, *((_ONCE_MORE,) if is_depth and now else ())))
 
 
 def _has_type(queue: TriggeredQueue) -> Condition:
     if queue.type == c.MQTT_NONE:
-        return Condition("T10", FAILS, "TRIGTYPE(NONE)", (_alter(queue, TYPE_FIRST, makes_event=True),))
+        return _mended_by_event("T10", "TRIGTYPE(NONE)", queue, TYPE_FIRST)
     return Condition("T10", HOLDS, f"TRIGTYPE({TYPES[queue.type]})")
 
 
@@ -297,12 +328,8 @@ def _committed(queue: TriggeredQueue) -> Condition:
 
 def _delivery(queue: TriggeredQueue) -> Condition:
     if queue.fifo and queue.priority > queue.default_priority:
-        return Condition(
-            "T14",
-            FAILS,
-            f"MSGDLVSQ(FIFO) gives each message DEFPRTY({queue.default_priority}), below TRIGMPRI({queue.priority})",
-            (_alter(queue, trigmpri(queue.default_priority), makes_event=True),),
-        )
+        found = f"MSGDLVSQ(FIFO) gives each message DEFPRTY({queue.default_priority}), below TRIGMPRI({queue.priority})"
+        return _mended_by_event("T14", found, queue, trigmpri(queue.default_priority))
     return Condition("T14", HOLDS, "MSGDLVSQ(FIFO)" if queue.fifo else "MSGDLVSQ(PRIORITY)")
 
 

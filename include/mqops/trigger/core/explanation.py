@@ -72,6 +72,11 @@ class Explanation:
         in_order = WORK | {"T09"} if self.at_work and self.depth_type else WORK
         return self.stuck or any(one.state == FAILS and one.id not in in_order for one in self.conditions)
 
+    @property
+    def only_switched_off(self) -> bool:
+        """Whether nothing is broken but that triggering is off (T09), perhaps on purpose, and no message waits."""
+        return not self.stuck and {one.id for one in self.conditions if one.state == FAILS} == {"T09"}
+
     def state(self, number: str) -> State:
         """The state of one condition, by its SPEC id."""
         return next(one.state for one in self.conditions if one.id == number)

@@ -56,7 +56,8 @@ class TriggeredQueue:
     messages of it, None if the queue manager does not tell; `last_put` as in `InitiationQueue`; `process_defined`
     whether there is a process of the name that `process` has, or of the queue's own name if that is blank;
     `initiation` None if there is no queue of the name `initiation_name`; `usable_initiation` the name of an initiation
-    queue that INITQ can name instead, "" where none is looked for.
+    queue that INITQ can name instead, "" where none is looked for; `usable_served` whether a program has that one open
+    for input.
     """
 
     name: str
@@ -84,6 +85,15 @@ class TriggeredQueue:
     initiation_name: str
     initiation: InitiationQueue | None
     usable_initiation: str = ""
+    usable_served: bool = False
+
+    @property
+    def served_when_mended(self) -> bool:
+        """Whether a trigger monitor has the initiation queue open once the commands for INITQ were run."""
+        found = self.initiation
+        if found is not None and found.local and not found.transmission:
+            return found.open_input > 0
+        return self.usable_served if found is not None or not self.initiation_name else False
 
     @property
     def shared(self) -> bool:
