@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from airflow.plugins_manager import AirflowPlugin
 
-from mqops_airflow import data_docs, formats, imported_once, notes
+from mqops_airflow import data_docs, formats, imported_once, marked, notes
 from mqops_airflow.pages import app, table, views
 
 formats.register()
@@ -16,7 +16,7 @@ class MqopsPlugin(AirflowPlugin):
     """Registers mqops with Airflow."""
 
     name = "mqops"
-    listeners: ClassVar = [imported_once, notes]
+    listeners: ClassVar = [imported_once, marked, notes]
     fastapi_apps: ClassVar = [{"app": app.app, "url_prefix": table.PREFIX, "name": "mqops"}]
     external_views: ClassVar = views.external_views()
     operator_extra_links: ClassVar = [data_docs.DataDocsLink(), views.RunLink()]

@@ -205,9 +205,9 @@ class AirflowClient:
     def wait_until_asked(self, dag_id: str, run_id: str, task_id: str, *, try_number: int = 1) -> None:
         """Wait until Airflow has settled that a question, which is there, waits for its answer.
 
-        An answer within the same second as the question is taken by the scheduler for a fault of the task (Airflow
-        3.3.2: the task's process ends, "success", after the answer has queued it again). A person is never so quick;
-        this waits until the scheduler has noted the end of the process; a question of long ago needs no waiting.
+        An answer within seconds of the question is taken by the scheduler for a fault of the task, whose next try goes
+        on with the answer half a minute later (`mqops_airflow.recorded_answer`). This waits until the scheduler has
+        noted the end of the process that asked; a question of long ago needs no waiting.
         """
         log = self.home.folder / "logs" / "scheduler.log"
         marks = (f"task_id={task_id},", f"run_id={run_id},", "state=awaiting_input,", f"try_number={try_number},")

@@ -4,13 +4,15 @@ Airflow gives a task no way to write the note of its run. A listener can: Airflo
 run, mostly the scheduler, with the run as it is in the database. The words are those that a task of the run has pushed
 as XCom (`mqops_airflow.outcome_text`); where none has, the errors of the tasks that failed. Airflow calls another
 listener in the process of such a task, before it is told that the task has failed, and this one keeps the error as
-XCom. A note that a person has written stays.
+XCom. Of a run that a person marks, no task may have words: where its question was open, the note says what ended it
+(`mqops_airflow.marked`). A note that a person has written stays.
 
 Airflow shows the note as Markdown: text of others is code in it, and no file is named by its absolute path.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from airflow.listeners import hookimpl
@@ -18,7 +20,7 @@ from sqlalchemy.orm import object_session
 
 from mqops.errors import MqopsError
 from mqops_airflow.markdown import NOTHING, Markdown, joined, md, shortened, without_paths, words
-from mqops_airflow.outcome_text import KEY
+from mqops_airflow.outcome_text import AGAIN, KEY
 
 if TYPE_CHECKING:
     from airflow.models.dagrun import DagRun
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 LONGEST = 1000
 """Characters, which is what Airflow's column takes."""
 TAG = "mq"
+BY_HAND = "manually set"
+"""What Airflow says of a run that a person marks."""
 ERROR = "mqops_error"
 """XCom of the error with which a task failed."""
 
@@ -43,20 +47,22 @@ def on_task_instance_failed(previous_state: object, task_instance: Any, error: o
 @hookimpl
 def on_dag_run_success(dag_run: DagRun, msg: str) -> None:
     """Airflow calls it when a run ends well."""
-    write(dag_run)
+    write(dag_run, msg)
 
 
 @hookimpl
 def on_dag_run_failed(dag_run: DagRun, msg: str) -> None:
     """Airflow calls it when a run fails."""
-    write(dag_run)
+    write(dag_run, msg)
 
 
-def write(dag_run: DagRun) -> None:
+def write(dag_run: DagRun, msg: str = "") -> None:
     """Write the run's note, where it is a run of ours and no person has written one.
 
     The run of a DAG without our tag is not looked at any further: other people's runs cost no query. `airflow dags
     test` hands over a run that is in no session: its note cannot be written.
+
+    Parameters: `msg` what Airflow says of the end.
     """
     dag = dag_run.dag
     if (dag is not None and TAG not in dag.tags) or object_session(dag_run) is None:
@@ -64,9 +70,25 @@ def write(dag_run: DagRun) -> None:
     there = dag_run.dag_run_note
     if there is not None and there.user_id is not None:
         return
-    text = _outcome(dag_run) or _failed(dag_run)
+    text = (_unanswered(dag_run) if BY_HAND in msg else NOTHING) or _outcome(dag_run) or _failed(dag_run)
     if text:
         dag_run.note = str(shortened(without_paths(text), LONGEST))
+
+
+def _unanswered(dag_run: DagRun) -> Markdown:
+    """What ended the question of a run that nobody has answered; nothing where it had none, or an answer."""
+    from mqops.look.core.question import became_of  # noqa: PLC0415
+    from mqops_airflow.answer import read_question  # noqa: PLC0415
+    from mqops_airflow.run_folder import run_of  # noqa: PLC0415
+    from mqops_airflow.workplace import estate_file  # noqa: PLC0415
+
+    with suppress(MqopsError):  # a process that does not see the lake
+        run = run_of(estate_file(), dag_run.dag_id, dag_run.run_id)
+        asked = read_question(str(run.path)) if run else None
+        if run and asked and asked.over and not asked.answer:
+            done = NOTHING if run.issued_json.exists() else md("Nothing was moved: ")
+            return md("{}{}. {}", done, Markdown(became_of({"over": asked.over})), AGAIN)
+    return NOTHING
 
 
 def _outcome(dag_run: DagRun) -> Markdown:

@@ -18,13 +18,14 @@ from mqops_airflow.markdown import NOTHING, Markdown, code, joined, md, number, 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from mqops.look.core.question import Over
     from mqops.model import RunSummary
     from mqops_airflow.answer import Answer
 
 KEY = "mqops_told"
 """XCom of these words. `mqops_airflow.notes` makes them the run's note."""
 POLICY = md("the policy of the estate")
-NO_ANSWER = md("nobody answered in time, which counts as Reject")
+AGAIN = md("To ask again, clear the task approve and what is behind it.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +33,15 @@ class Ending:
     """What is known when the last task of a run begins.
 
     Parameters: `acted` the state of the task act, `approved` of the task approve; `stopped_by_plan` why the plan was
-    for nobody to approve (dry run ...), "" for other plans; `answer` of a person or of the time-out, None where nobody
-    was asked; `stops` the kill switches in force, in words.
+    for nobody to approve (dry run ...), "" for other plans; `answer` of a person or of the time-out, None where there
+    is none; `over` why nobody can answer any more; `stops` the kill switches in force, in words.
     """
 
     acted: str
     approved: str
     stopped_by_plan: str = ""
     answer: Answer | None = None
+    over: Over | None = None
     stops: Sequence[str] = ()
 
 
@@ -51,8 +53,10 @@ def outcome_text(ending: Ending, summary: RunSummary) -> Markdown:
 def _sentences(ending: Ending, summary: RunSummary) -> list[Markdown]:
     if ending.acted == "skipped":
         return _not_acted(ending)
-    if ending.acted == "upstream_failed" and ending.approved == "failed":
-        return [md("Nothing was moved: the approval was refused. The log of the task approve says why.")]
+    why = _unapproved(ending)
+    if why and (ending.acted == "upstream_failed" or not (summary.moved or summary.discarded)):
+        refused = ending.answer is not None and bool(ending.answer.refused)
+        return [md("Nothing was moved: {}.", why), *([] if refused else [AGAIN])]
     counts = _counts(summary)
     if ending.acted == "success" and summary.finished:
         by = words(ending.answer.by) if ending.answer and ending.answer.approved else POLICY
@@ -94,11 +98,26 @@ def _not_acted(ending: Ending) -> list[Markdown]:
     """Why act was skipped."""
     if ending.stopped_by_plan:
         return [md("{}.", words(_capital(ending.stopped_by_plan)))]
-    if ending.answer and not ending.answer.approved:
-        by = ending.answer.by
-        who = md("the plan was rejected by {}", words(by)) if by else NO_ANSWER
-        return [md("Nothing was moved: {}.", who), md("Start a new run to ask again.")]
+    why = _unapproved(ending)
+    if why:
+        again = md("Start a new run to ask again.") if ending.answer else AGAIN
+        return [md("Nothing was moved: {}.", why), again]
     return [md("Nothing was moved: the task act was skipped.")]
+
+
+def _unapproved(ending: Ending) -> Markdown:
+    """Why no approval permits the plan, nothing where one does."""
+    from mqops.look.core.question import TIMED_OUT, became_of  # noqa: PLC0415
+
+    answer = ending.answer
+    if answer is None:
+        return Markdown(became_of({"over": ending.over}))  # words of ours
+    by = words(answer.by or "nobody")
+    if answer.refused:
+        return md("the approval by {} was refused: {}", by, words(answer.refused))
+    if not answer.approved:
+        return md("the plan was rejected by {}", by) if answer.by else Markdown(TIMED_OUT)
+    return md("Airflow failed the task approve after {} had approved", by) if ending.approved == "failed" else NOTHING
 
 
 def resume(summary: RunSummary) -> Markdown:
@@ -137,5 +156,6 @@ def ending_of(context: Context, folder: str, states: dict[str, str], act_task: s
         approved=states.get("approve", ""),
         stopped_by_plan=verdict.why if verdict.way == "stop" else "",
         answer=asked.answer if asked and asked.question.digest == plan.digest else None,
+        over=asked.over if asked and asked.question.digest == plan.digest else None,
         stops=stops_of(RunFolder(Path(folder))),
     )

@@ -78,7 +78,6 @@ def approve_task(folder: str, approval: Approval, notify: Notify | None) -> Plan
         folder=folder,
         approval=approval,
         notify=named(notify),
-        retries=0,
     )
 
 

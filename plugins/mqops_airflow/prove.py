@@ -10,8 +10,10 @@ from airflow.sdk import Asset, BaseOperator
 from airflow.sdk.exceptions import AirflowSkipException
 
 from mqops.errors import MqopsError, Unbalanced
+from mqops.look.core.question import Over
 from mqops.observe.core.anatomy import anatomy_lines
 from mqops.printable import printable
+from mqops_airflow.answer import end_question
 from mqops_airflow.depth import trigger_again
 from mqops_airflow.hook import MqHook
 from mqops_airflow.markdown import code, md, plain
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from mqops.lake.run import RunFolder
     from mqops.model import RunSummary
     from mqops.mq.connection import MqConnection
+
+
+ENDED = {"failed": Over.FAILED, "success": Over.MARKED_SUCCESS, "skipped": Over.MARKED_SKIPPED}
+"""State of the task approve → what has ended its question, where that has no answer."""
 
 
 class ActUnfinished(MqopsError):
@@ -92,6 +98,8 @@ class ProveOperator(BaseOperator):
             self.log.info("messages of run %s: %s", printable(earlier.run), printable(found or "no outcome is known"))
         value = summary.to_json()
         acted = states.get(self.act_task)
+        if over := ENDED.get(states.get("approve", "")):
+            end_question(str(run.path), over)
         words = outcome_text(ending_of(context, str(run.path), states, self.act_task), summary)
         context["ti"].xcom_push(key="return_value", value=value)
         keep_for_note(context, words)

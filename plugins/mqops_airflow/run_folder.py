@@ -23,6 +23,8 @@ from mqops_airflow.workplace import estate_file, lake
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from mqops.estate import EstateFile
+
 LONGEST = 80
 
 
@@ -50,6 +52,17 @@ def folders(lake: Path, queue_manager: str, key: str) -> list[tuple[int, RunFold
         if re.fullmatch(r"[1-9]\d{0,8}", number) and path.is_dir():
             found.append((int(number), RunFolder(path)))
     return sorted(found, key=lambda one: one[0])
+
+
+def run_of(estate: EstateFile, dag_id: str, run_id: str) -> RunFolder | None:
+    """The last folder that a DAG run has made, None where it has made none. Raises `LakeError`."""
+    key = run_key(dag_id, run_id)
+    for name in estate.estate.queue_managers:
+        for _number, folder in reversed(folders(lake(estate), name, key)):
+            kept = read_json(folder.handed_on_json) if folder.handed_on_json.exists() else {}
+            if (kept.get("dag_id"), kept.get("run_id")) == (dag_id, run_id):
+                return folder
+    return None
 
 
 @contextmanager

@@ -98,7 +98,7 @@ def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterabl
         shared = sorted(wanted & set(found["queue"].split(",")))
         if shared and _unfinished(context, kept["dag_id"], kept["run_id"]):
             asked = answer.read_question(str(run.path))
-            waits = asked is not None and asked.answer is None
+            waits = asked is not None and asked.answer is None and asked.over is None
             what = md("waits for an answer") if waits else md("is at work")
             plan = address("plan", dag_id=kept["dag_id"], run_id=kept["run_id"])
             who = md(". {} names who may answer", link("Its plan", plan)) if waits else NOTHING

@@ -2,8 +2,9 @@
 
 A line in is `["call", person, method, path, body]`, `["task", DAG, run, task, form]` or `["setting", name, value]`,
 JSON. The line out, to the file descriptor that is the argument, is what the API answers, or the task's state. `status`
-is `call` for the number of the answer only. People named as a role have that role; everybody else is an administrator,
-who may write XComs, too. Nothing is scheduled: the order is the test's.
+is `call` for the number of the answer only; `["page", person, address]` gives a page of mqops. People named as a role
+have that role; everybody else is an administrator, who may write XComs, too. Nothing is scheduled: the order is the
+test's.
 """
 
 from __future__ import annotations
@@ -42,11 +43,16 @@ class AirflowByHand:
         answer = self._answer(person, method, path, body)
         return answer.status_code, answer.text
 
+    def page(self, person: str, path: str) -> str:
+        return self.client.get(path, headers=self._headers(person)).raise_for_status().text
+
     def _answer(self, person: str, method: str, path: str, body: Any) -> Any:
+        return self.client.request(method, f"/api/v2{path}", json=body, headers=self._headers(person))
+
+    def _headers(self, person: str) -> dict[str, str]:
         role = person if person in ROLES else "admin"
         token = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=person, role=role))
-        headers = {"Authorization": f"Bearer {token}"}
-        return self.client.request(method, f"/api/v2{path}", json=body, headers=headers)
+        return {"Authorization": f"Bearer {token}"}
 
     def setting(self, name: str, value: str) -> None:
         os.environ[name] = value

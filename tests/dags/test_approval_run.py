@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from email import message_from_bytes
 from email.policy import default
+from html import unescape
 from pathlib import Path
 from typing import Any, ClassVar, TextIO
 from urllib.parse import quote
@@ -29,6 +30,7 @@ from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
 from mqops.look.run_story import run_story
+from mqops.look.runs import run_line
 from mqops.rules import parse
 from mqops_airflow import outcome_text
 from mqops_airflow.pages.views import address
@@ -92,6 +94,19 @@ class Airflow:
         """A run that a person starts."""
         begun = self.say("call", person, "POST", f"/dags/{dag}/dagRuns", {"logical_date": None, "conf": form})
         return Run(self, dag, begun["dag_run_id"], form)
+
+    def asks(self, queue: str) -> Run:
+        """A run that is to move the messages of a queue to A, and waits for an answer."""
+        form = {"queue_manager": "QM1", "action": "move", "queue": queue, "all_messages": True, "destination": "A"}
+        run = self.run("mq_recover", "alice", **form, dry_run=False)
+        assert run.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
+        return run
+
+    def open_questions(self) -> int:
+        """How many the estate's page counts."""
+        found = re.search(r"<strong>(\d+)</strong> open question", self.say("page", "viewer", "/mqops/estate"))
+        assert found
+        return int(found[1])
 
     def planned(self) -> tuple[RunFolder, PlanSummary]:
         """A plan that moves one message and discards another."""
@@ -196,6 +211,15 @@ class Run:
     def mark(self, person: str, task: str, state: str = "success") -> None:
         """A person sets the state of a task."""
         self.call(person, "PATCH", f"/taskInstances/{task}", {"new_state": state})
+
+    def page(self, person: str, name: str) -> str:
+        """What a page says about this run, without its markup but that of buttons."""
+        text = self.airflow.say("page", person, address(name, dag_id=self.dag, run_id=self.key))
+        return " ".join(unescape(re.sub(r"<(?!/?button)[^>]*>", "", text)).split())
+
+    def files(self) -> RunFolder:
+        """Its folder in the lake."""
+        return RunFolder.at(self.airflow.folder / "lake", "QM1", run_key(self.dag, self.key))
 
     def question(self) -> dict[str, Any]:
         found: dict[str, Any] = self.call("carol", "GET", "/taskInstances/approve/-1/hitlDetails")
@@ -734,3 +758,78 @@ def test_law2_a_run_that_a_person_has_materialize_an_asset_is_dry_by_default(air
     assert (verdict["way"], verdict["why"]) == (
         *("stop", f"dry run: {sum(plan.actions.values())} messages would be moved or discarded; nothing was done"),
     )
+
+
+def test_a_question_that_nobody_can_answer_any_more_is_none(airflow: Airflow) -> None:
+    """A person marks the run, or the task that asks, or deletes the run. No page asks, each says what happened, and the
+    next run of the queue is not kept waiting."""
+    airflow.manager.mqsc("DEFINE QLOCAL(ENDED)")
+    airflow.manager.put("ENDED", [({}, b"x")])
+    before = airflow.open_questions()
+    planned, _plan = airflow.planned()
+
+    def asked() -> Run:
+        run = airflow.run("qm1_dlq_rules", "alice", dry_run=False)
+        run.has(planned)
+        assert run.task("approve") == "awaiting_input"
+        return run
+
+    def is_told(run: Run, state: str) -> None:
+        words = f"as {state} in Airflow before anybody answered"
+        assert airflow.open_questions() == before
+        story = run_story(run.files())
+        assert (story.line.state, story.line.asks) == ("unanswered", False)
+        assert words in story.unapproved
+        for page in ("plan", "run"):
+            told = run.page("operator", page)
+            assert words in told, page
+            assert "Approve</button>" not in told
+            assert "Ask again</button>" in told
+            assert "Ask again</button>" not in run.page("viewer", page)
+
+    def is_noted(run: Run, state: str) -> None:
+        note = run.call("carol", "GET", "")["note"]
+        assert note.startswith(
+            f"Nothing was moved: a person marked the run, or its task approve, as {state} in Airflow"
+        )
+        assert note.endswith("To ask again, clear the task approve and what is behind it.")
+
+    first = airflow.asks("ENDED")
+    assert airflow.open_questions() == before + 1
+    assert '<button type="submit" value="Approve" class="good">Approve</button>' in first.page("approver", "plan")
+    first.call("carol", "PATCH", "", {"state": "failed"})
+    is_told(first, "failed")
+    is_noted(first, "failed")
+    second = airflow.asks("ENDED")
+    second.call("carol", "PATCH", "", {"state": "success"})
+    is_told(second, "success")
+    is_noted(second, "success")
+    third, deleted = asked(), asked()
+    assert airflow.open_questions() == before + 2
+    third.mark("carol", "approve", "failed")
+    airflow.say("call", "carol", "DELETE", f"/dags/{deleted.dag}/dagRuns/{deleted.key}", None)
+    is_told(third, "failed")
+    third.call("carol", "PATCH", "", {"state": "failed"})
+    # asked again, and approved
+    second.clear("approve", "act", "prove")
+    assert second.task("approve") == "awaiting_input"
+    assert airflow.open_questions() == before + 1
+    assert [second.answer("bob"), *second.tasks("act", "prove")] == ["success"] * 3
+    assert airflow.manager.depth("ENDED") == 0
+
+
+def test_an_approval_that_is_refused_is_told_as_refused(airflow: Airflow) -> None:
+    airflow.manager.mqsc("DEFINE QLOCAL(REFUSED)")
+    airflow.manager.put("REFUSED", [({}, b"x")])
+    run = airflow.asks("REFUSED")
+    assert "NotAllowed: alice started this run" in run.answer("alice")
+    run.mark("carol", "act", "failed")
+    why = "the approval by alice was refused: alice started this run; the estate asks for another person's approval"
+    assert f"ActUnfinished: Nothing was moved: {why}" in run.task("prove")
+    assert run.xcom("prove", outcome_text.KEY).replace("`", "").startswith(f"Nothing was moved: {why}")
+    assert run_line(run.files()).state == "refused"
+    for page in ("plan", "run"):
+        told = run.page("operator", page)
+        assert why.removeprefix("the ") in told, page
+        assert "Ask again</button>" in told
+    run.call("carol", "PATCH", "", {"state": "failed"})

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from mqops.look.core.question import Over
 from mqops.model import RunSummary
 from mqops_airflow.answer import Answer
 from mqops_airflow.outcome_text import Ending, outcome_text
@@ -16,6 +19,7 @@ NO = Answer(approved=False, by_id="bob", by="bob", at="t")
 YES = Answer(approved=True, by_id="bob", by="bob", at="t")
 LATE = Answer(approved=False, by_id="", by="", at="t")
 COUNTS = "400 moved + 300 discarded + 1,630 left + 0 gone of 2,330 messages"
+ASK = "To ask again, clear the task approve and what is behind it."
 STOP = "All acting on QM1 was stopped by carol at t (night)"
 
 
@@ -33,8 +37,27 @@ STOP = "All acting on QM1 was stopped by carol at t (night)"
         ),
         (Ending(acted="skipped", approved="skipped"), "Nothing was moved: the task act was skipped."),
         (
+            Ending(
+                acted="upstream_failed", approved="failed", answer=replace(YES, refused="bob started it: ask again")
+            ),
+            "Nothing was moved: the approval by bob was refused: bob started it: ask again.",
+        ),
+        (
             Ending(acted="upstream_failed", approved="failed", answer=YES),
-            "Nothing was moved: the approval was refused. The log of the task approve says why.",
+            f"Nothing was moved: Airflow failed the task approve after bob had approved. {ASK}",
+        ),
+        (
+            Ending(acted="upstream_failed", approved="failed", over=Over.FAILED),
+            f"Nothing was moved: Airflow failed the task approve before it had an answer. {ASK}",
+        ),
+        (
+            Ending(acted="upstream_failed", approved="failed", over=Over.MARKED_FAILED),
+            "Nothing was moved: a person marked the run, or its task approve, as failed in Airflow before anybody "
+            f"answered. {ASK}",
+        ),
+        (
+            Ending(acted="skipped", approved="skipped", over=Over.MARKED_SKIPPED),
+            "Nothing was moved: a person marked the task approve as skipped in Airflow before anybody answered. " + ASK,
         ),
         (Ending(acted="success", approved="success", answer=YES), f"Approved by bob: {COUNTS}. This balances."),
         (
@@ -54,6 +77,15 @@ STOP = "All acting on QM1 was stopped by carol at t (night)"
 )
 def test_each_ending_has_its_words(ending: Ending, words: str) -> None:
     assert outcome_text(ending, SUMMARY) == words
+
+
+def test_an_act_that_no_answer_permits_has_failed_for_that() -> None:
+    ending = Ending(acted="failed", approved="success", over=Over.MARKED_SUCCESS)
+    assert outcome_text(ending, replace(SUMMARY, moved=0, discarded=0, left=2330)) == (
+        "Nothing was moved: a person marked the run, or its task approve, as success in Airflow before anybody "
+        f"answered, which approves nothing. {ASK}"
+    )
+    assert outcome_text(ending, SUMMARY).startswith("act ended as failed: 400 moved")
 
 
 @pytest.mark.parametrize(

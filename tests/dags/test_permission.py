@@ -13,20 +13,24 @@ from typing import Any
 
 import pytest
 from act_support import planned
-from airflow.sdk.exceptions import TaskAwaitingInput
+from airflow.sdk.exceptions import TaskAwaitingInput, TaskDeferred
 from airflow.sdk.execution_time import comms, task_runner
 from mq_support import DLQ, dead_letter
 
+from mqops.clock import utc_now
 from mqops.errors import LakeError, PlanChanged, SettingsError
 from mqops.estate_sections import Approval, AutoApprove
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
+from mqops.look.run_story import run_story
+from mqops.look.runs import run_line
 from mqops_airflow.act import PlanActOperator
 from mqops_airflow.answer import Answer, Asked, Question
 from mqops_airflow.approval import PlanApprovalOperator
 from mqops_airflow.four_eyes import must_tell_people_apart
 from mqops_airflow.permission import NotAllowed, Permission, permitted
 from mqops_airflow.policy import Verdict
+from mqops_airflow.recorded_answer import RecordedAnswer
 
 ACT, ASK, STOP = (Verdict(way=way, why="a reason") for way in ("act", "ask", "stop"))
 AGAIN = "clear the task approve and what is behind it to ask"
@@ -162,13 +166,18 @@ class Run:
         self.folder = folder
         self.asked: dict[str, Any] = {}
         self.dag_run = SimpleNamespace(
-            dag_id="qm1_dlq_rules", run_id="manual__1", run_type="manual", triggering_user_name="alice"
+            dag_id="qm1_dlq_rules",
+            run_id="manual__1",
+            run_type="manual",
+            triggering_user_name="alice",
+            clear_number=0,
         )
         self.dry_run = False
         self.task_instance = "0197aaaa-0000-7000-8000-000000000001"
 
         def send(msg: Any) -> Any:
             kept = self.asked.setdefault("first", msg.model_dump(exclude={"type"}))
+            self.asked["puts"] = self.asked.get("puts", 0) + 1
             return comms.HITLDetailRequestResult(**kept)
 
         monkeypatch.setattr(task_runner, "SUPERVISOR_COMMS", SimpleNamespace(send=send), raising=False)
@@ -245,7 +254,9 @@ def test_law2_act_gets_the_plan_that_another_person_approved_and_their_names(run
     ]
     # what the lake keeps of it
     subject, body = run.asked["first"]["subject"], run.asked["first"]["body"]
-    assert read_json(run.folder.approval_json) == {
+    kept = read_json(run.folder.approval_json)
+    assert kept.pop("until") > utc_now()
+    assert kept == {
         "question": {
             "dag_id": "qm1_dlq_rules",
             "run_id": "manual__1",
@@ -253,7 +264,9 @@ def test_law2_act_gets_the_plan_that_another_person_approved_and_their_names(run
             "text": hashlib.sha256(f"{subject}\n{body}".encode()).hexdigest(),
         },
         "task_instance": run.task_instance,
-        "answer": {"approved": True, "by_id": "7", "by": "bob", "at": "2026-11-21T08:30:00+00:00"},
+        "answer": {"approved": True, "by_id": "7", "by": "bob", "at": "2026-11-21T08:30:00+00:00", "refused": ""},
+        "cleared": 0,
+        "over": None,
     }
 
 
@@ -265,6 +278,9 @@ def test_law2_four_eyes_the_requester_approves_nothing(run: Run, name: str, user
     refused = rf"^{name or user_id} started this run; the estate asks for another person's approval"
     with pytest.raises(NotAllowed, match=refused):
         run.approve().execute_complete(run.context, event)
+    assert run_line(run.folder).state == "refused"
+    told = f"the approval by {name or user_id} was refused: {name or user_id} started this run; the estate asks for"
+    assert run_story(run.folder).unapproved.startswith(told)
     with pytest.raises(NotAllowed, match=refused):
         run.act()
     assert run.act(Approval())[-1] == f"--approved-by={name or user_id}"  # an estate that asks for no four eyes
@@ -277,7 +293,8 @@ def test_law2_a_rejection_permits_nothing(run: Run, who: str, told: str) -> None
     with pytest.raises(NotAllowed, match=rf"^plan {digest(run)} was rejected by {told}; clear the task"):
         run.act()
     kept = read_json(run.folder.approval_json)["answer"]
-    assert kept == {"approved": False, "by_id": "7" if who else "", "by": who, "at": "2026-11-21T08:30:00+00:00"}
+    at = "2026-11-21T08:30:00+00:00"
+    assert kept == {"approved": False, "by_id": "7" if who else "", "by": who, "at": at, "refused": ""}
 
 
 def test_law2_an_approval_that_airflow_gives_nobodys_name_permits_nothing(run: Run) -> None:
@@ -322,11 +339,73 @@ def test_law2_an_answer_to_another_question_permits_nothing(run: Run) -> None:
 def test_a_run_asks_about_one_plan_only(run: Run) -> None:
     """Airflow keeps the first question, and would show it with the second plan."""
     run.ask()
+    run.dag_run.clear_number += 1
     run.ask()  # cleared, the plan as before
     found = read_json(run.folder.path / "preflight.json")
     write_json(run.folder.path / "preflight.json", found | {"destinations": 7})
     with pytest.raises(PlanChanged, match=rf"start a new run to have plan {digest(run)} approved"):
         run.approve().execute(run.context)
+
+
+def test_a_try_that_airflow_failed_is_taken_up_by_the_next_one(run: Run) -> None:
+    """The next one has another UUID, or the same. Nothing is asked again, which would erase the recorded answer."""
+    run.ask()
+    first, put = run.task_instance, run.asked["puts"]
+    for run.task_instance in (first, "0197aaaa-0000-7000-8000-000000000002"):
+        with pytest.raises(TaskDeferred) as waits:
+            run.approve().execute(run.context)
+        trigger = waits.value.trigger
+        assert isinstance(trigger, RecordedAnswer)
+        assert (trigger.asked, waits.value.method_name) == (run.task_instance, "take_up")
+    assert run.asked["puts"] == put
+    event = recorded("bob")
+    run.approve().take_up(run.context, event)
+    assert run.act()[-1] == "--approved-by=bob"
+    # the process that Airflow took for failed had kept the answer: no triggerer is asked, and four eyes are
+    run.task_instance = first
+    assert run.approve().execute(run.context)["chosen_options"] == ["Approve"]
+    kept = read_json(run.folder.approval_json)
+    write_json(run.folder.approval_json, kept | {"answer": kept["answer"] | {"by": "alice"}})
+    with pytest.raises(NotAllowed, match=r"^alice started this run; the estate asks for another person's approval"):
+        run.approve().execute(run.context)
+    assert run.asked["puts"] == put
+
+
+@pytest.mark.parametrize("by", ["alice", "bob"])
+def test_law2_an_answer_that_was_recorded_permits_no_more_than_any_other(run: Run, by: str) -> None:
+    """Four eyes, and the text that the person saw."""
+    run.ask()
+    if by == "bob":
+        found = read_json(run.folder.path / "preflight.json")
+        write_json(run.folder.path / "preflight.json", found | {"destinations": 7})
+    with pytest.raises(
+        (NotAllowed, PlanChanged), match=r"^alice started this run|^this run has asked with another text"
+    ):
+        run.approve().take_up(run.context, recorded(by))
+    with pytest.raises(NotAllowed):
+        run.act()
+
+
+def test_the_question_is_put_anew_where_no_answer_was_recorded_or_a_person_has_cleared_a_task(run: Run) -> None:
+    run.ask()
+    with pytest.raises(TaskAwaitingInput):
+        run.approve().take_up(run.context, None)
+    assert run.asked["puts"] == 2
+    run.answered("bob")
+    run.dag_run.clear_number += 1
+    run.ask()
+    assert run.asked["puts"] == 3
+    with pytest.raises(NotAllowed, match="nobody has approved"):
+        run.act()
+    run.dag_run.clear_number += 1  # meanwhile: the answer that is fetched is to the question of before
+    with pytest.raises(TaskAwaitingInput):
+        run.approve().take_up(run.context, recorded("bob"))
+
+
+def recorded(by: str) -> dict[str, Any]:
+    """The event of the trigger that fetches an approval which Airflow has recorded."""
+    who = {"id": "7", "name": by}
+    return {"chosen_options": ["Approve"], "params_input": {}, "responded_at": MORNING, "responded_by_user": who}
 
 
 def test_law2_a_dry_run_and_a_form_are_heeded_when_the_task_acts(run: Run) -> None:

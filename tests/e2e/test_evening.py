@@ -1,11 +1,15 @@
 """An evening on call, in real Airflow: expiries, poison, a full dead-letter queue, a replay whose canary is not read,
 an approval that nobody gives, an undo, and a message found and moved by hand. At the end the ledger accounts for each
-message."""
+message. And answers as quick as a person can give them."""
 
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Any
 
 import pymqi
@@ -18,6 +22,12 @@ from mqops.cli import main
 from mqops.poison_consumer import PoisonAwareConsumer
 from mqops_demo.airflow_client import RunResult
 
+QUICK = int(os.environ.get("MQOPS_QUICK_ANSWERS", "1"))
+"""Runs that are answered after each time of `SOON`."""
+SOON = (0.2, 0.5)
+"""Seconds between a question and its answer."""
+AT_ONCE = 4
+PATIENCE = 600.0
 QUEUES = (DLQ, "BACK.AGAIN", "APP", "APP.BOQ", "NEW.NAME", "REALLY.DEAD.QUEUE")
 
 
@@ -107,3 +117,47 @@ def test_an_evening_is_accounted_for_to_the_last_message(site: Any, monkeypatch:
         for path in folder.rglob("*"):
             if path.is_file() and "snapshot" not in path.parts:
                 assert secret not in path.read_bytes(), path
+
+
+def test_an_answer_within_a_second_of_its_question_counts(site: Any) -> None:
+    """Airflow's scheduler fails most of these tasks: it takes the end of the process that asked for one of the process
+    that has the answer. Their next try goes on with the answer."""
+    manager = site.manager("EVENING")
+    delays = SOON * QUICK
+    queues = [f"QUICK.{number}" for number in range(len(delays))]
+    manager.mqsc("\n".join(f"DEFINE QLOCAL({queue})" for queue in queues))
+    for queue in queues:
+        manager.put(queue, [({}, b"x")])
+    site.client.wait_for_dag("mq_recover")
+    site.client.unpause("mq_recover")
+    one_by_one = Lock()  # SQLite, which Airflow has here, refuses writers that come at the same moment
+
+    def answered(queue: str, delay: float) -> RunResult:
+        form = {"action": "move", "queue": queue, "all_messages": True, "destination": "NEW.NAME", "dry_run": False}
+        with one_by_one:
+            run_id = site.as_user("operator").trigger("mq_recover", queue_manager="EVENING", **form)
+        approver = site.as_user("approver")
+        until(
+            lambda: approver.task_instances("mq_recover", run_id)["approve"]["state"] == "awaiting_input",
+            PATIENCE,
+            pause=0.05,
+        )
+        time.sleep(delay)  # what is tested
+        with one_by_one:
+            approver.call(
+                "PATCH",
+                f"/dags/mq_recover/dagRuns/{run_id}/taskInstances/approve/-1/hitlDetails",
+                json={"chosen_options": ["Approve"], "params_input": {}},
+            )
+        return approver.follow("mq_recover", run_id)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        results = list(pool.map(answered, queues, delays))
+    assert len(results) == 2 * QUICK
+    for result in results:
+        assert result.state == "success", result
+        assert (site.summary(result)["balanced"], site.summary(result)["moved"]) == (True, 1)
+        assert site.note(result).startswith(
+            "Approved by approver: 1 moved + 0 discarded + 0 left + 0 gone of 1 message."
+        )
+    assert {manager.depth(queue) for queue in queues} == {0}

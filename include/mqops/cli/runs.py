@@ -168,6 +168,8 @@ def _approval(found: RunStory) -> str:
     if found.people.get("approved_by"):
         return f"; approved: {found.people['approved_by']}{finished}"
     answer = found.approval.get("answer")
+    if found.line.state in {RunState.REFUSED, RunState.UNANSWERED}:
+        return f"; approved: by nobody: {found.unapproved}{finished}"
     if answer:
         who = answer["by"] or "the time-out"
         return f"; {'approved' if answer['approved'] else 'rejected'}: {who} at {answer['at']}{finished}"

@@ -23,6 +23,7 @@ from mqops.lake.stop import Stop, lifted_in, stop_in
 from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.file import markers_of
+from mqops.look.core.question import became_of
 from mqops.look.core.run_state import MEANING, RunLine, RunState
 from mqops.look.runs import run_line
 from mqops.look.staying import StayingRows, Stays, staying_rows
@@ -165,6 +166,14 @@ class RunStory:
     stays: tuple[Stays, ...] = ()
     looked_at: str = ""
 
+    @property
+    def unapproved(self) -> str:
+        """Why no approval permits the plan, as a sentence without its full stop; "" where one does, or may yet."""
+        why = became_of(self.approval)
+        if not why and self.line.state is RunState.UNANSWERED:
+            return f"nobody answered before {self.line.until}"
+        return why
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object: that of the line, and what is known besides."""
         return {
@@ -173,6 +182,7 @@ class RunStory:
             "folder": self.folder,
             "plan": dict(self.plan),
             "approval": dict(self.approval),
+            "unapproved": self.unapproved,
             "dag": dict(self.dag),
             "people": dict(self.people),
             "recorded": dict(self.recorded),

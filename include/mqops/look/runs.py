@@ -12,24 +12,23 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mqops.act.progress import read_live_progress
-from mqops.clock import utc_text
+from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
 from mqops.kept import Kept
 from mqops.lake.files import SETTLED_NS, read_json, state_of, write_json
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of, run_folders
 from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
-from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, RunState, line_of
+from mqops.look.core.run_state import RunFiles, RunLine, RunState, as_of, line_of
 from mqops.single_flight import single_flight
 
 INDEX = "runs_index.json"
-_VERSION = 5
+_VERSION = 6
 
 
 def list_runs(
@@ -68,7 +67,7 @@ def run_line(run: RunFolder) -> RunLine:
     line = _read(run)
     if line is None:
         raise LakeError(f"Run {run.run} was removed meanwhile")
-    return _under_stop(line, stopped=stop_in(run.lake_folder) is not None)
+    return as_of(line, utc_now(), stopped=stop_in(run.lake_folder) is not None)
 
 
 class _Kept(NamedTuple):
@@ -89,7 +88,7 @@ def _lines(folder: Path, queue_manager: str) -> Iterator[RunLine]:
     kept: dict[str, _Kept] = {}
     changed = False
     before = time.time_ns() - SETTLED_NS
-    stopped = stop_in(folder) is not None
+    stopped, now = stop_in(folder) is not None, utc_now()
     for name, when in run_folders(folder):
         entry = known.get(name)
         if entry is not None and entry.when == when:
@@ -103,7 +102,7 @@ def _lines(folder: Path, queue_manager: str) -> Iterator[RunLine]:
             entry, changed = _Kept(when, line), True
         if entry is not None:
             kept[name] = entry
-        yield _under_stop(line, stopped=stopped)
+        yield as_of(line, now, stopped=stopped)
     if changed or len(kept) != len(known):
         _keep(folder, kept)
 
@@ -166,11 +165,6 @@ def _keep(folder: Path, kept: Mapping[str, _Kept]) -> None:
 
 def _document(line: RunLine) -> dict[str, Any]:
     return {key: value for key, value in line.to_json().items() if value and key not in _IN_PLACE}
-
-
-def _under_stop(line: RunLine, *, stopped: bool) -> RunLine:
-    """The line, stopped where all of the queue manager is."""
-    return replace(line, state=RunState.STOPPED) if stopped and line.state in BEGUN_AND_OPEN else line
 
 
 def _read(run: RunFolder) -> RunLine | None:

@@ -41,7 +41,7 @@ from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import at_work, next_by_schedule
-from mqops_airflow.pages.who_answers import Open, asks_for_four_eyes, open_questions, who_answers_each
+from mqops_airflow.pages.who_answers import Open, asks_for_four_eyes, open_questions, still_asked
 from mqops_airflow.workplace import lake
 
 AUDIT_KEPT = 60.0
@@ -78,8 +78,9 @@ def router(page: Page) -> APIRouter:
 def _shown(request: Request, template: str, page: Page, who: Reader, queue_manager: str) -> HTMLResponse:
     names = (who.queue_manager(queue_manager),) if queue_manager else who.queue_managers
     managers = _carried_out(who, _managers(who.estate, names))
+    asked = still_asked(who, [(one.name, run.run) for one in managers for run in one.waiting])
+    managers = [replace(one, waiting=tuple(run for run in one.waiting if run.run in asked)) for one in managers]
     managers.sort(key=lambda one: (not one.problems, not one.waiting, one.name))
-    waiting = [(one.name, run.run) for one in managers for run in one.waiting]
     return render_page(
         request,
         page,
@@ -95,7 +96,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         open_questions=_questions_of_queues(who),
         four_eyes=partial(asks_for_four_eyes, who.estate),
         morning=next_time(datetime.now(UTC), MORNING),
-        answers=who_answers_each(who, waiting),
+        answers={run: waits for run, waits in asked.items() if waits},
         ended_early=_ended_early(who, managers),
         next_runs=next_by_schedule(who),
         may_stop=who.may_start(STOP),

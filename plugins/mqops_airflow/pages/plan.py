@@ -20,14 +20,14 @@ from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import ENDED, MESSAGES
+from mqops_airflow.pages.run import MESSAGES
 from mqops_airflow.pages.run_balance import rule_in_words
-from mqops_airflow.pages.run_forms import RECOVER
+from mqops_airflow.pages.run_forms import RECOVER, to_ask_again
 from mqops_airflow.pages.run_words import KIND, beside, folded
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, tasks_of
+from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, asked_by, form_of_dry_run, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
 from mqops_airflow.plan_text import THIS_PLAN_ONLY, subject
 from mqops_airflow.reach import connection_for
@@ -105,6 +105,7 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
     may_start = form is not None and who.may_start(asked.dag_id) and acted_on(story.plan["actions"]) > 0
     settled = bool(story.approval.get("answer")) or task is None or task.state in ENDED
     waits = who_answers(who, asked, task)
+    again = to_ask_again(story, tasks)
     return {
         "form": form,
         "may_start": may_start,
@@ -116,6 +117,8 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
         "waits": waits,
         "four_eyes": partial(asks_for_four_eyes, who.estate),
         "settled": settled,
+        "ask_again": again if again and who.may_clear(asked.dag_id) else [],
+        "live": not settled or bool(again),
         "open": bool(waits) or (not settled and form is None),
         "unanswered": _unanswered(task, story),
         "depth": None if settled or story.undoes else _depth(who, story.line),
@@ -131,8 +134,9 @@ def _depth(who: Reader, line: RunLine) -> int | None:
 
 def _unanswered(task: Task | None, story: RunStory) -> str:
     """What is said of a plan that no answer permits, and that is not of a dry run. Parameters: `task` approve."""
-    if task is None:
-        return "Nobody is asked about this plan."
+    if task is None or story.unapproved:
+        why = story.unapproved or "nobody is asked about this plan"
+        return f"{why[:1].upper()}{why[1:]}."
     if task.state != "skipped":
         return _UNANSWERED.get(task.state, "Nobody is asked about this plan yet.")
     if story.people.get("approved_by"):

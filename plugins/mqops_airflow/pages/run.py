@@ -32,7 +32,7 @@ from mqops_airflow.pages.by_hand import by_hand, more_by_hand, still_by_hand
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_balance import balance, chart_of, fate_words, others, sums_of, workflow_of, would
-from mqops_airflow.pages.run_forms import RECOVER, found_full, may_do, rooms, to_clear
+from mqops_airflow.pages.run_forms import RECOVER, found_full, may_do, rooms, to_ask_again, to_clear
 from mqops_airflow.pages.run_words import (
     AT_WORK,
     CHECK,
@@ -50,6 +50,7 @@ from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import (
     APPROVE,
     ASKERS,
+    ENDED,
     Asked,
     Started,
     Task,
@@ -65,8 +66,6 @@ FEW = 10
 """Messages that the page names without being asked to."""
 MESSAGES = 50
 """Messages that the page names; a link goes on."""
-ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
-"""States that a task of Airflow does not leave by itself."""
 PLANNERS = ("decide", "plan")
 """Tasks that make a plan: a workflow with none of them makes none."""
 
@@ -114,7 +113,7 @@ class Seen(NamedTuple):
         view = latest_view(asked.run, limit=MESSAGES, after=after)
         tasks, started = tasks_of(asked), started_of(asked)
         clear = to_clear(view, tasks) if not started.goes_on else []
-        held = view.story.stops or clear
+        held = view.story.stops or clear or to_ask_again(view.story, tasks)
         over = view.over and not held and all(task.state in ENDED for task in tasks.values())
         placed, waiting = still_by_hand(asked.run, view.story.by_hand)
         return cls(asked, view, tasks, started, clear, over, waiting, placed)
@@ -135,11 +134,13 @@ def _said(who: Reader, seen: Seen) -> dict[str, Any]:
     asked, view, tasks, started = seen.asked, seen.view, seen.tasks, seen.started
     story, line = seen.story, seen.story.line
     state = state_in_words(line, tasks, goes_on=started.goes_on, stopped=bool(story.stopped))
+    if story.unapproved and line.state in {RunState.REFUSED, RunState.UNANSWERED}:
+        state = state._replace(meaning=f"nothing was moved: {story.unapproved}")
     by = story.people.get("requested_by") or started.by
     checks = line.workflow == QUALITY or CHECK in tasks
     scan = scan_of(asked.run)
     begun = line.state not in _NOT_BEGUN
-    ended = seen.over or line.state is RunState.REJECTED or bool(asked.dag_id and not started.goes_on)
+    ended = seen.over or line.state in _NOT_APPROVED or bool(asked.dag_id and not started.goes_on)
     return {
         "query": {"queue_manager": asked.run.queue_manager, "run": asked.run.run},
         "asked": asked,
@@ -218,13 +219,16 @@ def _forms(who: Reader, seen: Seen) -> dict[str, Any]:
     """Which forms the page has."""
     asked, form = seen.asked, seen.form
     go_on = [] if seen.story.stops else seen.clear
-    more = {"move": bool(seen.waiting) and who.may_start(RECOVER), "go_on": bool(go_on)}
+    ask = to_ask_again(seen.story, seen.tasks)
+    ask = ask if ask and who.may_clear(asked.dag_id) else []
+    more = {"move": bool(seen.waiting) and who.may_start(RECOVER), "go_on": bool(go_on), "ask": bool(ask)}
     may = may_do(who, asked, seen.view, form) | more
     may_clear = bool(seen.clear) and who.may_clear(asked.dag_id)
     return {
         "may": may,
         "form": form,
         "go_on": go_on,
+        "ask_again": ask,
         "may_clear": may_clear,
         "resumed_go_on": seen.clear if may_clear else [],
         "questions": questions_before(who, asked, seen.story) if may["real"] else (),
@@ -237,7 +241,8 @@ def scan_of(run: RunFolder) -> ExpirySummary | None:
     return ExpirySummary.from_json(read_json(run.expiry_json)) if run.expiry_json.exists() else None
 
 
-_NOT_BEGUN = (RunState.WAITING, RunState.APPROVED, RunState.PLANNED, RunState.REJECTED)
+_NOT_APPROVED = (RunState.REJECTED, RunState.REFUSED, RunState.UNANSWERED)
+_NOT_BEGUN = (RunState.WAITING, RunState.APPROVED, RunState.PLANNED, *_NOT_APPROVED)
 
 
 def _moving(view: RunView) -> bool:

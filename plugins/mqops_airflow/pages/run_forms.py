@@ -18,7 +18,7 @@ from mqops.look.runs import run_line
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
 from mqops_airflow.pages.run_words import ACT
 from mqops_airflow.pages.security import Reader
-from mqops_airflow.pages.which_run import Asked, Task
+from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task
 from mqwire.constants import MQRC_Q_FULL
 from mqwire.names import reason_name
 
@@ -33,6 +33,17 @@ def to_clear(view: RunView, tasks: Mapping[str, Task]) -> list[str]:
     if view.story.line.state not in BEGUN_AND_OPEN | {RunState.PLANNED, RunState.STOPPED} or ACT not in tasks:
         return []
     return [name for name in (ACT, PROVE) if name in tasks] if tasks[ACT].state == "failed" else []
+
+
+def to_ask_again(story: RunStory, tasks: Mapping[str, Task]) -> list[str]:
+    """The tasks that are cleared to put the question of a plan again: nobody can answer it any more, or its approval
+    permits nothing. None where that cannot be, or where the run has begun to act."""
+    if APPROVE not in tasks or story.begun_at or not story.approval:
+        return []
+    ended = tasks[APPROVE].state
+    if ended != "failed" and not (ended in ENDED and story.line.state in {RunState.UNANSWERED, RunState.WAITING}):
+        return []
+    return [name for name in (APPROVE, ACT, PROVE) if name in tasks]
 
 
 def may_do(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | None) -> dict[str, bool]:

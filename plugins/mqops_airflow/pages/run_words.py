@@ -23,7 +23,7 @@ from mqops.look.run_story import (
 )
 from mqops.look.run_view import RunView
 from mqops_airflow.pages.run_balance import others, sums_of
-from mqops_airflow.pages.which_run import Task
+from mqops_airflow.pages.which_run import APPROVE, ENDED, Task
 
 WORKING = ("scheduled", "queued", "running", "restarting", "up_for_retry")
 """States of a task that Airflow is at work on."""
@@ -37,8 +37,10 @@ EARLY = (RunState.INCOMPLETE, RunState.OBSERVED, RunState.PLANNED)
 """States of a run whose first tasks have not all ended, or that stays as it is."""
 KIND = {
     **dict.fromkeys((RunState.DONE, RunState.APPROVED, RunState.CHECKED), "good"),
-    **dict.fromkeys((RunState.UNBALANCED, RunState.REJECTED, RunState.STOPPED, RunState.FAILED), "bad"),
-    **dict.fromkeys((RunState.UNFINISHED, RunState.WAITING, RunState.INCOMPLETE), "warn"),
+    **dict.fromkeys(
+        (RunState.UNBALANCED, RunState.REJECTED, RunState.REFUSED, RunState.STOPPED, RunState.FAILED), "bad"
+    ),
+    **dict.fromkeys((RunState.UNFINISHED, RunState.WAITING, RunState.UNANSWERED, RunState.INCOMPLETE), "warn"),
     RunState.BEGUN: "note",
 }
 """State → the colour of its word."""
@@ -70,6 +72,8 @@ def state_in_words(line: RunLine, tasks: Mapping[str, Task], *, goes_on: bool = 
         return Shown(AT_WORK, f"in Airflow {what}: nothing was moved", "note")
     if line.state in {RunState.BEGUN, RunState.UNFINISHED} and what:
         return Shown(AT_WORK, f"in Airflow {what}", "note")
+    if (over := _question_ended(line, tasks)) is not None:
+        return over
     if line.state is RunState.APPROVED and ACT in tasks and tasks[ACT].state == "failed":
         ended = "a stop, which was taken back, ended the task act" if stopped else "the task act failed"
         return Shown(line.word, f"{ended} before it moved anything", "warn")
@@ -78,6 +82,17 @@ def state_in_words(line: RunLine, tasks: Mapping[str, Task], *, goes_on: bool = 
             "not checked", f"the task {CHECK} has not checked the messages: its log in Airflow says why", "bad"
         )
     return Shown(line.word, beside(line), KIND.get(line.state, "quiet"))
+
+
+def _question_ended(line: RunLine, tasks: Mapping[str, Task]) -> Shown | None:
+    """That Airflow has ended the task that asks, of which the files of the run do not know."""
+    state = {name: task.state for name, task in tasks.items()}
+    if line.state is RunState.WAITING and state.get(APPROVE, ENDED[0]) in ENDED:
+        meaning = "nothing was moved: nobody can answer the question of its plan any more"
+        return Shown(RunState.UNANSWERED.value, meaning, "warn")
+    if line.state is RunState.APPROVED and state.get(APPROVE) == "failed" and state.get(ACT) != "failed":
+        return Shown(line.word, "Airflow failed the task approve after that: nothing was moved", "warn")
+    return None
 
 
 def beside(line: RunLine) -> str:
@@ -93,6 +108,7 @@ _BESIDE = {
     RunState.APPROVED: "not begun yet: nothing was moved",
     RunState.WAITING: "for an approval: nothing was moved",
     RunState.REJECTED: "nothing was moved",
+    RunState.REFUSED: "it permits nothing: nothing was moved",
     RunState.PLANNED: "nothing was moved",
 }
 """State → its meaning where that repeats the word."""

@@ -40,6 +40,8 @@ ASKERS: Mapping[str, str] = {
 """Kind of run, which stands for a person where none started it (`mqops_airflow.four_eyes.requester`) → words."""
 APPROVE = "approve"
 """The task that waits for a person."""
+ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
+"""States that a task of Airflow does not leave by itself."""
 ORDER = (
     *("check", "plan", "observe", "scan", "decide", "quality", "route", "approve", "act", "prove", "report"),
     "planned",

@@ -18,7 +18,7 @@ from mqops.look.runs import list_runs
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops_airflow.four_eyes import same_person
 from mqops_airflow.pages.security import Reader, may_answer
-from mqops_airflow.pages.which_run import APPROVE, Asked, Task, approvals_of, started_of
+from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, approvals_of, started_of
 from mqops_airflow.roles import ROLES, RolesAuthManager
 from mqops_airflow.which_run import FOR_ALL
 from mqops_airflow.workplace import lake
@@ -65,10 +65,14 @@ def who_answers(who: Reader, asked: Asked, task: Task | None) -> WhoAnswers | No
     )
 
 
-def who_answers_each(who: Reader, runs: Iterable[tuple[str, str]]) -> dict[str, WhoAnswers]:
-    """Run → who may answer its question, for those that have an open one. Parameters: `runs` queue manager and run."""
-    found = {asked.run.run: who_answers(who, asked, task) for asked, task in approvals_of(who, runs)}
-    return {run: one for run, one in found.items() if one}
+def still_asked(who: Reader, runs: Iterable[tuple[str, str]]) -> dict[str, WhoAnswers | None]:
+    """Run → who may answer its question, None where the task that asks is at work; those of which nobody can answer any
+    more are left out: the task has ended, or Airflow has the run no more. Parameters: `runs` queue manager and run."""
+    return {
+        asked.run.run: who_answers(who, asked, task)
+        for asked, task in approvals_of(who, runs)
+        if task.state not in ENDED
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

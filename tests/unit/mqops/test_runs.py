@@ -18,6 +18,7 @@ from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look import runs
+from mqops.look.core.question import Over
 from mqops.look.runs import INDEX, list_runs
 from mqops.prove.prove import prove
 
@@ -48,10 +49,10 @@ def shown(mqops, run: str, *words: str) -> dict:
     return json.loads(mqops("run", "show", run, "--json", *words).stdout)
 
 
-def answer(run: RunFolder, given: dict | None) -> None:
+def answer(run: RunFolder, given: dict | None, **more: str) -> None:
     """RUN/approval.json as `mqops_airflow.answer` writes it."""
     asked = {"dag_id": "qm1_dlq_rules", "run_id": "manual__1", "digest": "d", "text": "t"}
-    write_json(run.approval_json, {"question": asked, "task_instance": "i", "answer": given})
+    write_json(run.approval_json, {"question": asked, "task_instance": "i", "answer": given, **more})
 
 
 def test_a_run_that_was_carried_out_names_what_was_left_and_what_failed(manager, mqops, lake):
@@ -132,6 +133,24 @@ def test_each_state_of_a_run_that_moved_nothing(manager, mqops, lake):
         assert [one["state"] for one in listed(mqops)] == [state]
         assert words in mqops("run", "show", run.run).stdout
         assert shown(mqops, run.run)["messages"][0]["why"].endswith("nothing was moved")
+    refused = {"approved": True, "by_id": "1", "by": "al", "at": "t1", "refused": "al started this run"}
+    answered = "in Airflow before anybody answered"
+    for given, more, state, words in (
+        (refused, {}, "refused", "the approval by al was refused: al started this run"),
+        (None, {"over": Over.MARKED_FAILED}, "unanswered", f"its task approve, as failed {answered}"),
+        (None, {"over": Over.MARKED_SUCCESS}, "unanswered", f"as success {answered}, which approves nothing"),
+        (None, {"over": Over.MARKED_SKIPPED}, "unanswered", f"marked the task approve as skipped {answered}"),
+        (None, {"over": Over.FAILED}, "unanswered", "Airflow failed the task approve before it had an answer"),
+        (None, {"until": "2026-01-01T00:00:00.000000Z"}, "unanswered", "nobody answered before 2026-01-01T00:00:00"),
+        (None, {"until": "9999-01-01T00:00:00.000000Z"}, "waiting", "nobody has answered yet"),
+    ):
+        answer(run, given, **more)
+        (line,) = listed(mqops, "--state", state)
+        assert line["asks"] == (state == "waiting")
+        assert words in mqops("run", "show", run.run).stdout
+        assert (words in shown(mqops, run.run)["unapproved"]) == (state != "waiting")
+        assert shown(mqops, run.run)["people"].get("approved_by") is None
+    answer(run, {"approved": True, "by_id": "1", "by": "bob", "at": "t1"})
     stop(run.path, CAROL)
     assert [one["state"] for one in listed(mqops)] == ["stopped"]
     text = mqops("run", "show", run.run).stdout

@@ -4,8 +4,8 @@
    dealt with. It is UNBALANCED if it does not balance, and UNFINISHED if rows with an action are not dealt with yet.
 2. A run that was begun and is not proved is BEGUN: a process is at work on it, or ended too early.
 3. A run that was not begun has moved nothing, also if it was proved. It is REJECTED or APPROVED if a person answered
-   (no answer in time is a rejection), WAITING while nobody has, and else PLANNED: a dry run, or one that needs no
-   approval.
+   (no answer in time is a rejection), REFUSED if the approval permits nothing, WAITING while nobody has answered,
+   UNANSWERED if nobody can any more, and else PLANNED: a dry run, or one that needs no approval.
 4. Without a plan it is a snapshot (OBSERVED), one whose messages were checked (CHECKED, or FAILED where a critical
    check is not met or the counts do not add up), a scan for expired messages (SCANNED), or INCOMPLETE.
 5. A run that is not over, by these rules, is STOPPED while a stop is in force for it.
@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -32,6 +32,8 @@ class RunState(StrEnum):
     APPROVED = "approved"
     WAITING = "waiting"
     REJECTED = "rejected"
+    REFUSED = "refused"
+    UNANSWERED = "unanswered"
     PLANNED = "planned"
     OBSERVED = "observed"
     CHECKED = "checked"
@@ -49,6 +51,8 @@ MEANING: Mapping[RunState, str] = {
     RunState.APPROVED: "approved, and not begun yet: nothing was moved",
     RunState.WAITING: "waits for an approval: nothing was moved",
     RunState.REJECTED: "rejected: nothing was moved",
+    RunState.REFUSED: "the approval was refused: nothing was moved",
+    RunState.UNANSWERED: "its question ended without an answer: nothing was moved",
     RunState.PLANNED: "planned only: nothing was moved",
     RunState.OBSERVED: "a snapshot only: nothing was planned",
     RunState.CHECKED: "the messages of its snapshot were checked",
@@ -100,7 +104,8 @@ class RunLine:
     `planned` rows of its plan; `begun` whether it has begun to act. The other counts are those of the proof. A run that
     was begun and not proved has those of the last execution of act. A scan for expired messages has what the queue
     manager discarded, and what was left. `checks` what quality checks found, in words, blank where there were none;
-    `asks` whether a person is asked about the plan and has not answered: also of a run that was stopped meanwhile.
+    `asks` whether a person is asked about the plan and has not answered: also of a run that was stopped meanwhile;
+    `until` when no answer becomes a rejection, ISO 8601 UTC, blank where that is not known.
     """
 
     run: str
@@ -125,6 +130,7 @@ class RunLine:
     approved_by: str = ""
     checks: str = ""
     asks: bool = False
+    until: str = ""
 
     @property
     def word(self) -> str:
@@ -175,9 +181,12 @@ def _begun(summary: Mapping[str, Any]) -> RunState:
 def _planned(approval: Mapping[str, Any]) -> RunState:
     if not approval:
         return RunState.PLANNED
-    if approval["answer"] is None:
-        return RunState.WAITING
-    return RunState.APPROVED if approval["answer"]["approved"] else RunState.REJECTED
+    answer = approval["answer"]
+    if answer is None:
+        return RunState.UNANSWERED if approval.get("over") else RunState.WAITING
+    if answer.get("refused"):
+        return RunState.REFUSED
+    return RunState.APPROVED if answer["approved"] else RunState.REJECTED
 
 
 def _passes(quality: Mapping[str, Any]) -> bool:
@@ -232,10 +241,21 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
         begun=files.issued,
         **{name: int(counts.get(name, 0)) for name in ("moved", "discarded", "left", "gone", "failed", "unexplained")},
         requested_by=plan.get("requested_by", ""),
-        approved_by=answer.get("by", "") if answer.get("approved") else "",
+        approved_by=answer.get("by", "") if answer.get("approved") and not answer.get("refused") else "",
         checks=checks_in_words(files.quality) if files.quality else "",
         asks=_unstopped(files) is RunState.WAITING,
+        until=(files.approval or {}).get("until", ""),
     )
+
+
+def as_of(line: RunLine, now: str, *, stopped: bool) -> RunLine:
+    """The line of a run at a time.
+
+    Parameters: `now` ISO 8601 UTC; `stopped` whether all runs of the queue manager are stopped.
+    """
+    if line.asks and line.until and line.until < now:
+        return replace(line, state=RunState.UNANSWERED, asks=False)
+    return replace(line, state=RunState.STOPPED) if stopped and line.state in BEGUN_AND_OPEN else line
 
 
 def _workflow(files: RunFiles) -> str:
