@@ -38,6 +38,14 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True)
 
 
+class PartError(ValueError):
+    """An error of a block that some of its parts have. Parameters: `parts` their places in the block."""
+
+    def __init__(self, text: str, *parts: tuple[str, ...]) -> None:
+        super().__init__(text)
+        self.parts = parts
+
+
 class AutoApprove(Section):
     """Plans that need no person: only these actions, at most so many messages, no doubts about their destinations."""
 
@@ -234,11 +242,13 @@ class QueueManager(Section):
     def _triggered_queues_are_known(self) -> QueueManager:
         for name, workflow in self.triggered():
             if self.trigger_monitor is None:
-                raise ValueError(f"{name} has a trigger, and there is no trigger_monitor: add one with queues")
+                raise PartError(f"{name} has a trigger, and there is no trigger_monitor: add one with queues", (name,))
             if isinstance(workflow, DlqRules) and workflow.trigger == "EVERY":
-                raise ValueError(f"{name}.trigger must not be EVERY: a trigger message that goes there would trigger")
+                text = f"{name}.trigger must not be EVERY: a trigger message that goes there would trigger"
+                raise PartError(text, (name,))
             if not workflow.trigger_queues(""):
-                raise ValueError(f"{name} has a trigger, so it must name its queues: at least one whole, without *")
+                text = f"{name} has a trigger, so it must name its queues: at least one whole, without *"
+                raise PartError(text, (name,))
         return self
 
     def triggered(self) -> Iterator[tuple[str, TriggeredWorkflow]]:
@@ -288,7 +298,8 @@ class Estate(Section):
         for name in self.queue_managers:
             other = seen.setdefault(dag_prefix(name), name)
             if other != name:
-                raise ValueError(f"queue managers {other} and {name} would share the DAG ids {dag_prefix(name)}_...")
+                text = f"queue managers {other} and {name} would share the DAG ids {dag_prefix(name)}_..."
+                raise PartError(text, ("queue_managers", other), ("queue_managers", name))
         return self
 
     def spark_connection(self, queue_manager: str) -> str:

@@ -96,7 +96,7 @@ def request_of(params: Mapping[str, Any], estate: EstateFile, *, requested_by: s
         lake=lake(estate),
         do=Do(params["action"]),
         queue=params["queue"],
-        msg_ids=tuple(params["message_ids"]),
+        msg_ids=tuple(params["message_ids"] or ()),
         wanted=criteria(params["where"] or "", since=since, until=until),
         everything=params["all_messages"],
         to=params["destination"] or "",

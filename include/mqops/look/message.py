@@ -187,7 +187,7 @@ def of_estate(queue_manager: str) -> TableFrom | None:
         SettingsError: the estate file is not valid, or its table cannot be read.
     """
     file = estate_here()
-    settings = file.estate.queue_managers.get(queue_manager) if file else None
+    settings = file.whole(queue_manager) if file else None
     if file is None or settings is None or settings.dlq_rules is None:
         return None
     path = file.rules(settings.dlq_rules.rules)
