@@ -30,12 +30,49 @@ from mqops.estate_values import (
     not_empty,
     some,
 )
+from mqops.model import EVERYBODY, Account
 
 
-class Section(BaseModel):
+class Block(BaseModel):
     """Base of every block: exact types, no unknown keys, unchangeable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True)
+
+
+class Section(Block):
+    """Base of what a workflow has in the estate, and of its blocks."""
+
+
+class Reveal(Block):
+    """Who may see the payload of messages. A plain list of names stands for both kinds of accounts.
+
+    Attributes:
+        airflow: logins of Airflow, whole, for the pages.
+        system: accounts of the operating system, without the host, for the command line; or EVERYBODY alone.
+    """
+
+    airflow: Annotated[tuple[UserName, ...], Field(strict=False)] = ()
+    system: Annotated[tuple[UserName, ...], Field(strict=False)] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _list_is_of_both_kinds(cls, value: Any) -> Any:
+        return dict.fromkeys(Account, value) if isinstance(value, (list, tuple)) else value
+
+    @model_validator(mode="after")
+    def _everybody_is_for_the_command_line(self) -> Reveal:
+        if EVERYBODY in self.airflow:
+            raise ValueError("airflow must name the logins: * is for system alone, where the queue manager decides")
+        return self
+
+    @property
+    def names_somebody(self) -> bool:
+        """Whether there is anybody, of either kind."""
+        return bool(self.airflow or self.system)
+
+    def of(self, kind: Account) -> tuple[str, ...]:
+        """The names of one kind."""
+        return self.airflow if kind is Account.AIRFLOW else self.system
 
 
 class PartError(ValueError):
@@ -225,13 +262,13 @@ class QueueManager(Section):
     Attributes:
         storage: queues (names, or beginnings and `*`) on which messages lie until a person looks at them
             (`mqops.storage`).
-        reveal: users who may see the payload of a message (`mqops message show --reveal`); nobody else may.
+        reveal: who may see the payload of a message (`mqops message show --reveal`); nobody else may.
     """
 
     connection: ConnectionId
     spark: ConnectionId | None = None
     storage: Annotated[tuple[QueuePattern, ...], Field(strict=False)] = ()
-    reveal: Annotated[tuple[UserName, ...], Field(strict=False)] = ()
+    reveal: Reveal = Reveal()
     dlq_rules: DlqRules | None = None
     snapshot_quality: SnapshotQuality | None = None
     backout_reprocess: BackoutReprocess | None = None

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from mqops.cli.estate import estate as estate_command
 from mqops.errors import SettingsError
+from mqops.model import Account
 
 ESTATE = """\
 lake: lake
@@ -135,16 +136,17 @@ def test_an_undo_asks_for_four_eyes_while_the_part_that_asks_for_them_is_left_ou
 
 @pytest.mark.parametrize("what", list(BROKEN))
 def test_nobody_is_given_a_right_by_what_the_estate_had_before(broken: Any, what: str) -> None:
-    from mqops.look.reveal import NotRevealed, refuse_question, refuse_unless_named  # noqa: PLC0415
+    from mqops.look.reveal import refuse_question, refuse_unless_named  # noqa: PLC0415
 
     broken(what)
     whole = what != "the file"
     for refuse in (refuse_unless_named, refuse_question):
-        if whole:
-            refuse("QM1", "viewer")
-        else:
-            with pytest.raises(SettingsError):
-                refuse("QM1", "viewer")
-        if what == "a queue manager":
-            with pytest.raises((SettingsError, NotRevealed)):
-                refuse("QM2", "viewer")
+        for kind in Account:
+            if whole:
+                refuse("QM1", "viewer", kind)
+            else:
+                with pytest.raises(SettingsError):
+                    refuse("QM1", "viewer", kind)
+            if what == "a queue manager":
+                with pytest.raises(SettingsError):
+                    refuse("QM2", "viewer", kind)

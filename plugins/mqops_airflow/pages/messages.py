@@ -33,6 +33,7 @@ from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import Planned, planned_actions, planned_rows
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs, run_line
+from mqops.model import Account
 from mqops.single_flight import single_flight
 from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
@@ -274,7 +275,7 @@ def _search(who: Reader, run: RunFolder, asked: dict[str, str], after: str, plan
     `ValueError`."""
     wanted = _criteria(asked)
     if wanted.asks_for_payload:
-        refuse_unless_named(run.queue_manager, who.user.get_name())
+        refuse_unless_named(run.queue_manager, who.user.get_name(), Account.AIRFLOW)
     return _found(_recorded_in(run), tuple(sorted(asked.items())), after, plan)
 
 
@@ -351,9 +352,11 @@ def _again(request: Request, after: str) -> str:
 def _refusal(who: Reader, name: str) -> str:
     """Why this person may not see payload, "" if he may."""
     try:
-        refuse_unless_named(name, who.user.get_name())
+        refuse_unless_named(name, who.user.get_name(), Account.AIRFLOW)
     except NotRevealed:
         return _may_not_see(who, name)
+    except SettingsError:
+        return "The estate file has errors: nobody sees a payload before they are mended."
     return ""
 
 
