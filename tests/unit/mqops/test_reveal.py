@@ -83,8 +83,8 @@ def test_a_refusal_says_which_line_would_name_the_account(named, tmp_path: Path)
         refuse_unless_named("QM1", "a lice@host", Account.SYSTEM)
     assert str(caught.value) == (
         f"a lice@host may not see the payload of messages of QM1: `reveal` of QM1 in {tmp_path}/estate.yaml, for "
-        "system accounts, names bob. Nothing was shown. Ask one of them, or let your account of this system be added there: "
-        'reveal: {system: ["a lice"]}'
+        "system accounts, names bob. Nothing was shown. Ask one of them, or let your account of this system be added "
+        'there: reveal: {system: ["a lice"]}'
     )
     (tmp_path / "estate.yaml").write_text(
         'lake: lake\nqueue_managers:\n  QM1: {connection: a, reveal: {system: ["a lice"]}}\n'
