@@ -11,6 +11,7 @@ Airflow shows the note as Markdown: text of others is code in it, and no file is
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from airflow.listeners import hookimpl
@@ -66,7 +67,14 @@ def write(dag_run: DagRun) -> None:
         return
     text = _outcome(dag_run) or _failed(dag_run)
     if text:
-        dag_run.note = str(shortened(without_paths(text), LONGEST))
+        dag_run.note = str(shortened(without_paths(_with_queue_manager(dag_run, text)), LONGEST))
+
+
+def _with_queue_manager(dag_run: DagRun, text: Markdown) -> Markdown:
+    """The words with the queue manager that the form has chosen in front, where they do not name it."""
+    name = str((dag_run.conf or {}).get("queue_manager") or "")
+    named = not name or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", str(text))
+    return text if named else md("{}: {}", words(name), text)
 
 
 def _outcome(dag_run: DagRun) -> Markdown:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mqops.clock import utc_now
-from mqops.errors import LakeError, MqopsError
+from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.files import make_folder, read_json, write_json
 from mqops.lake.run import folder_of
 from mqops.ledger.queue import NAME as LEDGER
@@ -30,6 +30,9 @@ from mqwire import constants as c
 LAST_SEEN = "last_seen.json"
 KEEP_EVERY = timedelta(minutes=1)
 NEARLY_FULL = 0.9
+LATE = "it was asked "
+"""How the reason begins why there is no answer, where one can still come."""
+BLANK, MISSING = "DEADQ is blank", "DEADQ names a queue that is not there"
 MOST_NAMED = 5
 """Programs that are named at a queue; the others are counted."""
 MOST_OTHERS = 200
@@ -81,7 +84,8 @@ class Figures:
 
     Parameters: `seen_at` when the queue manager gave the figures, ISO 8601 UTC, blank where it never did; `unreachable`
     why it does not answer now, blank where it does; `dead_letter_queue` blank for none; `queues` that are listed
-    of, `others` how many there are besides, and `other_names` the first `MOST_OTHERS` of them.
+    of, `others` how many there are besides, and `other_names` the first `MOST_OTHERS` of them; `no_dead_letter_queue`
+    what is wrong with the DEADQ, blank where it names a queue that is there, or that cannot be known.
     """
 
     seen_at: str = ""
@@ -90,6 +94,12 @@ class Figures:
     queues: tuple[QueueFigures, ...] = ()
     others: int = 0
     other_names: tuple[str, ...] = ()
+    no_dead_letter_queue: str = ""
+
+    @property
+    def awaited(self) -> bool:
+        """Whether an answer is late, and nothing says that none will come."""
+        return self.unreachable.startswith(LATE)
 
     @property
     def storage(self) -> list[QueueFigures]:
@@ -126,10 +136,13 @@ def last_figures(lake: Path, name: str, unreachable: str) -> Figures:
 
 def _answers(session: Session, storage: Iterable[str]) -> Figures:
     """Parameters: `storage` the queues that the estate names so. Raises `MQError`."""
+    dead, no_dead = "", ""
     try:
         dead = dead_letter_queue(session)
+    except SettingsError:
+        no_dead = BLANK
     except MqopsError:
-        dead = ""
+        pass  # who may not ask does not know
     rows = inquire_queues(session, "*", _ASKED)
     named = {row.get(c.MQCA_BACKOUT_REQ_Q_NAME, "") for row in rows}
     found: list[QueueFigures] = []
@@ -159,9 +172,18 @@ def _answers(session: Session, storage: Iterable[str]) -> Figures:
         seen_at=utc_now(),
         dead_letter_queue=dead,
         queues=tuple(_with_status(session, found)),
+        no_dead_letter_queue=no_dead or ("" if not dead or _is_there(session, dead) else MISSING),
         others=len(others),
         other_names=tuple(sorted(others)[:MOST_OTHERS]),
     )
+
+
+def _is_there(session: Session, queue: str) -> bool:
+    """Whether the queue manager has a queue or alias of this name; where that cannot be asked, it counts as there."""
+    try:
+        return bool(inquire_queues(session, queue, kind=c.MQQT_ALL))
+    except MqopsError:
+        return True
 
 
 def _with_status(session: Session, queues: list[QueueFigures]) -> Iterable[QueueFigures]:

@@ -41,6 +41,10 @@ LOOK: dict[str, Any] = {
     "bar": {"color": "var(--accent)"},
     "line": {"color": "var(--accent)"},
 }
+MOST_TICKS = 5
+"""About as many numbers has an axis: more of them, of four digits and more, run into each other."""
+GAP = 12
+"""Pixels between two numbers of an axis, as Vega measures them: a browser's letters can be wider."""
 NARROW = {"width": 350, "autosize": {"type": "fit-x", "contains": "padding"}}
 """A chart on a telephone, its axes and its names. Long names are cut: a table has them whole."""
 LOOK_NARROW = {
@@ -147,8 +151,8 @@ def stacked(
 
 def whole(largest: int) -> dict[str, Any]:
     """The axis of whole numbers: Vega marks halves of small ones and writes them as whole numbers, each twice."""
-    axis: dict[str, Any] = {"tickMinStep": 1, "format": ",d"}
-    return axis | ({"values": list(range(largest + 1))} if largest <= 10 else {})
+    axis: dict[str, Any] = {"tickMinStep": 1, "format": ",d", "labelOverlap": "greedy", "labelSeparation": GAP}
+    return axis | ({"values": list(range(largest + 1))} if largest <= 10 else {"tickCount": MOST_TICKS})
 
 
 def sparkline(values: Sequence[int | None], *, label: str, width: int = 80, height: int = 24) -> Markup:

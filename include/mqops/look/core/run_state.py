@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from mqops.actions import Action, moved_word
 from mqops.counted import counted
 
 
@@ -100,7 +101,8 @@ class RunLine:
     `planned` rows of its plan; `begun` whether it has begun to act. The other counts are those of the proof. A run that
     was begun and not proved has those of the last execution of act. A scan for expired messages has what the queue
     manager discarded, and what was left. `checks` what quality checks found, in words, blank where there were none;
-    `asks` whether a person is asked about the plan and has not answered: also of a run that was stopped meanwhile.
+    `asks` whether a person is asked about the plan and has not answered: also of a run that was stopped meanwhile;
+    `copies` whether what it has `moved` are copies, whose originals are on their queue.
     """
 
     run: str
@@ -125,6 +127,12 @@ class RunLine:
     approved_by: str = ""
     checks: str = ""
     asks: bool = False
+    copies: bool = False
+
+    @property
+    def moved_word(self) -> str:
+        """What is said of the messages that it has put."""
+        return moved_word([Action.COPY] if self.copies else [])
 
     @property
     def word(self) -> str:
@@ -235,6 +243,7 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
         approved_by=answer.get("by", "") if answer.get("approved") else "",
         checks=checks_in_words(files.quality) if files.quality else "",
         asks=_unstopped(files) is RunState.WAITING,
+        copies=Action.COPY in plan.get("actions", {}) if plan else False,
     )
 
 
