@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -28,6 +29,7 @@ from mqops_airflow.policy import _would
 
 MQSC = "DEFINE QLOCAL(IN)\nDEFINE QLOCAL(OUT)\nDEFINE QLOCAL(A)\n"
 ESTATE = "lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n    dlq_rules: {rules: qm1.rules}\n"
+TABLE = "ACTION(RETRY)\n"
 BLOCKS = {
     "p",
     "div",
@@ -81,19 +83,19 @@ def visible(page: str) -> str:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A queue manager without a dead-letter queue, and a copy of 1,100 messages that was proved."""
+    """A queue manager without a dead-letter queue, and a copy of 3 messages that was proved."""
     folder = tmp_path_factory.mktemp("words")
     manager = create(folder / "home", "QM1", MQSC)
-    manager.put("IN", [({}, b"x")] * 1100)
+    manager.put("IN", [({}, b"x")] * 3)
     manager.put("SYSTEM.DEAD.LETTER.QUEUE", [dead_letter("A", b"x", reason=2053)] * 3)
     base: dict[str, Any] = {"connection": manager.connection, "lake": folder / "lake", "requested_by": "alice"}
     request = RecoverRequest(**base, do=Do.COPY, queue="IN", everything=True, to="OUT")
-    planned = plan_run(RECOVER, request, label="first")
-    summary = carry_out(RECOVER, request, planned, approved=planned.plan.digest).summary
-    table = parse("ACTION(RETRY)\n", source="qm1.rules")
-    plan_run(DEAD_LETTERS, DeadLetterRequest(**base, table=table, queue="SYSTEM.DEAD.LETTER.QUEUE"), label="second")
+    run, plan = plan_run(RECOVER, request)
+    summary = carry_out(RECOVER, request, run, plan)
+    table = parse(TABLE, source="qm1.rules")
+    plan_run(DEAD_LETTERS, DeadLetterRequest(**base, table=table, text=TABLE, queue="SYSTEM.DEAD.LETTER.QUEUE"))
     manager.mqsc("ALTER QMGR DEADQ(' ')\n")
-    return manager, folder, planned.folder, summary
+    return manager, folder, run, summary
 
 
 @pytest.fixture
@@ -111,17 +113,22 @@ def site(made: Any, estate_folder: Path, client: Any, monkeypatch: pytest.Monkey
 
 def test_a_copy_is_told_as_copied_everywhere(made: Any, site: Any, capsys: pytest.CaptureFixture[str]) -> None:
     _manager, _folder, run, summary = made
-    assert summary.moved == 1100
+    assert summary.moved == 3
     assert outcome_text(Ending(acted="success", approved="success"), summary).startswith(
-        "Approved by the policy of the estate: 1,100 copied + 0 discarded + 0 left + 0 gone of 1,100 messages"
+        "Approved by the policy of the estate: 3 copied + 0 discarded + 0 left + 0 gone of 3 messages"
     )
     show_summary(summary)
-    assert "1,100 planned = 1,100 copied + 0 discarded" in capsys.readouterr().out
+    assert "3 planned = 3 copied + 0 discarded" in capsys.readouterr().out
+    many = {"planned": 3334, "moved": 3334}
+    show_summary(replace(summary, rules=(replace(summary.rules[0], **many),), **many))
+    said = capsys.readouterr().out
+    assert "3,334 planned = 3,334 copied" in said
+    assert "3334" not in said
     assert run_line(run).moved_word == "copied"
     text = unescape(visible(site("/run", queue_manager="QM1", run=run.run).text))
-    assert "1,100 chosen = 1,100 copied" in text
+    assert "3 chosen = 3 copied" in text
     assert not re.search(r"(?<!Nothing was )\bmoved\b", text), text
-    assert ">1,100 copied</td>" in site("/estate").text
+    assert ">3 copied</td>" in site("/estate").text
     assert _would({"COPY": 5}, 5, 0, 0) == "5 messages would be copied"
     assert (moved_word(["FWD", "DISCARD"]), moved_word(["COPY"]), moved_word([])) == ("moved", "copied", "moved")
 
