@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +34,21 @@ _LAKE_LINE = re.compile(r"^lake:[ \t].*$", re.MULTILINE)
 
 def keep(file: EstateFile, lake: Path) -> None:
     """Keep what can be used now. Nothing is raised: a lake that is missing or full takes no page away."""
+    content, place = _content(file), lake / NAME
+    with suppress(MqopsError, OSError):
+        if lake.is_dir() and not (place.is_file() and place.read_bytes() == content):
+            refuse_foreign(lake)
+            write_bytes(place, content)
+
+
+@lru_cache(maxsize=8)
+def _content(file: EstateFile) -> bytes:
     value = {key: inside for key, inside in file.value.items() if key not in NOT_KEPT}
     value[MANAGERS] = {
         name: {key: inside for key, inside in settings.items() if key != NOT_KEPT_OF_EACH}
         for name, settings in file.value[MANAGERS].items()
     }
-    content = json.dumps({"path": str(file.path), "estate": value}, default=str).encode()
-    place = lake / NAME
-    with suppress(MqopsError, OSError):
-        if lake.is_dir() and not (place.is_file() and place.read_bytes() == content):
-            refuse_foreign(lake)
-            write_bytes(place, content)
+    return json.dumps({"path": str(file.path), "estate": value}, default=str).encode()
 
 
 def before(path: Path, environment: Mapping[str, str], problem: SettingsError) -> EstateFile:

@@ -92,7 +92,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
     request = RecoverRequest(**base, do=Do.COPY, queue="IN", everything=True, to="OUT")
     run, plan = plan_run(RECOVER, request)
     summary = carry_out(RECOVER, request, run, plan)
-    table = parse(TABLE, source="qm1.rules")
+    table = parse(TABLE, source="qm1.rules").table
     plan_run(DEAD_LETTERS, DeadLetterRequest(**base, table=table, text=TABLE, queue="SYSTEM.DEAD.LETTER.QUEUE"))
     manager.mqsc("ALTER QMGR DEADQ(' ')\n")
     return manager, folder, run, summary
