@@ -126,8 +126,8 @@ def test_a_copy_is_told_as_copied_everywhere(made: Any, site: Any, capsys: pytes
     assert "3334" not in said
     assert run_line(run).moved_word == "copied"
     text = unescape(visible(site("/run", queue_manager="QM1", run=run.run).text))
-    assert "3 chosen = 3 copied" in text
-    assert not re.search(r"(?<!Nothing was )\bmoved\b", text), text
+    assert "= 3 copied" in text
+    assert not re.search(r"\d moved|\bMoved\b|it moved", text), text
     assert ">3 copied</td>" in site("/estate").text
     assert _would({"COPY": 5}, 5, 0, 0) == "5 messages would be copied"
     assert (moved_word(["FWD", "DISCARD"]), moved_word(["COPY"]), moved_word([])) == ("moved", "copied", "moved")
