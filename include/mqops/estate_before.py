@@ -63,8 +63,8 @@ def before(path: Path, environment: Mapping[str, str], problem: SettingsError) -
     lake = _lake(path, environment)
     try:
         refuse_foreign(*([lake] if lake else []))
-        kept = read_json(lake / NAME) if lake else None
-        estate = Estate.model_validate(kept["estate"]) if _is_of(kept, path) else None
+        kept = _of(read_json(lake / NAME), path) if lake else None
+        estate = Estate.model_validate(kept) if kept else None
     except (MqopsError, ValidationError):
         estate = None
     if estate is None:
@@ -82,8 +82,9 @@ def _document(path: Path) -> Document:
         return Document(source=str(path))
 
 
-def _is_of(kept: Any, path: Path) -> bool:
-    return isinstance(kept, dict) and kept.get("path") == str(path) and "estate" in kept
+def _of(kept: Any, path: Path) -> Any:
+    """What was kept, where it is of this file."""
+    return kept.get("estate") if isinstance(kept, dict) and kept.get("path") == str(path) else None
 
 
 def _lake(path: Path, environment: Mapping[str, str]) -> Path | None:
