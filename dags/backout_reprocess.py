@@ -35,11 +35,11 @@ def build(name: str, settings: QueueManager, section: BackoutReprocess) -> DAG:
         user_defined_macros=TEMPLATES,
         params={
             "dry_run": params.dry_run(),
-            "rules_file": params.rules_file(section.rules, form_files.tables(_FILE)),
             "queues": params.backout_queues(section.queues),
-            "replay_cap": params.replay_cap(section.replay_cap),
             "limit": params.limit(),
             "message_ids": params.message_ids(),
+            "rules_file": params.rules_file(section.rules, form_files.tables(_FILE)),
+            "replay_cap": params.replay_cap(section.replay_cap),
             "unit_of_work": params.unit_of_work(section.unit_of_work, MAX_UNIT_OF_WORK),
             **params.pacing(section.handling),
         },

@@ -36,10 +36,10 @@ def build(name: str, settings: QueueManager, section: DlqRules) -> DAG:
         user_defined_macros=TEMPLATES,
         params={
             "dry_run": params.dry_run(),
-            "rules_file": params.rules_file(section.rules, form_files.tables(_FILE)),
             "queue": params.queue(section.queue, what=f"the dead-letter queue of {name}"),
             "limit": params.limit(),
             "message_ids": params.message_ids(),
+            "rules_file": params.rules_file(section.rules, form_files.tables(_FILE)),
             "unit_of_work": params.unit_of_work(section.unit_of_work, MAX_UNIT_OF_WORK),
             **params.pacing(section.handling),
         },

@@ -9,16 +9,14 @@ from mqops_airflow import params
 from mqops_airflow.documentation import RECOVER
 from mqops_airflow.pipeline import for_all
 from mqops_airflow.recover import RecoverPlanOperator
-from mqops_airflow.which_run import undoable
-from mqops_airflow.workplace import estate_file, lake
-
-_FILE = estate_file()
+from mqops_airflow.workplace import estate_file
 
 mq_recover: DAG = for_all(
     "recover",
     RecoverPlanOperator,
-    _FILE,
+    estate_file(),
     description="Replay, move, copy, park or discard chosen messages, or undo a run",
     page=RECOVER,
-    form=params.recovery(undoable(lake(_FILE), _FILE.estate.queue_managers)) | params.pacing(PacingSection()),
+    form=params.recovery(),
+    pacing=params.pacing(PacingSection()),
 )

@@ -8,14 +8,11 @@ from mqops_airflow import params
 from mqops_airflow.documentation import STOP
 from mqops_airflow.retry import default_args
 from mqops_airflow.stop import StopOperator
-from mqops_airflow.which_run import unproved
-from mqops_airflow.workplace import estate_file, lake
-
-_FILE = estate_file()
+from mqops_airflow.workplace import estate_to_look
 
 
 def build(names: list[str]) -> DAG:
-    """The DAG for all queue managers of the estate."""
+    """The DAG for all queue managers that the estate names, also those whose settings are not valid."""
     with DAG(
         "mq_stop",
         description="Kill switch: stop acting on a run or a queue manager, or go on",
@@ -27,7 +24,7 @@ def build(names: list[str]) -> DAG:
         params={
             "do": params.switch(),
             "queue_manager": params.queue_manager(names),
-            "run": params.stopped_run(unproved(lake(_FILE), names)),
+            "run": params.stopped_run(),
             "why": params.why(),
         },
     ) as dag:
@@ -35,4 +32,4 @@ def build(names: list[str]) -> DAG:
     return dag
 
 
-mq_stop = build(list(_FILE.estate.queue_managers))
+mq_stop = build(estate_to_look().named)

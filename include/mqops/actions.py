@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum, StrEnum
 
 
@@ -99,6 +100,13 @@ SENDS = tuple(action for action in Action if action.effect in {Effect.PUT, Effec
 DISCARDS = tuple(action for action in Action if action.discards)
 ACTED = tuple(action for action in Action if action.acts)
 """For words that come from the ledger or stand in Spark's columns."""
+
+
+def moved_word(actions: Iterable[str]) -> str:
+    """What is said of the messages that a plan with these actions has put: the original of a COPY stays on its queue. A
+    plan that copies moves nothing."""
+    return "copied" if Action.COPY in set(actions) else "moved"
+
 
 OF_NOBODY = " "
 """`alternate_user` of a message that PUTAUT(CTX) puts while its MQMD.UserIdentifier is blank. No user has this name, so

@@ -1,18 +1,20 @@
 """The estate (`include/estate.yaml`): which queue managers there are, how each is reached, which workflows it has.
 
-Unknown keys are refused, and every error names file, line and field. It knows neither Airflow nor Spark; connections
-are names that Airflow resolves.
+Unknown keys are refused, and every error names file, line and field. An error of one queue manager or section takes
+away no other (`mqops.estate_parts`). It knows neither Airflow nor Spark; connections are names that Airflow resolves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mqops.errors import SettingsError
-from mqops.estate_sections import Estate, RulesWorkflow
+from mqops.estate_parts import MANAGERS, Usable, may_ask_for_four_eyes, part_of, usable
+from mqops.estate_sections import Estate, QueueManager, RulesWorkflow, four_eyes
+from mqops.estate_values import MQ_NAME
 from mqops.lake_place import lake_named
 from mqops.settings_file import Document, FieldPath, Problem, read
 
@@ -22,13 +24,69 @@ class EstateFile:
 
     Attributes:
         path: the estate file.
-        estate: its content.
+        estate: its content, as far as it can be used.
+        problems: what is wrong with the file, in the words of `mqops estate check`; empty where all of it is valid.
+        places: where each of them is, as far as it is known; () is the whole file.
+        left_out: place → content of each part that has an error, and so is not in `estate`.
+        value: `estate` as the plain values of the file.
+        outdated: the file cannot be used, and `estate` is what could be used when it was read last. Then it is for
+            pages and the kill switch only, and gives nobody a right.
     """
 
-    def __init__(self, path: Path, estate: Estate, document: Document) -> None:
+    def __init__(
+        self,
+        path: Path,
+        estate: Estate,
+        document: Document,
+        *,
+        left_out: Mapping[FieldPath, Any] | None = None,
+        value: Mapping[str, Any] | None = None,
+        problems: Sequence[str] = (),
+        places: Sequence[FieldPath] = (),
+        outdated: bool = False,
+    ) -> None:
         self.path = path
         self.estate = estate
+        self.left_out = left_out or {}
+        self.value = value or {}
+        self.problems = tuple(problems)
+        self.places = tuple(places) if len(places) == len(problems) else ((),) * len(problems)
+        self.outdated = outdated
         self._document = document
+
+    @property
+    def named(self) -> list[str]:
+        """The names of all queue managers of the file, those included that are left out, as far as they are names."""
+        left_out = {part[1] for part in self.left_out if len(part) == 2 and MQ_NAME.fullmatch(part[1])}
+        return sorted(left_out.union(self.estate.queue_managers))
+
+    def queue_manager(self, name: str) -> QueueManager | None:
+        """The settings of a queue manager, None where the file has none of this name.
+
+        Raises:
+            SettingsError: the file has it, and it is not valid.
+        """
+        self.refuse_left_out((MANAGERS, name))
+        return self.estate.queue_managers.get(name)
+
+    def whole(self, name: str) -> QueueManager | None:
+        """As `queue_manager`; also a section of it that is not valid raises `SettingsError`."""
+        if any(part[:2] == (MANAGERS, name) for part in self.left_out):
+            raise SettingsError(*self.problems)
+        return self.estate.queue_managers.get(name)
+
+    def refuse_left_out(self, place: FieldPath) -> None:
+        """Raises `SettingsError`, with the errors of the file, where what stands at this place is left out."""
+        if part_of(place, self.left_out):
+            raise SettingsError(*self.problems)
+
+    def four_eyes(self, name: str = "") -> bool:
+        """Whether a workflow that moves messages on a queue manager, "" for any of the file, asks for another person's
+        approval. A part that is left out asks, too, unless it is clear that it does not."""
+        managers = self.estate.queue_managers
+        chosen = [managers[name]] if name in managers else [] if name else list(managers.values())
+        left_out = [value for part, value in self.left_out.items() if not name or part[:2] == (MANAGERS, name)]
+        return four_eyes(chosen) or any(map(may_ask_for_four_eyes, left_out))
 
     def lake(self, environment: Mapping[str, str]) -> Path:
         """The lake's folder: MQOPS_LAKE where `environment` has it, else the estate's.
@@ -92,10 +150,22 @@ def parse(text: str, *, source: str = "estate.yaml") -> tuple[Estate | None, Doc
 
 
 def load(path: str | Path) -> EstateFile:
-    """The estate that stands in `path`.
+    """The estate that stands in `path`, all of it.
 
     Raises:
         SettingsError: the file cannot be read, or it has errors; the text holds one line `file:line: field: what` each.
+    """
+    file = load_usable(path)
+    if file.problems:
+        raise SettingsError(*file.problems)
+    return file
+
+
+def load_usable(path: str | Path) -> EstateFile:
+    """What can be used of the estate that stands in `path`; `problems` tells what is wrong with the rest.
+
+    Raises:
+        SettingsError: nothing of it can be used; the text is that of `load`.
     """
     path = Path(path)
     try:
@@ -110,9 +180,12 @@ def _loaded(path: Path, text: str) -> EstateFile:
     """The same text is parsed once: each answer of a page asks for the estate, which nothing changes. Raises
     `SettingsError`."""
     estate, document = parse(text, source=str(path))
-    if estate is None:
-        raise SettingsError(*map(str, document.problems))
-    return EstateFile(path, estate, document)
+    problems, places = list(map(str, document.problems)), [one.path for one in document.problems]
+    found = usable(document) if estate is None else Usable(estate=estate, value=document.value, left_out={})
+    if found is None:
+        raise SettingsError(*problems)
+    left_out, value = found.left_out, found.value
+    return EstateFile(path, found.estate, document, left_out=left_out, value=value, problems=problems, places=places)
 
 
 def as_plain(estate: Estate) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from mqops.estate_values import (
     some,
 )
 from mqops.lake_place import why_no_lake
+from mqops.model import EVERYBODY, Account
 
 
 def _can_be_a_lake(place: str) -> str:
@@ -39,10 +40,54 @@ def _can_be_a_lake(place: str) -> str:
     return place
 
 
-class Section(BaseModel):
+class Block(BaseModel):
     """Base of every block: exact types, no unknown keys, unchangeable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True)
+
+
+class Section(Block):
+    """Base of what a workflow has in the estate, and of its blocks."""
+
+
+class Reveal(Block):
+    """Who may see the payload of messages. A plain list of names stands for both kinds of accounts.
+
+    Attributes:
+        airflow: logins of Airflow, whole, for the pages.
+        system: accounts of the operating system, without the host, for the command line; or EVERYBODY alone.
+    """
+
+    airflow: Annotated[tuple[UserName, ...], Field(strict=False)] = ()
+    system: Annotated[tuple[UserName, ...], Field(strict=False)] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _list_is_of_both_kinds(cls, value: Any) -> Any:
+        return dict.fromkeys(Account, value) if isinstance(value, (list, tuple)) else value
+
+    @model_validator(mode="after")
+    def _everybody_is_for_the_command_line(self) -> Reveal:
+        if EVERYBODY in self.airflow:
+            raise ValueError("airflow must name the logins: * is for system alone, where the queue manager decides")
+        return self
+
+    @property
+    def names_somebody(self) -> bool:
+        """Whether there is anybody, of either kind."""
+        return bool(self.airflow or self.system)
+
+    def of(self, kind: Account) -> tuple[str, ...]:
+        """The names of one kind."""
+        return self.airflow if kind is Account.AIRFLOW else self.system
+
+
+class PartError(ValueError):
+    """An error of a block that some of its parts have. Parameters: `parts` their places in the block."""
+
+    def __init__(self, text: str, *parts: tuple[str, ...]) -> None:
+        super().__init__(text)
+        self.parts = parts
 
 
 class AutoApprove(Section):
@@ -224,13 +269,13 @@ class QueueManager(Section):
     Attributes:
         storage: queues (names, or beginnings and `*`) on which messages lie until a person looks at them
             (`mqops.storage`).
-        reveal: users who may see the payload of a message (`mqops message show --reveal`); nobody else may.
+        reveal: who may see the payload of a message (`mqops message show --reveal`); nobody else may.
     """
 
     connection: ConnectionId
     spark: ConnectionId | None = None
     storage: Annotated[tuple[QueuePattern, ...], Field(strict=False)] = ()
-    reveal: Annotated[tuple[UserName, ...], Field(strict=False)] = ()
+    reveal: Reveal = Reveal()
     dlq_rules: DlqRules | None = None
     snapshot_quality: SnapshotQuality | None = None
     backout_reprocess: BackoutReprocess | None = None
@@ -241,11 +286,13 @@ class QueueManager(Section):
     def _triggered_queues_are_known(self) -> QueueManager:
         for name, workflow in self.triggered():
             if self.trigger_monitor is None:
-                raise ValueError(f"{name} has a trigger, and there is no trigger_monitor: add one with queues")
+                raise PartError(f"{name} has a trigger, and there is no trigger_monitor: add one with queues", (name,))
             if isinstance(workflow, DlqRules) and workflow.trigger == "EVERY":
-                raise ValueError(f"{name}.trigger must not be EVERY: a trigger message that goes there would trigger")
+                text = f"{name}.trigger must not be EVERY: a trigger message that goes there would trigger"
+                raise PartError(text, (name,))
             if not workflow.trigger_queues(""):
-                raise ValueError(f"{name} has a trigger, so it must name its queues: at least one whole, without *")
+                text = f"{name} has a trigger, so it must name its queues: at least one whole, without *"
+                raise PartError(text, (name,))
         return self
 
     def triggered(self) -> Iterator[tuple[str, TriggeredWorkflow]]:
@@ -295,7 +342,8 @@ class Estate(Section):
         for name in self.queue_managers:
             other = seen.setdefault(dag_prefix(name), name)
             if other != name:
-                raise ValueError(f"queue managers {other} and {name} would share the DAG ids {dag_prefix(name)}_...")
+                text = f"queue managers {other} and {name} would share the DAG ids {dag_prefix(name)}_..."
+                raise PartError(text, ("queue_managers", other), ("queue_managers", name))
         return self
 
     def spark_connection(self, queue_manager: str) -> str:

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
 from typing import Any, NotRequired, TypedDict
 
 
 def with_lists(value: dict[str, Any]) -> dict[str, Any]:
     """The same with lists for tuples, as JSON has them; Airflow would mark tuples as such in an XCom."""
     return {name: list(content) if isinstance(content, tuple) else content for name, content in value.items()}
+
+
+class Account(StrEnum):
+    """Which kind of account a person has where he asks. The same name may be another person's in the other kind."""
+
+    AIRFLOW = "airflow"
+    SYSTEM = "system"
+
+
+EVERYBODY = "*"
+"""Instead of the names of system accounts: the queue manager's own authority decides, as without an estate."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,12 +34,17 @@ WORDING = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing wrong with a settings file. `line` counts from 1; `field` is the dotted path of the value."""
+    """One thing wrong with a settings file.
+
+    `line` counts from 1; `field` is the dotted path of the value, as it is shown; `path` the value's place, () where
+    the whole file is wrong.
+    """
 
     source: str
     line: int
     field: str
     message: str
+    path: FieldPath = ()
 
     def __str__(self) -> str:
         where = f"{self.source}:{self.line}"
@@ -52,21 +57,24 @@ class Document:
 
     Attributes:
         source: name of the file, for error texts.
-        value: what the text holds (safe types only), or None where it could not be read.
+        value: what the text holds (safe types only), or None where it could not be read. A value that YAML cannot make
+            is text in it, of a key that stands twice it has the last value; both are among the problems.
         lines: path of a value → its line, from 1.
-        problems: what was wrong with the YAML itself.
+        problems: what is wrong: first with the YAML itself; where nothing is, what `check` finds.
+        unread: places of values that were wrong as YAML.
     """
 
     source: str
     value: Any = None
     lines: dict[FieldPath, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    unread: tuple[FieldPath, ...] = ()
 
     def problem(self, path: FieldPath, message: str) -> Problem:
         """A problem at `path`, with the line of the nearest value that the file has."""
         known = next((path[:n] for n in range(len(path), -1, -1) if path[:n] in self.lines), None)
         line = self.lines[known] if known is not None else 1
-        return Problem(source=self.source, line=line, field=".".join(path), message=message)
+        return Problem(source=self.source, line=line, field=".".join(path), message=message, path=path)
 
     def check(self, model: type[BaseModel]) -> BaseModel | None:
         """The document as `model`; None, and every error among `problems`, where it does not fit."""
@@ -82,15 +90,43 @@ class Document:
             return None
 
 
+ALIAS, MERGE, TEXT = "alias", "tag:yaml.org,2002:merge", "tag:yaml.org,2002:str"
+PLAIN: dict[type[yaml.Node], str] = {
+    yaml.ScalarNode: TEXT,
+    yaml.SequenceNode: "tag:yaml.org,2002:seq",
+    yaml.MappingNode: "tag:yaml.org,2002:map",
+}
+"""Kind of node → the tag of what it holds where its own is refused."""
+
+
 class _Loader(yaml.SafeLoader):
-    """Plain YAML types, and no aliases (`*name`): a few nested ones stand for millions of values."""
+    """Plain YAML types, and no aliases (`*name`): a few nested ones stand for millions of values.
+
+    An alias becomes a value with the tag ALIAS, which `walk` refuses where it stands: the rest of the file can be read.
+    """
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
-            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-            what = f"the alias *{event.anchor} is not allowed: write the value itself"
-            raise yaml.composer.ComposerError(None, None, what, event.start_mark)
+            event: Any = self.get_event()  # type: ignore[no-untyped-call]
+            return yaml.ScalarNode(ALIAS, event.anchor, event.start_mark, event.end_mark)
         return super().compose_node(parent, index)
+
+    def refused(self, node: yaml.Node) -> str:
+        """Why a value is not made, "" where it is."""
+        if node.tag == ALIAS:
+            return f"not valid YAML: the alias *{node.value} is not allowed: write the value itself"
+        if node.tag == MERGE:
+            return "not valid YAML: << is not allowed: write the keys themselves"
+        if node.tag not in self.yaml_constructors:
+            return f"not valid YAML: could not determine a constructor for the tag {node.tag!r}"
+        if isinstance(node, yaml.ScalarNode):
+            try:
+                self.yaml_constructors[node.tag](self, node)
+            except yaml.MarkedYAMLError as error:
+                return f"not valid YAML: {' '.join(filter(None, (error.context, error.problem)))}"
+            except ValueError as error:  # a well-formed scalar that is not a value, such as the date 2026-13-01
+                return f"not a valid value: {error}"
+        return ""
 
 
 def read(text: str, *, source: str) -> Document:
@@ -106,9 +142,8 @@ def read(text: str, *, source: str) -> Document:
         node = loader.get_single_node()
         if node is None:
             return document
-        walk(node, (), document)
-        if not document.problems:
-            document.value = loader.construct_document(node)
+        walk(node, (), document, loader)
+        document.value = loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(filter(None, (error.context, error.problem)))
@@ -118,33 +153,39 @@ def read(text: str, *, source: str) -> Document:
         document.problems.append(Problem(source=source, line=1, field="", message=f"not valid YAML: {error}"))
     except RecursionError:
         document.problems.append(Problem(source=source, line=1, field="", message="it is nested too deeply"))
-    except ValueError as error:  # a well-formed scalar that is not a value, such as the date 2026-13-01
-        document.problems.append(Problem(source=source, line=1, field="", message=f"not a valid value: {error}"))
+    document.unread = tuple(problem.path for problem in document.problems)
     return document
 
 
-def walk(node: yaml.Node, path: FieldPath, document: Document) -> None:
-    """Note the line of `node` and of all below it; refuse duplicate keys."""
+def walk(node: yaml.Node, path: FieldPath, document: Document, loader: _Loader) -> None:
+    """Note the line of `node` and of all below it; refuse duplicate keys, and values that are not plain."""
     document.lines.setdefault(path, node.start_mark.line + 1)
+    _make_plain(node, path, document, loader)
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
-            walk(item, (*path, str(index)), document)
+            walk(item, (*path, str(index)), document, loader)
     elif isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
-            name = str(key.value)
+            name, line = str(key.value), key.start_mark.line + 1
             here = (*path, name)
+            _make_plain(key, here, document, loader)
             if name in seen:
-                again = Problem(
-                    source=document.source,
-                    line=key.start_mark.line + 1,
-                    field=".".join(here),
-                    message="stands here a second time",
+                again = "stands here a second time"
+                document.problems.append(
+                    Problem(source=document.source, line=line, field=".".join(here), message=again, path=here)
                 )
-                document.problems.append(again)
             seen.add(name)
-            document.lines[here] = key.start_mark.line + 1
-            walk(value, here, document)
+            document.lines[here] = line
+            walk(value, here, document, loader)
+
+
+def _make_plain(node: yaml.Node, path: FieldPath, document: Document, loader: _Loader) -> None:
+    """Tell that a value is refused, and have what it holds read as it stands: what is valid beside it can be used."""
+    if why := loader.refused(node):
+        line = node.start_mark.line + 1
+        document.problems.append(Problem(source=document.source, line=line, field="", message=why, path=path))
+        node.tag = PLAIN[type(node)]
 
 
 def wording(item: Mapping[str, Any], path: FieldPath, model: type[BaseModel]) -> str:

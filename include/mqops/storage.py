@@ -61,22 +61,25 @@ def is_named(queue: str, named: Iterable[str]) -> bool:
 
 
 def estate_here() -> EstateFile | None:
-    """The estate file that MQOPS_ESTATE names, else the project's; None if there is neither.
+    """The estate file that MQOPS_ESTATE names, else the project's, as far as it can be used; None if there is neither.
 
     Raises:
-        SettingsError: with every error of the file.
+        SettingsError: nothing of it can be used; with every error of the file.
     """
-    from mqops.estate import load  # noqa: PLC0415 - pydantic, which a Spark worker does not need
+    from mqops.estate import load_usable  # noqa: PLC0415 - pydantic, which a Spark worker does not need
 
     given = os.environ.get("MQOPS_ESTATE")
     path = Path(given or ESTATE)
-    return load(path) if given or path.exists() else None
+    return load_usable(path) if given or path.exists() else None
 
 
 def named_in_estate(queue_manager: str) -> tuple[str, ...]:
-    """The names, or beginnings and `*`, that the estate has for a queue manager. Raises `SettingsError`."""
+    """The names, or beginnings and `*`, that the estate has for a queue manager. Raises `SettingsError`.
+
+    Without a valid backout_reprocess its quarantine is not among them: then more is left, not less.
+    """
     file = estate_here()
-    found = file.estate.queue_managers.get(queue_manager) if file else None
+    found = file.queue_manager(queue_manager) if file else None
     backout = found.backout_reprocess if found else None
     return (*(found.storage if found else ()), *([backout.quarantine] if backout else []))
 

@@ -6,16 +6,15 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from mqops.errors import SettingsError
-from mqops.estate import load
+from mqops.estate import load_usable
 from mqops.estate_sections import Estate, Section, dag_prefix
 from mqops_demo.airflow_client import AirflowClient
 from mqops_demo.airflow_home import AirflowHome, home
 from mqops_demo.airflow_processes import AirflowFailed, start, stop
-from mqops_demo.estate import ROOT
+from mqops_demo.estate import estate_path, tell_errors
 
 NO_PORT = 0
 """What Airflow's form sends for an empty port. Stored as it is sent, it is the same to the Test button, which otherwise
@@ -24,8 +23,8 @@ SPARK_CONNECT = {"conn_type": "spark_connect", "host": "localhost"}
 
 
 def estate_of(place: AirflowHome) -> Estate:
-    """The estate that this Airflow's DAGs are made from."""
-    return load(Path(place.settings.get("MQOPS_ESTATE", ROOT / "include" / "estate.yaml"))).estate
+    """The estate that this Airflow's DAGs are made from. Raises `SettingsError`: nothing of it can be used."""
+    return load_usable(place.settings.get("MQOPS_ESTATE") or estate_path()).estate
 
 
 def spark_fields(place: AirflowHome) -> dict[str, Any]:
@@ -75,6 +74,7 @@ def up(place: AirflowHome, report: Callable[[str], None] = print) -> AirflowClie
     A connection that is there stays as it is: the person may have pointed it elsewhere. Only one to a Spark Connect
     server of this machine gets the port of the server that was started.
     """
+    estate_of(place)  # nothing is started for an estate of which nothing can be used
     start(place, report)
     client = AirflowClient(place)
     client.wait_until_healthy(report)
@@ -117,6 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if chosen.command == "up":
             greet(up(home()))
+            tell_errors()
         else:
             print("Airflow: stopped" if down(home()) else "Airflow: was not running")
     except (AirflowFailed, SettingsError) as error:

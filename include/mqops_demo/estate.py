@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MQSC = ROOT / "include" / "mqsc"
+ESTATE = ROOT / "include" / "estate.yaml"
 QUEUE_MANAGERS = {"QM1": "unix", "BRANCH": "unix", "MVS1": "zos"}
 SENDERS = {"BRANCH": ("BRANCH.TO.QM1", "BRANCH.TO.MVS1"), "MVS1": ("MVS1.TO.QM1",)}
 # What the operators mend before the dead-letter queue is dealt with. LEDGER.POST gets too little room on purpose.
@@ -26,6 +27,33 @@ ALTER QLOCAL(LEDGER.POST) MAXDEPTH({ledger_room})
 def variable_folder() -> Path:
     """Where the demonstration keeps everything it makes: $MQOPS_VAR, else `var/` of the project."""
     return Path(os.environ.get("MQOPS_VAR", ROOT / "var"))
+
+
+def estate_path() -> Path:
+    """The estate file of the demonstration: $MQOPS_ESTATE, else the project's."""
+    return Path(os.environ.get("MQOPS_ESTATE") or ESTATE)
+
+
+def tell_errors() -> bool:
+    """Say what `mqops estate check` says, on standard error; whether something of the estate can be used.
+
+    With an error of one queue manager or section the demonstration goes on without it, as Airflow does.
+    """
+    from mqops.cli.estate import examine  # noqa: PLC0415
+    from mqops.errors import SettingsError  # noqa: PLC0415
+    from mqops.estate import load_usable  # noqa: PLC0415
+
+    path = estate_path()
+    for line in (problems := examine(path)[0]):
+        print(line, file=sys.stderr)
+    try:
+        load_usable(path)
+    except SettingsError:
+        print(f"{path}: nothing of it can be used; nothing was started", file=sys.stderr)
+        return False
+    if problems:
+        print(f"{path}: what is wrong has no DAGs until it is mended; the rest goes on", file=sys.stderr)
+    return True
 
 
 def environment() -> dict[str, str]:
@@ -118,6 +146,8 @@ def depth_of(connection: object, queue: str) -> int:
 def main() -> int:
     """`python -m mqops_demo.estate up|down`: the queue managers of the demonstration."""
     if sys.argv[1:] == ["up"]:
+        if not tell_errors():
+            return 1
         create_and_start()
         print(f"Queue managers {', '.join(QUEUE_MANAGERS)} are running (MQLITE_HOME={environment()['MQLITE_HOME']})")
     elif sys.argv[1:] == ["down"]:

@@ -104,17 +104,17 @@ def show(summary: RunSummary, why: Causes) -> None:
         table.add_column(name, justify="right")
     for rule in summary.rules:
         where = f"line {rule.rule_line}" if rule.rule_line else "no MQDLH" if rule.action == Action.ERROR else "none"
-        table.add_row(where, printable(rule.action), *(str(getattr(rule, name)) for name in columns))
+        table.add_row(where, printable(rule.action), *(f"{getattr(rule, name):,}" for name in columns))
     table.add_section()
-    table.add_row("all", "", *(str(getattr(summary, name)) for name in columns))
+    table.add_row("all", "", *(f"{getattr(summary, name):,}" for name in columns))
     CONSOLE.print(table)
-    CONSOLE.print(f"Left on the queue: {summary.left}")
+    CONSOLE.print(f"Left on the queue: {summary.left:,}")
     for rule in summary.rules:
         if rule.left:
-            CONSOLE.print(f"  {rule.left:5}  {printable(why_left(rule, why.get(rule.rule_line, {})))}")
-    total = f"{summary.moved} moved + {summary.discarded} discarded + {summary.left} left + {summary.gone} gone"
+            CONSOLE.print(f"  {rule.left:6,}  {printable(why_left(rule, why.get(rule.rule_line, {})))}")
+    total = f"{summary.moved:,} moved + {summary.discarded:,} discarded + {summary.left:,} left + {summary.gone:,} gone"
     verdict = "balances" if summary.balanced else "DOES NOT BALANCE"
-    CONSOLE.print(f"{summary.planned} planned = {total}:", Text(verdict, "bold"))
+    CONSOLE.print(f"{summary.planned:,} planned = {total}:", Text(verdict, "bold"))
     for problem in summary.problems:
         CONSOLE.print(f"  problem: {printable(problem)}")
 
@@ -125,7 +125,7 @@ def why_left(rule: RuleBalance, why: Mapping[str, int]) -> str:
         return "do not begin with an MQDLH: somebody has to look at them"
     if rule.action == Action.IGNORE:
         return f"ACTION(IGNORE) of line {rule.rule_line}" if rule.rule_line else "no rule matches"
-    reasons = ", ".join(f"{count} {cause}" for cause, count in sorted(why.items())) or "neither tried nor dealt with"
+    reasons = ", ".join(f"{count:,} {cause}" for cause, count in sorted(why.items())) or "neither tried nor dealt with"
     return f"line {rule.rule_line}, {rule.action}: {reasons}; tried again next time"
 
 

@@ -183,7 +183,7 @@ def asked(params: Any) -> dict[str, Any]:
 
     A limit with chosen messages limits the plan, not the snapshot: the chosen ones may stand behind it.
     """
-    limit, chosen = params["limit"] or 0, params["message_ids"]
+    limit, chosen = params["limit"] or 0, params["message_ids"] or []
     return {
         "limit": limit,
         "observe_limit": 0 if chosen else limit,

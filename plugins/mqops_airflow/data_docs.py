@@ -22,7 +22,7 @@ from mqops.lake.run import RunFolder
 from mqops.quality.results import docs_of
 from mqops_airflow.pages.table import PREFIX
 from mqops_airflow.run_folder import handed_on
-from mqops_airflow.workplace import estate_file
+from mqops_airflow.workplace import estate_to_look
 
 PATH = "/data_docs"
 FIRST = "index.html"
@@ -52,7 +52,7 @@ def address(dag_id: str, run_id: str) -> str:
 
 def page_of(dag_id: str, run_id: str, page: str) -> Path | None:
     """The file of a page, None where there is none. Raises `LakeError`, `SettingsError`."""
-    for name, settings in estate_file().estate.queue_managers.items():
+    for name, settings in estate_to_look().estate.queue_managers.items():
         if settings.snapshot_quality and dag_id == f"{dag_prefix(name)}_snapshot_quality":
             run = SimpleNamespace(dag_id=dag_id, run_id=run_id)
             docs = docs_of(RunFolder(Path(handed_on(run, name)["folder"])))

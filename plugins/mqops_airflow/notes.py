@@ -12,6 +12,7 @@ Airflow shows the note as Markdown: text of others is code in it, and no file is
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,14 @@ def write(dag_run: DagRun, msg: str = "") -> None:
         return
     text = (_unanswered(dag_run) if BY_HAND in msg else NOTHING) or _outcome(dag_run) or _failed(dag_run)
     if text:
-        dag_run.note = str(shortened(without_paths(text), LONGEST))
+        dag_run.note = str(shortened(without_paths(_with_queue_manager(dag_run, text)), LONGEST))
+
+
+def _with_queue_manager(dag_run: DagRun, text: Markdown) -> Markdown:
+    """The words with the queue manager that the form has chosen in front, where they do not name it."""
+    name = str((dag_run.conf or {}).get("queue_manager") or "")
+    named = not name or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", str(text))
+    return text if named else md("{}: {}", words(name), text)
 
 
 def _unanswered(dag_run: DagRun) -> Markdown:

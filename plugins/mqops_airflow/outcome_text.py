@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mqops.actions import Action
+from mqops.actions import Action, moved_word
 from mqops.model import Counts, total_of
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops_airflow.markdown import NOTHING, Markdown, code, joined, md, number, thousands, words
@@ -90,7 +90,8 @@ def _done(summary: RunSummary) -> Markdown:
     """What was moved and discarded. An undo puts messages back, and takes away those that its run put as copies."""
     moved, discarded = thousands(summary.moved), thousands(summary.discarded)
     if summary.workflow != UNDO:
-        return md("{} moved + {} discarded", moved, discarded)
+        put = words(moved_word(rule.action for rule in summary.rules))
+        return md("{} {} + {} discarded", moved, put, discarded)
     return md("{} put back{}", moved, md(" + {} taken away", discarded) if summary.discarded else NOTHING)
 
 

@@ -1,5 +1,10 @@
 """The forms of manual runs: one function a field, so that the same field looks the same in every workflow.
 
+Airflow shows the fields in their order, first those without a section. So a form begins with the dry run, then comes
+what is worked on and where to, and the rest has the section CARRIED_OUT. A field that may be empty has the type null
+among its types: Airflow marks every other one as required, and the form sends null for a list without a line. No field
+depends on the runs that there are: what a form has is in the serialized DAG, and another form is another DAG version.
+
 Airflow's form changes a number beyond `minimum` or `maximum` to the nearest one that is allowed, without a word. So the
 bounds stand in `allOf`, which the form does not read: Airflow's API then refuses such a number, and says why.
 """
@@ -20,12 +25,20 @@ A_DAY = 24 * 60 * 60
 """Seconds. A longer wait in a form counts as a typing error: the task would hold its slot all that time."""
 MOST = 999_999_999
 """Messages: no queue holds more (IBM MQ, "MaxQDepth")."""
+CARRIED_OUT = "How the plan is carried out"
+"""The section of what need not be looked at for most runs."""
 
 
 def queue_manager(names: Iterable[str]) -> Param:
-    """One of the estate's queue managers."""
+    """One of the estate's queue managers. Where there are several, a person has to choose: none is filled in."""
     listed = sorted(names)
-    return Param(listed[0], title="Queue manager", type="string", enum=listed)
+    return Param(
+        listed[0] if len(listed) == 1 else None,
+        title="Queue manager",
+        type="string",
+        enum=listed,
+        description="Required: there is no default where the estate has several.",
+    )
 
 
 def within(least: int, most: int) -> dict[str, Any]:
@@ -33,21 +46,15 @@ def within(least: int, most: int) -> dict[str, Any]:
     return {"allOf": [{"minimum": least, "maximum": most}]}
 
 
-def offered(choices: Sequence[str]) -> dict[str, Any]:
-    """What the form offers to choose from; another value may be typed. Without choices it offers nothing."""
-    return {"examples": list(choices)} if choices else {}
-
-
-def run(choices: Sequence[str] = ()) -> Param:
-    """The run to undo; there is no default. `choices` the keys of those that can be undone."""
+def run() -> Param:
+    """The run to undo; there is no default."""
     return Param(
         None,
         title="Run",
         type="string",
         format=RUN_KEY,
-        description="Required: the run to undo. Choose one of those offered, the latest first, or enter the run id "
-        "that Airflow shows, or the run's name in the lake.",
-        **offered(choices),
+        description="Required: the run to undo, by the run id that Airflow shows or by its name in the lake. The page "
+        "of a run has a button for this, and the page Estate lists the runs.",
     )
 
 
@@ -96,7 +103,7 @@ def backout_queues(default: Iterable[str] | None) -> Param:
     return Param(
         list(default or ()),
         title="Backout queues",
-        type="array",
+        type=["null", "array"],
         items={"type": "string", "format": MQ_NAME},
         description="Names, one per line. Empty: every queue that another queue names as its BOQNAME.",
     )
@@ -176,7 +183,7 @@ def message_ids() -> Param:
     return Param(
         [],
         title="Message ids",
-        type="array",
+        type=["null", "array"],
         items={"type": "string", "format": MESSAGE_ID},
         description="Only these messages: MsgIds of 48 hexadecimal digits, one per line. Empty: all.",
     )
@@ -189,6 +196,7 @@ def unit_of_work(default: int, maximum: int) -> Param:
         title="Unit of work",
         type="integer",
         **within(1, maximum),
+        section=CARRIED_OUT,
         description=f"Messages in one unit of work, 1 to {maximum}. A smaller number keeps fewer messages locked.",
     )
 
@@ -224,19 +232,19 @@ def pacing(default: PacingSection) -> dict[str, Param]:
 
 def _count(default: int, title: str, description: str, maximum: int = MOST) -> Param:
     """A number from 0 to `maximum`, or to the estate's own default where that is higher."""
-    return Param(default, title=title, type="integer", **within(0, max(default, maximum)), description=description)
+    bounds = within(0, max(default, maximum))
+    return Param(default, title=title, type="integer", section=CARRIED_OUT, description=description, **bounds)
 
 
-def stopped_run(choices: Sequence[str] = ()) -> Param:
-    """The run that is stopped; empty means all of a queue manager. `choices` the keys of those that are not proved."""
+def stopped_run() -> Param:
+    """The run that is stopped; empty means all of a queue manager."""
     return Param(
         None,
         title="Run",
         type=["null", "string"],
         format=RUN_KEY,
-        description="Empty: every run of the queue manager, and none begins. Else one of those offered, the latest "
-        "first, or the run id that Airflow shows, or the run's name in the lake.",
-        **offered(choices),
+        description="Empty: every run of the queue manager, and none begins. Else one run, by the run id that Airflow "
+        "shows or by its name in the lake.",
     )
 
 
@@ -263,8 +271,8 @@ def why() -> Param:
     )
 
 
-def recovery(choices: Sequence[str]) -> dict[str, Param]:
-    """What is done with which messages (`mqops.deciders.recover`). Parameters: `choices` runs that can be restored."""
+def recovery() -> dict[str, Param]:
+    """What is done with which messages (`mqops.deciders.recover`)."""
     name_or_nothing: dict[str, Any] = {"type": ["null", "string"], "format": MQ_NAME}
     time: dict[str, Any] = {"type": ["null", "string"], "format": "date-time"}
     return {
@@ -314,8 +322,7 @@ def recovery(choices: Sequence[str]) -> dict[str, Param]:
             title="Run",
             type=["null", "string"],
             format=RUN_KEY,
-            description="For restore only: the run that is undone. Choose one of those offered, or enter the run id "
-            "that Airflow shows.",
-            **offered(choices),
+            description="For restore only: the run that is undone, by the run id that Airflow shows or by its name in "
+            "the lake.",
         ),
     }

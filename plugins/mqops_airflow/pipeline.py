@@ -8,7 +8,7 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, BaseOperator, TriggerRule
 
 from mqops.estate import EstateFile
-from mqops.estate_sections import Approval, Notify, dag_prefix, four_eyes
+from mqops.estate_sections import Approval, Notify, dag_prefix
 from mqops.estate_values import MAX_UNIT_OF_WORK
 from mqops_airflow import params
 from mqops_airflow.act import PlanActOperator
@@ -172,16 +172,18 @@ def for_all(
     description: str,
     page: str,
     form: dict[str, Any],
+    pacing: dict[str, Any] | None = None,
 ) -> DAG:
     """The DAG `mq_<workflow>` for all queue managers of the estate: started by hand, planned and acted on in its tasks.
 
     A person approves every plan, another one than who asks where any workflow of the estate wants that.
 
     :param plan_operator: of the first task; it is made with `four_eyes`, whether the estate asks for four eyes.
-    :param form: its fields besides queue manager, dry run and unit of work.
+    :param form: its fields besides dry run, queue manager and unit of work.
+    :param pacing: the fields behind the unit of work, none where the form has no pacing.
     """
-    settings, notify = dict(file.estate.queue_managers), file.estate.notify
-    approval = Approval(four_eyes=four_eyes(list(settings.values())))
+    notify = file.estate.notify
+    approval = Approval(four_eyes=file.four_eyes())
     folder = "{{ handed_on(dag_run, params['queue_manager'])['folder'] }}"
     with DAG(
         f"mq_{workflow}",
@@ -194,10 +196,11 @@ def for_all(
         default_args=default_args(),
         user_defined_macros=TEMPLATES,
         params={
-            "queue_manager": params.queue_manager(settings),
-            **form,
             "dry_run": params.dry_run(scheduled=False),
+            "queue_manager": params.queue_manager(file.estate.queue_managers),
+            **form,
             "unit_of_work": params.unit_of_work(200, MAX_UNIT_OF_WORK),
+            **(pacing or {}),
         },
     ) as dag:
         plan = plan_operator(task_id="plan", four_eyes=approval.four_eyes)

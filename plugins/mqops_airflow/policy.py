@@ -111,7 +111,8 @@ def _would(messages: Mapping[Action, int], total: int, stay: int, others: int) -
         left = f", {stay:,} would stay, because {because}" if stay else ""
         leaves = sum(messages.values()) - total - others
         left += f", and the plan leaves {leaves:,}" if leaves else ""
-        return f"{counted(does, 'message')} would be moved or discarded{left}"
+        done = "copied" if Action.COPY in planned else "moved or discarded"
+        return f"{counted(does, 'message')} would be {done}{left}"
     copies = messages.get(Action.WITHDRAW, 0)  # an undo
     taken = [f"{counted(copies, 'copy', 'copies')} would be taken away"] if copies else []
     back = [f"{counted(does - copies, 'message')} would be put back"] if does > copies or not copies else []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, BaseOperator
 from airflow.sdk.exceptions import AirflowSkipException
 
+from mqops.actions import moved_word
 from mqops.errors import MqopsError, Unbalanced
 from mqops.look.core.question import Over
 from mqops.observe.core.anatomy import anatomy_lines
@@ -94,7 +95,7 @@ class ProveOperator(BaseOperator):
             raise
         self._log_summary(summary, run)
         for earlier in look_back(self.connection(context), run):
-            found = ", ".join(f"{count} {outcome}" for outcome, count in earlier.outcomes.items())
+            found = ", ".join(f"{count:,} {outcome}" for outcome, count in earlier.outcomes.items())
             self.log.info("messages of run %s: %s", printable(earlier.run), printable(found or "no outcome is known"))
         value = summary.to_json()
         acted = states.get(self.act_task)
@@ -130,15 +131,24 @@ class ProveOperator(BaseOperator):
         """The summary in the log, a line a queue and rule."""
         for rule in summary.rules:
             self.log.info(
-                "%s, %s%s: planned %d = moved %d + discarded %d + left %d + gone %d; failed tries %d",
+                "%s, %s%s: planned %d = %s %d + discarded %d + left %d + gone %d; failed tries %d",
                 printable(rule.queue),
                 printable(f"rule line {rule.rule_line} " if rule.rule_line else ""),
                 printable(rule.action),
-                *(rule.planned, rule.moved, rule.discarded, rule.left, rule.gone, rule.failed),
+                *(rule.planned, moved_word([rule.action])),
+                *(rule.moved, rule.discarded, rule.left, rule.gone, rule.failed),
             )
         self.log.info(
-            "Balanced: planned %d = moved %d + discarded %d + left %d + gone %d; came later: %d",
-            *(summary.planned, summary.moved, summary.discarded, summary.left, summary.gone, summary.arrived),
+            "Balanced: planned %d = %s %d + discarded %d + left %d + gone %d; came later: %d",
+            *(
+                summary.planned,
+                moved_word(rule.action for rule in summary.rules),
+                summary.moved,
+                summary.discarded,
+                summary.left,
+                summary.gone,
+                summary.arrived,
+            ),
         )
         for line in anatomy_lines(summary.anatomy):
             self.log.info("%s", printable(line))

@@ -9,6 +9,7 @@ from airflow.sdk.bases.skipmixin import SkipMixin
 
 from mqops.counted import counted
 from mqops.errors import SettingsError
+from mqops.model import Account
 from mqops.printable import printable
 from mqops_airflow.check import drain_and_log, end_here
 from mqops_airflow.four_eyes import must_tell_people_apart, requester
@@ -96,7 +97,7 @@ def request_of(params: Mapping[str, Any], estate: EstateFile, *, requested_by: s
         lake=lake(estate),
         do=Do(params["action"]),
         queue=params["queue"],
-        msg_ids=tuple(params["message_ids"]),
+        msg_ids=tuple(params["message_ids"] or ()),
         wanted=criteria(params["where"] or "", since=since, until=until),
         everything=params["all_messages"],
         to=params["destination"] or "",
@@ -105,6 +106,7 @@ def request_of(params: Mapping[str, Any], estate: EstateFile, *, requested_by: s
         unit_size=params["unit_of_work"],
         pacing=Pacing(**{name: params[name] for name in ("canary", "canary_wait", "pace", "in_flight", "patience")}),
         requested_by=requested_by,
+        account=Account.AIRFLOW,
     )
     refuse_unclear(request)
     return request

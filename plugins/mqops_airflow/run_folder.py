@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import HANDED_ON, RunFolder
-from mqops_airflow.workplace import estate_file, lake
+from mqops_airflow.workplace import estate_to_look, lake
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -103,7 +103,7 @@ def handed_on(dag_run: Any, queue_manager: str) -> dict[str, Any]:
         SettingsError: the first task has handed on nothing.
     """
     key = run_key(dag_run.dag_id, dag_run.run_id)
-    for _number, folder in reversed(folders(lake(estate_file()), queue_manager, key)):
+    for _number, folder in reversed(folders(lake(estate_to_look()), queue_manager, key)):
         path = folder.path / HANDED_ON
         if path.exists():
             kept = read_json(path)

@@ -14,7 +14,7 @@ from mqops_airflow.markdown import NOTHING, Markdown, md, words
 from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.reach import connection_for
 from mqops_airflow.which_run import run_named
-from mqops_airflow.workplace import estate_file, lake
+from mqops_airflow.workplace import estate_to_look, lake
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,12 +37,12 @@ class StopOperator(BaseOperator):
         from mqops.lake import stop as store  # noqa: PLC0415
         from mqops.lake.run import folder_of  # noqa: PLC0415
 
-        params, estate = context["params"], estate_file()
+        params, estate = context["params"], estate_to_look()
         asked, name = params["run"], params["queue_manager"]
-        run = run_named(lake(estate), estate, name=asked, queue_manager=name) if asked else None
+        run = run_named(lake(estate), name=asked, queue_manager=name) if asked else None
         place = run.path if run else folder_of(lake(estate), name)
-        what = f"run {run.run}" if run else f"all acting on {name}"
-        noted = md("run {}", run.run) if run else md("all acting on {}", words(name))
+        what = f"run {run.run} of {name}" if run else f"all acting on {name}"
+        noted = md("run {} of {}", run.run, words(name)) if run else md("all acting on {}", words(name))
         if params["do"] == "resume":
             left = NOTHING if run else _resume_all(name, place, estate)
             lifted = store.lift(place, by=requester(context), at=utc_now())

@@ -45,7 +45,7 @@ class UndoPlanOperator(BaseOperator):
         params, estate = context["params"], estate_file()
         name, lake_folder = params["queue_manager"], lake(estate)
         connection = connection_for(name, estate)
-        run = run_named(lake_folder, estate, name=params["run"], queue_manager=name, planned=True)
+        run = run_named(lake_folder, name=params["run"], queue_manager=name, planned=True)
         with connect(connection) as session:
             drain_and_log(session, lake_folder, name, self.log)
         with own_folder(context, lake_folder, name) as folder:

@@ -1,4 +1,4 @@
-"""Which run of the lake a form means, and which runs a form offers."""
+"""Which run of the lake a form means, and which other run it has to wait for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mqops.errors import LakeError, SettingsError
-from mqops.estate_sections import Section, dag_prefix
+from mqops.estate_parts import SECTIONS
+from mqops.estate_sections import dag_prefix
 from mqops.lake.files import read_json
 from mqops.lake.run import HANDED_ON, RunFolder, find_run, folder_of
 from mqops.printable import printable
@@ -21,16 +22,12 @@ from mqops_airflow.run_folder import folders, run_key
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from mqops.estate import EstateFile
-
-OFFERED = 20
-"""Runs that a form offers, the latest."""
 FOR_ALL = ("mq_undo", "mq_recover")
 """DAGs that serve all queue managers."""
 UNFINISHED = ("queued", "running")
 
 
-def run_named(lake: Path, estate: EstateFile, *, name: str, queue_manager: str, planned: bool = False) -> RunFolder:
+def run_named(lake: Path, *, name: str, queue_manager: str, planned: bool = False) -> RunFolder:
     """The run that a form names, by its key in the lake or by Airflow's run id.
 
     Parameters: `planned` whether it must have a plan.
@@ -39,7 +36,7 @@ def run_named(lake: Path, estate: EstateFile, *, name: str, queue_manager: str, 
         SettingsError: the lake has no such run, or runs of several DAGs have this id.
     """
     if not RunFolder.at(lake, queue_manager, name).path.is_dir():
-        found = list(_of_airflow(lake, estate, name, queue_manager))
+        found = list(_of_airflow(lake, name, queue_manager))
         if len(found) > 1:
             keys = ", ".join(run.run for run in found)
             raise SettingsError(f"several DAGs have a run {printable(name)}; enter the name of one of them: {keys}")
@@ -48,10 +45,9 @@ def run_named(lake: Path, estate: EstateFile, *, name: str, queue_manager: str, 
     return find_run(lake, key=name, queue_manager=queue_manager, planned=planned)
 
 
-def _of_airflow(lake: Path, estate: EstateFile, run_id: str, queue_manager: str) -> Iterator[RunFolder]:
+def _of_airflow(lake: Path, run_id: str, queue_manager: str) -> Iterator[RunFolder]:
     """The last folder of each DAG's run with this id."""
-    settings = estate.estate.queue_managers[queue_manager]
-    dag_ids = [f"{dag_prefix(queue_manager)}_{workflow}" for workflow, _section in settings.workflows(Section)]
+    dag_ids = [f"{dag_prefix(queue_manager)}_{workflow}" for workflow in sorted(SECTIONS)]
     for dag_id in (*dag_ids, *FOR_ALL):
         for _number, folder in reversed(folders(lake, queue_manager, run_key(dag_id, run_id))):
             if (folder.path / HANDED_ON).exists():
@@ -120,27 +116,8 @@ def _unfinished(context: Context, dag_id: str, run_id: str) -> bool:
     return bool(context["ti"].get_dr_count(dag_id=dag_id, run_ids=[run_id], states=list(UNFINISHED)))
 
 
-def undoable(lake: Path, queue_managers: Iterable[str]) -> list[str]:
-    """The keys of the latest runs that an undo can be of, the latest first."""
-    return _latest(run for run in _runs(lake, queue_managers) if run.undoable)
-
-
-def unproved(lake: Path, queue_managers: Iterable[str]) -> list[str]:
-    """The keys of the latest runs whose plan is not proved yet, the latest first."""
-    runs = _runs(lake, queue_managers)
-    return _latest(run for run in runs if run.plan_json.exists() and not run.summary_json.exists())
-
-
 def _runs(lake: Path, queue_managers: Iterable[str]) -> Iterator[RunFolder]:
-    """The runs of the lake. Where it cannot be seen, there are none to offer."""
+    """The runs of the lake. Where it cannot be seen, there are none."""
     for name in queue_managers:
         with suppress(OSError, SettingsError, LakeError):
             yield from (RunFolder(path) for path in (folder_of(lake, name) / "runs").iterdir())
-
-
-def _latest(runs: Iterable[RunFolder]) -> list[str]:
-    when: dict[str, float] = {}
-    for run in runs:
-        with suppress(OSError):
-            when[run.run] = run.path.stat().st_mtime
-    return sorted(when, key=lambda key: (-when[key], key))[:OFFERED]

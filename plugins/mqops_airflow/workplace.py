@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import get_parsing_context
 
-from mqops.estate import EstateFile, load
+from mqops import estate_before
+from mqops.errors import SettingsError
+from mqops.estate import EstateFile, load_usable
 from mqops.estate_sections import Estate, QueueManager, dag_prefix
 
 if TYPE_CHECKING:
@@ -26,12 +28,26 @@ def estate_path() -> Path:
 
 
 def estate_file() -> EstateFile:
-    """The estate as it stands now.
+    """The estate as it stands now, as far as it can be used: an error of a queue manager takes away that one alone.
 
     Raises:
-        SettingsError: with every error of the file.
+        SettingsError: nothing of it can be used; with every error of the file.
     """
-    return load(estate_path())
+    found = load_usable(estate_path())
+    estate_before.keep(found, lake(found))
+    return found
+
+
+def estate_to_look() -> EstateFile:
+    """The estate for those who look or stop: as it could be used last where the file cannot be used now.
+
+    Raises:
+        SettingsError: it never could be.
+    """
+    try:
+        return estate_file()
+    except SettingsError as problem:
+        return estate_before.before(estate_path(), os.environ, problem)
 
 
 def spark_job(name: str) -> str:

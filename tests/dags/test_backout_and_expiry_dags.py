@@ -95,7 +95,7 @@ def test_expiry_dags_run_at_their_interval(expiry: dict[str, DAG]) -> None:
 def test_E18_refresh_has_a_form(expiry: dict[str, DAG]) -> None:
     dag = expiry["mq_refresh_expiry"]
     assert dag.schedule is None
-    assert dag.params.dump() == {"queue_manager": "IDLE", "name": "*"}
+    assert dag.params.dump() == {"queue_manager": None, "name": "*"}
     assert dag.params.get_param("queue_manager").schema["enum"] == ["IDLE", "MVS/1", "QM1"]
 
 

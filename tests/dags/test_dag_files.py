@@ -232,7 +232,7 @@ def test_a_wrong_estate_is_an_import_error_with_its_lines(dag_file: Any, estate_
 
     (estate_folder / "estate.yaml").write_text(FULL.replace("unit_of_work: 50", "unit_of_work: 0"))
     with pytest.raises(SettingsError) as caught:
-        dag_file("dlq_rules")
+        dag_file("estate_errors")
     assert str(caught.value) == (
         f"{estate_folder}/estate.yaml:10: queue_managers.QM1.dlq_rules.unit_of_work: must be at least 1 (found 0)"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -44,9 +45,10 @@ def switch(dag_file: Any, estate: Path) -> Any:
     assert isinstance(dag, DAG)
 
     notes: list[str] = []
+    defaults = {name: dag.params.get_param(name).value for name in dag.params}
 
     def run(**form: Any) -> Any:
-        params = {name: dag.params.get_param(name).resolve(form.get(name, dag.params[name])) for name in dag.params}
+        params = {name: copy(dag.params.get_param(name)).resolve(form.get(name, defaults[name])) for name in dag.params}
         task: Any = dag.get_task("stop")
         run = SimpleNamespace(triggering_user_name="carol")
         told = SimpleNamespace(xcom_push=lambda key, value: notes.append(value))
@@ -59,10 +61,10 @@ def switch(dag_file: Any, estate: Path) -> Any:
 def test_a_run_is_stopped_and_goes_on(switch: Any, estate: Path) -> None:
     run = RunFolder.at(estate / "lake", "QM1", "cli-1").create()
     found = switch(queue_manager="QM1", run="cli-1", why="night")
-    assert (found["what"], found["stopped"]["by"], found["stopped"]["why"]) == ("run cli-1", "carol", "night")
+    assert (found["what"], found["stopped"]["by"], found["stopped"]["why"]) == ("run cli-1 of QM1", "carol", "night")
     with pytest.raises(Stopped, match=r"Run cli-1 was stopped by carol at .* \(night\)"):
         refuse_if_stopped(run)
-    assert switch(do="resume", queue_manager="QM1", run="cli-1") == {"what": "run cli-1", "stopped": None}
+    assert switch(do="resume", queue_manager="QM1", run="cli-1") == {"what": "run cli-1 of QM1", "stopped": None}
     assert not is_stopped(run)
     (lifted,) = lifted_in(run.path)
     assert (lifted.by, lifted.why, lifted.lifted_by) == ("carol", "night", "carol")
@@ -105,11 +107,11 @@ def test_the_form_opens_ready_and_takes_airflows_run_id(switch: Any, dag_file: A
     )
     run.plan_json.touch()
     dag = dag_file("stop").mq_stop
-    assert dag.params.get_param("run").schema["examples"] == [key]
     for name in dag.params:  # Airflow's form greys Trigger out where a text that may not be null is empty
-        assert dag.params[name] or "null" in dag.params.get_param(name).schema["type"]
+        ready = dag.params.get_param(name).value or "null" in dag.params.get_param(name).schema["type"]
+        assert bool(ready) == (name != "queue_manager"), name
     found = switch(queue_manager="QM1", run="manual__2026-11-23T02:31:26.49+00:00")
-    assert (found["what"], found["stopped"]["why"]) == (f"run {key}", "")
+    assert (found["what"], found["stopped"]["why"]) == (f"run {key} of QM1", "")
     assert is_stopped(run)
     with pytest.raises(SettingsError, match=r"has no run manual__other of QM1"):
         switch(queue_manager="QM1", run="manual__other")

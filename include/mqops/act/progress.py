@@ -26,11 +26,12 @@ from typing import Any
 from uuid import uuid4
 
 from mqops.act.core.progress import LiveProgress, Tally, UnitDone
+from mqops.actions import moved_word
 from mqops.clock import utc_now
 from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import LOST_CONNECTION, MQError, MqopsError, OutcomeUnknown, Stopped
-from mqops.lake.files import FILE_MODE, FOLDER_MODE
+from mqops.lake.files import FILE_MODE, FOLDER_MODE, read_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.marker import About
 from mqops.printable import printable
@@ -54,6 +55,7 @@ class Progress:
         self._run = run
         self.lengths = lengths
         self._planned = counted(sum(lengths), "message")
+        self._put = moved_word(read_json(run.plan_json)["actions"]) if run.plan_json.exists() else moved_word(())
         self._about = about
         self._own = Tally(reached=dict(reached))
         self._others: Sequence[Tally] = ()
@@ -101,7 +103,7 @@ class Progress:
         self._shown = self._tally()
         self._shown_at = time.monotonic()
         self._keep(self._shown, self._shown_at - self._began)
-        line = self._shown.line(self._planned, self._shown_at - self._began)
+        line = self._shown.line(self._planned, self._shown_at - self._began, self._put)
         _log.info("Run %s: %s", printable(self._run.run), printable(line))
 
     def _keep(self, tally: Tally, seconds: float) -> None:

@@ -11,6 +11,7 @@ from mqops.cli.columns import show_folded
 from mqops.cli.outcome import connection_to, errors_are_usage, json_option, lake_option, show_json, show_line
 from mqops.cli.run_argument import one_queue_manager, queue_manager_argument
 from mqops.counted import counted
+from mqops.errors import SettingsError
 
 _MARKS = {"holds": "ok", "fails": "FAILS", "unknown": "unknown"}
 
@@ -42,8 +43,11 @@ def doctor(*, queue_manager: str, named: str, own: tuple[str, ...], lake: Path, 
     from mqops.doctor.look import examine  # noqa: PLC0415
     from mqops.storage import estate_here  # noqa: PLC0415
 
+    file = estate_here()
+    if file and file.problems:
+        raise SettingsError(*file.problems)
     connection = connection_to(one_queue_manager(queue_manager, named))
-    name, checks = examine(connection, lake, estate_here(), own=frozenset(own))
+    name, checks = examine(connection, lake, file, own=frozenset(own))
     bad = failed(checks)
     if as_json:
         show_json({"queue_manager": name, "ok": not bad, "checks": [one.to_json() for one in checks]})

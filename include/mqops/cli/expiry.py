@@ -169,13 +169,13 @@ def _show(summary: ExpirySummary) -> None:
     for scan in summary.queues:
         about = "" if scan.exact else " (others are at work: about)"
         show_folded(
-            f"{scan.there:8}  {scan.queue}: {scan.discarded} discarded, {scan.left} left, "
+            f"{scan.there:8,}  {scan.queue}: {scan.discarded:,} discarded, {scan.left:,} left, "
             f"{scan.in_flight} in flight{_next(scan)}{about}"
         )
     if passed_over := summary.passed_over():
         show_folded(passed_over)
     verdict = "balances" if summary.balanced else "does not balance"
-    show_folded(f"{summary.found} there = {summary.done} discarded + {summary.left} left: {verdict}")
+    show_folded(f"{summary.found:,} there = {summary.done:,} discarded + {summary.left:,} left: {verdict}")
 
 
 def _next(scan: QueueScan) -> str:

@@ -63,14 +63,12 @@ def _asked_for_four_eyes(
 
     Parameters: `all_managers` whether it is enough that it asks so for any queue manager. Raises `SettingsError`.
     """
-    from mqops.estate_sections import four_eyes  # noqa: PLC0415
     from mqops.storage import estate_here  # noqa: PLC0415
 
     file = estate_here() if _user(requester) == _user(approver) else None
-    if file is None or queue_manager not in file.estate.queue_managers:
+    if file is None or queue_manager not in file.named:
         return None
-    managers = file.estate.queue_managers
-    return file if four_eyes(managers.values() if all_managers else [managers[queue_manager]]) else None
+    return file if file.four_eyes("" if all_managers else queue_manager) else None
 
 
 def _user(who: str) -> str:

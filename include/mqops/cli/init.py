@@ -129,7 +129,7 @@ def _steps(session: Session | None, name: str, more: tuple[str, ...], to: Grante
     from mqops.trigger.missing import live_definitions  # noqa: PLC0415
 
     file = estate_here()
-    settings = file.estate.queue_managers.get(name) if file else None
+    settings = file.whole(name) if file else None
     yield queue_step(session, LEDGER)
     if settings and settings.backout_reprocess:
         yield queue_step(session, quarantine(settings.backout_reprocess.quarantine))

@@ -19,6 +19,7 @@ from mqops.cli.recover import COMMANDS
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
 from mqops.cli.spark_help import spark_help
 from mqops.counted import counted
+from mqops.model import Account
 
 if TYPE_CHECKING:
     from mqops.look.core.criteria import Criteria
@@ -99,7 +100,7 @@ def show(
     else:
         with connect(connection_to(queue_manager.strip())) as session:
             if asks:
-                refuse_question(queue_manager_name(session), this_user())
+                refuse_question(queue_manager_name(session), this_user(), Account.SYSTEM)
             found = show_live(session, lake, queue, wanted, position=position, table=table, reveal_to=reveal_to)
     if as_json:
         show_json(found.to_json())
@@ -189,7 +190,7 @@ def find(
     else:
         with connect(connection_to(queue_manager.strip())) as session:
             if asks:
-                refuse_question(queue_manager_name(session), this_user())
+                refuse_question(queue_manager_name(session), this_user(), Account.SYSTEM)
             named = queues or (dead_letter_queue(session),)
             page = find_live(session, named, wanted, limit=limit, after=after)
     if as_json:

@@ -132,7 +132,7 @@ def load(
     if carry_out:
         finished = finish_loads(request, unit_size=unit_size)
         for one in finished:
-            warn(f"load {one.run} was not finished; it is now: {one.moved} put, {one.left} left")
+            warn(f"load {one.run} was not finished; it is now: {one.moved:,} put, {one.left:,} left")
         if finished and again:
             warn("--again was not heeded: these messages were just put. To put them once more, enter the command again")
             request = replace(request, again=False)

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from mqops.actions import ACTED, NO_RULE_FITS, Action
+from mqops.actions import ACTED, NO_RULE_FITS, Action, moved_word
 from mqops.cli.columns import show_command, show_folded
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import show_json, show_line, show_text
@@ -303,7 +303,7 @@ def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
 def canary_line(result: CanaryResult) -> str:
     """What became of the canaries of a destination and rule, in a line."""
     number = counted(result.canaries, "canary", "canaries")
-    counts = f"{number}, {result.back} came back, {result.failed} failed, {result.unread} unread"
+    counts = f"{number}, {result.back:,} came back, {result.failed:,} failed, {result.unread:,} unread"
     outcome = f"stopped: {result.why}" if result.why else "the rest followed"
     return f"{result.unit_group}: {counts}: {outcome}"
 
@@ -313,26 +313,28 @@ def show_summary(summary: RunSummary) -> None:
     by_rules = _by_rules(summary.workflow)
     show_folded(f"{summary.queue} of {summary.queue_manager}, run {summary.run}")
     for rule in summary.rules:
-        put = "copied" if rule.action == Action.COPY else "moved"
-        counts = f"{rule.moved} {put}, {rule.discarded} discarded, {rule.left} left, {rule.gone} gone"
+        put = moved_word([rule.action])
+        counts = f"{rule.moved:,} {put}, {rule.discarded:,} discarded, {rule.left:,} left, {rule.gone:,} gone"
         failed = f", {counted(rule.failed, 'try', 'tries')} failed" if rule.failed else ""
         meaning = _unseen(rule.action)
         if rule.action == Action.IGNORE and not by_rules:
             meaning = " (not chosen)"
         name = _rule(rule.rule_line, rule.action, by_rules=by_rules)
-        show_folded(f"{rule.planned:8}  {name}{rule.action}{meaning}: {counts}{failed}")
+        show_folded(f"{rule.planned:8,}  {name}{rule.action}{meaning}: {counts}{failed}")
     for reason, count in summary.reasons.items():
-        show_folded(f"{counted(count, 'try', 'tries', spec='8')} failed with {reason}")
+        show_folded(f"{counted(count, 'try', 'tries', spec='8,')} failed with {reason}")
     for why, count in summary.left_because.items():
-        show_folded(f"{count:8}  left: {why}")
+        show_folded(f"{count:8,}  left: {why}")
     for why, count in summary.gone_because.items():
-        show_folded(f"{count:8}  gone: {why}")
+        show_folded(f"{count:8,}  gone: {why}")
     for canaries in summary.canaries:
         show_folded(canary_line(canaries))
     for remark in summary.remarks:
         show_folded(remark)
-    put = "copied" if any(rule.action == Action.COPY for rule in summary.rules) else "moved"
-    totals = f"{summary.moved} {put} + {summary.discarded} discarded + {summary.left} left + {summary.gone} gone"
-    show_folded(f"{summary.planned} planned = {totals}: balances")
+    put = moved_word(rule.action for rule in summary.rules)
+    totals = (
+        f"{summary.moved:,} {put} + {summary.discarded:,} discarded + {summary.left:,} left + {summary.gone:,} gone"
+    )
+    show_folded(f"{summary.planned:,} planned = {totals}: balances")
     for line in anatomy_lines(summary.anatomy):
         show_folded(line)

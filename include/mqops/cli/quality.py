@@ -183,8 +183,9 @@ def _show_summary(summary: QualitySummary) -> None:
             show_folded(describe(failed))
     _show_failed(summary)
     for queue in summary.queues:
-        others = f", {queue.not_checked} not checked" if queue.not_checked else ""
-        show_folded(f"{queue.queue}: {queue.found} found, {queue.done} good, {queue.left} with findings{others}")
+        others = f", {queue.not_checked:,} not checked" if queue.not_checked else ""
+        counts = f"{queue.found:,} found, {queue.done:,} good, {queue.left:,} with findings{others}"
+        show_folded(f"{queue.queue}: {counts}")
     for text in summary.told:
         show_folded(text)
     for problem in summary.problems:

@@ -142,7 +142,7 @@ def _show(found: RulesDiff) -> None:
         )
     total = sum(change.bytes for change in found.changes)
     messages = counted(found.messages, "message")
-    show_folded(f"handled differently: {found.changed} of {messages}, {counted(total, 'byte')}")
+    show_folded(f"handled differently: {found.changed:,} of {messages}, {counted(total, 'byte')}")
 
 
 def _details(change: Change) -> str:

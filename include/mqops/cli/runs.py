@@ -83,9 +83,9 @@ def runs(
 
 
 def _line(line: RunLine) -> str:
-    counts = [(line.moved, "moved"), (line.discarded, "discarded"), (line.left, "left"), (line.gone, "gone")]
+    counts = [(line.moved, line.moved_word), (line.discarded, "discarded"), (line.left, "left"), (line.gone, "gone")]
     counts += [(line.failed, "failed"), (line.unexplained, "unexplained")]
-    became = ", ".join(f"{number} {word}" for number, word in counts if number) or line.checks
+    became = ", ".join(f"{number:,} {word}" for number, word in counts if number) or line.checks
     number = counted(line.planned or line.messages, "message")
     return (
         f"{line.at[:19] or '-':19}  {line.state:10}  {line.run}  {line.workflow or '-'}  "
@@ -155,7 +155,7 @@ def _plan(found: RunStory) -> Iterator[str]:
     if not found.plan:
         yield "    plan      none"
         return
-    actions = ", ".join(f"{number} {action}" for action, number in found.plan["actions"].items())
+    actions = ", ".join(f"{number:,} {action}" for action, number in found.plan["actions"].items())
     size = counted(found.plan["rows"], "message")
     yield f"    plan      {found.plan['digest']}: {size}{f': {actions}' if actions else ''}"
     yield f"    table     {found.plan['table_source']}, {found.plan['table_digest']}"
@@ -179,12 +179,14 @@ def _approval(found: RunStory) -> str:
 def _balance(found: RunStory) -> Iterator[str]:
     one = found.summary
     if not one:
-        so_far = ", ".join(f"{number} {word}" for word, number in found.recorded.items())
+        words = {"moved": found.line.moved_word}
+        so_far = ", ".join(f"{number:,} {words.get(word, word)}" for word, number in found.recorded.items())
         yield f"    balance   not proved; the ledger has {so_far}"
         return
-    totals = f"{one['moved']} moved + {one['discarded']} discarded + {one['left']} left + {one['gone']} gone"
+    done = f"{one['moved']:,} {found.line.moved_word} + {one['discarded']:,} discarded"
+    totals = f"{done} + {one['left']:,} left + {one['gone']:,} gone"
     verdict = "balances" if one["balanced"] else "DOES NOT BALANCE"
-    yield f"    balance   {one['planned']} planned = {totals}: {verdict}"
+    yield f"    balance   {one['planned']:,} planned = {totals}: {verdict}"
     for name in ("problems", "remarks"):
         yield from (f"              {text}" for text in one.get(name, ()))
 

@@ -170,7 +170,7 @@ def _undo(
 
 def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary], *, kept: bool) -> None:
     for one in finished:
-        show_folded(f"undo {one.run} was begun before and is finished now: {one.moved} put back")
+        show_folded(f"undo {one.run} was begun before and is finished now: {one.moved:,} put back")
     undo = f"; undo {plan.run}, plan {plan.digest}" if kept else ""
     show_folded(f"{run} acted on {counted(plan.rows, 'message')}{undo}")
     for action, meaning in MEANING.items():
@@ -191,5 +191,5 @@ def _show_summary(summary: RunSummary, *, shown: Sequence[str]) -> None:
         if remark not in shown:
             show_folded(remark)
     withdrawn = f" + {counted(summary.discarded, 'copy', 'copies')} taken away" if summary.discarded else ""
-    rest = f"{summary.left} left + {summary.gone} gone"
-    show_folded(f"{summary.planned} planned = {summary.moved} put back{withdrawn} + {rest}: balances")
+    rest = f"{summary.left:,} left + {summary.gone:,} gone"
+    show_folded(f"{summary.planned:,} planned = {summary.moved:,} put back{withdrawn} + {rest}: balances")

@@ -53,7 +53,7 @@ def ledger_findings(session: Session, lake_folder: Path) -> Iterator[Finding]:
             yield _problem(f"{attribute}(DISABLED): no run can begin", f"ALTER QLOCAL({NAME}) {attribute}(ENABLED)")
     if queue.max_depth - queue.depth < LEAST_ROOM:
         yield _problem(
-            f"it is full (CURDEPTH {queue.depth}, MAXDEPTH {queue.max_depth}): no run can begin",
+            f"it is full (CURDEPTH {queue.depth:,}, MAXDEPTH {queue.max_depth:,}): no run can begin",
             "Let `mqops ledger drain` record what is on it, or raise MAXDEPTH",
         )
 

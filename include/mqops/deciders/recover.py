@@ -34,6 +34,7 @@ from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.errors import SettingsError
 from mqops.ledger.core.marker import About
 from mqops.look.core.criteria import Criteria, described
+from mqops.model import Account
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -69,7 +70,7 @@ class RecoverRequest(RunRequest):
     Parameters: `do` what is done; `queue` that has the messages; `msg_ids` hex, or the beginnings of them, none for
     any; `wanted` what the messages must have; `everything` whether all may be meant where neither chooses; `to` and
     `to_queue_manager` the destination, for PARK `DEFAULT_QUARANTINE` where it is blank; `strip` whether an MQDLH is
-    taken off.
+    taken off; `account` the kind of `requested_by`.
     """
 
     do: Do
@@ -80,6 +81,7 @@ class RecoverRequest(RunRequest):
     to: str = ""
     to_queue_manager: str = ""
     strip: bool = False
+    account: Account = Account.SYSTEM
 
     @property
     def target(self) -> str:
@@ -100,7 +102,7 @@ def select(session: Session, request: RecoverRequest) -> Selection:
 
     refuse_unclear(request)
     if request.wanted.asks_for_payload:
-        refuse_question(queue_manager_name(session), request.requested_by)
+        refuse_question(queue_manager_name(session), request.requested_by, request.account)
     if request.target:
         _refuse_target(session, request)
     return named_queues(session, [request.queue])

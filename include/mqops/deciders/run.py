@@ -111,7 +111,7 @@ def load_approved_plan(connection: MqConnection, lake: Path, *, key: str, digest
     if not (plan.requested_by and decider_named(plan.workflow).dry_run_is_approvable):
         raise SettingsError(f"Run {key} is not a dry run that can be carried out: make one with --dry-run")
     if plan.digest != digest:
-        actions = ", ".join(f"{count} {action}" for action, count in plan.actions.items())
+        actions = ", ".join(f"{count:,} {action}" for action, count in plan.actions.items())
         raise PlanChanged(
             f"Run {key} has another plan: digest {plan.digest}, {counted(plan.rows, 'message')} ({actions}). "
             "Look at that plan and approve its digest, or make a new plan with --dry-run"

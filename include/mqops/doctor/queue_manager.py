@@ -113,7 +113,7 @@ def ledger_queue(session: Session, lake_folder: Path, needed: NeededQueue = LEDG
     if not rows["ledger queue"]:
         rows["ledger queue"] += _attributes(session, needed)
         queue = queue_state(session, needed.name)
-        good = f"{needed.name}: CURDEPTH {queue.depth} of {queue.max_depth}, MAXMSGL {queue.max_msg_length}, SHARE"
+        good = f"{needed.name}: CURDEPTH {queue.depth:,} of {queue.max_depth:,}, MAXMSGL {queue.max_msg_length}, SHARE"
     return (
         summed_up("ledger queue", rows["ledger queue"], good),
         summed_up("ledger", rows["ledger"], "every line is signed and whole"),
@@ -165,7 +165,7 @@ def dead_letters(session: Session) -> Check:
     if not found.put_allowed:
         ones.append(fails(name, f"{queue} has PUT(DISABLED)", f"ALTER QLOCAL({mqsc_name(queue)}) PUT(ENABLED)"))
     if found.depth >= found.max_depth:
-        full = f"{queue} is full (CURDEPTH {found.depth}, MAXDEPTH {found.max_depth})"
+        full = f"{queue} is full (CURDEPTH {found.depth:,}, MAXDEPTH {found.max_depth:,})"
         ones.append(fails(name, full, "Deal with its messages (`mqops dlq run`), or raise MAXDEPTH"))
     longest = _longest(session)
     if longest and longest.length > found.max_msg_length:
@@ -173,7 +173,7 @@ def dead_letters(session: Session) -> Check:
             f"{queue} has MAXMSGL {found.max_msg_length}, and {longest.queue} takes {counted(longest.length, 'byte')}"
         )
         ones.append(fails(name, short, f"ALTER QLOCAL({mqsc_name(queue)}) MAXMSGL({longest.length})"))
-    return summed_up(name, ones, f"{queue}: CURDEPTH {found.depth} of {found.max_depth}")
+    return summed_up(name, ones, f"{queue}: CURDEPTH {found.depth:,} of {found.max_depth:,}")
 
 
 def message_lengths(session: Session) -> Check:

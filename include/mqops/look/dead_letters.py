@@ -225,6 +225,7 @@ def _acted(runs: Path, lines: Sequence[RunLine], anatomy: QueueAnatomy, taken_by
 def _so_far(line: RunLine) -> Change:
     """What a run has done that is not proved yet."""
     counts = {name: getattr(line, name) for name in ("moved", "discarded", "left", "gone")}
+    counts["moved"] = 0 if line.copies else line.moved
     return Change(run=line.run, whole="," in line.queue, **counts)
 
 

@@ -181,8 +181,10 @@ def manager_now(
     """
     problems: list[Problem] = []
     if figures.unreachable:
-        text = f"The queue manager does not answer: {figures.unreachable}"
+        silent = "has not answered yet" if figures.awaited else "does not answer"
+        text = f"The queue manager {silent}: {figures.unreachable}"
         problems.append(Problem(text=text, place=Place.CONNECTION))
+    problems += _dead_letter_queue(figures)
     folder = _or_problem(problems, "The lake cannot be read", lambda: folder_of(lake, name), None)
     if folder is None:
         queues = tuple(QueueNow(now=one) for one in figures.queues)
@@ -279,6 +281,18 @@ def _is_recorded(queue: str, folder: Path, runs: Iterable[RunLine]) -> bool:
     return any(dict(_observed(run)).get(queue) and RunFolder(run).snapshot.is_dir() for run in looked)
 
 
+def _dead_letter_queue(figures: Figures) -> Iterator[Problem]:
+    """That the queue manager has no dead-letter queue: what a channel cannot put is lost then, or stops the channel."""
+    if wrong := figures.no_dead_letter_queue:
+        named = f" ({figures.dead_letter_queue})" if figures.dead_letter_queue else ""
+        mend = "define it" if named else "ALTER QMGR DEADQ(SYSTEM.DEAD.LETTER.QUEUE) names one"
+        text = (
+            f"The queue manager has no dead-letter queue, because {wrong}{named}: a nonpersistent message that a "
+            f"channel cannot put is lost, and a persistent one stops the channel. To mend it: {mend}"
+        )
+        yield Problem(text=text)
+
+
 def _nearly_full(figures: Figures, recorded: Collection[str]) -> Iterator[Problem]:
     for one in figures.queues:
         if one.nearly_full:
@@ -292,7 +306,7 @@ def nearly_full(queue: QueueFigures, figures: Figures) -> str:
     unread = not queue.readers and not figures.unreachable and not queue.storage
     raised = raised_max_depth(queue.name, queue.max_depth, queue.depth)
     return (
-        f"{queue.name} is {100 * queue.depth // queue.max_depth} % full (CURDEPTH {queue.depth}, MAXDEPTH "
+        f"{queue.name} is {100 * queue.depth // queue.max_depth} % full (CURDEPTH {queue.depth:,}, MAXDEPTH "
         f"{queue.max_depth}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
     )
 

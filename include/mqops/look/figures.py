@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mqops.clock import utc_now
-from mqops.errors import LakeError, MqopsError
+from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.files import make_folder, read_json, write_json
 from mqops.lake.run import folder_of
 from mqops.ledger.queue import NAME as LEDGER
@@ -31,6 +31,9 @@ from mqwire import constants as c
 LAST_SEEN = "last_seen.json"
 KEEP_EVERY = timedelta(minutes=1)
 NEARLY_FULL = 0.9
+LATE = "it was asked "
+"""How the reason begins why there is no answer, where one can still come."""
+BLANK, MISSING = "DEADQ is blank", "DEADQ names a queue that is not there"
 MOST_NAMED = 5
 """Programs that are named at a queue; the others are counted."""
 NOT_AT_WORK = frozenset({"STOPPED", "RETRYING", "PAUSED"})
@@ -99,7 +102,8 @@ class Figures:
     why it does not answer now, blank where it does; `dead_letter_queue` blank for none; `queues` that are listed
     of, `others` how many there are besides, and `other_names` the first `MOST_OTHERS` of them; `channels` that are
     stopped or do not get through, or that do not run although messages wait for them; `unserved` transmission queues
-    with messages that no channel names.
+    with messages that no channel names; `no_dead_letter_queue` what is wrong with the DEADQ, blank where it names a
+    queue that is there, or that cannot be known.
     """
 
     seen_at: str = ""
@@ -110,6 +114,12 @@ class Figures:
     other_names: tuple[str, ...] = ()
     channels: tuple[ChannelFigures, ...] = ()
     unserved: tuple[str, ...] = ()
+    no_dead_letter_queue: str = ""
+
+    @property
+    def awaited(self) -> bool:
+        """Whether an answer is late, and nothing says that none will come."""
+        return self.unreachable.startswith(LATE)
 
     @property
     def storage(self) -> list[QueueFigures]:
@@ -146,10 +156,13 @@ def last_figures(lake: Path, name: str, unreachable: str) -> Figures:
 
 def _answers(session: Session, storage: Iterable[str]) -> Figures:
     """Parameters: `storage` the queues that the estate names so. Raises `MQError`."""
+    dead, no_dead = "", ""
     try:
         dead = dead_letter_queue(session)
+    except SettingsError:
+        no_dead = BLANK
     except MqopsError:
-        dead = ""
+        pass  # who may not ask does not know
     rows = inquire_queues(session, "*", _ASKED)
     named = {row.get(c.MQCA_BACKOUT_REQ_Q_NAME, "") for row in rows}
     found: list[QueueFigures] = []
@@ -181,6 +194,7 @@ def _answers(session: Session, storage: Iterable[str]) -> Figures:
         seen_at=utc_now(),
         dead_letter_queue=dead,
         queues=tuple(_with_status(session, found)),
+        no_dead_letter_queue=no_dead or ("" if not dead or _is_there(session, dead) else MISSING),
         others=len(others),
         other_names=tuple(sorted(others)[:MOST_OTHERS]),
         channels=channels,
@@ -203,6 +217,14 @@ def _channels(session: Session, waiting: list[str]) -> tuple[tuple[ChannelFigure
     wrong |= {name: now.get(name, INACTIVE) for name in of if now.get(name) != "RUNNING"}
     channels = (ChannelFigures(name=name, state=wrong[name], serves=of.get(name, "")) for name in sorted(wrong))
     return tuple(channels), tuple(queue for queue in waiting if not named.get(queue))
+
+
+def _is_there(session: Session, queue: str) -> bool:
+    """Whether the queue manager has a queue or alias of this name; where that cannot be asked, it counts as there."""
+    try:
+        return bool(inquire_queues(session, queue, kind=c.MQQT_ALL))
+    except MqopsError:
+        return True
 
 
 def _with_status(session: Session, queues: list[QueueFigures]) -> Iterable[QueueFigures]:

@@ -29,6 +29,7 @@ from mqops.look.core.criteria import Criteria
 from mqops.look.core.field_values import shown
 from mqops.look.reveal import refuse_question
 from mqops.look.search import MARKED, Search
+from mqops.model import Account
 from mqops.mq.browse import browse
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
@@ -286,9 +287,12 @@ def recorded_batches(snapshot: Path, columns: Iterable[str], queues: Sequence[st
 
 
 def refuse_question_about(snapshot: Path, who: str) -> None:
-    """As `mqops.look.reveal.refuse_question`, for the messages of a snapshot's files. Raises as that; `LakeError`."""
+    """As `mqops.look.reveal.refuse_question`, for the messages of a snapshot's files.
+
+    Parameters: `who` a system account, user@host. Raises as that; `LakeError`.
+    """
     for name in {name for batch in recorded_batches(snapshot, ["queue_manager"]) for name in _names(batch)}:
-        refuse_question(name, who)
+        refuse_question(name, who, Account.SYSTEM)
 
 
 def _names(batch: pa.RecordBatch) -> list[str]:

@@ -37,6 +37,7 @@ from mqops.look.find import (
 from mqops.look.history import History, history
 from mqops.look.reveal import record_reveal, refuse_unless_named
 from mqops.look.search import Search
+from mqops.model import Account
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
 from mqops.observe.core.columns import PATTERN_COLUMNS
@@ -109,7 +110,7 @@ def show_live(
     """The one message of a queue that fits. The queue is browsed, and nothing is changed.
 
     Parameters: `position` on the queue from 0, None for any; `table` that judges it, None for that of the estate;
-    `reveal_to` the user who sees its payload, "" for nobody.
+    `reveal_to` the system account (user@host) that sees its payload, "" for nobody.
 
     Raises:
         SettingsError: no message fits, or several; the text names some.
@@ -118,7 +119,7 @@ def show_live(
     """
     name = queue_manager_name(session)
     if reveal_to:
-        refuse_unless_named(name, reveal_to)
+        refuse_unless_named(name, reveal_to, Account.SYSTEM)
     match = {} if position is not None else {k: v for k, v in wanted.whole_ids.items() if k in {"msg_id", "correl_id"}}
     hit = _only(all_of(live_batches(session, [queue], **match)), wanted, position, f"{queue} of {name}")
     row = hit.row("md", "body", "observed_at", *LISTED)
@@ -152,7 +153,7 @@ def show_recorded(
     hit = _only(looked_at(snapshot, columns, [queue] if queue else [], chosen), wanted, position, str(snapshot))
     row = hit.row(*LISTED)
     if reveal_to:
-        refuse_unless_named(row["queue_manager"], reveal_to)
+        refuse_unless_named(row["queue_manager"], reveal_to, Account.SYSTEM)
     needed = ["queue", "position", "md", "body", "observed_at"]
     rows = rows_with(snapshot, {"msg_key": {row["msg_key"]}}, needed, chosen)
     whole = next(one for one in rows if (one["queue"], one["position"]) == (row["queue"], row["position"]))
@@ -187,7 +188,7 @@ def of_estate(queue_manager: str) -> TableFrom | None:
         SettingsError: the estate file is not valid, or its table cannot be read.
     """
     file = estate_here()
-    settings = file.estate.queue_managers.get(queue_manager) if file else None
+    settings = file.whole(queue_manager) if file else None
     if file is None or settings is None or settings.dlq_rules is None:
         return None
     path = file.rules(settings.dlq_rules.rules)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from mqops.errors import MqopsError
 from mqops.lake.run import folder_of
 from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerRow
 from mqops.ledger.file import LedgerFile
+from mqops.model import EVERYBODY, Account
 from mqops.storage import estate_here
 
 LINE_ROWS = 1000
@@ -24,45 +26,54 @@ class NotRevealed(MqopsError):
     """You may not see the payload of this queue manager's messages; ask a user whom `reveal` in the estate names."""
 
 
-def refuse_unless_named(queue_manager: str, who: str) -> None:
+KINDS = {Account.AIRFLOW: "login of Airflow", Account.SYSTEM: "account of this system"}
+
+
+def refuse_unless_named(queue_manager: str, who: str, kind: Account) -> None:
     """Refuse a user whom the estate does not name under `reveal` of the queue manager.
 
-    Parameters: `who` the user, or user@host, of which only the user counts.
+    On the command line a queue manager that no estate names needs no entry: its own authority decides.
+
+    Parameters: `who` a login of Airflow, which counts whole; or a system account as user@host, of which the user
+    counts.
 
     Raises:
         NotRevealed: it does not name him. Nothing was shown.
-        SettingsError: the estate file is not valid.
+        SettingsError: what the estate file has for the queue manager is not valid.
     """
     file = estate_here()
-    found = file.estate.queue_managers.get(queue_manager) if file else None
-    named = found.reveal if found else ()
-    if who not in named and _user(who) not in named:
-        place = (
-            f"`reveal` of {queue_manager} in {file.path}" if file else f"`reveal` of {queue_manager} in an estate file"
-        )
-        names = f"names {', '.join(named)}" if named else "names nobody"
-        raise NotRevealed(
-            f"{who} may not see the payload of messages of {queue_manager}: {place} {names}. Nothing was shown. "
-            f"{'Ask one of them, or let' if named else 'Let'} your name be added there"
-        )
+    found = file.queue_manager(queue_manager) if file else None
+    if found is None and kind is Account.SYSTEM:
+        return
+    named = found.reveal.of(kind) if found else ()
+    name = _account(who, kind)
+    if name in named or (kind is Account.SYSTEM and EVERYBODY in named):
+        return
+    place = f"`reveal` of {queue_manager} in {file.path if file else 'an estate file'}, for {kind} accounts,"
+    names = f"names {', '.join(named)}" if named else "names nobody"
+    raise NotRevealed(
+        f"{who} may not see the payload of messages of {queue_manager}: {place} {names}. Nothing was shown. "
+        f"{'Ask one of them, or let' if named else 'Let'} your {KINDS[kind]} be added there: "
+        f"reveal: {{{kind}: [{json.dumps(name, ensure_ascii=False)}]}}"
+    )
 
 
-def refuse_question(queue_manager: str, who: str) -> None:
+def refuse_question(queue_manager: str, who: str, kind: Account) -> None:
     """Refuse a question about bodies or properties, whose answer tells parts of them, where the estate names users.
 
     Where it names nobody under `reveal`, such questions are free: there is no right that somebody could lack.
 
-    Parameters: `who` as of `refuse_unless_named`. Raises as that.
+    Parameters: as of `refuse_unless_named`. Raises as that.
     """
     file = estate_here()
-    found = file.estate.queue_managers.get(queue_manager) if file else None
-    if found and found.reveal:
-        refuse_unless_named(queue_manager, who)
+    found = file.queue_manager(queue_manager) if file else None
+    if found and found.reveal.names_somebody:
+        refuse_unless_named(queue_manager, who, kind)
 
 
-def _user(who: str) -> str:
-    """The user of user@host; a user's name may have an @ of its own."""
-    return who.rpartition("@")[0] or who
+def _account(who: str, kind: Account) -> str:
+    """What is compared: a login whole, of user@host the user, whose name may have an @ of its own."""
+    return who if kind is Account.AIRFLOW else who.rpartition("@")[0] or who
 
 
 def record_reveal(lake: Path, message: Mapping[str, Any], *, run: str, who: str) -> None:

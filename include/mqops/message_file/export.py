@@ -20,6 +20,7 @@ from mqops.look.reveal import record_reveals, refuse_unless_named, revealed_row
 from mqops.look.search import Search
 from mqops.message_file.core.text import text_of
 from mqops.message_file.new_file import new_file, new_folder
+from mqops.model import Account
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import RawMessage, Session
 from mqops.observe.arrow import SNAPSHOT
@@ -116,7 +117,7 @@ def export_snapshot(
 def _export(
     browsed: Browsed, batches: Iterable[pa.RecordBatch], file: Path, form: Form, wanted: Criteria, *, to: Recipient
 ) -> Exported:
-    refuse_unless_named(browsed.queue_manager, to.who)
+    refuse_unless_named(browsed.queue_manager, to.who, Account.SYSTEM)
     search, fingerprint = Search(wanted), Fingerprint()
     messages = fingerprint.over(_fitting(batches, search, browsed, to))
     left = (_write_text if form == "text" else _write_parquet)(file, browsed, messages)

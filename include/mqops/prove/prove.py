@@ -16,7 +16,7 @@ from mqops.act.destinations import TRIES_TO_LOOK
 from mqops.act.lane_tokens import waiting_lanes
 from mqops.act.mover_port import key_of
 from mqops.act.progress import command_to_go_on
-from mqops.actions import Action
+from mqops.actions import Action, moved_word
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide.arrow import read_plan
@@ -116,7 +116,8 @@ def _says_where_it_stands(run: RunFolder) -> Iterator[None]:
         yield
     except LakeError as error:
         acted = read_json(run.act_json) if run.act_json.exists() else {}
-        numbers = f"{acted.get('moved', 0)} moved, {acted.get('discarded', 0)} discarded"
+        planned = read_json(run.plan_json)["actions"] if run.plan_json.exists() else {}
+        numbers = f"{acted.get('moved', 0)} {moved_word(planned)}, {acted.get('discarded', 0)} discarded"
         undone = undo.read_undo_record(run)
         go_on = command_to_go_on(run, undone.plan.run if undone else "")
         error.args = (

@@ -20,10 +20,10 @@ def named_in_estate(queue_manager: str) -> NamedInEstate:
     """What the estate names for a queue manager; nothing where there is no estate file, or none for this one.
 
     Raises:
-        SettingsError: the estate file is not valid.
+        SettingsError: what the estate file has for it is not valid.
     """
     file = estate_here()
-    settings = file.estate.queue_managers.get(queue_manager) if file else None
+    settings = file.whole(queue_manager) if file else None
     if settings is None or settings.trigger_monitor is None:
         return NamedInEstate()
     return NamedInEstate(initiation_queues=settings.trigger_monitor.queues, dags=startable(queue_manager, settings))

@@ -41,6 +41,10 @@ LOOK: dict[str, Any] = {
     "bar": {"color": "var(--accent)"},
     "line": {"color": "var(--accent)"},
 }
+MANY = 10_000
+"""An axis has about 5 numbers, and 3 of so many digits: more of them run into each other on a telephone."""
+GAP = 12
+"""Pixels between two numbers of an axis, as Vega measures them: a browser's letters can be wider."""
 NARROW = {"width": 350, "autosize": {"type": "fit-x", "contains": "padding"}}
 """A chart on a telephone, its axes and its names. Long names are cut: a table has them whole."""
 LOOK_NARROW = {
@@ -147,8 +151,8 @@ def stacked(
 
 def whole(largest: int) -> dict[str, Any]:
     """The axis of whole numbers: Vega marks halves of small ones and writes them as whole numbers, each twice."""
-    axis: dict[str, Any] = {"tickMinStep": 1, "format": ",d"}
-    return axis | ({"values": list(range(largest + 1))} if largest <= 10 else {})
+    axis: dict[str, Any] = {"tickMinStep": 1, "format": ",d", "labelOverlap": "greedy", "labelSeparation": GAP}
+    return axis | ({"values": list(range(largest + 1))} if largest <= 10 else {"tickCount": 5 if largest < MANY else 3})
 
 
 def sparkline(values: Sequence[int | None], *, label: str, width: int = 80, height: int = 24) -> Markup:

@@ -75,6 +75,7 @@ def router(page: Page) -> APIRouter:
             since=found.anatomy.since if found and found.anatomy.since.observed_at else None,
             ages=(*AGES, OLDER, UNKNOWN),
             chart=_chart(found) if found else "",
+            bars=BARS,
             sampled=found is not None and found.judged == MOST_JUDGED < found.anatomy.messages,
             dag_id=dag_id,
             may_start=bool(dag_id) and who.may_start(dag_id),
@@ -140,8 +141,7 @@ def _chart(found: DeadLetters) -> object:
             "group": printable(f"{one.group.reason} · {one.group.origin_q or '-'} · {one.group.application or '-'}"),
             "n": one.messages,
         }
-        for one in found.groups[:BARS]
-        if one.messages
+        for one in [one for one in found.groups if one.messages][:BARS]
     ]
     names: dict[str, int] = {}
     for row in rows:  # two groups may differ in the queue manager alone

@@ -36,6 +36,7 @@ from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import Planned, planned_actions
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs, run_line
+from mqops.model import Account
 from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD, Wanted
 from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
@@ -196,7 +197,7 @@ async def _answered(who: Reader, place: _Place) -> _Answer:
     try:
         wanted = Wanted.of(place.asked)
         if wanted.criteria().asks_for_payload:
-            refuse_unless_named(place.name, who.user.get_name())
+            refuse_unless_named(place.name, who.user.get_name(), Account.AIRFLOW)
         action = place.asked.get("action", "")
         request = {**wanted.to_json(), "run": str(place.run.path), "queues": place.queues, "limit": PAGE}
         request |= {"after": place.asked.get("after", ""), "action": action}
@@ -369,9 +370,11 @@ def _moment(date: str, time: str) -> str:
 def _refusal(who: Reader, name: str) -> str:
     """Why this person may not see payload, "" if he may."""
     try:
-        refuse_unless_named(name, who.user.get_name())
+        refuse_unless_named(name, who.user.get_name(), Account.AIRFLOW)
     except NotRevealed:
         return _may_not_see(who, name)
+    except SettingsError:
+        return "The estate file has errors: nobody sees a payload before they are mended."
     return ""
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
-from mqops.look.figures import Figures, figures, last_figures
+from mqops.look.figures import LATE, Figures, figures, last_figures
 from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import lake
 
 ANSWERS: Answers[Figures] = Answers(5.0)
+SILENT = 10.0
+"""Seconds without an answer, of which a busy API server can have lost some itself."""
 
 
 def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
@@ -25,10 +28,17 @@ def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
 
 
 def _answered_or_last(answer: Answer[Figures], place: Path, name: str) -> Figures:
-    """The figures that are known. A queue manager that lets its readers wait counts as one that does not answer."""
-    if answer.value is not None and not answer.overdue:
+    """The figures that are known. That an answer is late can be this process's own doing: it is told as late, and only
+    where nothing has come for SILENT seconds as silence of the queue manager."""
+    if answer.value is not None and answer.waiting < SILENT:
         return answer.value
-    return last_figures(place, name, f"it was asked {max(1, round(answer.waiting))} s ago")
+    return last_figures(place, name, silence(answer))
+
+
+def silence(answer: Answer[Any]) -> str:
+    """Why there is no answer."""
+    seconds = max(1, round(answer.waiting))
+    return f"{LATE}{seconds} s ago" if answer.waiting < SILENT else f"no answer has come for {seconds} s"
 
 
 def _figures(name: str, estate: EstateFile, place: Path) -> Figures:

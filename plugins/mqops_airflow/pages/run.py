@@ -223,6 +223,7 @@ def _forms(who: Reader, seen: Seen) -> dict[str, Any]:
     ask = ask if ask and who.may_clear(asked.dag_id) else []
     more = {"move": bool(seen.waiting) and who.may_start(RECOVER), "go_on": bool(go_on), "ask": bool(ask)}
     may = may_do(who, asked, seen.view, form) | more
+    may["stop"] = may["stop"] and not go_on  # nothing is at work that could be stopped
     may_clear = bool(seen.clear) and who.may_clear(asked.dag_id)
     return {
         "may": may,

@@ -36,8 +36,10 @@ def fate_words(view: RunView) -> Mapping[str, str]:
     """What becomes of a message (`FATES`) → the word for it. An undo puts messages back, and takes away those that its
     run put as copies."""
     undo, copies = bool(view.story.undoes), Action.WITHDRAW in view.story.plan.get("actions", {})
-    words = _WOULD if would(view) else _DONE
-    return {fate: word for fate, word in words[undo].items() if copies or not undo or fate != "discarded"}
+    words = dict((_WOULD if would(view) else _DONE)[undo])
+    if not undo:
+        words["moved"] = words["moved"].replace("moved", view.story.line.moved_word)
+    return {fate: word for fate, word in words.items() if copies or not undo or fate != "discarded"}
 
 
 _DONE = (

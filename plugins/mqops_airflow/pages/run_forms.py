@@ -108,4 +108,4 @@ def rooms(full: Iterable[tuple[str, str]], figures: Figures) -> Iterator[str]:
         elif now.nearly_full:
             yield nearly_full(now, figures)
         else:
-            yield f"{queue} was full, and has room now (CURDEPTH {now.depth}, MAXDEPTH {now.max_depth})"
+            yield f"{queue} was full, and has room now (CURDEPTH {now.depth:,}, MAXDEPTH {now.max_depth:,})"

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +20,13 @@ from airflow.configuration import conf
 from airflow.models.dag import DagModel
 from fastapi import Depends, HTTPException
 
+from mqops.counted import counted
+from mqops.errors import SettingsError
 from mqops.estate import EstateFile
+from mqops.estate_parts import MANAGERS, SECTIONS
 from mqops.estate_sections import Section, dag_prefix
 from mqops_airflow.pages.table import Right
-from mqops_airflow.workplace import estate_file
+from mqops_airflow.workplace import estate_to_look
 
 FOR_ALL = ("mq_stop", "mq_undo", "mq_recover", "mq_refresh_expiry", "mq_trigger_explain")
 """DAGs whose form names the queue manager. They tell who may see one that has no DAG of its own."""
@@ -41,16 +44,27 @@ NOT_YOURS = "You may not see this queue manager, or the estate has none of this 
 class Reader:
     """A person who has logged in, and what he may see.
 
-    Parameters: `queue_managers` of the estate that he may see with the page's right; at least one.
+    Parameters: `queue_managers` of the estate that he may see with the page's right; at least one. `problems` of the
+    estate file, as far as he may see what they are about; `left_out` the queue managers among those that he may see
+    whose settings are not valid.
     """
 
     user: Any
     right: Right
     estate: EstateFile
     queue_managers: tuple[str, ...] = field(default=())
+    problems: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def queue_manager(self, name: str = "") -> str:
-        """The queue manager of that name, the first one without a name. Raises `HTTPException` 403: not to be seen."""
+        """The queue manager of that name, the first one without a name.
+
+        Raises:
+            HTTPException: 403, it is not to be seen.
+            SettingsError: its settings are not valid.
+        """
+        if name in self.left_out:
+            raise SettingsError(*self.problems)
         if name and name not in self.queue_managers:
             raise HTTPException(403, NOT_YOURS)
         return name or self.queue_managers[0]
@@ -62,6 +76,13 @@ class Reader:
                 self.must_read(dag_id)
                 return self.queue_manager(name)
         return ""
+
+    @property
+    def left_out_parts(self) -> list[str]:
+        """What of the estate is not valid, as far as he may see it: queue managers, and sections of them."""
+        seen = {*self.queue_managers, *self.left_out}
+        parts = [part for part in self.estate.left_out if part[:1] != (MANAGERS,) or part[1] in seen]
+        return [" ".join(part[1:] or part) for part in parts]
 
     def must_read(self, dag_id: str) -> None:
         """Raises `HTTPException` 403 unless he may read this DAG with the page's right."""
@@ -88,17 +109,37 @@ def reader(right: Right) -> Any:
 
 def _reader(right: Right) -> Callable[..., Reader]:
     def found(user: Any = Depends(get_user)) -> Reader:  # noqa: B008 - FastAPI's way
-        estate = estate_file()
+        estate = estate_to_look()
+        managers = estate.estate.queue_managers
         seen = tuple(
             name
-            for name, settings in estate.estate.queue_managers.items()
+            for name, settings in managers.items()
             if any(may(user, dag_id, entity=right) for dag_id in own_dags(name, settings) or FOR_ALL)
         )
         if not seen:
             raise HTTPException(403, "You may not see any queue manager of the estate.")
-        return Reader(user=user, right=right, estate=estate, queue_managers=seen)
+        left_out = tuple(name for name in estate.named if name not in managers and _may_see_left_out(user, name, right))
+        problems = _problems(estate, {*seen, *left_out})
+        return Reader(user=user, right=right, estate=estate, queue_managers=seen, problems=problems, left_out=left_out)
 
     return found
+
+
+def _may_see_left_out(user: Any, name: str, right: Right) -> bool:
+    """Whether a person may read a DAG that a queue manager can have. Which it has cannot be known."""
+    return any(may(user, f"{dag_prefix(name)}_{workflow}", entity=right) for workflow in sorted(SECTIONS))
+
+
+def _problems(estate: EstateFile, seen: Collection[str]) -> tuple[str, ...]:
+    """What is wrong with the estate file; of queue managers that are not to be seen only how much."""
+    told, others = [], 0
+    for text, place in zip(estate.problems, estate.places, strict=True):
+        if place[:1] == (MANAGERS,) and len(place) > 1 and place[1] not in seen:
+            others += 1
+        else:
+            told.append(text)
+    hidden = f"{counted(others, 'more error')} of queue managers that you may not see"
+    return (*told, hidden) if others else tuple(told)
 
 
 def own_dags(queue_manager: str, settings: Any) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.estate_values import MQ_NAME
 from mqops_airflow.pages.answers import WAIT, Answer, Answers
+from mqops_airflow.pages.queue_figures import silence
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
@@ -57,7 +58,7 @@ def router(page: Page) -> APIRouter:
         answer = audits(who.estate, [name])[name]
         found = answer.value or Looked()
         if answer.overdue or answer.value is None:
-            found = replace(found, problem=f"it was asked {max(1, round(answer.waiting))} s ago.")
+            found = replace(found, problem=f"{silence(answer)}.")
         queues = found.audit.queues if found.audit else ()
         chosen = next((one for one in queues if one.queue == queue), None)
         values: dict[str, Any] = {"queue": queue, "found": found, "age": time.time() - found.at, "chosen": chosen}

@@ -11,7 +11,7 @@ from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 
 from mqops.estate import EstateFile
-from mqops.estate_sections import MovingWorkflow, dag_prefix, four_eyes
+from mqops.estate_sections import MovingWorkflow, dag_prefix
 from mqops.look.core.run_state import RunState
 from mqops.look.run_story import RunStory
 from mqops.look.runs import list_runs
@@ -118,7 +118,7 @@ def asks_for_four_eyes(estate: EstateFile, dag_id: str) -> bool:
         for name, settings in managers.items()
         for workflow, section in settings.workflows(MovingWorkflow)
     }
-    return own[dag_id] if dag_id in own else four_eyes(managers.values())
+    return own[dag_id] if dag_id in own else estate.four_eyes()
 
 
 def _roles(dag_id: str) -> tuple[str, ...]:

@@ -188,6 +188,24 @@ def test_law7_what_is_broken_or_no_text_is_said_and_not_guessed(manager, view):
     assert found["broken"].startswith("MQRFH.")
 
 
+def test_law9_a_queue_manager_that_no_estate_names_needs_no_entry_and_the_ledger_says_who_saw(
+    manager, mqops, lake, tmp_path
+):
+    (msg_id,) = manager.put(DLQ, [dead_letter("A", SECRET.encode())])
+    path = tmp_path / "other_estate.yaml"
+    path.write_text("lake: lake\nqueue_managers:\n  OTHER: {connection: mq_other}\n")
+    show = ("message", "show", DLQ, msg_id.hex(), "-m", "QM1", "--reveal", "--json")
+    found = json.loads(mqops(*show, MQOPS_ESTATE=str(path)).stdout)
+    assert found["body"]["text"] == SECRET
+    (shown,) = (one for one in LedgerFile(lake / "QM1", str).entries() if one["kind"] == "revealed")
+    assert shown["about"]["requested_by"].startswith(f"{getpass.getuser()}@")
+    for settings in ("reveal: {airflow: [x]}", "reveal: {system: [x]}", "storage: [A]"):
+        path.write_text(f"lake: lake\nqueue_managers:\n  QM1: {{connection: mq_qm1, {settings}}}\n")
+        assert "account of this system" in mqops(*show, expect=1, MQOPS_ESTATE=str(path)).stdout
+    path.write_text('lake: lake\nqueue_managers:\n  QM1: {connection: mq_qm1, reveal: {system: ["*"]}}\n')
+    assert json.loads(mqops(*show, MQOPS_ESTATE=str(path)).stdout)["body"]["text"] == SECRET
+
+
 def test_law9_only_whom_the_estate_names_sees_payload_and_the_ledger_says_so(manager, mqops, lake, tmp_path):
     (msg_id,) = manager.put(DLQ, [dead_letter("A", rfh2(SECRET.encode()), inner=("MQHRF2", c.MQENC_NATIVE, 1208))])
     run = Path(json.loads(mqops("snapshot", DLQ, "-m", "QM1", "--json").stdout)["folder"]).name

@@ -75,12 +75,15 @@ class Tally:
             if destination in self.held or len(self.held) < MOST_HELD:
                 self.held[destination] = why
 
-    def line(self, planned: str, seconds: float) -> str:
-        """For people: how many of the `planned` ("12 messages") are done, `seconds` after this execution began."""
+    def line(self, planned: str, seconds: float, put: str = "moved") -> str:
+        """For people: how many of the `planned` ("12 messages") are done, `seconds` after this execution began.
+
+        Parameters: `put` what is said of a message that was put (`mqops.actions.moved_word`).
+        """
         overall = sum(self.reached.values())
         before = overall - self.done
         rate = f"{self.done / seconds if seconds >= 1 else self.done:,.0f}"
-        counts = f"{self.moved:,} moved, {self.discarded:,} discarded, {self.failed:,} failed, {self.left:,} left"
+        counts = f"{self.moved:,} {put}, {self.discarded:,} discarded, {self.failed:,} failed, {self.left:,} left"
         more = (f", {self.absent:,} gone" if self.absent else "") + (f", {before:,} before" if before > 0 else "")
         return f"{overall:,} of {planned} done, {rate} a second: {counts}{more}"
 

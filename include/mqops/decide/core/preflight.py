@@ -356,7 +356,7 @@ def _of_room(looked: Iterable[Looked], taken_from: Collection[str]) -> Iterator[
                 severity="problem",
                 destination=", ".join(demand.name for demand in demands[:3]) + (", ..." if len(demands) > 3 else ""),
                 what=f"{_where(demands[0], queue)}room for {room:,} of {counted(needed, 'message')} "
-                f"(CURDEPTH {queue.depth}, MAXDEPTH {queue.max_depth})",
+                f"(CURDEPTH {queue.depth:,}, MAXDEPTH {queue.max_depth:,})",
                 remedy=f"Raise MAXDEPTH: {raised_max_depth(queue.name, queue.max_depth, queue.depth + needed)}, "
                 "or let it be emptied; what finds no room stays",
             )

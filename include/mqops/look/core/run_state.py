@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from mqops.actions import Action, moved_word
 from mqops.counted import counted
 
 
@@ -106,6 +107,7 @@ class RunLine:
     manager discarded, and what was left. `checks` what quality checks found, in words, blank where there were none;
     `asks` whether a person is asked about the plan and has not answered: also of a run that was stopped meanwhile;
     `until` when no answer becomes a rejection, ISO 8601 UTC, blank where that is not known.
+    `copies` whether what it has `moved` are copies, whose originals are on their queue.
     """
 
     run: str
@@ -131,6 +133,12 @@ class RunLine:
     checks: str = ""
     asks: bool = False
     until: str = ""
+    copies: bool = False
+
+    @property
+    def moved_word(self) -> str:
+        """What is said of the messages that it has put."""
+        return moved_word([Action.COPY] if self.copies else [])
 
     @property
     def word(self) -> str:
@@ -245,6 +253,7 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
         checks=checks_in_words(files.quality) if files.quality else "",
         asks=_unstopped(files) is RunState.WAITING,
         until=(files.approval or {}).get("until", ""),
+        copies=Action.COPY in plan.get("actions", {}) if plan else False,
     )
 
 
