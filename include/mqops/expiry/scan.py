@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mqops.errors import MQError
-from mqops.expiry.core.candidates import worth_scanning
+from mqops.expiry.core.candidates import selected, worth_scanning
 from mqops.expiry.core.outcome import DeadLetterQueue, ExpirySummary, QueueScan, summarise
 from mqops.expiry.group import known_by_all, members, note_group
 from mqops.expiry.queue_manager import group_of, has_refresh, local_queues, named_by, refresh_expiry, scan_queue
@@ -17,7 +17,7 @@ from mqops.expiry.record import forget_others, known, learn
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import queue_manager_name
+from mqops.mq.inquire import queue_manager_name, queue_names
 from mqops.mq.session import Session, is_gone
 
 DEFAULT_RECHECK = timedelta(hours=1)
@@ -26,7 +26,8 @@ DEFAULT_RECHECK = timedelta(hours=1)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
     """Which queues to scan: `why` queue → reason; `last_puts` queue → its last put; `inhibited` have GET(DISABLED);
-    `group` the queue-sharing group, blank for none, and its `members` that were scanned."""
+    `group` the queue-sharing group, blank for none, and its `members` that were scanned; `unseen` queues that are meant
+    and that the connection's user may not inquire: nothing is known of them."""
 
     queue_manager: str
     looked_at: int
@@ -35,6 +36,7 @@ class Candidates:
     inhibited: tuple[str, ...] = ()
     group: str = ""
     members: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 def candidates(
@@ -54,8 +56,11 @@ def candidates(
         LakeError: what earlier scans taught cannot be read.
     """
     name, group = queue_manager_name(session), group_of(session)
+    wanted = tuple(patterns)
+    before = queue_names(session)
     everything = local_queues(session)
-    queues = named_by(everything, patterns)
+    unseen = (before & queue_names(session)) - {queue.name for queue in everything}  # there before and after
+    queues = named_by(everything, (one for one in wanted if one not in unseen))
     own, of_group = lake_folder(lake, name), dict[str, Path]()
     forget_others(own, {queue.name for queue in everything})
     if group:
@@ -70,6 +75,7 @@ def candidates(
         inhibited=tuple(queue.name for queue in queues if queue.depth and not queue.get_allowed),
         group=group,
         members=tuple(of_group),
+        unseen=tuple(sorted(queue for queue in unseen if selected(queue, wanted))),
     )
 
 
@@ -110,7 +116,7 @@ def run_scan(
     with connect(connection) as session:
         found = candidates(session, lake, patterns, recheck=recheck, all_filled=all_filled)
         scans = scan(session, lake, found)
-    return found, summarise(scans.done, run="", queue_manager=found.queue_manager, gone=scans.gone)
+    return found, summarise(scans.done, run="", queue_manager=found.queue_manager, gone=scans.gone, unseen=found.unseen)
 
 
 def refresh(connection: MqConnection, lake: Path, generic_name: str) -> ExpirySummary:
@@ -132,7 +138,7 @@ def refresh(connection: MqConnection, lake: Path, generic_name: str) -> ExpirySu
                 by = "REFRESH QMGR TYPE(EXPIRY)"
         scans = scan(session, lake, before)
     done = (_since(one, depths) for one in scans.done)
-    return summarise(done, run="", queue_manager=before.queue_manager, by=by, gone=scans.gone)
+    return summarise(done, run="", queue_manager=before.queue_manager, by=by, gone=scans.gone, unseen=before.unseen)
 
 
 def named(generic_name: str) -> tuple[str, ...]:
@@ -159,10 +165,13 @@ def write_summary(
     dead_letters: DeadLetterQueue | None = None,
     *,
     gone: Iterable[str] = (),
+    unseen: Iterable[str] = (),
 ) -> ExpirySummary:
     """Keep what scans of a run taught and write RUN/expiry.json. Raises `LakeError`."""
     done = tuple(scans)
     learn(run.lake_folder, done)
-    summary = summarise(done, run=run.run, queue_manager=queue_manager, dead_letters=dead_letters, gone=gone)
+    summary = summarise(
+        done, run=run.run, queue_manager=queue_manager, dead_letters=dead_letters, gone=gone, unseen=unseen
+    )
     write_json(run.expiry_json, summary.to_json())
     return summary

@@ -331,6 +331,14 @@ def inquire_queues(
     return [row for row in rows if c.MQCA_Q_NAME in row]
 
 
+def queue_names(session: Session, *, kind: int = c.MQQT_LOCAL) -> set[str]:
+    """The names of all queues of a kind, MQQT_*, also of those that this user may not inquire (IBM MQ, "Authorizations
+    for PCF commands": Inquire object names has no check). Raises `MQError`."""
+    arguments: dict[int, Any] = {c.MQCA_Q_NAME: b"*", c.MQIA_Q_TYPE: kind}
+    rows = command(session, "MQCMD_INQUIRE_Q_NAMES", arguments)
+    return {str(_text(name)) for row in rows for name in row.get(c.MQCACF_Q_NAMES, ())}
+
+
 LAST_PUT = (c.MQCACF_LAST_PUT_DATE, c.MQCACF_LAST_PUT_TIME)
 
 
