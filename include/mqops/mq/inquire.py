@@ -339,6 +339,14 @@ def queue_names(session: Session, *, kind: int = c.MQQT_LOCAL) -> set[str]:
     return {str(_text(name)) for row in rows for name in row.get(c.MQCACF_Q_NAMES, ())}
 
 
+def unseen_queues(session: Session) -> set[str]:
+    """The local queues that this user may not inquire: the queue manager leaves them out of its answers, as if they
+    were not there. Raises `MQError`."""
+    before = queue_names(session)
+    seen = {str(row[c.MQCA_Q_NAME]) for row in inquire_queues(session, "*", (c.MQIA_Q_TYPE,))}
+    return (before & queue_names(session)) - seen
+
+
 LAST_PUT = (c.MQCACF_LAST_PUT_DATE, c.MQCACF_LAST_PUT_TIME)
 
 
