@@ -85,6 +85,11 @@ ODD_BYTES = (
         b"NaN",
         b"<!DOCTYPE a [",
         b"]]>",
+        b"<![CDATA[",
+        b"<!--",
+        b"-->",
+        b"<?",
+        b"&#10;",
     ),
 )
 FORMATS = (
@@ -128,8 +133,15 @@ _RULE = {"action": "FWD", "dlh_error": None, "dlh_dest_q": "ORDERS"}
 
 def _json(number: int) -> Fuzzed:
     text = f'{{"order": {{"id": {number}, "lines": [{{"sku": "-"}}, {{"sku": "ABC{number}"}}]}}}}'
-    folders = ("<jms><Dst>queue:///ORDERS</Dst></jms>", f"<usr><good>json</good><n dt='i4'>{number}</n></usr>")
-    properties = f'{{"jms.Dst": "queue:///ORDERS", "usr.good": "json", "usr.n": "{number}"}}'
+    folders = (
+        "<jms><Dst>queue:///ORDERS</Dst></jms>",
+        "<<not valid",
+        f"<?xml version='1.0'?><usr><good>json</good><!-- - --><n dt='i4'>{number}</n></usr>",
+        "<audit>step &#49;<br/>step <![CDATA[<2>]]><a:b.c>&#x33;</a:b.c></audit>",
+    )
+    properties = (
+        f'{{"jms.Dst": "queue:///ORDERS", "usr.good": "json", "usr.n": "{number}", "audit.br": "", "audit.a:b.c": "3"}}'
+    )
     return Fuzzed(
         md=_DEAD,
         body=_dlh("ORDERS", "MQHRF2", 1208) + rfh2(*folders) + text.encode(),

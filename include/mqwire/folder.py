@@ -1,8 +1,10 @@
 """The text of an MQRFH2 folder: an XML-like subset, read and written without an XML parser. Knows no bytes.
 
-1. Elements, attributes, character data and the five predefined escapes (``&lt; &gt; &amp; &quot; &apos;``) exist,
-   nothing else: no declarations, comments, CDATA, processing instructions or other entities, so nothing is expanded.
-2. An element has either text or children; blanks between children mean nothing. Several folders may stand in one text.
+1. Elements, attributes, character data, CDATA, the five predefined escapes (``&lt; &gt; &amp; &quot; &apos;``) and
+   numeric ones (``&#10;``) are read; comments and processing instructions (``<?xml?>``) are passed over. No document
+   type and no other entity exists, so nothing is expanded.
+2. Text beside child elements is kept as ``value``, without their places; blanks there mean nothing. Several folders may
+   stand in one text. A name may have colons and periods.
 3. Positions in errors are characters of the folder's text.
 4. The time to read a text grows with its length and no faster. What is beyond a bound is refused as not well formed.
 """
@@ -10,7 +12,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -32,6 +35,11 @@ _NAME = re.compile(r"[^\s<>&\"'/=!?]+")
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _ESCAPE = re.compile(r"&([^;&<]*)(;?)")
+_NUMERIC = re.compile(r"#(?:x([0-9A-Fa-f]{1,8})|([0-9]{1,8}))")
+_NO_CHARACTER = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_BEGINS = re.compile(r"[\s<]*([^\s<>&\"'/=!?]*)")
+_PASSED_OVER = (("<!--", "-->"), ("<?", "?>"))
+_CDATA = ("<![CDATA[", "]]>")
 _ESCAPES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _ESCAPED = str.maketrans({character: f"&{name};" for name, character in _ESCAPES.items()})
 
@@ -40,7 +48,7 @@ Scalar = str | int | float | bool | bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """One element: its name, attributes in order, and either ``value`` (text) or ``children``."""
+    """One element: its name, attributes in order, text (``value``, of all its places) and ``children``."""
 
     name: str
     attributes: tuple[tuple[str, str], ...] = ()
@@ -74,7 +82,7 @@ class Element:
     def text(self) -> str:
         """The element written out, without padding."""
         attributes = "".join(f' {key}="{value.translate(_ESCAPED)}"' for key, value in self.attributes)
-        inside = "".join(child.text() for child in self.children) or self.value.translate(_ESCAPED)
+        inside = self.value.translate(_ESCAPED) + "".join(child.text() for child in self.children)
         return f"<{self.name}{attributes}>{inside}</{self.name}>"
 
 
@@ -89,25 +97,62 @@ def jms_destination(elements: tuple[Element, ...]) -> str | None:
     return found.value if found else None
 
 
+def begun_name(text: str) -> str:
+    """The name with which a text that is no folder begins, as far as one can be seen: ``jms`` of ``<<jms``."""
+    found = _BEGINS.match(text)
+    return found[1][:SHOWN] if found and "<" in found[0] else ""
+
+
 def parse(text: str) -> tuple[Element, ...]:
     """The folders in a NameValueData text; padding after them means nothing.
 
     :raises WireError: not well formed, beyond ``CHARACTERS``, ``TAGS``, ``ATTRIBUTES``, ``DEPTH`` or ``PATH``, or
         anything rule 1 does not allow
     """
-    if len(text) > CHARACTERS:
-        _fail(CHARACTERS, f"the text has {len(text)} characters, more than {CHARACTERS}")
-    if text.count("<") > TAGS:
-        _fail(0, f"the text has more than {TAGS} tags")
-    return tuple(_folders(text.rstrip("\0")))
+    found, error = parse_far(text)
+    if error is not None:
+        raise error
+    return found
+
+
+def parse_far(text: str) -> tuple[tuple[Element, ...], WireError | None]:
+    """The folders in a NameValueData text up to the first that is not valid, and why that is not (see ``parse``)."""
+    found: list[Element] = []
+    try:
+        if len(text) > CHARACTERS:
+            _fail(CHARACTERS, f"the text has {len(text)} characters, more than {CHARACTERS}")
+        if text.count("<") > TAGS:
+            _fail(0, f"the text has more than {TAGS} tags")
+        found.extend(_folders(text.rstrip("\0")))
+    except WireError as error:
+        return tuple(found), error
+    return tuple(found), None
 
 
 def _folders(text: str) -> Iterator[Element]:
-    at = _skip(text, 0)
+    at = _passed_over(text, _skip(text, 0))
     while at < len(text):
         element, at = _element(text, at, 1, 0)
         yield element
-        at = _skip(text, at)
+        at = _passed_over(text, _skip(text, at))
+
+
+def _passed_over(text: str, at: int) -> int:
+    """The place behind comments, processing instructions and blanks between folders."""
+    while (end := _end_of(text, at, _PASSED_OVER)) is not None:
+        at = _skip(text, end)
+    return at
+
+
+def _end_of(text: str, at: int, kinds: Iterable[tuple[str, str]]) -> int | None:
+    """The place behind what begins at ``at``, if it is of one of these kinds: how it begins, how it ends."""
+    for begin, last in kinds:
+        if text.startswith(begin, at):
+            end = text.find(last, at + len(begin))
+            if end < 0:
+                _fail(at, f"{begin!r} has no {last!r} behind it")
+            return end + len(last)
+    return None
 
 
 def _typed(kind: str, value: str) -> Scalar:
@@ -147,20 +192,24 @@ def _element(text: str, at: int, depth: int, path: int) -> tuple[Element, int]:
 
 
 def _content(text: str, at: int, depth: int, path: int) -> tuple[str, tuple[Element, ...], int]:
-    start, pieces, children = at, [], []
+    pieces: list[str] = []
+    children: list[Element] = []
     while True:
         end = text.find("<", at)
         if end < 0:
             _fail(len(text), "the text ends inside an element")
-        pieces.append(text[at:end])
+        pieces.append(_unescaped(text[at:end], at))
         if text.startswith("</", end):
             break
-        child, at = _element(text, end, depth + 1, path)
-        children.append(child)
+        behind = _end_of(text, end, _PASSED_OVER)
+        if behind is None and (behind := _end_of(text, end, [_CDATA])) is not None:
+            pieces.append(text[end + len(_CDATA[0]) : behind - len(_CDATA[1])])
+        if behind is None:
+            child, behind = _element(text, end, depth + 1, path)
+            children.append(child)
+        at = behind
     value = "".join(pieces)
-    if children and value.strip(" \t\r\n"):
-        _fail(start, "an element has both text and children")
-    return ("" if children else _unescaped(value, start)), tuple(children), end
+    return ("" if children and not value.strip(" \t\r\n") else value), tuple(children), end
 
 
 def _attributes(text: str, at: int) -> tuple[tuple[tuple[str, str], ...], int]:
@@ -188,9 +237,14 @@ def _attributes(text: str, at: int) -> tuple[tuple[tuple[str, str], ...], int]:
 
 def _unescaped(raw: str, at: int) -> str:
     def replace(match: re.Match[str]) -> str:
-        if match[2] != ";" or match[1] not in _ESCAPES:
-            _fail(at + match.start(), f"{match[0][:SHOWN]!r} is not one of the five escapes")
-        return _ESCAPES[match[1]]
+        said = match[1] if match[2] else ""
+        if said in _ESCAPES:
+            return _ESCAPES[said]
+        number = _NUMERIC.fullmatch(said)
+        code = 0 if number is None else int(number[1], 16) if number[1] else int(number[2])
+        if not 0 < code <= sys.maxunicode or _NO_CHARACTER.match(chr(code)):
+            _fail(at + match.start(), f"{match[0][:SHOWN]!r} is not one of the five escapes, nor a character's number")
+        return chr(code)
 
     return _ESCAPE.sub(replace, raw)
 

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -20,7 +21,7 @@ from mqwire import constants as c
 from mqwire.ccsid import decode, encode
 from mqwire.errors import WireError
 from mqwire.fields import char, long
-from mqwire.folder import Element, parse
+from mqwire.folder import Element, begun_name, parse_far
 from mqwire.layout import Buffer, Layout, byte_order
 from mqwire.structures import Structure, header_fields
 
@@ -38,6 +39,21 @@ _DATA = "NameValueData"
 FOLDERS = 1000
 """Folders of a header: IBM MQ writes one each for mcd, jms, usr and the like; an empty one costs time all the same."""
 _NAME_VALUE_CCSIDS = frozenset({1200, 1208, 13488, 17584})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """One NameValueData, read: ``elements`` up to the first that is not valid, ``error`` why that is not.
+
+    ``name`` is what the data that is not valid begins with, as far as that can be seen; ``offset`` where the data
+    begins. What is not valid counts as having no properties (IBM: MQRFH2 headers that are not valid).
+    """
+
+    offset: int
+    raw: bytes
+    elements: tuple[Element, ...] = ()
+    error: WireError | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,28 +117,52 @@ class MQRFH2(Structure):
         :param offset: where the header begins (``Header.offset`` of a chain), for errors
         :raises WireError: NameValueCCSID is not one of 1200, 1208, 13488, 17584, or the bytes are not text in it
         """
-        self._check_ccsid()
-        texts, at = [], offset + self.LAYOUT.size + 4
-        for folder in self.folders:
-            texts.append(decode(folder, self.name_value_ccsid, encoding, structure="MQRFH2", field=_DATA, offset=at))
-            at += len(folder) + 4
-        return tuple(texts)
+        self._check_ccsid(offset)
+        return tuple(self._text(folder, at, encoding, offset) for at, folder in self._places(offset))
 
     def elements(self, encoding: int = c.MQENC_NATIVE, *, offset: int = 0) -> tuple[Element, ...]:
-        """The folders parsed, in order; parameters as ``texts``.
+        """The folders parsed, in order, all of them valid; parameters as ``texts``.
 
         :raises WireError: as ``texts``, or a folder is not well formed
         """
         found: list[Element] = []
-        at = offset + self.LAYOUT.size + 4
-        for folder, text in zip(self.folders, self.texts(encoding, offset=offset), strict=True):
-            try:
-                found += parse(text)
-            except WireError as error:  # counts characters
-                at += len(encode(text[: error.offset], self.name_value_ccsid, encoding))
-                raise WireError("MQRFH2", error.field, at, error.message) from error
-            at += len(folder) + 4
+        for one in self.read(encoding, offset=offset):
+            if one.error is not None:
+                raise one.error
+            found += one.elements
         return tuple(found)
+
+    def good_elements(self, encoding: int = c.MQENC_NATIVE) -> tuple[Element, ...]:
+        """The folders that are valid, in order; those that are not count as having nothing."""
+        return tuple(element for one in self.read(encoding) for element in one.elements)
+
+    def read(self, encoding: int = c.MQENC_NATIVE, *, offset: int = 0) -> tuple[Folder, ...]:
+        """Each NameValueData parsed, whether it is valid or not; parameters as ``texts``."""
+        return tuple(self._folder(folder, at, encoding, offset) for at, folder in self._places(offset))
+
+    def _places(self, offset: int) -> Iterator[tuple[int, bytes]]:
+        at = offset + self.LAYOUT.size + 4
+        for folder in self.folders:
+            yield at, folder
+            at += len(folder) + 4
+
+    def _text(self, folder: bytes, at: int, encoding: int, offset: int) -> str:
+        self._check_ccsid(offset)
+        return decode(folder, self.name_value_ccsid, encoding, structure="MQRFH2", field=_DATA, offset=at)
+
+    def _folder(self, raw: bytes, at: int, encoding: int, offset: int) -> Folder:
+        try:
+            text = self._text(raw, at, encoding, offset)
+        except WireError as error:
+            return Folder(offset=at, raw=raw, error=error, name=begun_name(raw.decode("latin-1").replace("\0", "")))
+        found, wrong = parse_far(text)
+        if wrong is None:
+            return Folder(offset=at, raw=raw, elements=found)
+        place = at + len(encode(text[: wrong.offset], self.name_value_ccsid, encoding))  # it counts characters
+        said = WireError("MQRFH2", wrong.field, place, wrong.message)
+        said.__cause__ = wrong
+        name = "" if found else begun_name(text)
+        return Folder(offset=at, raw=raw, elements=found, error=said, name=name)
 
     def with_folders(self, *folders: Element | str, encoding: int = c.MQENC_NATIVE) -> Self:
         """A copy that has these folders instead, padded with blanks to a multiple of 4 bytes.
@@ -130,7 +170,7 @@ class MQRFH2(Structure):
         :param encoding: Encoding the header will be packed with
         :raises WireError: text that does not exist in NameValueCCSID
         """
-        self._check_ccsid()
+        self._check_ccsid(0)
         texts = [folder if isinstance(folder, str) else folder.text() for folder in folders]
         wire: list[bytes] = []
         at = self.LAYOUT.size
@@ -140,9 +180,9 @@ class MQRFH2(Structure):
         values = {key: getattr(self, key) for key in self.__slots__ if key != "folders"}
         return type(self)(**values, folders=tuple(wire))
 
-    def _check_ccsid(self) -> None:
+    def _check_ccsid(self, offset: int) -> None:
         if self.name_value_ccsid not in _NAME_VALUE_CCSIDS:
-            at = self.LAYOUT.offset("name_value_ccsid")
+            at = offset + self.LAYOUT.offset("name_value_ccsid")
             known = "1200, 1208, 13488, 17584"
             raise WireError("MQRFH2", "NameValueCCSID", at, f"{self.name_value_ccsid} is not one of {known}")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mqlite.failure import Failure
 from mqlite.messages import descriptor as d
@@ -121,19 +121,35 @@ def fold(md: bytearray, body: bytes, properties: dict[str, Property]) -> bytes:
 
 
 def unfold(md: bytearray, body: bytes) -> tuple[bytes, dict[str, Property]]:
-    """The data without a leading MQRFH2, and its properties; a header that cannot be read stays data."""
+    """The data without a leading MQRFH2, and its properties. A header that cannot be read stays data.
+
+    A folder that is not valid counts as having no properties: it stays in the data, in an MQRFH2 of such folders (IBM
+    MQ, "MQRFH2 headers that are not valid").
+    """
     if d.format_of(md) != c.MQFMT_RF_HEADER_2:
         return body, {}
-    encoding, ccsid = d.encoding_of(md)
+    encoding, md_ccsid = d.encoding_of(md)
+    ccsid = md_ccsid if md_ccsid > 0 else 819
     try:
-        header = MQRFH2.unpack(body, encoding=encoding, ccsid=ccsid if ccsid > 0 else 819)
-        found = {each.name: each for folder in header.elements(encoding) for each in read(folder)}
+        header = MQRFH2.unpack(body, encoding=encoding, ccsid=ccsid)
     except WireError:
         return body, {}
+    found: dict[str, Property] = {}
+    left: list[bytes] = []
+    for one in header.read(encoding):
+        try:
+            if one.error is not None:
+                raise one.error
+            found |= {each.name: each for folder in one.elements for each in read(folder)}
+        except WireError:
+            left.append(one.raw)
+    data = body[header.struc_length :]
+    if left:
+        return replace(header, folders=tuple(left)).pack(encoding=encoding, ccsid=ccsid) + data, found
     d.set_format(md, header.format)
     inner = header.coded_char_set_id
-    d.set_encoding(md, header.encoding, ccsid if inner == c.MQCCSI_INHERIT else inner)
-    return body[header.struc_length :], found
+    d.set_encoding(md, header.encoding, md_ccsid if inner == c.MQCCSI_INHERIT else inner)
+    return data, found
 
 
 def written(name: str, each: Property) -> Element:

@@ -66,12 +66,27 @@ def _header(header: HeaderShown) -> Iterator[str]:
     yield f"{header.name} at {header.offset}, {counted(header.length, 'byte')}"
     yield from _fields(header.fields)
     for folder in header.folders or ():
-        yield f"    folder {folder['name']}{' (masked)' if folder['masked'] and folder['elements'] else ''}"
-        for element in folder["elements"]:
-            kind = f" ({element['type']})" if element["type"] else ""
-            yield f"        {element['name']}{kind} = {element['value']}"
+        yield from _folder(folder)
     if header.broken:
         yield f"    its folders cannot be read: {header.broken}"
+
+
+def _folder(folder: Mapping[str, Any]) -> Iterator[str]:
+    masked = " (masked)" if folder["masked"] and (folder["elements"] or "broken" in folder) else ""
+    if "broken" in folder:
+        size = counted(folder["length"], "byte")
+        yield f"    folder {folder['name'] or 'without a name'}{masked} at {folder['offset']}, {size}: not valid, so it"
+        yield f"        has no properties: {folder['broken']}"
+        yield f"        bytes {folder['hex']}"
+        return
+    yield f"    folder {folder['name']}{_attributes(folder)}{masked}"
+    for element in folder["elements"]:
+        kind = f" ({element['type']})" if element["type"] else ""
+        yield f"        {element['name'] or '(text)'}{kind}{_attributes(element)} = {element['value']}".rstrip()
+
+
+def _attributes(of: Mapping[str, Any]) -> str:
+    return "".join(f" {name}={value!r}" for name, value in of.get("attributes", {}).items())
 
 
 def _body(body: BodyShown) -> Iterator[str]:

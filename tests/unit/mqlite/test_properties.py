@@ -101,6 +101,19 @@ def test_a_number_that_its_type_does_not_hold_leaves_the_header_in_the_data(
     assert application.open("Q1").get(None, pymqi.MD(), gmo) == body
 
 
+def test_a_folder_that_is_not_valid_stays_in_the_data_and_hides_no_property(application: Application) -> None:
+    """IBM MQ, "MQRFH2 headers that are not valid"."""
+    bad, good = "<<mcd>  ", "<usr><colour>red</colour></usr> "
+    body = MQRFH2(format="MQSTR").with_folders(bad, good).pack() + b"data"
+    application.put("Q1", body, Format=CMQC.MQFMT_RF_HEADER_2)
+    handle = handle_of(application)
+    gmo = pymqi.GMO(Version=CMQC.MQGMO_VERSION_4, Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE)
+    gmo.MsgHandle = handle.msg_handle
+    md = pymqi.MD()
+    assert application.open("Q1").get(None, md, gmo) == MQRFH2(format="MQSTR").with_folders(bad).pack() + b"data"
+    assert (md.Format, handle.properties.get(b"colour")) == (CMQC.MQFMT_RF_HEADER_2, "red")
+
+
 def test_properties_are_inquired_one_after_the_other(application: Application) -> None:
     put(application, b"data", **{f"p{number}": str(number) for number in range(3)})
     handle = handle_of(application)

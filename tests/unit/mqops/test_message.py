@@ -412,6 +412,43 @@ def test_looking_changes_nothing_and_what_a_run_did_is_shown(manager, mqops, lak
     assert [one["verdict"] for one in recorded["rules"]] == ["chosen", "after the chosen rule"]
 
 
+def test_law9_a_folder_that_is_not_valid_is_named_and_its_bytes_are_masked(manager, view):
+    bad = "<audit><<4711 secret</audit>    "
+    header = MQRFH2(format="MQSTR", encoding=c.MQENC_NATIVE, coded_char_set_id=1208)
+    header = header.with_folders(
+        "<jms><Dst>queue:///A</Dst></jms>", bad, "<usr content='properties'>4<a b='7'>8</a></usr>"
+    )
+    (msg_id,) = manager.put("A", [({"Format": "MQHRF2"}, header.pack() + b"x")])
+    jms, audit, usr = view("show", "A", msg_id.hex())["headers"][0]["folders"]
+    assert jms["elements"] == [{"name": "Dst", "type": "", "value": "queue:///A"}]
+    assert (audit["name"], audit["offset"], audit["length"], audit["masked"]) == ("audit", 76, 32, True)
+    assert audit["broken"] == "MQRFH2.NameValueData at offset 84 is not valid"
+    assert audit["hex"] == "xx" * 32
+    assert usr == {
+        "name": "usr",
+        "masked": True,
+        "attributes": {"content": "properties"},
+        "elements": [
+            {"name": "", "type": "", "value": "9"},
+            {"name": "a", "type": "", "value": "9", "attributes": {"b": "9"}},
+        ],
+    }
+    text = view.text("show", "A", msg_id.hex())
+    assert "    folder audit (masked) at 76, 32 bytes: not valid, so it" in text.splitlines()
+    assert "4711" not in text
+    found = view("find", "A", "--property", "usr.a=8", again=True)
+    assert [one["msg_id"] for one in found["messages"]] == [msg_id.hex()]
+
+
+def test_a_folder_that_is_not_valid_is_shown_to_who_may_see_it(manager, mqops, tmp_path):
+    header = MQRFH2(format="MQSTR", encoding=c.MQENC_NATIVE, coded_char_set_id=1208, folders=(b"<<a>4711",))
+    (msg_id,) = manager.put("A", [({"Format": "MQHRF2"}, header.pack() + b"x")])
+    env = {"MQOPS_ESTATE": estate(tmp_path, getpass.getuser())}
+    done = mqops("message", "show", "A", msg_id.hex(), "-m", "QM1", "--reveal", "--json", **env)
+    (found,) = json.loads(done.stdout)["headers"][0]["folders"]
+    assert (found["hex"], found["masked"]) == (b"<<a>4711".hex(), False)
+
+
 def test_text_of_a_message_forges_no_line(manager, mqops, tmp_path):
     forged = "X\nrules of /etc/table\x1b[2J\u202e"
     body = rfh2(forged.encode())

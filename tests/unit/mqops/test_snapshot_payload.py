@@ -87,6 +87,16 @@ def test_properties_of_every_folder_the_first_of_a_name_counts(encoding):
     assert (row["jms_destination"], text_of(row)) == ("queue:///Q", "text")
 
 
+@pytest.mark.parametrize("bad", ["<<mcd>", "<mcd><a></mcd>", "<mcd>&nbsp;</mcd>", "<mcd a=1/>"])
+def test_a_folder_that_is_not_valid_hides_no_other(bad):
+    """IBM MQ, "MQRFH2 headers that are not valid"."""
+    others = ["<jms><Dst>queue:///Q</Dst></jms>", "<usr>x<a>1&#10;2</a><b><![CDATA[<]]></b></usr>"]
+    raw = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders(others[0], bad, others[1]).pack()
+    row = dead(raw + b"text", format="MQHRF2", coded_char_set_id=819)
+    assert json.loads(row["properties"]) == {"jms.Dst": "queue:///Q", "usr.a": "1\n2", "usr.b": "<"}
+    assert (row["jms_destination"], text_of(row)) == ("queue:///Q", "text")
+
+
 def test_a_folder_that_is_not_valid_has_no_properties_and_hides_no_text():
     raw = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders("<usr><a>1</usr>").pack()
     row = dead(raw + b"text", format="MQHRF2", coded_char_set_id=819)

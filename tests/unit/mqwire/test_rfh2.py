@@ -155,6 +155,55 @@ def test_nesting_blanks_quotes_and_escapes() -> None:
     assert parse(found.text()) == (found,)
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "children"),
+    [
+        ("<a>step 1<b/>step 2</a>", "step 1step 2", ["b"]),  # text beside an element
+        ("<a>x&#10;y&#x41;</a>", "x\nyA", []),
+        ("<a><![CDATA[<&]]>1</a>", "<&1", []),
+        ("<a><![CDATA[]]></a>", "", []),
+        ("<a><!-- <b> -->1<!-- - --></a>", "1", []),
+        ("<?xml version='1.0'?> <!-- x --><a><?i <b>?>1</a><!-- y -->  ", "1", []),
+        ("<x:a><b.c/><d:e/></x:a>", "", ["b.c", "d:e"]),  # a colon and periods in names
+        ("<a> <b/>\n<c>1</c></a>", "", ["b", "c"]),
+    ],
+)
+def test_xml_style_data_that_can_be_parsed_is_read(text: str, value: str, children: list[str]) -> None:
+    """IBM MQ, "MQRFH2 folder restrictions"."""
+    (found,) = parse(text)
+    assert (found.value, [child.name for child in found.children]) == (value, children)
+    assert parse(found.text()) == (found,)
+
+
+@pytest.mark.parametrize(
+    ("bad", "name"),
+    [
+        (b"<<mcd", "mcd"),
+        (b"<mcd><a></mcd>", "mcd"),
+        (b"<mcd>&nbsp;</mcd>", "mcd"),
+        (b"<mcd>\xff</mcd>", "mcd"),
+        (b"\xff\xfe", ""),
+        (b"no folder", ""),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_folder_that_is_not_valid_hides_no_other(bad: bytes, name: str, place: int) -> None:
+    """IBM MQ, "MQRFH2 headers that are not valid"."""
+    bad = bad.ljust(-(-len(bad) // 4) * 4)
+    folders = [b"<jms><Dst>queue:///Q</Dst></jms>", b"<usr><n>1</n></usr> "]
+    folders.insert(place, bad)
+    header = MQRFH2(folders=tuple(folders))
+    assert [element.name for element in header.good_elements()] == ["jms", "usr"]
+    found = header.read(offset=172)
+    assert [one.raw for one in found] == folders
+    assert [one.error is not None for one in found] == [one is bad for one in folders]
+    wrong = found[place]
+    assert wrong.error is not None
+    assert (wrong.name, wrong.elements) == (name, ())
+    assert wrong.offset == 172 + 36 + 4 + sum(4 + len(one) for one in folders[:place])
+    assert wrong.offset <= wrong.error.offset <= wrong.offset + len(bad)
+
+
 def test_several_folders_in_one_text() -> None:
     assert [element.name for element in parse("<a/><b></b> <c>1</c>")] == ["a", "b", "c"]
     assert parse("") == parse("  ") == ()
@@ -205,14 +254,18 @@ def test_values_not_of_their_type_are_refused(text: str) -> None:
         ("<a b='1/>", "at offset 5: an attribute's value is not in quotes"),
         ("<a b='1'c='2'/>", "at offset 8: a blank is missing before an attribute"),
         ("<a b='1' b='2'/>", "at offset 9: attribute 'b' occurs twice"),
-        ("<a>1<b/></a>", "at offset 3: an element has both text and children"),
         ("<a>&nbsp;</a>", "at offset 3: '&nbsp;' is not one of the five escapes"),
         ("<a>&lt</a>", "at offset 3: '&lt' is not one of the five escapes"),
-        ("<a>&#65;</a>", "'&#65;' is not one of the five escapes"),
+        ("<a>&#0;</a>", "at offset 3: '&#0;' is not one of the five escapes, nor a character's number"),
+        ("<a>&#xD800;</a>", "'&#xD800;' is not one of the five escapes, nor a character's number"),
+        ("<a>&#1114112;</a>", "'&#1114112;' is not one of the five escapes, nor a character's number"),
+        (f"<a>&#{'9' * 5000};</a>", "is not one of the five escapes, nor a character's number"),
+        ("<a>&#;</a>", "'&#;' is not one of the five escapes, nor a character's number"),
         ("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "at offset 1: a name is missing"),
-        ("<?xml version='1.0'?><a/>", "at offset 1: a name is missing"),
-        ("<a><![CDATA[1]]></a>", "at offset 4: a name is missing"),
-        ("<a><!-- --></a>", "at offset 4: a name is missing"),
+        ("<?xml version='1.0'><a/>", "at offset 0: '<?' has no '?>' behind it"),
+        ("<a><![CDATA[1]>></a>", "at offset 3: '<![CDATA[' has no ']]>' behind it"),
+        ("<a><!-- -></a>", "at offset 3: '<!--' has no '-->' behind it"),
+        ("<![CDATA[1]]>", "at offset 1: a name is missing"),
         ("<a>" * 65 + "</a>" * 65, "at offset 192: elements are nested deeper than 64"),
         (attributes(101), "an element has more than 100 attributes"),
         ("<a>" + "<b/>" * 19_999 + "</a>", "at offset 0: the text has more than 20000 tags"),

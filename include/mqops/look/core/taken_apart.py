@@ -23,10 +23,12 @@ from mqwire.errors import CutShort, UnknownCcsid, UnknownEncoding, WireError
 from mqwire.folder import Element
 from mqwire.headers import Chain, Header, walk_far
 from mqwire.layout import Layout
-from mqwire.rfh2 import MQRFH2
+from mqwire.rfh2 import MQRFH2, Folder
 from mqwire.structures import MQDLH, MQMD, MQMD_LAYOUT, MQTM, MQTMC2, MQXQH, Structure
 
 OPEN_FOLDERS = frozenset({"mcd", "jms", "mqext", "mqps", "mqema", "psc", "pscr"})
+OPEN_ATTRIBUTES = frozenset({"dt", "xsi:nil", "content", "context", "copy", "support"})
+"""Attributes that IBM MQ gives a meaning, of folders and their elements."""
 _NUMBERS = frozenset({"StrucLength", "Version", "NameValueLength", "NameValueCCSID"})
 """Fields whose errors quote numbers only."""
 _read_md = MQMD_LAYOUT.reader(*MQMD_LAYOUT.keys)
@@ -34,8 +36,8 @@ _read_md = MQMD_LAYOUT.reader(*MQMD_LAYOUT.keys)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderShown:
-    """A header. Parameters: `fields` by MQ's names; `folders` of an MQRFH2, None for other headers; `broken` why they
-    cannot be read."""
+    """A header. Parameters: `fields` by MQ's names; `folders` of an MQRFH2, None for other headers; each one that
+    is not valid says why (its `broken`) and has its bytes (its `hex`); `broken` why the header's own cannot be read."""
 
     name: str
     offset: int
@@ -134,11 +136,12 @@ def _header(header: Header, *, revealed: bool) -> HeaderShown:
     found = _structure(header.name, value, header.offset, header.length)
     if not isinstance(value, MQRFH2):
         return found
-    try:
-        elements = value.elements(header.encoding, offset=header.offset)
-    except WireError as error:
-        return replace(found, folders=(), broken=_why(error, revealed=revealed))
-    return replace(found, folders=tuple(_folder(one, revealed=revealed) for one in elements))
+    shown_folders: list[Mapping[str, Any]] = []
+    for one in value.read(header.encoding, offset=header.offset):
+        shown_folders += [_folder(element, revealed=revealed) for element in one.elements]
+        if one.error is not None:
+            shown_folders.append(_bad_folder(one, one.error, revealed=revealed))
+    return replace(found, folders=tuple(shown_folders))
 
 
 def _structure(name: str, value: Structure, offset: int, length: int) -> HeaderShown:
@@ -161,25 +164,48 @@ def _fields(layout: Layout, value: Structure) -> dict[str, Any]:
 
 
 def _folder(element: Element, *, revealed: bool) -> dict[str, Any]:
-    """A folder with its elements: path, type, value."""
+    """A folder with its attributes and elements: path, type, value, other attributes."""
     is_open = revealed or element.name in OPEN_FOLDERS
-    leaves = [
-        {"name": name, "type": kind, "value": value if is_open else masked_text(value)}
-        for name, kind, value in _leaves(element, "")
-    ]
-    if not element.children and element.value:
-        leaves.append({"name": "", "type": "", "value": element.value if is_open else masked_text(element.value)})
-    return {"name": element.name, "masked": not is_open, "elements": leaves}
+
+    def text(value: str) -> str:
+        return value if is_open else masked_text(value)
+
+    def leaf(name: str, one: Element) -> dict[str, Any]:
+        if not name:  # of the folder itself, whose attributes stand beside it
+            return {"name": name, "type": "", "value": text(one.value)}
+        return {"name": name, "type": one.attribute("dt") or "", "value": text(one.value)} | attributes(one, "dt")
+
+    def attributes(one: Element, *but: str) -> dict[str, Any]:
+        plain = {name: value if name in OPEN_ATTRIBUTES else text(value) for name, value in one.attributes}
+        found = {name: value for name, value in plain.items() if name not in but}
+        return {"attributes": found} if found else {}
+
+    leaves = [leaf(name, one) for name, one in _texts(element, "")]
+    return {"name": element.name, "masked": not is_open, "elements": leaves} | attributes(element)
 
 
-def _leaves(element: Element, above: str) -> Iterator[tuple[str, str, str]]:
-    """Path, type and text of each element without children."""
+def _texts(element: Element, path: str) -> Iterator[tuple[str, Element]]:
+    """Path and element of each that has no children, or has text or attributes beside them; of the folder only with
+    text."""
+    is_folder = not path
+    if element.value or (not is_folder and (not element.children or element.attributes)):
+        yield path, element
     for child in element.children:
-        path = f"{above}{child.name}"
-        if child.children:
-            yield from _leaves(child, f"{path}.")
-        else:
-            yield path, child.attribute("dt") or "", child.value
+        yield from _texts(child, child.name if is_folder else f"{path}.{child.name}")
+
+
+def _bad_folder(folder: Folder, error: WireError, *, revealed: bool) -> dict[str, Any]:
+    """What is known of a folder that is not valid, and its bytes."""
+    raw = folder.raw
+    return {
+        "name": folder.name,
+        "masked": not revealed,
+        "elements": [],
+        "offset": folder.offset,
+        "length": len(raw),
+        "broken": _why(error, revealed=revealed),
+        "hex": raw.hex() if revealed else "xx" * min(len(raw), SHOWN_BYTES),
+    }
 
 
 def _trigger(chain: Chain, body: bytes) -> MQTM | MQTMC2 | None:

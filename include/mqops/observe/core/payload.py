@@ -6,8 +6,9 @@
    replaced. `text_decoded` is null if the bytes from `text_offset` on are already that text in UTF-8, as in most
    messages, so that the snapshot does not have it twice.
 3. A property is an element without child elements in any folder of an MQRFH2, named `folder.name`. The first of a name
-   counts; one that is nil does not. The column is a JSON object of texts. It is null if a folder is not valid, or if
-   the names have more than `MOST_NAMES` characters. Each folder is parsed once.
+   counts; one that is nil does not. The column is a JSON object of texts. It is null if the names have more than
+   `MOST_NAMES` characters. A folder that is not valid counts as having no properties, the others are used (IBM: MQRFH2
+   headers that are not valid). Each folder is parsed once.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from mqwire import constants as c
 from mqwire.ccsid import decode
 from mqwire.errors import WireError
 from mqwire.folder import Element, jms_destination
-from mqwire.headers import Header, walk
+from mqwire.headers import walk
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH_LAYOUT
 
@@ -69,9 +70,9 @@ def payload_at(described: Described, body: bytes, offset: int) -> Payload:
     except WireError:
         return Payload()
     kind, text = kind_and_text(chain.format, chain.encoding, chain.ccsid, body, chain.payload_offset)
-    parsed = [_folders(header) for header in chain.headers if isinstance(header.value, MQRFH2)]
+    parsed = [one.value.good_elements(one.encoding) for one in chain.headers if isinstance(one.value, MQRFH2)]
     return Payload(
-        jms_destination=jms_destination(parsed[0] or ()) if parsed else None,
+        jms_destination=jms_destination(parsed[0]) if parsed else None,
         text_offset=chain.payload_offset if kind else None,
         text_kind=kind,
         text_decoded=text,
@@ -96,22 +97,11 @@ def kind_and_text(
     return kind, text if kind and text.encode() != raw else None
 
 
-def _folders(header: Header) -> _Folders | None:
-    """The folders of an MQRFH2; None where one is not valid."""
-    assert isinstance(header.value, MQRFH2)
-    try:
-        return header.value.elements(header.encoding)
-    except WireError:
-        return None
-
-
-def _properties(parsed: Sequence[_Folders | None]) -> str | None:
-    """Rule 3. Parameters: `parsed` the folders of each MQRFH2."""
+def _properties(parsed: Sequence[_Folders]) -> str | None:
+    """Rule 3. Parameters: `parsed` the valid folders of each MQRFH2."""
     found: dict[str, str] = {}
     characters = 0
     for folders in parsed:
-        if folders is None:
-            return None
         for folder in folders:
             for name, value in _leaves(folder, folder.name):
                 characters += len(name)
