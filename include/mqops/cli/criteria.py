@@ -12,13 +12,12 @@ from mqops.cli.times import since_option, until_option
 from mqops.look.core.criteria import criteria
 
 _WORDS = (
-    ("destination", "DESTQ", "QUEUE", "The MQDLH says that it was to go to this queue; * and ? as in a rules table."),
     ("reason", "REASON", "REASON", "The Reason of the MQDLH, such as MQRC_Q_FULL."),
     ("application", "APPLNAME", "NAME", "The PutApplName of the MQMD; * and ?."),
     ("user", "USERID", "USER", "The UserIdentifier of the MQMD; * and ?."),
-    ("text", "BODY", "TEXT", "The data behind all headers, as text, has this in it; * and ?."),
 )
 """Option, the keyword of a rules table that it stands for, metavar, help."""
+_OTHERS = ("since", "until", "md_format", "destination", "text", "hex_bytes")
 _COMPARED = (
     ("age", "AGE", ">15m", "The age, compared: '>15m', '<2h', '>=7d'."),
     ("size", "SIZE", ">64K", "The size in bytes, compared: '>64K', '<=100'."),
@@ -31,9 +30,14 @@ _OPTIONS = (
         help="Patterns as in a rules table, extensions too: "
         "\"REASON(MQRC_Q_FULL) PROP('usr.country' = 'DE')\". `mqops rules keywords` lists them.",
     ),
-    click.option("--msg-id", default="", metavar="HEX", help="The MsgId, or the beginning of it."),
-    click.option("--correl-id", default="", metavar="HEX", help="The CorrelId, or the beginning of it."),
-    click.option("--group-id", default="", metavar="HEX", help="The GroupId, or the beginning of it."),
+    click.option(
+        "--msg-id",
+        default="",
+        metavar="HEX",
+        help="The MsgId, or the beginning of it; behind an MQXQH also the one that the application knows.",
+    ),
+    click.option("--correl-id", default="", metavar="HEX", help="The CorrelId, or the beginning of it, as --msg-id."),
+    click.option("--group-id", default="", metavar="HEX", help="The GroupId, or the beginning of it, as --msg-id."),
     *(click.option(f"--{name}", default="", metavar=metavar, help=text) for name, _keyword, metavar, text in _WORDS),
     *(click.option(f"--{name}", default="", metavar=metavar, help=text) for name, _keyword, metavar, text in _COMPARED),
     click.option(
@@ -44,6 +48,26 @@ _OPTIONS = (
         help="A property in an MQRFH2, such as usr.country=DE; * and ? in the value; may be repeated.",
     ),
     click.option("--md-format", "md_format", default="", metavar="NAME", help="The Format of the MQMD; * and ?."),
+    click.option(
+        "--destination",
+        default="",
+        metavar="QUEUE",
+        help="The MQDLH, or the MQXQH of a transmission queue, says that it was to go to this queue; * and ?.",
+    ),
+    click.option(
+        "--text",
+        default="",
+        metavar="TEXT",
+        help="The data behind all headers, as text, has this in it; * and ?. NULs and bytes that are no "
+        "text may stand beside it.",
+    ),
+    click.option(
+        "--hex",
+        "hex_bytes",
+        default="",
+        metavar="HEX",
+        help="These bytes stand somewhere in the message, headers included.",
+    ),
     since_option,
     until_option,
 )
@@ -55,7 +79,7 @@ def criteria_options(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapped(**given: Any) -> None:
         identifiers = {name: given.pop(name) for name in ("msg_id", "correl_id", "group_id")}
-        others = {name: given.pop(name) for name in ("since", "until", "md_format")}
+        others = {name: given.pop(name) for name in _OTHERS}
         wanted = criteria(_patterns(given), **identifiers, **others)
         command(wanted=wanted, **given)
 
@@ -69,7 +93,7 @@ def _patterns(given: dict[str, Any]) -> str:
     found = [given.pop("where")]
     for name, keyword, _metavar, _help in _WORDS:
         if text := given.pop(name):
-            found.append(f"{keyword}({_quoted(f'*{text}*' if keyword == 'BODY' else text)})")
+            found.append(f"{keyword}({_quoted(text)})")
     for name, keyword, _metavar, _help in _COMPARED:
         if text := given.pop(name):
             found.append(f"{keyword}({text})")

@@ -198,6 +198,8 @@ def find(
     else:
         for one in page.messages:
             show_folded(found_line(one), indent=4)
+        for why, count in page.passed_over.items():
+            show_folded(f"passed over: {counted(count, 'message')}: {why}")
         more = f"; to go on: --after {page.next}" if page.next else ""
         show_folded(f"{counted(len(page.messages), 'message')} of {page.looked_at} looked at{more}")
     raise SystemExit(0 if page.messages or after else 1)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mqops.look.message import MessageStory
 
 BYTES_A_LINE, MOST_LINES = 16, 64
+MOST_PLACES = 20
 """Of the data as hex: what a line shows, and the most lines."""
 
 
@@ -96,6 +97,12 @@ def _body(body: BodyShown) -> Iterator[str]:
         yield f"    no text: {body.no_text}"
     elif body.length:
         yield f"    text {body.text}"
+    if body.bad_bytes:
+        places = ", ".join(map(str, body.bad_bytes[:MOST_PLACES])) + (
+            ", ..." if len(body.bad_bytes) > MOST_PLACES else ""
+        )
+        number = counted(len(body.bad_bytes), "place")
+        yield f"    not text in CCSID {body.ccsid} at {number}, offset in the data {places}: \ufffd stands there"
     if body.masked:
         return
     digits = 2 * BYTES_A_LINE

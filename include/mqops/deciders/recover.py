@@ -225,7 +225,7 @@ def _chosen(request: RecoverRequest, run: RunFolder) -> _Chosen:
 
     search, found = Search(request.wanted), _Chosen()
     ids = _msg_ids(request, run)
-    columns = sorted({"msg_id", "report", "dlh_error", *search.columns})
+    columns = sorted({"msg_id", "report", "dlh_error", *search.columns, *search.further})
     before = 0
     for batch in read_parquet(run.snapshot, columns, rows=2000 if "body" in columns else 65_536):
         places = search.fitting(batch)

@@ -12,8 +12,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
@@ -28,7 +29,7 @@ from mqops.lake.parquet import Chunk, OfSameRows, chunks, read_chunks, read_parq
 from mqops.look.core.criteria import Criteria
 from mqops.look.core.field_values import shown
 from mqops.look.reveal import refuse_question
-from mqops.look.search import MARKED, Search
+from mqops.look.search import MARKED, PassedOver, Search
 from mqops.model import Account
 from mqops.mq.browse import browse
 from mqops.mq.inquire import queue_manager_name
@@ -91,15 +92,18 @@ class FoundMessage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPage:
     """A page of messages. Parameters: `looked_at` messages of this search so far, those before the page too; `next` the
-    cursor to go on with, "" where no further message fits."""
+    cursor to go on with, "" where no further message fits; `passed_over` messages of the page that have no text to be
+    searched, by the reason."""
 
     messages: tuple[FoundMessage, ...]
     looked_at: int
     next: str
+    passed_over: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
-        return {"messages": [one.to_json() for one in self.messages], "looked_at": self.looked_at, "next": self.next}
+        found = {"messages": [one.to_json() for one in self.messages], "looked_at": self.looked_at, "next": self.next}
+        return found | ({"passed_over": dict(self.passed_over)} if self.passed_over else {})
 
 
 class Cursor(NamedTuple):
@@ -121,11 +125,11 @@ class Cursor(NamedTuple):
 
 
 class Looked(NamedTuple):
-    """Messages that are looked at. Parameters: `batch` the columns that tell whether one fits; `whole` gives the same
-    messages with the columns that are shown, and must be called before the next ones are taken."""
+    """Messages that are looked at. Parameters: `batch` the columns that tell whether one fits; `others` gives further
+    columns of the same messages, and must be called before the next ones are taken."""
 
     batch: pa.RecordBatch
-    whole: Callable[[], pa.RecordBatch]
+    others: OfSameRows
 
 
 class Counts(NamedTuple):
@@ -247,11 +251,11 @@ def looked_at(
             own = pc.is_in(batch.column("queue"), named)
             yield Looked(batch.filter(own), partial(_filtered, others, own))
         else:
-            yield Looked(batch, partial(others, LISTED))
+            yield Looked(batch, others)
 
 
-def _filtered(others: OfSameRows, own: pa.Array) -> pa.RecordBatch:
-    return others(LISTED).filter(own)
+def _filtered(others: OfSameRows, own: pa.Array, columns: Sequence[str]) -> pa.RecordBatch:
+    return others(columns).filter(own)
 
 
 def all_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Looked]:
@@ -260,7 +264,7 @@ def all_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Looked]:
         yield Looked(batch, partial(_same, batch))
 
 
-def _same(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _same(batch: pa.RecordBatch, _columns: Sequence[str]) -> pa.RecordBatch:
     return batch
 
 
@@ -303,8 +307,11 @@ _BODIES, _COLUMNS = 2000, 65_536
 """Rows of a batch with bodies, and without."""
 
 
-def hits(batches: Iterable[Looked | Counts], search: Search, cursor: Cursor, *, live: bool) -> Iterator[Hit | int]:
-    """The messages that fit behind a cursor; at the end, the number of messages that were looked at.
+def hits(
+    batches: Iterable[Looked | Counts], search: Search, cursor: Cursor, *, live: bool
+) -> Iterator[Hit | PassedOver | int]:
+    """The messages that fit behind a cursor, and those that were passed over (`place` among those that were looked at,
+    from 1), in their order; at the end, the number of messages that were looked at.
 
     Raises:
         SettingsError: the cursor's message is not there.
@@ -314,17 +321,18 @@ def hits(batches: Iterable[Looked | Counts], search: Search, cursor: Cursor, *, 
         if isinstance(looked, Counts):
             number += looked.rows
             continue
-        batch, whole = looked
+        batch, others = looked
         first = 0
         if not begun:
             place = _behind(batch, number, cursor, live=live)
             if place is not None:
                 first, begun = place, True
         if begun:
-            places = [place for place in search.fitting(batch) if place >= first]
-            shown = whole() if places else batch
-            for place in places:
-                yield Hit(shown, place, number + place + 1)
+            places = [place for place in search.fitting(batch, others) if place >= first]
+            shown = others(LISTED) if places else batch
+            told: list[Hit | PassedOver] = [Hit(shown, place, number + place + 1) for place in places]
+            told += [PassedOver(number + one.place + 1, one.why) for one in search.passed_over if one.place >= first]
+            yield from sorted(told, key=_number)
         number += batch.num_rows
     if not begun:
         gone = "is not on the queue any more" if live else "is not in this snapshot"
@@ -346,14 +354,24 @@ def _behind(batch: pa.RecordBatch, number: int, cursor: Cursor, *, live: bool) -
     return next((place + 1 for place, key in enumerate(keys) if key.startswith(cursor.key)), None)
 
 
-def _page(found: Iterator[Hit | int], limit: int) -> FoundPage:
+def _number(told: Hit | PassedOver) -> int:
+    return told.number if isinstance(told, Hit) else told.place
+
+
+def _page(found: Iterator[Hit | PassedOver | int], limit: int) -> FoundPage:
     messages: list[FoundMessage] = []
+    passed: list[PassedOver] = []
     last = Cursor()
     for hit in found:
+        if isinstance(hit, PassedOver):
+            passed.append(hit)
+            continue
         if isinstance(hit, int):
-            return FoundPage(messages=tuple(messages), looked_at=hit, next="")
+            why = Counter(one.why for one in passed)
+            return FoundPage(messages=tuple(messages), looked_at=hit, next="", passed_over=why)
         if limit and len(messages) == limit:
-            return FoundPage(messages=tuple(messages), looked_at=last.number, next=str(last))
+            why = Counter(one.why for one in passed if one.place <= last.number)
+            return FoundPage(messages=tuple(messages), looked_at=last.number, next=str(last), passed_over=why)
         messages.append(found_message(hit.row(*LISTED)))
         last = Cursor(hit.number, messages[-1].msg_key[:KEY_DIGITS])
     raise AssertionError("the number of messages comes last")

@@ -36,7 +36,7 @@ from mqops.look.find import (
 )
 from mqops.look.history import History, history
 from mqops.look.reveal import record_reveal, refuse_unless_named
-from mqops.look.search import Search
+from mqops.look.search import PassedOver, Search
 from mqops.model import Account
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
@@ -121,6 +121,8 @@ def show_live(
     if reveal_to:
         refuse_unless_named(name, reveal_to, Account.SYSTEM)
     match = {} if position is not None else {k: v for k, v in wanted.whole_ids.items() if k in {"msg_id", "correl_id"}}
+    if match and not any(True for _hit in _fitting(all_of(live_batches(session, [queue], **match)), wanted)):
+        match = {}  # it may stand behind an MQXQH
     hit = _only(all_of(live_batches(session, [queue], **match)), wanted, position, f"{queue} of {name}")
     row = hit.row("md", "body", "observed_at", *LISTED)
     place = -1 if match else row["position"]  # among those that match: not the position on the queue
@@ -150,6 +152,10 @@ def show_recorded(
     msg_id = dict(wanted.identifiers).get("msg_id", "")
     chosen = chunks_with(snapshot, "msg_id", *id_range(msg_id)) if msg_id else None
     columns = sorted({*Search(wanted).columns, "queue"})
+    if chosen is not None and not any(
+        True for _hit in _fitting(looked_at(snapshot, columns, [queue] if queue else [], chosen), wanted)
+    ):
+        chosen = None  # it may stand behind an MQXQH
     hit = _only(looked_at(snapshot, columns, [queue] if queue else [], chosen), wanted, position, str(snapshot))
     row = hit.row(*LISTED)
     if reveal_to:
@@ -218,10 +224,16 @@ def _origin(judged: Mapping[str, Any]) -> dict[str, str | int] | None:
     return None
 
 
+def _fitting(looked: Iterator[Looked], wanted: Criteria) -> Iterator[Hit]:
+    return (hit for hit in hits(looked, Search(wanted), Cursor(), live=True) if isinstance(hit, Hit))
+
+
 def _only(looked: Iterator[Looked], wanted: Criteria, position: int | None, where: str) -> Hit:
     """The one message that fits."""
     found: list[Hit] = []
     for hit in hits(looked, Search(wanted), Cursor(), live=True):
+        if isinstance(hit, PassedOver):
+            continue
         if isinstance(hit, int) or len(found) > MOST_NAMED:
             break
         if position is None or hit.row("position")["position"] == position:

@@ -6,32 +6,48 @@
    those with the same properties once.
 3. So is the longest part without wildcards of a text in the body, in the bytes and in the decoded text.
 4. What is left, texts in bodies, is asked message by message, by the functions that decide in a run
-   (`mqops.decide.core.answers`), of the messages that everything else fits.
+   (`mqops.decide.core.answers`), of the messages that everything else fits. Those of them that have no such text are
+   passed over, and told.
+5. The body of a message is read for an identifier or a destination only where its Format, or that of its MQDLH, says
+   that it has an MQXQH (`mqops.look.core.searched`).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mqops.decide.core.answers import answers, columns_for
+from mqops.decide.core.answers import answers, columns_for, text_of
 from mqops.look.core.criteria import Criteria, id_range
+from mqops.look.core.searched import CHAIN_COLUMNS, TEXT_COLUMNS, Data, Transmitted, data_of, not_strict, transmitted
 from mqops.look.number_columns import number_test
 from mqops.observe.core.columns import PATTERN_COLUMNS
 from mqops.rules.conditions import Condition
 from mqops.rules.keyword import COMPARED_NUMBERS, ValueKind
 from mqops.rules.matcher import fits
+from mqops.rules.pattern import text_match
+from mqwire import constants as c
 
 Test = Callable[[pa.RecordBatch], pa.Array]
+Others = Callable[[Sequence[str]], pa.RecordBatch]
+"""Gives further columns of the rows of a batch."""
+_FORMATS = ("format", "dlh_format")
 MARKED = "marked"
 """A column that is in no file: whether the message may fit."""
+
+
+class PassedOver(NamedTuple):
+    """A message that fits but for its text, which it has none of. Parameters: `place` in its batch."""
+
+    place: int
+    why: str
 
 
 class Search:
@@ -39,7 +55,8 @@ class Search:
 
     Parameters: `marked` whether the batches have the column MARKED.
 
-    Attributes: `columns` of the snapshot that it reads.
+    Attributes: `columns` of the snapshot that it reads; `further` that it reads of some batches (rule 5); `passed_over`
+    in the batch that was asked last.
     """
 
     def __init__(self, wanted: Criteria, *, marked: bool = False) -> None:
@@ -49,10 +66,21 @@ class Search:
         self._bodies = [one for one in conditions if one.question.kind is ValueKind.BODY]
         self._questions = tuple(sorted({one.question for one in self._bodies}))
         self._tests: list[Test] = [lambda batch: batch.column(MARKED)] if marked else []
-        self._tests += [_begins(column, text) for column, text in wanted.identifiers]
+        self._text, self._bytes = wanted.text, wanted.some_bytes
+        self._behind = [_begins_so(column, text) for column, text in wanted.identifiers]
+        self._outside = [_begins(column, text) for column, text in wanted.identifiers]
+        if wanted.destination:
+            self._outside.append(_pattern("DESTQ", wanted.destination))
+            self._behind.append(lambda one: fits("DESTQ", wanted.destination, one.destination))
+        self.passed_over: list[PassedOver] = []
         self._tests += [_pattern(keyword, value) for keyword, value in patterns.items()]
         columns = [column for column, _text in wanted.identifiers]
         columns += [PATTERN_COLUMNS[keyword] for keyword in patterns]
+        columns += [PATTERN_COLUMNS["DESTQ"]] if wanted.destination else []
+        columns += ["format", "dlh_format"] if self._outside else []
+        columns += [*TEXT_COLUMNS, *CHAIN_COLUMNS] if self._text or self._bodies else []
+        columns += ["body"] if self._bytes else []
+        self.further = CHAIN_COLUMNS if self._outside else ()
         if wanted.md_format:
             self._tests.append(_by_value("format", lambda value: fits("FORMAT", wanted.md_format, value)))
             columns.append("format")
@@ -61,29 +89,69 @@ class Search:
             columns += ["put_date", "put_time"]
         self._tests += [number_test(one) for one in conditions if one.question.kind in COMPARED_NUMBERS]
         self._tests += [_has_property(one) for one in self._properties]
-        self._tests += [_has_text(str(one.value)) for one in self._bodies if one.question.key == "BODY"]
+        self._tests += [_may_have_text(str(one.value)) for one in self._bodies if one.question.key == "BODY"]
+        self._tests += [_may_have_text(self._text)] if self._text else []
+        self._tests += [_has_bytes(self._bytes)] if self._bytes else []
         self._asked = columns_for(self._questions)
         self.columns = sorted({*columns, *columns_for(one.question for one in conditions)})
 
-    def fitting(self, batch: pa.RecordBatch) -> list[int]:
-        """The positions in a batch of the messages that fit, in its order."""
-        if self._tests:
-            keep = reduce(pc.and_, (pc.fill_null(test(batch), False) for test in self._tests))
+    def fitting(self, batch: pa.RecordBatch, others: Others | None = None) -> list[int]:
+        """The positions in a batch of the messages that fit, in its order.
+
+        Parameters: `others` gives the columns `further`; None if the batch has them.
+        """
+        self.passed_over = []
+        tests = [test(batch) for test in self._tests]
+        if self._outside:
+            tests += self._of_identity(batch, others or batch.select)
+        if tests:
+            keep = reduce(pc.and_, (pc.fill_null(test, False) for test in tests))
             found: list[int] = pc.indices_nonzero(keep).to_pylist()
         else:
             found = list(range(batch.num_rows))
         for one in self._properties:
             found = _with_property(one, batch, found)
-        return list(self._by_message(batch, found)) if self._bodies else found
+        return list(self._by_message(batch, found)) if self._bodies or self._text else found
+
+    def _of_identity(self, batch: pa.RecordBatch, others: Others) -> list[pa.Array]:
+        """Whether each message has the identifiers and the destination, itself or behind its MQXQH."""
+        outside = [pc.fill_null(test(batch), False) for test in self._outside]
+        may = [pc.fill_null(pc.starts_with(batch.column(name), c.MQFMT_XMIT_Q_HEADER), False) for name in _FORMATS]
+        places = pc.indices_nonzero(pc.or_(*may)).to_pylist()
+        if not places:
+            return outside
+        answers_of = [one.to_pylist() for one in outside]
+        rows = others(CHAIN_COLUMNS).take(pa.array(places)).to_pylist()
+        for place, row in zip(places, rows, strict=True):
+            said = transmitted(row)
+            for answer, behind in zip(answers_of, self._behind, strict=True):
+                answer[place] = answer[place] or (said is not None and behind(said))
+        return [pa.array(one, pa.bool_()) for one in answers_of]
 
     def _by_message(self, batch: pa.RecordBatch, places: list[int]) -> Iterator[int]:
         if not places:
             return
-        rows = batch.select(self._asked).take(pa.array(places)).to_pylist()
+        asked = sorted({*self._asked, *TEXT_COLUMNS, *CHAIN_COLUMNS})
+        rows = batch.select(asked).take(pa.array(places)).to_pylist()
         for place, row in zip(places, rows, strict=True):
+            strict = row["text_kind"] is not None
+            if self._bodies and not strict:
+                self.passed_over.append(PassedOver(place, not_strict(row)))
+                continue
             known = answers(self._questions, row)
-            if all(one.holds(known[one.question.key]) for one in self._bodies):
+            if not all(one.holds(known[one.question.key]) for one in self._bodies):
+                continue
+            data = Data(text_of(row)) if strict else data_of(row)
+            if data.text is None:
+                self.passed_over.append(PassedOver(place, data.why))
+            elif not self._text or text_match(self._text, data.text):
                 yield place
+
+
+def _begins_so(column: str, text: str) -> Callable[[Transmitted], bool]:
+    """The same of what an MQXQH says."""
+    low, high = id_range(text)
+    return lambda said: low <= getattr(said, column) <= high
 
 
 def _begins(column: str, text: str) -> Test:
@@ -150,8 +218,9 @@ def _with_property(condition: Condition, batch: pa.RecordBatch, places: list[int
     return [place for place, fits_it in zip(places, fit.to_pylist(), strict=True) if fits_it]
 
 
-def _has_text(pattern: str) -> Test:
-    """Whether the data has the longest part of a pattern that is no wildcard (rule 3).
+def _may_have_text(pattern: str) -> Test:
+    """Whether the data has the longest part of a pattern that is no wildcard (rule 3), or is no text for rules: then it
+    is to be asked, or passed over.
 
     Text that is not in `text_decoded` stands in the data as UTF-8 (`mqops.decide.core.answers.text_of`).
     """
@@ -159,7 +228,17 @@ def _has_text(pattern: str) -> Test:
 
     def test(batch: pa.RecordBatch) -> pa.Array:
         decoded = pc.fill_null(_contains(batch.column("text_decoded"), longest), False)
-        return pc.or_(decoded, _contains(batch.column("body"), longest))
+        has = pc.or_(decoded, _contains(batch.column("body"), longest))
+        return pc.or_(has, batch.column("text_kind").is_null())
+
+    return test
+
+
+def _has_bytes(wanted: bytes) -> Test:
+    """Whether the bytes stand in what follows the MQMD."""
+
+    def test(batch: pa.RecordBatch) -> pa.Array:
+        return pa.array([wanted in body for body in batch.column("body").to_pylist()], pa.bool_())
 
     return test
 

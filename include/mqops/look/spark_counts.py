@@ -2,6 +2,7 @@
 
 Only these numbers leave Spark's workers. The messages themselves are read by who asked, of the chunks that have some,
 as those of a small snapshot are (`mqops.look.find`). So both ways find the same.
+What was passed over counts as fitting here, so that who asked reads that chunk and tells it.
 """
 
 from __future__ import annotations
@@ -54,5 +55,5 @@ def _count(
         rows = fitting = 0
         for one in looked_at(snapshot, columns, queues, [chunks[number]]):
             rows += one.batch.num_rows
-            fitting += len(search.fitting(one.batch))
+            fitting += len(search.fitting(one.batch, one.others)) + len(search.passed_over)
         yield pa.RecordBatch.from_pylist([{"id": number, "rows": rows, "fitting": fitting}], schema=_SCHEMA)

@@ -110,7 +110,8 @@ def export_snapshot(
     if head is None:
         raise SettingsError(f"The snapshot in {folder} has no message of {queue}")
     browsed = Browsed(queue_manager=head["queue_manager"], queue=queue, observed_at=head["observed_at"])
-    columns = {*_READ, *Search(wanted).columns}
+    search = Search(wanted)
+    columns = {*_READ, *search.columns, *search.further}
     return _export(browsed, recorded_batches(folder, columns, [queue]), file, form, wanted, to=replace(to, run=run))
 
 

@@ -449,6 +449,72 @@ def test_a_folder_that_is_not_valid_is_shown_to_who_may_see_it(manager, mqops, t
     assert (found["hex"], found["masked"]) == (b"<<a>4711".hex(), False)
 
 
+def test_text_is_found_beside_NULs_and_bytes_that_are_none_and_the_rest_is_counted(manager, view):
+    """Each text with what makes it no text for rules, and the offsets of what it shows with a mark."""
+    sent: list[tuple[bytes, int, str, list[int] | None]] = [
+        (b"Kunde Meier 42", 1208, "MQSTR", []),
+        (b"\x81Kunde Meier 42", 1252, "MQSTR", [0]),  # a byte outside the code page
+        (b"Kunde Meier 42 \xc3", 1208, "MQSTR", [15]),  # a cut last character
+        (b"Kunde Meier 42\0", 1208, "MQSTR", []),  # a C string
+        ("Kunde Meier 42".encode("cp500") + b"\0\x12\x3c", 500, "", []),  # a packed number in EBCDIC
+        ("Kunde Meier 42".encode("utf-16-be") + b"\0", 1201, "MQSTR", [28]),
+        (bytes(range(128, 256)) + b"Meier 42", 1208, "", None),  # too much of it is no text
+        (b"Kunde Meier 42", 1208, "MQADMIN", None),
+        (b"Kunde Mayer 42\0", 1208, "MQSTR", []),
+    ]
+    messages = [({"Format": form, "CodedCharSetId": ccsid}, data) for data, ccsid, form, _bad in sent]
+    ids = [one.hex() for one in manager.put("A", messages)]
+    found = view("find", "A", "--text", "Meier 42")
+    assert [one["msg_id"] for one in found["messages"]] == ids[:6]
+    assert found["passed_over"] == {"it is not text in CCSID 1208": 1, "Format MQADMIN is not text": 1}
+    for msg_id, (_data, _ccsid, _form, bad) in zip(ids, sent, strict=True):
+        body = view("show", "A", msg_id, again=True)["body"]
+        assert (body["text"] is None, body["bad_bytes"]) == (bad is None, bad or [])
+    assert "offset in the data 15" in view.text("show", "A", ids[2])
+    strict = view("find", "A", "--where", "BODY('*Meier 42*')", again=True)
+    assert [one["msg_id"] for one in strict["messages"]] == ids[:1]
+    assert sum(strict["passed_over"].values()) == 8
+    pages, after = [], []
+    while not pages or pages[-1]["next"]:
+        pages.append(view("find", "A", "--text", "Meier 42", "--limit", "4", *after, again=True))
+        after = ["--after", pages[-1]["next"]]
+    assert [len(page["messages"]) for page in pages] == [4, 2]
+    assert [sum(page.get("passed_over", {}).values()) for page in pages] == [0, 2]
+
+
+def test_bytes_are_found_and_law9_only_by_who_may_ask_for_payload(manager, view, mqops, tmp_path):
+    ids = [one.hex() for one in manager.put("A", [({}, b"\x00\x12\x3c"), ({}, b"\x01\x23\xc0"), ({}, b"")])]
+    assert [one["msg_id"] for one in view("find", "A", "--hex", "12 3C")["messages"]] == ids[:1]
+    done = mqops("message", "find", "A", "-m", "QM1", "--hex", "123", "--json", expect=2)
+    assert json.loads(done.stdout)["error"]["message"].startswith("These bytes are not pairs of hex digits")
+    env = {"MQOPS_ESTATE": estate(tmp_path, "somebody-else")}
+    for option in ("--hex", "--text"):
+        mqops("message", "find", "A", "-m", "QM1", option, "12", "--json", expect=2, **env)
+
+
+def test_what_an_MQXQH_says_is_found(manager, view):
+    inner = MQMD(version=1, format="MQHMDE", msg_id=b"AMQ QM1".ljust(24, b"x"), correl_id=b"c" * 24)
+    extension = MQMDE(format="MQSTR", group_id=b"G1".ljust(24, b"\0"), msg_seq_number=1, msg_flags=8).pack()
+    header = MQXQH(remote_q_name="PAY.IN", remote_q_mgr_name="QM2", msg_desc=inner).pack()
+    ids = [
+        one.hex()
+        for one in manager.put(
+            "A", [({"Format": "MQXMIT"}, header + extension + b"of a group"), ({"Format": "MQSTR"}, b"another")]
+        )
+    ]
+    for words in (
+        ("--destination", "PAY.*"),
+        ("--group-id", b"G1".hex()),
+        ("--msg-id", inner.msg_id.hex()),
+        ("--correl-id", b"cc".hex()),
+        ("--msg-id", inner.msg_id.hex(), "--destination", "PAY.IN"),
+    ):
+        found = view("find", "A", *words, again=True)
+        assert [one["msg_id"] for one in found["messages"]] == ids[:1], words
+    assert not view("find", "A", "--destination", "OTHER", again=True, expect=1)["messages"]
+    assert view("show", "A", inner.msg_id.hex(), again=True)["md"]["MsgId"] == ids[0]
+
+
 def test_text_of_a_message_forges_no_line(manager, mqops, tmp_path):
     forged = "X\nrules of /etc/table\x1b[2J\u202e"
     body = rfh2(forged.encode())

@@ -31,7 +31,9 @@ class Criteria:
 
     Parameters: `rule` whose patterns they fit, None for any; `identifiers` column → the beginning of the value, in hex;
     `since` and `until` bounds of the MQMD's put date and time, UTC, the second one excluded; `md_format` a pattern of
-    MQMD.Format, blank for any: the keyword FORMAT of the rules language is MQDLH.Format.
+    MQMD.Format, blank for any: the keyword FORMAT of the rules language is MQDLH.Format; `text` a pattern of the data
+    as it can be read (`mqops.look.core.searched`), `some_bytes` that stand anywhere behind the MQMD, blank for any;
+    `destination` a pattern of the queue that the MQDLH, or an MQXQH, says, blank for any.
     """
 
     rule: Rule | None = None
@@ -39,11 +41,15 @@ class Criteria:
     since: datetime | None = None
     until: datetime | None = None
     md_format: str = ""
+    text: str = ""
+    some_bytes: bytes = b""
+    destination: str = ""
 
     @property
     def asks_for_payload(self) -> bool:
         """Whether the answer tells something of bodies or properties (law 9)."""
-        return asks_for_payload(one.question for one in (self.rule.extensions if self.rule else ()))
+        conditions = self.rule.extensions if self.rule else ()
+        return bool(self.text or self.some_bytes) or asks_for_payload(one.question for one in conditions)
 
     @property
     def whole_ids(self) -> dict[str, bytes]:
@@ -66,27 +72,35 @@ def criteria(
     since: datetime | None = None,
     until: datetime | None = None,
     md_format: str = "",
+    text: str = "",
+    hex_bytes: str = "",
+    destination: str = "",
 ) -> Criteria:
     """What is looked for.
 
     Parameters: `where` patterns such as `REASON(MQRC_Q_FULL) PROP('usr.country' = 'DE')`, "" for any; identifiers in
-    hex, or the beginning of one; times without a zone are UTC; `md_format` with the wildcards of that language.
+    hex, or the beginning of one; times without a zone are UTC; `md_format` with the wildcards of that language,
+    as `text`, which stands anywhere in the data, and `destination`; `hex_bytes` pairs of hex digits, with or without
+    blanks between.
 
     Raises:
         RulesError: `where` is not valid; each problem has the column in it.
-        SettingsError: an identifier is not hex, or a time is none in UTC.
+        SettingsError: an identifier is not hex, or the bytes are not, or a time is none in UTC.
     """
     given = {"msg_id": msg_id, "correl_id": correl_id, "group_id": group_id}
     wanted = {name: text.strip().lower() for name, text in given.items() if text.strip()}
-    for name, text in wanted.items():
-        if not _HEX.fullmatch(text):
-            raise SettingsError(f"{text!r} is not a {IDENTIFIERS[name]} in hex, or the beginning of one")
+    for name, digits in wanted.items():
+        if not _HEX.fullmatch(digits):
+            raise SettingsError(f"{digits!r} is not a {IDENTIFIERS[name]} in hex, or the beginning of one")
     return Criteria(
         rule=_rule(where) if where.strip() else None,
         identifiers=tuple(wanted.items()),
         since=_utc(since),
         until=_utc(until),
         md_format=md_format.strip(),
+        text=f"*{text}*" if text else "",
+        some_bytes=_bytes(hex_bytes),
+        destination=destination.strip(),
     )
 
 
@@ -103,10 +117,20 @@ def described(wanted: Criteria) -> str:
     for one in rule.extensions if rule else ():
         shown = "..." if one.question.kind in PAYLOAD else str(one)
         parts.append(f"{one.question.keyword}({shown})")
+    parts += [f"destination {wanted.destination}"] if wanted.destination else []
+    parts += ["text ..."] if wanted.text else []
+    parts += ["bytes ..."] if wanted.some_bytes else []
     parts += [f"MQMD.Format {wanted.md_format}"] if wanted.md_format else []
     parts += [f"put since {wanted.since.isoformat()}"] if wanted.since else []
     parts += [f"put before {wanted.until.isoformat()}"] if wanted.until else []
     return " ".join(parts)
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError as error:
+        raise SettingsError("These bytes are not pairs of hex digits: write them as in 31 32 or c1c2") from error
 
 
 def _utc(time: datetime | None) -> datetime | None:

@@ -18,11 +18,11 @@ from mqops.look.core.field_values import Shown, shown
 from mqops.observe.core.decode import dlh_of, md_text
 from mqops.observe.core.payload import BINARY_FORMATS
 from mqwire import constants as c
-from mqwire.ccsid import decode
 from mqwire.errors import CutShort, UnknownCcsid, UnknownEncoding, WireError
 from mqwire.folder import Element
 from mqwire.headers import Chain, Header, walk_far
 from mqwire.layout import Layout
+from mqwire.readable import Readable, readable
 from mqwire.rfh2 import MQRFH2, Folder
 from mqwire.structures import MQDLH, MQMD, MQMD_LAYOUT, MQTM, MQTMC2, MQXQH, Structure
 
@@ -58,7 +58,8 @@ class HeaderShown:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyShown:
     """The data behind all headers. Parameters: `text` None if it is not text, `no_text` why; `masked` whether text and
-    hex show its shape only; `offset` where it begins behind the MQMD; `length` in bytes."""
+    hex show its shape only; `offset` where it begins behind the MQMD; `length` in bytes; `bad_bytes` the offsets in it
+    of what is no text in its CCSID: the text has U+FFFD there."""
 
     text: str | None
     hex: str
@@ -69,6 +70,7 @@ class BodyShown:
     length: int
     masked: bool
     no_text: str = ""
+    bad_bytes: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -222,9 +224,10 @@ def _trigger(chain: Chain, body: bytes) -> MQTM | MQTMC2 | None:
 
 def _body(chain: Chain, body: bytes, *, broken: bool, revealed: bool) -> BodyShown:
     raw = body[chain.payload_offset :]
-    text, why = _decoded(chain, raw, broken=broken)
-    if not revealed and text is not None:
-        text = masked(raw, chain.ccsid, chain.encoding)
+    found, why = _decoded(chain, raw, broken=broken)
+    text = found.text if found else None
+    if not revealed and found is not None:
+        text = masked_text(found.text) if found.bad else masked(raw, chain.ccsid, chain.encoding)
     return BodyShown(
         text=text,
         hex=raw.hex() if revealed else "xx" * min(len(raw), SHOWN_BYTES),
@@ -235,19 +238,21 @@ def _body(chain: Chain, body: bytes, *, broken: bool, revealed: bool) -> BodySho
         length=len(raw),
         masked=not revealed,
         no_text=why,
+        bad_bytes=found.bad if found else (),
     )
 
 
-def _decoded(chain: Chain, raw: bytes, *, broken: bool) -> tuple[str | None, str]:
+def _decoded(chain: Chain, raw: bytes, *, broken: bool) -> tuple[Readable | None, str]:
     """The text of the data, or None and why there is none. The reason holds nothing of the data."""
     if broken:
         return None, "a header before it is broken, so nothing says what it is"
     if chain.format in BINARY_FORMATS:
         return None, f"Format {chain.format} is not text"
     try:
-        return decode(raw, chain.ccsid, chain.encoding), ""
+        found = readable(raw, chain.ccsid, chain.encoding)
     except WireError:
-        return None, f"it is not text in CCSID {chain.ccsid}"
+        found = None
+    return found, "" if found else f"it is not text in CCSID {chain.ccsid}"
 
 
 ORIGIN = {

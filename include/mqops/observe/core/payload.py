@@ -57,10 +57,16 @@ def payload_of(described: Described, dead: Described | None, body: bytes) -> Pay
 
     Parameters: `described` what the MQMD says of the body; `dead` what the MQDLH says, None if there is no valid one.
     """
+    inner, offset = begins(described, dead)
+    return payload_at(inner, body, offset)
+
+
+def begins(described: Described, dead: Described | None) -> tuple[Described, int]:
+    """What is said of the headers and data behind the MQDLH, if there is one, and where they begin."""
     if dead is None:
-        return payload_at(described, body, 0)
+        return described, 0
     ccsid = described.ccsid if dead.ccsid == c.MQCCSI_INHERIT else dead.ccsid
-    return payload_at(dead._replace(ccsid=ccsid), body, MQDLH_LAYOUT.size)
+    return dead._replace(ccsid=ccsid), MQDLH_LAYOUT.size
 
 
 def payload_at(described: Described, body: bytes, offset: int) -> Payload:

@@ -1,0 +1,81 @@
+"""What a search sees in a message beyond its columns: text with odd bytes, and what an MQXQH says. Pure.
+
+1. Text is searched as it is shown (`mqwire.readable`): with NULs, and with a mark for each byte outside its CCSID. Rules
+   are stricter: data that is not valid text in all its bytes matches no BODY (`mqops.observe.core.payload`).
+2. Behind an MQXQH are the MsgId, CorrelId and GroupId that the application knows, in the embedded descriptor and in the
+   MQMDE behind it, and the queue that the message goes to (IBM MQ, "MQXQH - Transmission-queue header").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from mqops.observe.core.payload import BINARY_FORMATS, Described, begins
+from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
+from mqwire.headers import Chain, walk_far
+from mqwire.readable import readable
+from mqwire.structures import MQMDE, MQXQH
+
+TEXT_COLUMNS = ("text_kind", "text_offset", "text_decoded")
+CHAIN_COLUMNS = ("body", "format", "encoding", "ccsid", "dlh_format", "dlh_encoding", "dlh_ccsid", "dlh_error")
+"""The columns of a snapshot that these functions read."""
+A_HEADER = "a header before the data is not valid"
+
+
+class Transmitted(NamedTuple):
+    """What the first MQXQH of a message says of it: identifiers, and where it goes."""
+
+    msg_id: bytes
+    correl_id: bytes
+    group_id: bytes
+    destination: str
+
+
+class Data(NamedTuple):
+    """The text of the data of a message; None with the reason (`why`)."""
+
+    text: str | None
+    why: str = ""
+
+
+def transmitted(message: Mapping[str, Any]) -> Transmitted | None:
+    """What its MQXQH says; None for a message without one."""
+    chain, _error = _chain(message)
+    header = chain.first("MQXQH")
+    if header is None or not isinstance(header.value, MQXQH):
+        return None
+    md = header.value.msg_desc
+    behind = [one.value for one in chain.headers if one.offset > header.offset]
+    extension = next((one for one in behind if isinstance(one, MQMDE)), None)
+    group_id = bytes(24) if extension is None else extension.group_id
+    return Transmitted(md.msg_id, md.correl_id, group_id, header.value.remote_q_name)
+
+
+def data_of(message: Mapping[str, Any]) -> Data:
+    """The text of the data of a message, as a search sees it."""
+    chain, error = _chain(message)
+    if error is not None:
+        return Data(None, A_HEADER)
+    if chain.format in BINARY_FORMATS:
+        return Data(None, f"Format {chain.format} is not text")
+    try:
+        found = readable(message["body"][chain.payload_offset :], chain.ccsid, chain.encoding)
+    except (UnknownCcsid, UnknownEncoding):
+        return Data(None, f"text in CCSID {chain.ccsid} cannot be read here")
+    return Data(found.text) if found else Data(None, f"it is not text in CCSID {chain.ccsid}")
+
+
+def not_strict(message: Mapping[str, Any]) -> str:
+    """Why a message has no text for rules."""
+    found = data_of(message)
+    return found.why if found.text is None else "it has NULs, or bytes outside its CCSID, so BODY matches nothing"
+
+
+def _chain(message: Mapping[str, Any]) -> tuple[Chain, WireError | None]:
+    dead = None
+    if message["dlh_error"] is None:
+        dead = Described(message["dlh_format"], message["dlh_encoding"], message["dlh_ccsid"])
+    own = Described(message["format"], message["encoding"], message["ccsid"])
+    described, offset = begins(own, dead)
+    return walk_far(*described, message["body"], offset=offset)
