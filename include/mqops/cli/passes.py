@@ -6,6 +6,7 @@ import functools
 import os
 import pwd
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +22,7 @@ from mqops.counted import counted
 from mqops.decide.core import PlanSummary
 from mqops.decide.core.pacing import DEFAULT_PATIENCE, DEFAULT_WAIT, Pacing
 from mqops.decide.core.preflight import Preflight, shown
+from mqops.decide.core.summary import PlanCount, RuleCount
 from mqops.errors import MqopsError, RulesError
 from mqops.model import CanaryResult, RunSummary
 from mqops.observe.core.anatomy import anatomy_lines
@@ -37,7 +39,31 @@ unit_size_option = click.option(
     "--unit-size", type=click.IntRange(1, 5000), default=200, show_default=True, help="Messages in each unit of work."
 )
 strict_option = click.option("--strict", is_flag=True, help="Refuse a table that IBM's own handler would not take.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Show the plan of one pass. Nothing is moved.")
+MOST_OF_A_RULE = 10
+"""Groups of messages that a plan shows of each rule; --all shows all."""
+_ALL = "mqops.all"
+
+
+def _keep_all(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    context.meta[_ALL] = value
+
+
+_dry_run_option = click.option("--dry-run", is_flag=True, help="Show the plan of one pass. Nothing is moved.")
+
+
+def _all_option(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    text = f"With --dry-run: show each group of messages, not {MOST_OF_A_RULE} of each rule."
+    return click.option(*names, "all_groups", is_flag=True, expose_value=False, callback=_keep_all, help=text)
+
+
+def dry_run_option(command: Callable[..., None]) -> Callable[..., None]:
+    """--dry-run, which the command gets, and --all, which `show_plan` looks at."""
+    return _dry_run_option(_all_option("--all", "--all-groups")(command))
+
+
+def dry_run_beside_all(command: Callable[..., None]) -> Callable[..., None]:
+    """The same of a command whose --all is about messages: --all-groups alone."""
+    return _dry_run_option(_all_option("--all-groups")(command))
 
 
 _COUNT = click.IntRange(0)
@@ -277,12 +303,28 @@ def _unseen(action: str) -> str:
     return f" ({NO_RULE_FITS})" if action == Action.ERROR else ""
 
 
+def _of_rule(one: PlanCount | RuleCount) -> tuple[int | None, Action]:
+    return one.rule_line, one.action
+
+
 def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
     """The plan and its pre-flight as text."""
     by_rules = _by_rules(plan.workflow)
     size = f"{counted(plan.rows, 'message')}, {counted(plan.bytes, 'byte')}"
     show_folded(f"{plan.queue} of {plan.queue_manager}: {size}; plan {plan.digest}")
-    for count in sorted(plan.counts, key=lambda one: one.action not in ACTED):  # first what will move
+    counts = sorted(plan.counts, key=lambda one: one.action not in ACTED)  # first what will move
+    if len(plan.counts) > len(plan.rules):
+        for rule in sorted(plan.rules, key=lambda one: one.action not in ACTED):
+            what = f"{_rule(rule.rule_line, rule.action, by_rules=by_rules)}{rule.action}{_unseen(rule.action)}"
+            groups = counted(sum(_of_rule(one) == _of_rule(rule) for one in counts), "group")
+            show_folded(f"{rule.messages:8}  {what} in all  ({groups}; {counted(rule.bytes, 'byte')})")
+    context = click.get_current_context(silent=True)
+    most = len(counts) if context and context.meta.get(_ALL) else MOST_OF_A_RULE
+    seen: Counter[tuple[int | None, Action]] = Counter()
+    for count in counts:
+        seen[_of_rule(count)] += 1
+        if seen[_of_rule(count)] > most:
+            continue
         what = f"{_rule(count.rule_line, count.action, by_rules=by_rules)}{count.action}{_unseen(count.action)}"
         target = f" to {full_name(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
         origin = f"{count.symbol or 'no MQDLH'} {full_name(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
@@ -292,6 +334,9 @@ def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
             size = counted(sample.bytes, "byte")
             text = f"{sample.msg_id} {sample.put_at} {sample.put_appl_name or '-'}, {size}: {sample.shape}"
             show_folded(f"{'':10}{text}".rstrip())
+    hidden = sum(max(0, number - most) for number in seen.values())
+    if hidden:
+        show_folded(f"not shown: {counted(hidden, 'more group')} of these rules: --dry-run --all-groups shows them")
     if plan.counts_left_off:
         show_folded(f"not shown: {counted(plan.counts_left_off, 'smaller group')}. RUN/plan has every message")
     for remark in (*plan.remarks, *(found.remarks if found else ())):

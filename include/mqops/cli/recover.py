@@ -14,7 +14,7 @@ from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option
 from mqops.cli.passes import (
-    dry_run_option,
+    dry_run_beside_all,
     pacing_options,
     refuse_to_ask,
     run_once,
@@ -101,7 +101,7 @@ def _command(name: str, help_text: str, *options: Callable[[Any], Any]) -> click
         criteria_options,
         click.option("--all", "everything", is_flag=True, help="All messages of QUEUE, where nothing else chooses."),
         *options,
-        dry_run_option,
+        dry_run_beside_all,
         yes_option,
         unit_size_option,
         lake_option,

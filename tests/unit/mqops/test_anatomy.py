@@ -266,3 +266,14 @@ def test_a_fresh_look_counts_the_queue_and_keeps_nothing(queue_manager, tmp_path
     assert list(families["mqops_dlq_growth"].samples.values()) == [1]
     assert list(families["mqops_dlq_messages"].samples.values()) == [4]
     assert len(os.listdir(lake / "QM1" / "runs")) == 1
+
+
+def test_dynamic_queues_are_one_group_for_each_prefix():
+    """Names that end in 16 digits, as IBM MQ makes them of a prefix with an asterisk; and others that do not."""
+    names = [f"AMQ.{0x674A1B2C00000000 + number:016X}" for number in range(400)]
+    names += [f"REPLY.{number:016X}" for number in range(50)] + ["ORDERS.IN", "AMQ.1234", "DEADBEEF"]
+    cells = [Cell(Group("MQRC_Q_DELETED", name, "QM1", "app"), "<1h", 1, 10) for name in names]
+    found = {cell.group.origin_q: cell.messages for cell in folded(cells)}
+    assert found == {"AMQ.*": 400, "REPLY.*": 50, "ORDERS.IN": 1, "AMQ.1234": 1, "DEADBEEF": 1}
+    anatomy = QueueAnatomy(queue_manager="QM1", queue="DLQ", observed_at="2026-01-01T00:00:00Z", cells=folded(cells))
+    assert sum(line.startswith("mqops_dlq_messages{") for line in openmetrics([anatomy]).splitlines()) == 5

@@ -182,7 +182,8 @@ def test_law7_what_is_broken_or_no_text_is_said_and_not_guessed(manager, view):
     assert found["broken"].startswith("MQRFH2.StrucLength at offset 8")
     assert found["body"]["no_text"] == "a header before it is broken, so nothing says what it is"
     found = view("show", "A", second.hex(), again=True)
-    assert (found["body"]["text"], found["body"]["no_text"]) == (None, "it is not text in CCSID 1208")
+    assert (found["body"]["text"], found["body"]["no_text"]) == (".. xxxxxx", "")
+    assert found["body"]["bad_bytes"] == [0, 1]
     found = view("show", "A", third.hex(), again=True)
     assert "SECR" not in json.dumps(found)
     assert found["broken"].startswith("MQRFH.")
@@ -485,21 +486,28 @@ def test_text_is_found_beside_NULs_and_bytes_that_are_none_and_the_rest_is_count
 def test_bytes_are_found_and_law9_only_by_who_may_ask_for_payload(manager, view, mqops, tmp_path):
     ids = [one.hex() for one in manager.put("A", [({}, b"\x00\x12\x3c"), ({}, b"\x01\x23\xc0"), ({}, b"")])]
     assert [one["msg_id"] for one in view("find", "A", "--hex", "12 3C")["messages"]] == ids[:1]
-    done = mqops("message", "find", "A", "-m", "QM1", "--hex", "123", "--json", expect=2)
+    done = mqops("message", "find", "A", "-m", "QM1", "--hex", "123", "--json", expect=1)
     assert json.loads(done.stdout)["error"]["message"].startswith("These bytes are not pairs of hex digits")
     env = {"MQOPS_ESTATE": estate(tmp_path, "somebody-else")}
     for option in ("--hex", "--text"):
-        mqops("message", "find", "A", "-m", "QM1", option, "12", "--json", expect=2, **env)
+        done = mqops("message", "find", "A", "-m", "QM1", option, "12", "--json", expect=None, **env)
+        assert json.loads(done.stdout)["error"]["code"] == "NotRevealed"
 
 
 def test_what_an_MQXQH_says_is_found(manager, view):
-    inner = MQMD(version=1, format="MQHMDE", msg_id=b"AMQ QM1".ljust(24, b"x"), correl_id=b"c" * 24)
+    inner = MQMD(
+        version=1, coded_char_set_id=819, format="MQHMDE", msg_id=b"AMQ QM1".ljust(24, b"x"), correl_id=b"c" * 24
+    )
     extension = MQMDE(format="MQSTR", group_id=b"G1".ljust(24, b"\0"), msg_seq_number=1, msg_flags=8).pack()
     header = MQXQH(remote_q_name="PAY.IN", remote_q_mgr_name="QM2", msg_desc=inner).pack()
     ids = [
         one.hex()
         for one in manager.put(
-            "A", [({"Format": "MQXMIT"}, header + extension + b"of a group"), ({"Format": "MQSTR"}, b"another")]
+            "A",
+            [
+                ({"Format": "MQXMIT", "CodedCharSetId": 819}, header + extension + b"of a group"),
+                ({"Format": "MQSTR"}, b"another"),
+            ],
         )
     ]
     for words in (

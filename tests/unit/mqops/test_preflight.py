@@ -516,3 +516,14 @@ def test_a_run_does_not_begin_while_nothing_can_be_got_from_the_ledger_queue(man
     refused = mqops_here("dlq", "run", "--once", text="ACTION(RETRY)", expect=1)
     assert "MQGET on MQOPS.LEDGER failed: MQRC_GET_INHIBITED (2016)" in refused.stderr
     assert [manager.depth(queue) for queue in (DLQ, "A", "MQOPS.LEDGER")] == [1, 0, 0]
+
+
+def test_what_is_said_of_many_dynamic_queues_is_one_line():
+    names = [f"AMQ.{0x674A1B2C00000000 + number:016X}@QM1" for number in range(400)]
+    findings = [Finding(severity="problem", destination=name, what="gone") for name in [*names, "A@QM1", "B@QM1"]]
+    assert shown(findings) == [
+        "problem: AMQ.*@QM1 (400 dynamic queues): gone",
+        "problem: A@QM1: gone",
+        "problem: B@QM1: gone",
+    ]
+    assert shown(findings[:1]) == [f"problem: {names[0]}: gone"]

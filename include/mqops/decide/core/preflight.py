@@ -16,11 +16,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from mqops.counted import counted
 from mqops.decide.core.protected import is_protected
+from mqops.dynamic import folded_name
 from mqops.mqsc import mqsc_name, raised_max_depth
 from mqops.printable import printable
 from mqwire.constants import MQ_MSG_HEADER_LENGTH, MQRC_UNKNOWN_OBJECT_NAME
@@ -159,9 +160,20 @@ class Looked:
 
 
 def shown(findings: Sequence[Finding]) -> list[str]:
-    """The worst of them, a line each, and how many more there are."""
-    more = len(findings) - MOST_SHOWN
-    return [str(one) for one in findings[:MOST_SHOWN]] + ([counted(more, "more finding")] if more > 0 else [])
+    """The worst of them, a line each, and how many more there are. What is said of many dynamic queues of a prefix is
+    one line."""
+    queues: dict[Finding, set[str]] = {}
+    for one in findings:
+        name, at, queue_manager = one.destination.partition("@")
+        folded = replace(one, destination=f"{folded_name(name)}{at}{queue_manager}")
+        queues.setdefault(folded, set()).add(one.destination)
+    lines = []
+    for one, names in queues.items():
+        (only, *others) = names
+        of_many = replace(one, destination=f"{one.destination} ({counted(len(names), 'dynamic queue')})")
+        lines.append(str(of_many if others else replace(one, destination=only)))
+    more = len(lines) - MOST_SHOWN
+    return lines[:MOST_SHOWN] + ([counted(more, "more finding")] if more > 0 else [])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

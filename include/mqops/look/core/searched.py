@@ -1,6 +1,6 @@
 """What a search sees in a message beyond its columns: text with odd bytes, and what an MQXQH says. Pure.
 
-1. Text is searched as it is shown (`mqwire.readable`): with NULs, and with a mark for each byte outside its CCSID. Rules
+1. Text is searched as it is shown (`mqwire.readable`): with NULs, and a mark for each byte outside its CCSID. Rules
    are stricter: data that is not valid text in all its bytes matches no BODY (`mqops.observe.core.payload`).
 2. Behind an MQXQH are the MsgId, CorrelId and GroupId that the application knows, in the embedded descriptor and in the
    MQMDE behind it, and the queue that the message goes to (IBM MQ, "MQXQH - Transmission-queue header").

@@ -5,7 +5,8 @@
 3. The age is the time since the MQDLH was written (PutDate, PutTime); without one, since the message was put. It is
    unknown if that timestamp is not valid, as for AGE in rules.
 4. Growth is that of all ages together: messages do not grow by getting older.
-5. The largest `MOST_GROUPS` groups (reason, origin, application) have names, the rest is added up as `(others)`.
+5. Origins that are dynamic queues are one for each prefix: `AMQ.*`. Then the largest `MOST_GROUPS` groups (reason,
+   origin, application) have names, the rest is added up as `(others)`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from mqops.counted import counted
+from mqops.dynamic import folded_name
 from mqops.model import QueueBrief
 from mqops.observe.core.openmetrics import Gauge, text_of
 from mqops.printable import printable
@@ -188,7 +190,7 @@ def limits(observed_at: str) -> dict[str, str]:
 
 def folded(cells: Iterable[Cell], most: int = MOST_GROUPS) -> tuple[Cell, ...]:
     """Rule 5; the largest cell first."""
-    given = list(cells)
+    given = [cell._replace(group=cell.group._replace(origin_q=folded_name(cell.group.origin_q))) for cell in cells]
     sizes: Counter[Group] = Counter()
     for cell in given:
         sizes[cell.group] += cell.messages
