@@ -500,16 +500,8 @@ def test_what_an_MQXQH_says_is_found(manager, view):
     )
     extension = MQMDE(format="MQSTR", group_id=b"G1".ljust(24, b"\0"), msg_seq_number=1, msg_flags=8).pack()
     header = MQXQH(remote_q_name="PAY.IN", remote_q_mgr_name="QM2", msg_desc=inner).pack()
-    ids = [
-        one.hex()
-        for one in manager.put(
-            "A",
-            [
-                ({"Format": "MQXMIT", "CodedCharSetId": 819}, header + extension + b"of a group"),
-                ({"Format": "MQSTR"}, b"another"),
-            ],
-        )
-    ]
+    sent = ({"Format": "MQXMIT", "CodedCharSetId": 819}, header + extension + b"of a group")
+    ids = [one.hex() for one in manager.put("A", [sent, ({"Format": "MQSTR"}, b"another")])]
     for words in (
         ("--destination", "PAY.*"),
         ("--group-id", b"G1".hex()),
