@@ -538,3 +538,14 @@ def test_law9_text_directly_in_a_folder_is_masked(manager, view, text):
     shown = found["headers"][0]["folders"][-1]
     assert (shown["masked"], shown["elements"]) == (True, [{"name": "", "type": "", "value": "9999 9999"}])
     assert "4711" not in view.text("show", "A", msg_id.hex())
+
+
+def test_a_dry_run_has_a_sum_for_each_rule_and_some_lines_of_each(manager, mqops):
+    names = [f"AMQ.{0x674A1B2C00000000 + number:016X}" for number in range(15)]
+    manager.put(DLQ, [dead_letter(name, b"reply") for name in names])
+    words = ("dlq", "run", DLQ, "QM1", "--once", "--dry-run")
+    text = mqops(*words, text="ACTION(FWD) FWDQ(B)\n").output
+    assert "15  line 1: FWD in all  (15 groups; " in text
+    assert text.count("  line 1: FWD to B") == 10
+    assert "not shown: 5 more groups of these rules: --dry-run --all-groups shows them" in text
+    assert mqops(*words, "--all", text="ACTION(FWD) FWDQ(B)\n").output.count("  line 1: FWD to B") == 15
