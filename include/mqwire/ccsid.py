@@ -6,9 +6,10 @@
    little-endian, 1201 always big-endian.
 3. The special values (0 queue manager, -1 embedded, -2 inherit, -3 application) are no character sets: the caller
    resolves them from the chain of headers.
-4. A code page is converted by the tables of `mqwire.ebcdic`, else by Python, else by ICU (`mqwire.icu_pages`). What
-   consists of the characters that all pages of its family have at one place (`mqwire.code_pages`) is read in every
-   CCSID of IBM's lists, so the names in headers are, even where nothing converts the page.
+4. A code page is converted by Python, by the tables of `mqwire.ebcdic` and `mqwire.single_byte`, or by ICU
+   (`mqwire.icu_pages`). What consists of the characters that all pages of its family have at one place
+   (`mqwire.code_pages`) is read in every CCSID of IBM's lists: so the names in headers are, even where nothing
+   converts the page.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mqwire.constants import MQENC_INTEGER_MASK, MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED, MQENC_NATIVE
 from mqwire.code_pages import EBCDIC, Family, family_of, invariant_bytes
+from mqwire.constants import MQENC_INTEGER_MASK, MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED, MQENC_NATIVE
 from mqwire.ebcdic import decoding_table
 from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
 from mqwire.icu_pages import Conversion, conversion
+from mqwire.single_byte import PAGES
 
 Bytes = bytes | bytearray | memoryview
 
@@ -30,7 +32,7 @@ Bytes = bytes | bytearray | memoryview
 _PYTHON: dict[int, str] = {
     **{37: "cp037", 424: "cp424", 500: "cp500", 875: "cp875", 1026: "cp1026", 1140: "cp1140"},
     **{367: "ascii", 819: "latin-1", 923: "iso8859-15", 1208: "utf-8"},
-    **{n: f"cp{n}" for n in (437, 720, 737, 775, 850, 852, 855, 856, 857, 858, 860, 861, 862, 863, 864, 865, 866, 869)},
+    **{n: f"cp{n}" for n in (437, 720, 737, 775, 850, 852, 855, 856, 857, 858, 860, 861, 862, 863, 865, 866, 869)},
     **{912: "iso8859-2", 913: "iso8859-3", 914: "iso8859-4", 915: "iso8859-5", 1089: "iso8859-6", 813: "iso8859-7"},
     **{916: "iso8859-8", 920: "iso8859-9", 921: "iso8859-13", 878: "koi8-r", 1168: "koi8-u", 1125: "cp1125"},
     **{n: f"cp{n}" for n in range(1250, 1259)},
@@ -73,12 +75,12 @@ class Codec:
 
 @lru_cache(maxsize=256)
 def _codec(ccsid: int, utf16: str) -> Codec | None:
-    page = decoding_table(ccsid)
-    if page is not None:
-        return _table_codec(ccsid, page)
     name = utf16 or _PYTHON.get(ccsid)
     if name is not None:
         return _python_codec(ccsid, name)
+    page = decoding_table(ccsid) or _derived(ccsid)
+    if page is not None:
+        return _table_codec(ccsid, page)
     family = family_of(ccsid)
     if family is None:
         return None
@@ -123,6 +125,24 @@ def _invariant_codec(ccsid: int, family: Family, page: Conversion | None) -> Cod
     return Codec(ccsid, decode, encode, " ".encode(code), text, partial=page is None)
 
 
+def _derived(ccsid: int) -> str | None:
+    """The 256 characters of a page of `mqwire.single_byte`."""
+    if ccsid not in PAGES:
+        return None
+    base, cells = PAGES[ccsid]
+    characters = list(_derived(base) or decoding_table(base) or map(_character_of, [_PYTHON[base]] * 256, range(256)))
+    for cell in cells.split():
+        characters[int(cell[:2], 16)] = chr(int(cell[2:], 16))
+    return "".join(characters)
+
+
+def _character_of(name: str, byte: int) -> str:
+    try:
+        return bytes([byte]).decode(name)
+    except UnicodeDecodeError:
+        return "\ufffe"
+
+
 def _table_codec(ccsid: int, page: str) -> Codec:
     back = codecs.charmap_build(page)
 
@@ -132,7 +152,7 @@ def _table_codec(ccsid: int, page: str) -> Codec:
     def encode(text: str) -> bytes:
         return codecs.charmap_encode(text, "strict", back)[0]
 
-    return Codec(ccsid, decode, encode, b"\x40", decode)
+    return Codec(ccsid, decode, encode, encode(" "), decode)
 
 
 def _python_codec(ccsid: int, name: str) -> Codec:

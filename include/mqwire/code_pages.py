@@ -73,7 +73,7 @@ _KATAKANA = (290, 930, 1390, 4386, 5026, 5486, 8482, 9122, 13218, 17314, 33058, 
 ELSEWHERE: Mapping[int, frozenset[str]] = {
     **dict.fromkeys(_KATAKANA, frozenset(_LOWER)),  # Katakana stands where other pages have lower case
     **dict.fromkeys((803, 4899), frozenset(_LOWER + "&")),  # so does Hebrew
-    **{1021: frozenset("_"), 9306: frozenset("%*")},
+    **{293: frozenset("?"), 1021: frozenset("_"), 9306: frozenset("%*")},
     **dict.fromkeys((259, 896), INVARIANT),  # pages of symbols, without letters
 }
 """CCSID → the invariant characters that its page has at another place, or not at all."""
@@ -101,7 +101,7 @@ def family_of(ccsid: int) -> Family | None:
 
 @cache
 def invariant_bytes(ccsid: int) -> Mapping[int, str]:
-    """Byte → character, for the bytes that can be read without the CCSID's own table; empty for a wide or unknown one."""
+    """Byte → character, for the bytes that can be read without the CCSID's table; empty for a wide or unknown one."""
     family = family_of(ccsid)
     if family is None or family is Family.WIDE:
         return {}
