@@ -44,6 +44,8 @@ _PYTHON: dict[int, str] = {
         1363: "cp949",
         950: "cp950",
         1386: "gbk",
+        1350: "euc_jp",
+        1381: "gb2312",
         1392: "gb18030",
         5488: "gb18030",
     },
@@ -130,16 +132,18 @@ def _derived(ccsid: int) -> str | None:
     if ccsid not in PAGES:
         return None
     base, cells = PAGES[ccsid]
-    characters = list(_derived(base) or decoding_table(base) or map(_character_of, [_PYTHON[base]] * 256, range(256)))
+    codec = codec_for(base)
+    characters = [_character_of(codec, byte) for byte in range(256)]
     for cell in cells.split():
         characters[int(cell[:2], 16)] = chr(int(cell[2:], 16))
     return "".join(characters)
 
 
-def _character_of(name: str, byte: int) -> str:
+def _character_of(codec: Codec, byte: int) -> str:
+    """The character of a byte; U+FFFE, which is none, if there is none."""
     try:
-        return bytes([byte]).decode(name)
-    except UnicodeDecodeError:
+        return codec.decode(bytes([byte]))
+    except UnicodeError:
         return "\ufffe"
 
 

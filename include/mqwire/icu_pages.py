@@ -16,6 +16,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 _SHIFTS = b"\x0e\x0f"
+_SAME = {5486: 1390, 5495: 1399}
+"""CCSIDs with the characters of another one, at the same places."""
+_ANNOUNCED = frozenset({25546})
+"""CCSIDs whose text begins with an escape sequence, whether the bytes have one or not."""
 _AT = re.compile(r" in position (\d+)")
 
 
@@ -29,11 +33,13 @@ class Conversion(NamedTuple):
 
 def conversion(ccsid: int) -> Conversion | None:
     """ICU's conversions of a CCSID; None without PyICU, or if ICU has no table for it."""
+    if ccsid in _ANNOUNCED:
+        return None
     try:
         import icu  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415
     except ImportError:
         return None
-    name = f"ibm-{ccsid}"
+    name = f"ibm-{_SAME.get(ccsid, ccsid)}"
     try:
         icu.UnicodeString(b"", name, "strict")
     except icu.ICUError:
@@ -58,13 +64,16 @@ def conversion(ccsid: int) -> Conversion | None:
 
     def encode(value: str) -> bytes:
         raw: bytes = icu.UnicodeString(value).encode(name)
-        if str(icu.UnicodeString(raw, name)) == value:
+        if not is_lost(value):
             return raw
-        at = next((n for n, one in enumerate(value) if _missing(one)), 0)
+        at = next((n for n, one in enumerate(value) if is_lost(one)), 0)
         raise UnicodeEncodeError(name, value, at, at + 1, "it does not exist there")
 
-    def _missing(one: str) -> bool:
-        return str(icu.UnicodeString(icu.UnicodeString(one).encode(name), name)) != one
+    def is_lost(value: str) -> bool:
+        try:
+            return str(icu.UnicodeString(icu.UnicodeString(value).encode(name), name, "strict")) != value
+        except ValueError:  # ICU's substitute is no character
+            return True
 
     return Conversion(decode, encode, text)
 
