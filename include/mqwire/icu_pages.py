@@ -36,7 +36,7 @@ def conversion(ccsid: int) -> Conversion | None:
     if ccsid in _ANNOUNCED:
         return None
     try:
-        import icu  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415
+        import icu  # noqa: PLC0415
     except ImportError:
         return None
     name = f"ibm-{_SAME.get(ccsid, ccsid)}"
