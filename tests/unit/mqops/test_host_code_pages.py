@@ -38,7 +38,9 @@ def test_their_names_are_read_and_their_bytes_are_restored(manager, mqops_here):
     table = "* MQOPS EXTENSIONS\nBODY('*A*') ACTION(RETRY)\nREASON(MQRC_Q_FULL) ACTION(FWD) FWDQ(B)\n"
     done = mqops_here("dlq", "run", "--once", DLQ, "QM1", "--json", text=table)
     assert "AMQ8721" not in done.stderr
-    assert json.loads(done.stdout)["moved"] == len(HOSTS)
+    summary = json.loads(done.stdout)
+    assert summary["moved"] == len(HOSTS)
+    assert [one.partition(":")[0] for one in summary["remarks"]] == ["2 messages without text that can be read"]
     converted = [data for _ccsid, data, text in HOSTS if text is not None]
     assert sorted(manager.bodies("A")) == sorted(converted)
     kept = [body for _fields, body in dead if not body.endswith(tuple(converted))]
