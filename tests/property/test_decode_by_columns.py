@@ -23,11 +23,16 @@ from mqwire.structures import MQDLH, MQDLH_LAYOUT, MQMD_LAYOUT
 Message = tuple[bytes, bytes]
 BROWSED = browsed("Q", datetime(2026, 1, 1, 12, 0, 0, 999_999, tzinfo=UTC))
 ENCODINGS = (c.MQENC_INTEGER_REVERSED, 273, 546, 785, 0, -1)
-CCSIDS = (*(819, 1208, 437, 850, 923, 1252, 367), *(37, 500, 943, 1200, 0, -1, -2, 9999))
+CCSIDS = (
+    *(819, 1208, 437, 850, 923, 1252, 367),
+    *(37, 500, 943, 1200, 0, -1, -2, 9999),
+    *(930, 935, 939, 1383, 1399, 924, 1377, 1381, 300),
+)
 FORMATS = ("MQSTR", "", "MQHRF2", "MQADMIN", "MQDEAD", "MQIMS", "MQHXXX", "OWN")
 DATA = (
     *(b"", b"abc", b"a\0b", b" {}", b'{"a": [1]}', b"<a>&#228;</a>", b"<a>", "Gr\xfc\xdfe".encode(), b"\xff\xfe"),
     b"\xd9\xd9",  # RR in EBCDIC
+    *(b"\xc1\x0eEA\x0f\x0eEA\x0f", b"\xc1\x0eEA", b"\xc1\x0e"),  # double byte in EBCDIC, and cut
 )
 ODD_TEXTS = st.sampled_from([b"", b"\0", b"\0x", b"A B", b"A\0\xff", b"A  \0 ", b" A", b"\0" * 48, *ODD_BYTES, *DATES])
 

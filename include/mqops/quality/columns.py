@@ -157,7 +157,11 @@ _BODY = (
         "a payload of format MQSTR is text in its CCSID; null for other formats",
         "body_text_problem",
     ),
-    _body("body_text_problem", ColumnKind.TEXT, "byte of the body where it is not text, or the CCSID that is unknown"),
+    _body(
+        "body_text_problem",
+        ColumnKind.TEXT,
+        "byte of the body where it is not text, or the CCSID without a conversion",
+    ),
     _body("payload_kind", ColumnKind.TEXT, "empty, binary, json, xml or text, by what the payload begins with"),
     _body(
         "payload_parses",

@@ -40,7 +40,7 @@ def masked(body: bytes, ccsid: int, encoding: int) -> str:
         return "." * len(head)
     for cut in range(min(4, len(head))):  # the last character may be cut in two
         try:
-            return masked_text(codec.decode(head[: len(head) - cut]))
+            return masked_text(codec.text(head[: len(head) - cut]))
         except UnicodeError:
             continue
     return "." * len(head)

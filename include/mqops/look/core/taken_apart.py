@@ -220,6 +220,8 @@ def _decoded(chain: Chain, raw: bytes, *, broken: bool) -> tuple[str | None, str
         return None, f"Format {chain.format} is not text"
     try:
         return decode(raw, chain.ccsid, chain.encoding), ""
+    except (UnknownCcsid, UnknownEncoding) as error:
+        return None, error.message
     except WireError:
         return None, f"it is not text in CCSID {chain.ccsid}"
 
