@@ -20,6 +20,7 @@ from typing import Any
 from mqlite.c_interface.property_calls import PropertyCalls, message_handle
 from mqlite.c_interface.signatures import CALLS
 from mqlite.c_interface.subscription_calls import SubscriptionCalls
+from mqlite.c_interface.variable_texts import VariableTexts
 from mqlite.calls import inquire as inquiry
 from mqlite.calls.conversion import convert
 from mqlite.calls.get import GetRequest, GetResult
@@ -94,6 +95,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
         self._buffer = ffi.buffer
         self._cast = ffi.cast
         self._string = ffi.string
+        self.texts = VariableTexts(ffi)
 
     def structure(self, pointer: Any, layout: Any, reason: int) -> tuple[Any, int]:
         """The buffer of a structure as far as its version goes, and the version.
@@ -110,14 +112,14 @@ class Interface(PropertyCalls, SubscriptionCalls):
         return self._buffer(start, length), version
 
     def mqconn(self, name: Any, hconn: Any) -> Outcome:
-        wanted = self._name(name)
+        wanted = self._manager_name(name)
         if (number := already_connected(wanted)) is not None:
             hconn[0] = number
             return ALREADY_CONNECTED
         hconn[0] = connect(wanted, user=security.authenticate(wanted))
         return None
 
-    def _name(self, pointer: Any) -> str:
+    def _manager_name(self, pointer: Any) -> str:
         return text(bytes(self._string(self._cast("char *", pointer), 48)))
 
     def mqconnx(self, name: Any, options: Any, hconn: Any) -> Outcome:
@@ -125,7 +127,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
         flags, channel_definition = cno_pointers(raw) if version >= 2 else (struct.unpack_from("<i", raw, 8)[0], 0)
         user, password = self._credentials(raw) if version >= 5 else ("", None)
         channel, conn_name, longest = self._channel(channel_definition) if channel_definition else ("", "", 0)
-        wanted, shared = self._name(name), bool(flags & HANDLE_SHARES)
+        wanted, shared = self._manager_name(name), bool(flags & HANDLE_SHARES)
         if not shared and (number := already_connected(wanted)) is not None:
             hconn[0] = number
             return ALREADY_CONNECTED
