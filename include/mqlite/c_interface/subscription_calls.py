@@ -25,7 +25,7 @@ sd_fields = mqi.MQSD.reader(
     "PubApplIdentityData", "SubLevel",
 )  # fmt: skip
 sd_filled = mqi.MQSD.writer(
-    "Options", "SubCorrelId", "PubPriority", "PubAccountingToken", "PubApplIdentityData", "SubLevel"
+    "Options", "SubExpiry", "SubCorrelId", "PubPriority", "PubAccountingToken", "PubApplIdentityData", "SubLevel"
 )
 OF_SUBSCRIPTION = c.MQSO_DURABLE | c.MQSO_MANAGED | c.MQSO_ANY_USERID | c.MQSO_FIXED_USERID
 
@@ -82,8 +82,9 @@ class SubscriptionCalls:
         """Fill the MQSD in as the subscription now is, so that it could be used to alter it."""
         values = subscribed.values
         sd_filled(
-            sd, request.options & ~OF_SUBSCRIPTION | options_of(values), _bits(values["DESTCORL"], 24),
-            values["PUBPRTY"], _bits(values["PUBACCT"], 32), values["PUBAPPID"], values["SUBLEVEL"],
+            sd, request.options & ~OF_SUBSCRIPTION | options_of(values), c.MQEI_UNLIMITED,
+            _bits(values["DESTCORL"], 24), values["PUBPRTY"], _bits(values["PUBACCT"], 32), values["PUBAPPID"],
+            values["SUBLEVEL"],
         )  # fmt: skip
         self.texts.fill(sd, mqi.MQSD, "ResObjectString", str(values["TOPICSTR"]), rightmost=True)
         if not request.options & c.MQSO_CREATE:
