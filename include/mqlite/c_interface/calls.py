@@ -19,6 +19,7 @@ from typing import Any
 
 from mqlite.c_interface.property_calls import PropertyCalls, message_handle
 from mqlite.c_interface.signatures import CALLS
+from mqlite.c_interface.status_calls import StatusCalls
 from mqlite.c_interface.subscription_calls import SubscriptionCalls
 from mqlite.c_interface.variable_texts import VariableTexts
 from mqlite.calls import inquire as inquiry
@@ -92,7 +93,7 @@ csp_fields = mqi.MQCSP.reader(
 )
 
 
-class Interface(PropertyCalls, SubscriptionCalls):
+class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
     """The calls, on one cffi instance.
 
     Parameters: `ffi` of the bridge module.
@@ -221,6 +222,25 @@ class Interface(PropertyCalls, SubscriptionCalls):
         return self._put(connection, queue_of(connection, hobj), md, pmo, length, buffer)
 
     def _put(self, connection: Connection, opened: OpenObject, md: Any, pmo: Any, length: int, buffer: Any) -> Outcome:
+        """A put; what becomes of one with MQPMO_ASYNC_RESPONSE is counted for MQSTAT."""
+        options_raw, _ = self.structure(pmo, mqi.MQPMO, c.MQRC_PMO_ERROR)
+        if not pmo_options(options_raw)[0] & c.MQPMO_ASYNC_RESPONSE:
+            return self._put_now(connection, opened, md, pmo, length, buffer)
+        comp, reason = c.MQCC_OK, c.MQRC_NONE
+        try:
+            outcome = self._put_now(connection, opened, md, pmo, length, buffer)
+            comp, reason = outcome or (comp, reason)
+            return outcome
+        except Failure as failure:
+            comp, reason = failure.comp, failure.reason
+            raise
+        finally:
+            names = resolved_names(connection, opened, local=False)
+            connection.asynchronous.add(comp, reason, (opened.definition_name, "", *names))
+
+    def _put_now(
+        self, connection: Connection, opened: OpenObject, md: Any, pmo: Any, length: int, buffer: Any
+    ) -> Outcome:
         raw, version = self.structure(md, mqi.MQMD, c.MQRC_MD_ERROR)
         options_raw, pmo_version = self.structure(pmo, mqi.MQPMO, c.MQRC_PMO_ERROR)
         body = self._body(connection, length, buffer)

@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mqlite.attributes import Kind
+from mqlite.connections.asynchronous_puts import AsyncPuts
 from mqlite.connections.recovery import recover
 from mqlite.failure import Failure
 from mqlite.messages import events
@@ -133,6 +134,7 @@ class Connection:
         self.handles: dict[int, object] = {}
         self.messages: dict[int, MessageHandle] = {}
         self.unit = UnitOfWork()
+        self.asynchronous = AsyncPuts()
         self.marks = itertools.count(1)
         self.shared = shared
         self.inside = threading.Lock()

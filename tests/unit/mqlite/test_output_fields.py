@@ -1,7 +1,7 @@
 """Every field that a call returns in a structure, each once, through the C interface.
 
 IBM MQ, "Data types used in the MQI". The MQMD's fields are those of the tests of puts, contexts and gets; here the
-whole structure is compared. Structures of calls that mqlite does not have (MQSRO, MQSTS, MQCBD, MQCBC, MQCTLO) are not
+whole structure is compared. Structures of calls that mqlite does not have (MQSRO, MQCBD, MQCBC, MQCTLO) are not
 in the table.
 """
 
@@ -185,6 +185,31 @@ def test_whole_descriptor_is_returned_by_put_and_get(bench: Bench) -> None:
         assert sent[name] not in {"", 0, "nobody"}, name
 
 
+def test_status_of_asynchronous_puts(bench: Bench) -> None:
+    run_mqsc("DEFINE QLOCAL(SMALL) MAXDEPTH(3)\nDEFINE QALIAS(SMALL.A) TARGQ(SMALL)")
+    wanted, status = CMQC.MQPMO_ASYNC_RESPONSE | CMQC.MQPMO_NO_SYNCPOINT, Structure(mqi.MQSTS)
+    for right in [(0, 0)] * 3 + [(2, CMQC.MQRC_Q_FULL)] * 2:
+        pmo = Structure(mqi.MQPMO, Options=wanted)
+        od = Structure(mqi.MQOD, ObjectName="SMALL.A")
+        assert bench.calls.call("MQPUT1", od, Structure(mqi.MQMD), pmo, 1, b"x") == right
+    bench.put("Q1")  # not asynchronous
+    bench.calls.done("MQSTAT", CMQC.MQSTAT_TYPE_ASYNC_ERROR, status)
+    counts = ("PutSuccessCount", "PutWarningCount", "PutFailureCount")
+    assert values(status, "CompCode", "Reason", *counts) == (2, CMQC.MQRC_Q_FULL, 3, 0, 2)
+    assert values(status, "ObjectType", "ObjectName", "ObjectQMgrName") == (CMQC.MQOT_Q, "SMALL.A", "")
+    assert values(status, "ResolvedObjectName", "ResolvedQMgrName") == ("SMALL", "QM1")
+    assert values(status, "ObjectStringVSLength", "SubNameVSLength", "OpenOptions", "SubOptions") == (0, 0, 0, 0)
+    bench.calls.done("MQSTAT", CMQC.MQSTAT_TYPE_ASYNC_ERROR, status)
+    assert values(status, "CompCode", "Reason", *counts, "ObjectName") == (0, 0, 0, 0, 0, ""), "it begins anew"
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"), [(7, CMQC.MQRC_STAT_TYPE_ERROR), (CMQC.MQSTAT_TYPE_RECONNECTION, CMQC.MQRC_ENVIRONMENT_ERROR)]
+)
+def test_status_of_another_kind(bench: Bench, kind: int, reason: int) -> None:
+    assert bench.calls.call("MQSTAT", kind, Structure(mqi.MQSTS)) == (CMQC.MQCC_FAILED, reason)
+
+
 @pytest.mark.parametrize("room", [0, 6, 100])
 def test_long_name_that_has_no_room_is_returned_from_its_right_end_with_its_length(bench: Bench, room: int) -> None:
     for structure in (bench.topic(room or 1), bench.subscribed(CREATE | CMQC.MQSO_ALTER, room or 1)):
@@ -195,6 +220,6 @@ def test_long_name_that_has_no_room_is_returned_from_its_right_end_with_its_leng
 def test_every_structure_of_the_calls_is_looked_at() -> None:
     layouts = {each.name for each in vars(mqi).values() if isinstance(each, Layout)}
     input_only = {"MQBO", "MQCMHO", "MQDMHO", "MQDMPO", "MQSMPO", "MQCSP", "MQBNO", "MQCD", "MQSCO", "MQCHARV"}
-    of_calls_not_there = {"MQSRO", "MQSTS", "MQCBD", "MQCBC", "MQCTLO"}
-    elsewhere = {"MQMD", "MQIMPO", "MQPD"}  # the whole descriptor here, properties in test_property_calls
+    of_calls_not_there = {"MQSRO", "MQCBD", "MQCBC", "MQCTLO"}
+    elsewhere = {"MQMD", "MQSTS", "MQIMPO", "MQPD"}  # properties in test_property_calls, the others here
     assert layouts == {structure for structure, _ in LOOKED_AT} | input_only | of_calls_not_there | elsewhere
