@@ -14,7 +14,7 @@ from mqlite.expiry import scan as expiry_scan
 from mqlite.failure import Failure
 from mqlite.objects import sharing_group
 from mqlite.objects.engine import Engine
-from mqlite.objects.manager import COMMAND_QUEUES, Manager, kept_attributes
+from mqlite.objects.manager import COMMAND_QUEUES, Manager, connection_identifier, kept_attributes
 from mqlite.publish_subscribe import subscriptions, topics
 from mqlite.security import authority
 from mqlite.storage import ended, service_lock, sql
@@ -316,11 +316,6 @@ def failures_as_command_errors(name: str) -> Iterator[None]:
         raise CommandError(
             Condition.FAILED, name=f"{reason_name(failure.reason)} {name}", reason=failure.reason
         ) from failure
-
-
-def connection_identifier(identity: bytes, number: int) -> bytes:
-    """The 24 bytes of a connection identifier: the queue manager's own 8, then the connection's number."""
-    return b"AMQC" + bytes(4) + identity + number.to_bytes(8, "big")
 
 
 def _handle(row: HandleRow) -> dict[str, Value]:
