@@ -424,6 +424,17 @@ def test_find_by_each_criterion(manager, mqops, view):
     assert shown["md"]["MsgId"] == ids[1]
 
 
+def test_find_by_a_group_whose_fields_are_behind_the_mqdlh_or_the_mqxqh(manager, view):
+    """IBM MQ, "MQMDE": of a segment with an MQDLH, and of each message of a group on a transmission queue."""
+    manager.mqsc("DEFINE QLOCAL(QM2) USAGE(XMITQ)\nDEFINE QREMOTE(FAR) RNAME(PAY.IN) RQMNAME(QM2) XMITQ(QM2)\n")
+    segment = {"GroupId": b"S1".ljust(24, b"\0"), "MsgFlags": CMQC.MQMF_SEGMENT}
+    manager.put(DLQ, [dead_letter("A", b"single"), dead_letter("A", b"part", **segment)])
+    found = view("find", DLQ, "--group-id", "5331")["messages"]
+    assert [(one["position"], one["group_id"]) for one in found] == [(1, b"S1".ljust(24, b"\0").hex())]
+    manager.put("FAR", [({}, b"single"), ({"GroupId": b"G1".ljust(24, b"\0"), **GROUPED}, b"member")])
+    assert [one["position"] for one in view("find", "QM2", "--group-id", "4731")["messages"]] == [1]
+
+
 def test_find_gives_pages_and_never_passes_over_a_message_in_silence(manager, mqops, view):
     given = manager.put("A", [({}, b"%d" % number) for number in range(7)])
     first = view("find", "A", "--limit", "3")
