@@ -18,6 +18,7 @@ from mqops.decide.core.mask import SHOWN_BYTES, masked, masked_text
 from mqops.look.core.field_values import Shown, shown
 from mqops.observe.core.decode import dlh_of, md_text
 from mqops.observe.core.payload import BINARY_FORMATS
+from mqops.observe.core.put_time import put_second
 from mqwire import constants as c
 from mqwire.ccsid import decode
 from mqwire.errors import CutShort, UnknownCcsid, UnknownEncoding, WireError
@@ -110,7 +111,7 @@ def taken_apart(md: bytes, body: bytes, *, revealed: bool = False) -> MessageSho
         headers=tuple(headers),
         body=_body(chain, body, broken=broken is not None, revealed=revealed),
         broken=_why(broken, revealed=revealed) if broken else "",
-        origin=_origin(dead, chain),
+        origin=_origin(dead, chain, md_text(fields["put_date"]), md_text(fields["put_time"])),
     )
 
 
@@ -274,8 +275,11 @@ ORIGIN = {
 """What the origin of a message tells, in words, for each thing that it is known `by`."""
 
 
-def _origin(dead: MQDLH | None, chain: Chain) -> dict[str, Shown] | None:
-    """Where it was to go, by the MQDLH, else the MQXQH; None where no header says it."""
+def _origin(dead: MQDLH | None, chain: Chain, put_date: str, put_time: str) -> dict[str, Shown] | None:
+    """Where it was to go, by the MQDLH, else the MQXQH; None where no header says it.
+
+    Parameters: `put_date` and `put_time` of the MQMD.
+    """
     if dead is not None:
         return {
             "by": "MQDLH",
@@ -284,10 +288,21 @@ def _origin(dead: MQDLH | None, chain: Chain) -> dict[str, Shown] | None:
             "reason": shown("Reason", dead.reason),
             "application": shown("PutApplName", dead.put_appl_name),
             "application_type": shown("PutApplType", dead.put_appl_type),
-            "at": f"{dead.put_date} {dead.put_time}".strip(),
+            "at": _dead_lettered_at(dead, put_date, put_time),
         }
     header = chain.first("MQXQH")
     if header is not None and isinstance(header.value, MQXQH):
         names = {"queue": header.value.remote_q_name, "queue_manager": header.value.remote_q_mgr_name}
         return {"by": "MQXQH", **{name: shown(name, text) for name, text in names.items()}}
     return None
+
+
+def _dead_lettered_at(dead: MQDLH, put_date: str, put_time: str) -> str:
+    """Date and time of the MQDLH, as they are; where they are not valid, that the age is by those of the MQMD."""
+    said = f"{dead.put_date} {dead.put_time}".strip()
+    if put_second(dead.put_date, dead.put_time) is not None:
+        return said
+    of_dlh = f"{said}: not a valid time" if said else "the MQDLH has no time"
+    if put_second(put_date, put_time) is None:
+        return f"{of_dlh}; nor has the MQMD, so the age is unknown"
+    return f"{of_dlh}; the age is that of the MQMD, put at {put_date} {put_time}"
