@@ -221,7 +221,7 @@ def put_times(draw):
         return draw(_dates), draw(_times)
     age = draw(st.sampled_from(sorted(AGES.values()))) + draw(st.sampled_from([-1, 0, 0, 1]))
     put = OBSERVED.replace(microsecond=0) - timedelta(seconds=age)
-    return put.strftime("%Y%m%d"), put.strftime("%H%M%S") + draw(st.sampled_from(["00", "99"]))
+    return put.strftime("%Y%m%d"), put.strftime("%H%M%S") + draw(st.sampled_from(["00", "99", ""]))
 
 
 _folders = st.sampled_from(

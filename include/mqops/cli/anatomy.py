@@ -13,7 +13,17 @@ from mqops.cli.outcome import connection_to, json_option, known_errors, lake_opt
 from mqops.cli.passes import warn
 from mqops.cli.run_argument import completed_runs, one_queue_manager, queue_manager_argument, snapshot_folder
 from mqops.counted import counted
-from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, Group, QueueAnatomy, growth_since, label, openmetrics
+from mqops.observe.core.anatomy import (
+    AGES,
+    OLDER,
+    UNKNOWN,
+    Group,
+    QueueAnatomy,
+    aged_by_md,
+    growth_since,
+    label,
+    openmetrics,
+)
 
 _COLUMNS = (*AGES, OLDER, UNKNOWN)
 
@@ -89,6 +99,8 @@ def _table(queue: QueueAnatomy) -> Iterator[str]:
         counts = "".join(f"{ages[group, age] or '.':>8}" for age in _COLUMNS)
         yield label(group)
         yield f"{groups[group]:12} {queue.growth.get(group, 0):+8}{counts}"
+    if queue.aged_by_md:
+        yield aged_by_md(queue.aged_by_md)
 
 
 def _since(queue: QueueAnatomy) -> str:

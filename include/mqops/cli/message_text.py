@@ -71,7 +71,8 @@ def _header(header: HeaderShown) -> Iterator[str]:
             kind = f" ({element['type']})" if element["type"] else ""
             yield f"        {element['name']}{kind} = {element['value']}"
     if header.broken:
-        yield f"    its folders cannot be read: {header.broken}"
+        what = "folders" if header.name == "MQRFH2" else "names and values"
+        yield f"    its {what} cannot be read: {header.broken}"
 
 
 def _body(body: BodyShown) -> Iterator[str]:

@@ -5,8 +5,8 @@
 2. Bodies go to Arrow as one buffer.
 3. What is rare is read message by message, by the functions that `snapshot_row` uses: a text of the MQMD beyond ASCII
    by `md_text`, and headers behind the MQDLH by `payload_at`. The kind of the data is read by `kind_and_text`.
-4. A message becomes a row by `snapshot_row` itself if its MQDLH is cut short or has text beyond ASCII: a character of
-   more than one byte is always beyond it.
+4. A message becomes a row by `snapshot_row` itself if its MQDLH is cut short, or has text beyond ASCII (a character of
+   more than one byte is always beyond it), and if its group fields may be in an MQMDE.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from mqops.observe.core.decode import (
     error_of_first_bytes,
     snapshot_row,
 )
+from mqops.observe.core.group_fields import FORMATS
 from mqops.observe.core.payload import ASCII_CCSIDS, Described, Payload, kind_and_text, payload_at
 from mqwire import constants as c
 from mqwire.ccsid import Codec, codec_for
@@ -165,7 +166,16 @@ def _dead_letter_headers(batch: _Batch) -> _DeadLetterHeaders:
     unusual = ~valid & np.array([error is None for error in errors], np.bool_)
     for text in texts.values():
         unusual |= beyond_ascii(text)
+    unusual |= _may_have_extension(np.where(valid[:, None], texts["format"], batch.descriptors["format"]))
     return _DeadLetterHeaders(structures=structures, texts=texts, valid=valid, errors=errors, unusual=unusual)
+
+
+def _may_have_extension(formats: Array) -> Array:
+    """Whether the format of what is behind the MQDLH, or the MQMD, is one of `group_fields.FORMATS`."""
+    found = np.zeros(len(formats), np.bool_)
+    for name in FORMATS:
+        found |= (formats[:, : len(name)] == np.frombuffer(name.encode("ascii"), np.uint8)).all(axis=1)
+    return found
 
 
 def _as_dead_letter_headers(batch: _Batch) -> Array:
@@ -277,7 +287,7 @@ def _of_payloads(batch: _Batch, headers: _DeadLetterHeaders) -> Columns:
             formats[raw] = name, is_header(name)
         name, header = formats[raw]
         if header:
-            for column, value in payload_at(Described(name, encoding, ccsid), body, offset)._asdict().items():
+            for column, value in payload_at(Described(name, encoding, ccsid), offset, body)._asdict().items():
                 columns[column][n] = value
         else:
             kind, text = kind_and_text(name, encoding, ccsid, body, offset)

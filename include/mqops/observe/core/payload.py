@@ -21,7 +21,7 @@ from mqwire import constants as c
 from mqwire.ccsid import decode
 from mqwire.errors import WireError
 from mqwire.folder import Element, jms_destination
-from mqwire.headers import Header, walk
+from mqwire.headers import Header, inherited, walk
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH_LAYOUT
 
@@ -56,13 +56,17 @@ def payload_of(described: Described, dead: Described | None, body: bytes) -> Pay
 
     Parameters: `described` what the MQMD says of the body; `dead` what the MQDLH says, None if there is no valid one.
     """
+    return payload_at(*behind_dlh(described, dead), body)
+
+
+def behind_dlh(described: Described, dead: Described | None) -> tuple[Described, int]:
+    """What is said of what stands behind the MQDLH, and where that begins; parameters as `payload_of`."""
     if dead is None:
-        return payload_at(described, body, 0)
-    ccsid = described.ccsid if dead.ccsid == c.MQCCSI_INHERIT else dead.ccsid
-    return payload_at(dead._replace(ccsid=ccsid), body, MQDLH_LAYOUT.size)
+        return described, 0
+    return dead._replace(ccsid=inherited(dead.ccsid, described.ccsid)), MQDLH_LAYOUT.size
 
 
-def payload_at(described: Described, body: bytes, offset: int) -> Payload:
+def payload_at(described: Described, offset: int, body: bytes) -> Payload:
     """The columns of a body whose headers or data, as `described`, begin at `offset`."""
     try:
         chain = walk(*described, body, offset=offset)
