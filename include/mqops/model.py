@@ -237,3 +237,4 @@ class QueueDefinition:
     backout_queue: str = ""
     put_allowed: bool = True
     depth: int = 0
+    transmission: bool = False

@@ -177,7 +177,8 @@ def find(
     from mqops.look.find import find_live, find_recorded, refuse_question_about  # noqa: PLC0415
     from mqops.look.reveal import refuse_question  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
-    from mqops.mq.inquire import dead_letter_queue, queue_manager_name  # noqa: PLC0415
+    from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
+    from mqops.mq.named_queue import usable_dead_letter_queue  # noqa: PLC0415
     from mqops.observe import snapshot as store  # noqa: PLC0415
 
     asks = wanted.asks_for_payload
@@ -191,7 +192,7 @@ def find(
         with connect(connection_to(queue_manager.strip())) as session:
             if asks:
                 refuse_question(queue_manager_name(session), this_user(), Account.SYSTEM)
-            named = queues or (dead_letter_queue(session),)
+            named = queues or (usable_dead_letter_queue(session),)
             page = find_live(session, named, wanted, limit=limit, after=after)
     if as_json:
         show_json(page.to_json())

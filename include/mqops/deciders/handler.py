@@ -55,7 +55,8 @@ from mqops.ledger.file import LedgerFile
 from mqops.model import RunSummary
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import connect
-from mqops.mq.inquire import dead_letter_queue, depth, queue_manager_name, try_resolve_queue
+from mqops.mq.inquire import depth, queue_manager_name, try_resolve_queue
+from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.mq.session import Session
 from mqops.observe import anatomy, tries
 from mqops.observe.arrivals import ArrivalWatch, Sight
@@ -164,7 +165,7 @@ class Handler:
     ) -> None:
         with connect(what.connection) as session:
             self.queue_manager = queue_manager_name(session)
-            self.queue = what.queue or dead_letter_queue(session)
+            self.queue = what.queue or usable_dead_letter_queue(session)
             session.close(session.open(self.queue, OPEN_OPTIONS))
         self._what = replace(what, queue=self.queue)
         self._lake = RunFolder.at(what.lake, self.queue_manager, "any").lake_folder

@@ -36,6 +36,7 @@ from mqops.mq.inquire import (
     queue_manager_attribute,
     queue_state,
 )
+from mqops.mq.named_queue import mended_deadq, wrong_name
 from mqops.mq.session import Session
 from mqops.mqsc import mqsc_name
 from mqwire import constants as c
@@ -152,28 +153,28 @@ def dead_letters(session: Session) -> Check:
     except SettingsError as error:
         return fails(name, str(error), "ALTER QMGR DEADQ(SYSTEM.DEAD.LETTER.QUEUE)")
     try:
-        found = queue_state(session, queue)
+        if wrong := wrong_name(session, queue):
+            found = f"DEADQ names {queue}, {wrong.why}"
+            local = ". IBM MQ wants a local queue there" if wrong.there else ""
+            return fails(name, found + local, mended_deadq(queue, wrong))
+        state = queue_state(session, queue)
     except MQError as error:
-        if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
-            return fails(
-                name, f"DEADQ names {queue}, which is not there", f"DEFINE QLOCAL({mqsc_name(queue)}) DEFPSIST(YES)"
-            )
         if error.reason in LOST_CONNECTION:
             raise
         return unknown(name, f"{queue} cannot be inquired: {_reason(error)}", "Give the user INQ on it")
     ones = []
-    if not found.put_allowed:
+    if not state.put_allowed:
         ones.append(fails(name, f"{queue} has PUT(DISABLED)", f"ALTER QLOCAL({mqsc_name(queue)}) PUT(ENABLED)"))
-    if found.depth >= found.max_depth:
-        full = f"{queue} is full (CURDEPTH {found.depth:,}, MAXDEPTH {found.max_depth:,})"
+    if state.depth >= state.max_depth:
+        full = f"{queue} is full (CURDEPTH {state.depth:,}, MAXDEPTH {state.max_depth:,})"
         ones.append(fails(name, full, "Deal with its messages (`mqops dlq run`), or raise MAXDEPTH"))
     longest = _longest(session)
-    if longest and longest.length > found.max_msg_length:
+    if longest and longest.length > state.max_msg_length:
         short = (
-            f"{queue} has MAXMSGL {found.max_msg_length}, and {longest.queue} takes {counted(longest.length, 'byte')}"
+            f"{queue} has MAXMSGL {state.max_msg_length}, and {longest.queue} takes {counted(longest.length, 'byte')}"
         )
         ones.append(fails(name, short, f"ALTER QLOCAL({mqsc_name(queue)}) MAXMSGL({longest.length})"))
-    return summed_up(name, ones, f"{queue}: CURDEPTH {found.depth:,} of {found.max_depth:,}")
+    return summed_up(name, ones, f"{queue}: CURDEPTH {state.depth:,} of {state.max_depth:,}")
 
 
 def message_lengths(session: Session) -> Check:

@@ -12,7 +12,15 @@ from mqops.errors import MQError
 from mqops.expiry.core.candidates import worth_scanning
 from mqops.expiry.core.outcome import DeadLetterQueue, ExpirySummary, QueueScan, summarise
 from mqops.expiry.group import known_by_all, members, note_group
-from mqops.expiry.queue_manager import group_of, has_refresh, local_queues, named_by, refresh_expiry, scan_queue
+from mqops.expiry.queue_manager import (
+    bases_of,
+    group_of,
+    has_refresh,
+    local_queues,
+    named_by,
+    refresh_expiry,
+    scan_queue,
+)
 from mqops.expiry.record import forget_others, known, learn
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
@@ -26,6 +34,7 @@ DEFAULT_RECHECK = timedelta(hours=1)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
     """Which queues to scan: `why` queue → reason; `last_puts` queue → its last put; `inhibited` have GET(DISABLED);
+    `aliases` alias that was named → the local queue that is looked at;
     `group` the queue-sharing group, blank for none, and its `members` that were scanned."""
 
     queue_manager: str
@@ -33,6 +42,7 @@ class Candidates:
     why: Mapping[str, str] = field(default_factory=dict)
     last_puts: Mapping[str, str] = field(default_factory=dict)
     inhibited: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
     group: str = ""
     members: tuple[str, ...] = ()
 
@@ -53,9 +63,11 @@ def candidates(
         MQError: the queue manager cannot be inquired, or a queue is not there.
         LakeError: what earlier scans taught cannot be read.
     """
+    patterns = tuple(patterns)
     name, group = queue_manager_name(session), group_of(session)
     everything = local_queues(session)
-    queues = named_by(everything, patterns)
+    aliases = bases_of(session, everything, patterns)
+    queues = named_by(everything, [aliases.get(one, one) for one in patterns])
     own, of_group = lake_folder(lake, name), dict[str, Path]()
     forget_others(own, {queue.name for queue in everything})
     if group:
@@ -68,6 +80,7 @@ def candidates(
         why=worth_scanning(queues, taught, now=datetime.now(UTC), recheck=recheck),
         last_puts={queue.name: queue.last_put for queue in queues},
         inhibited=tuple(queue.name for queue in queues if queue.depth and not queue.get_allowed),
+        aliases=aliases,
         group=group,
         members=tuple(of_group),
     )

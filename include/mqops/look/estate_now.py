@@ -284,11 +284,9 @@ def _is_recorded(queue: str, folder: Path, runs: Iterable[RunLine]) -> bool:
 def _dead_letter_queue(figures: Figures) -> Iterator[Problem]:
     """That the queue manager has no dead-letter queue: what a channel cannot put is lost then, or stops the channel."""
     if wrong := figures.no_dead_letter_queue:
-        named = f" ({figures.dead_letter_queue})" if figures.dead_letter_queue else ""
-        mend = "define it" if named else "ALTER QMGR DEADQ(SYSTEM.DEAD.LETTER.QUEUE) names one"
         text = (
-            f"The queue manager has no dead-letter queue, because {wrong}{named}: a nonpersistent message that a "
-            f"channel cannot put is lost, and a persistent one stops the channel. To mend it: {mend}"
+            f"The queue manager has no dead-letter queue, because {wrong}: a nonpersistent message that a channel "
+            f"cannot put is lost, and a persistent one stops the channel. To mend it: {figures.deadq_mend}"
         )
         yield Problem(text=text)
 

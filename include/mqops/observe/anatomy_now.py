@@ -9,7 +9,8 @@ from mqops.clock import utc_now
 from mqops.lake.run import RunFolder
 from mqops.mq.browse import browse
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import dead_letter_queue, queue_manager_name
+from mqops.mq.inquire import queue_manager_name
+from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.observe.anatomy import AnatomyCounter, with_growth
 from mqops.observe.batches import record_batches
 from mqops.observe.core.anatomy import QueueAnatomy
@@ -28,7 +29,7 @@ def look(connection: MqConnection, lake: Path, queue: str = "") -> tuple[QueueAn
     """
     with connect(connection) as session:
         name, observed_at = queue_manager_name(session), utc_now()
-        queue = queue or dead_letter_queue(session)
+        queue = queue or usable_dead_letter_queue(session)
         counter = AnatomyCounter(name, [queue], observed_at)
         browsed = Browsed(queue_manager=name, queue=queue, observed_at=datetime.fromisoformat(observed_at))
         before = states_of(session, [queue])

@@ -13,7 +13,8 @@ from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.mq.browse import browse, while_there
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import dead_letter_queue, gone_of, queue_manager_name, settled_queues
+from mqops.mq.inquire import gone_of, queue_manager_name, settled_queues
+from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.observe import snapshot
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
@@ -37,7 +38,7 @@ def observe(
     observed_at = utc_now()
     with connect(connection) as session:
         name = queue_manager_name(session)
-        names = tuple(queues) or (dead_letter_queue(session),)
+        names = tuple(queues) or (usable_dead_letter_queue(session),)
         make_folder(run.snapshot)
         before, settled = states_of(session, names), settled_queues(session)
         at = datetime.fromisoformat(observed_at)

@@ -100,6 +100,22 @@ def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
         ("ALTER QMGR DEADQ(' ')", "dead-letter queue", ("has no dead-letter queue", "ALTER QMGR DEADQ")),
         ("ALTER QMGR DEADQ(NOT.THERE)", "dead-letter queue", ("which is not there", "DEFINE QLOCAL(NOT.THERE)")),
         ("ALTER QMGR DEADQ('dead.letters')", "dead-letter queue", ("is not there", "DEFINE QLOCAL('dead.letters')")),
+        ("ALTER QMGR DEADQ('a')", "dead-letter queue", ("names a, which is not there, A is", "ALTER QMGR DEADQ(A)")),
+        (
+            f"DEFINE QREMOTE(R) RNAME({DLQ}) RQMNAME(QM2) XMITQ(X)\nALTER QMGR DEADQ(R)",
+            "dead-letter queue",
+            ("which is a remote queue", f"ALTER QMGR DEADQ({DLQ})"),
+        ),
+        (
+            "DEFINE QMODEL(M)\nALTER QMGR DEADQ(M)",
+            "dead-letter queue",
+            ("which is a model queue", f"ALTER QMGR DEADQ({DLQ})"),
+        ),
+        (
+            "DEFINE QLOCAL(X) USAGE(XMITQ)\nALTER QMGR DEADQ(X)",
+            "dead-letter queue",
+            ("which is a transmission queue", f"ALTER QMGR DEADQ({DLQ})"),
+        ),
         (f"ALTER QLOCAL({DLQ}) PUT(DISABLED)", "dead-letter queue", ("PUT(DISABLED)", "PUT(ENABLED)")),
         (f"ALTER QLOCAL({DLQ}) MAXMSGL(1000)", "dead-letter queue", ("MAXMSGL 1000", "MAXMSGL(4194304)")),
         ("ALTER QMGR MAXMSGL(50000)", "MAXMSGL", ("has 50000, and these queues more", "ALTER QMGR MAXMSGL(4194304)")),
@@ -122,6 +138,29 @@ def test_one_thing_is_wrong_and_it_says_what_to_do(doctor, manager, mqsc, check,
     assert all(text in told for text, told in zip(says, rows[check], strict=True))
     named_by_the_estate_too = "DEADQ" in mqsc or "DELETE" in mqsc
     assert set(rows) == ({check, "estate"} if named_by_the_estate_too else {check})
+
+
+def test_a_deadq_that_is_an_alias_is_named_and_its_base_queue_is_read(doctor, manager, mqops_here):
+    """IBM MQ, "Working with dead-letter queues": it must be a local queue."""
+    manager.mqsc(f"DEFINE QALIAS(D) TARGET({DLQ})\nALTER QMGR DEADQ(D)\n")
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    found, do = failing(doctor())["dead-letter queue"]
+    assert found == f"DEADQ names D, which is an alias of {DLQ}. IBM MQ wants a local queue there"
+    assert do == f"ALTER QMGR DEADQ({DLQ})"
+    done = CliRunner().invoke(main, ["dlq", "run", "--once", "-m", "QM1"], input="ACTION(RETRY)\n")
+    assert f"the messages are those of D (an alias of {DLQ})" in done.stderr
+    assert manager.bodies("A") == [b"x"]
+
+
+@pytest.mark.parametrize("kind", ["QREMOTE", "QMODEL"])
+def test_a_deadq_without_messages_is_named_by_each_command_that_reads_it(manager, mqops_here, kind):
+    more = f"RNAME({DLQ}) RQMNAME(QM2) XMITQ(X)" if kind == "QREMOTE" else ""
+    manager.mqsc(f"DEFINE {kind}(D) {more}\nALTER QMGR DEADQ(D)\n")
+    for command in (("dlq", "run", "--once"), ("dlq", "run", "--dry-run"), ("message", "find"), ("dlq", "anatomy")):
+        done = CliRunner().invoke(main, [*command, "-m", "QM1"], input="ACTION(RETRY)\n")
+        assert done.exit_code, command
+        assert f"DEADQ of QM1 names D, which is a {kind[1:].lower()} queue" in done.stderr, (command, done.stderr)
+        assert f"ALTER QMGR DEADQ({DLQ})" in " ".join(done.stderr.split()), command
 
 
 def test_a_channel_that_is_too_short_for_the_longest_message(manager, doctor, monkeypatch):
