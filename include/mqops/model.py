@@ -167,7 +167,7 @@ class QueueObserved:
     """One queue as the snapshot has it: messages and their bytes (MQMD not counted).
 
     Parameters: `expired` messages that the queue manager discarded when it was browsed; `expired_exact` as in
-    `mqops.observe.expired.Expired`.
+    `mqops.observe.expired.Expired`; `unseen` why a browse got nothing from a queue that has a depth, "" elsewhere.
     """
 
     queue: str
@@ -178,6 +178,7 @@ class QueueObserved:
     oldest: str = ""
     expired: int = 0
     expired_exact: bool = True
+    unseen: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from mqops.cli.outcome import connection_to, json_option, known_errors, lake_opt
 from mqops.cli.passes import (
     dry_run_option,
     full_name,
+    nothing_to_do,
     pacing_options,
     read_table,
     rules_option,
@@ -287,7 +288,7 @@ def _show_nothing(handler: Handler, *, as_json: bool) -> None:
     else:
         for remark in handler.remarks:
             show_folded(remark)
-        show_folded(f"nothing to do: {handler.queue} of {handler.queue_manager} is empty")
+        show_folded(nothing_to_do(handler.queue, handler.queue_manager, handler.remarks))
 
 
 def _why(handler: Handler, ending: Ending, until: str) -> str:

@@ -14,7 +14,7 @@ from mqops.cli.group import Group
 from mqops.cli.message_file import export, load
 from mqops.cli.message_text import found_line, heading_line, past_lines, story_lines
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
-from mqops.cli.passes import this_user
+from mqops.cli.passes import this_user, warn
 from mqops.cli.recover import COMMANDS
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
 from mqops.cli.spark_help import spark_help
@@ -180,6 +180,7 @@ def find(
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
     from mqops.mq.named_queue import usable_dead_letter_queue  # noqa: PLC0415
     from mqops.observe import snapshot as store  # noqa: PLC0415
+    from mqops.observe.unseen import unseen  # noqa: PLC0415
 
     asks = wanted.asks_for_payload
     if snapshot:
@@ -194,6 +195,9 @@ def find(
                 refuse_question(queue_manager_name(session), this_user(), Account.SYSTEM)
             named = queues or (usable_dead_letter_queue(session),)
             page = find_live(session, named, wanted, limit=limit, after=after)
+            if not page.looked_at:
+                for why in filter(None, (unseen(session, queue) for queue in named)):
+                    warn(why)
     if as_json:
         show_json(page.to_json())
     else:

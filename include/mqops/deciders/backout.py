@@ -74,6 +74,7 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
     """
     from mqops.act.sources import check_source  # noqa: PLC0415 - loads the MQ library
     from mqops.backout.core.origin import backout_queues, setting  # noqa: PLC0415
+    from mqops.backout.poison import looping  # noqa: PLC0415
     from mqops.ledger.queue import NAME as LEDGER  # noqa: PLC0415
     from mqops.mq.inquire import queue_definitions, queue_manager_name  # noqa: PLC0415
 
@@ -100,6 +101,9 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
     dead_letters = _dead_letter_queue(session)
     apart = {dead_letters, bases.get(dead_letters, ""), quarantine, bases.get(quarantine, ""), LEDGER}
     chosen = tuple(queues) or tuple(queue for queue in backout_queues(definitions) if queue not in apart)
+    away = {*apart, *backout_queues(definitions)}
+    loops = looping(session, definitions, apart=away, queue_manager=name)
+    notes += loops.remarks()
     where = setting(
         definitions,
         queue_manager=name,

@@ -1,4 +1,8 @@
-"""Checks of a queue manager, by opening and inquiring alone: nothing is put on an application's queue, nothing got."""
+"""Checks of a queue manager: nothing is put on an application's queue, nothing got.
+
+They open and inquire. Only queues with BOTHRESH that have messages are browsed, their first descriptors, and by that the
+queue manager discards those of them that have expired.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from mqops.backout.core.origin import backout_queues
+from mqops.backout.poison import looping
 from mqops.counted import counted
 from mqops.decide.ledger_queue import ledger_findings
 from mqops.doctor.check import Check, State, fails, holds, summed_up, unknown
@@ -33,6 +39,7 @@ from mqops.mq.inquire import (
     inquire_queues,
     is_zos,
     opened,
+    queue_definitions,
     queue_manager_attribute,
     queue_state,
 )
@@ -175,6 +182,25 @@ def dead_letters(session: Session) -> Check:
         )
         ones.append(fails(name, short, f"ALTER QLOCAL({mqsc_name(queue)}) MAXMSGL({longest.length})"))
     return summed_up(name, ones, f"{queue}: CURDEPTH {state.depth:,} of {state.max_depth:,}")
+
+
+def poison(session: Session, name: str) -> Check:
+    """Messages at or over BOTHRESH that a program gets again and again. Parameters: `name` of the queue manager.
+    Raises `MQError`."""
+    definitions = queue_definitions(session)
+    apart = {*backout_queues(definitions), _deadq(session)}
+    found, not_seen = looping(session, definitions, apart=apart, queue_manager=name)
+    ones = [fails("poison", str(one), one.do) for one in found]
+    if not_seen:
+        ones.append(unknown("poison", f"{', '.join(not_seen)} could not be browsed", "Give the user BROWSE on them"))
+    return summed_up("poison", ones, "no message of a queue with BOTHRESH is at or over it")
+
+
+def _deadq(session: Session) -> str:
+    try:
+        return dead_letter_queue(session)
+    except SettingsError:
+        return ""
 
 
 def message_lengths(session: Session) -> Check:

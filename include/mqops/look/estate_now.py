@@ -576,12 +576,13 @@ def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[
             if one is None:
                 continue
             most = _backed_out(folder / "runs" / run.run).get(queue, ())
-            looping = [count for count in most if count > (one.threshold or BACKED_OUT - 1)]
+            looping = [count for count in most if count >= (one.threshold or BACKED_OUT)]
             if looping:
                 text = (
                     f"Poison on {queue}: {counted(len(looping), 'message')} came back up to "
                     f"{counted(max(looping), 'time')}, and BOTHRESH is {one.threshold}: "
                     "the application gets the same message again and again"
+                    f"{f'. It is open by {", ".join(one.open_by)}' if one.open_by else ''}"
                 )
                 yield Problem(text=text, place=Place.MESSAGES, about=run.run)
 

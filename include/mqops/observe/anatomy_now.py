@@ -17,11 +17,12 @@ from mqops.observe.core.anatomy import QueueAnatomy
 from mqops.observe.core.decode import Browsed
 from mqops.observe.core.expired import Expired
 from mqops.observe.expired import discarded, states_of
+from mqops.observe.unseen import unseen
 
 
-def look(connection: MqConnection, lake: Path, queue: str = "") -> tuple[QueueAnatomy, Expired]:
-    """Browse a queue (blank: the queue manager's DEADQ); growth is since its last record in the lake. With it comes
-    what the queue manager discarded meanwhile.
+def look(connection: MqConnection, lake: Path, queue: str = "") -> tuple[QueueAnatomy, tuple[str, ...]]:
+    """Browse a queue (blank: the queue manager's DEADQ); growth is since its last record in the lake. With it come
+    sentences: what the queue manager discarded meanwhile, why a queue with a depth shows nothing.
 
     Raises:
         MQError: it cannot be browsed.
@@ -36,5 +37,7 @@ def look(connection: MqConnection, lake: Path, queue: str = "") -> tuple[QueueAn
         for batch in record_batches(browsed, browse(session, queue)):
             counter.add(batch)
         expired = discarded(before, states_of(session, [queue])).get(queue, Expired())
-    (anatomy,) = counter.queues()
-    return with_growth(RunFolder.at(lake, name, "none").lake_folder, anatomy), expired
+        (anatomy,) = counter.queues()
+        remarks = (expired.sentence(queue),) if expired.messages else ()
+        remarks += tuple(filter(None, ("" if anatomy.messages else unseen(session, queue),)))
+    return with_growth(RunFolder.at(lake, name, "none").lake_folder, anatomy), remarks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from itertools import chain
 
 from mqops.clock import utc_now
@@ -20,6 +21,7 @@ from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 from mqops.observe.expired import discarded, states_of
+from mqops.observe.unseen import unseen
 
 
 def observe(
@@ -53,4 +55,14 @@ def observe(
         expired = discarded(before, states_of(session, names))
         settled &= settled_queues(session)
         gone = gone_of(session, names) if some_may_end else ()
-    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired, gone=gone, settled=settled)
+        return snapshot.finish(
+            run,
+            name,
+            names,
+            observed_at,
+            whole=not limit,
+            expired=expired,
+            gone=gone,
+            settled=settled,
+            unseen=partial(unseen, session),
+        )

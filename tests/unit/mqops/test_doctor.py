@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -77,7 +78,7 @@ def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
     assert {state for state, _, _ in rows.values()} == {"holds"}
     assert list(rows) == [
         *("connection", "platform", "channel", "authorities", "ledger queue", "ledger", "ledger access"),
-        *("dead-letter queue", "MAXMSGL", "clock", "estate"),
+        *("dead-letter queue", "poison", "MAXMSGL", "clock", "estate"),
         *("lake", "ledger key", "unfinished runs", "stop", "Spark", "versions"),
     ]
     assert rows["platform"][1].startswith("UNIX, command level ")
@@ -161,6 +162,47 @@ def test_a_deadq_without_messages_is_named_by_each_command_that_reads_it(manager
         assert done.exit_code, command
         assert f"DEADQ of QM1 names D, which is a {kind[1:].lower()} queue" in done.stderr, (command, done.stderr)
         assert f"ALTER QMGR DEADQ({DLQ})" in " ".join(done.stderr.split()), command
+
+
+def test_a_message_that_loops_is_named_with_who_reads_it(doctor, manager, mqops_here):
+    """IBM MQ, "BackoutThreshold": the queue manager takes no action; the program has to."""
+    manager.mqsc("DEFINE QLOCAL(IN.BO)\nDEFINE QLOCAL(IN) BOTHRESH(2) BOQNAME(IN.BO)\n")
+    manager.mqsc("DEFINE QLOCAL(MQOPS.QUARANTINE)\n")
+    manager.put("IN", [({}, b"poison"), ({}, b"good")])
+    with manager.connected() as application:
+        queue = pymqi.Queue(application, "IN", CMQC.MQOO_INPUT_SHARED)
+        for number in range(2):
+            assert number or doctor()["poison"][0] == "holds"
+            queue.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+            application.backout()
+        found, do = failing(doctor())["poison"]
+        assert found.startswith("IN has 1 message with BackoutCount 2, at or over BOTHRESH(2): it is read by ")
+        assert do == "`mqops message move IN -m QM1 --where 'BACKOUT(>=2)' --to IN.BO` moves them"
+        said = mqops_here("backout", "run", "-m", "QM1", text="ACTION(RETRY)").stdout
+        assert "poison: IN has 1 message with BackoutCount 2" in said
+    moved = mqops_here(*["message", "move", "IN", "-m", "QM1", "--where", "BACKOUT(>=2)", "--to", "IN.BO", "--yes"])
+    assert "1 moved" in moved.stdout
+    assert (manager.bodies("IN"), manager.bodies("IN.BO")) == ([b"good"], [b"poison"])
+    assert doctor()["poison"][0] == "holds"
+
+
+def test_a_queue_whose_messages_are_not_committed_is_not_called_empty(manager, mqops_here):
+    with manager.connected() as application:
+        queue = pymqi.Queue(application, DLQ, CMQC.MQOO_OUTPUT)
+        for _ in range(3):
+            queue.put(b"x", pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        for words in (
+            *("dlq run --once", "dlq run --dry-run", f"snapshot {DLQ}", f"message find {DLQ}", "dlq anatomy"),
+            *(f"message show {DLQ} 41", f"message move {DLQ} --all --to A --dry-run"),
+        ):
+            done = mqops_here(*words.split(), "-m", "QM1", text="ACTION(RETRY)", expect=None)
+            text = " ".join(f"{done.stdout} {done.stderr}".split())
+            assert f"{DLQ} has 3 messages (CURDEPTH), and a browse is given none of them" in text, words
+            assert "not committed (UNCOM); the oldest unit of work is of " in text, words
+            assert re.search(r"since \d{4}-\d\d-\d\d \d\d\.\d\d\.\d\d", text), words
+            assert "is empty" not in text, words
+        application.backout()
+    assert "is empty" in mqops_here("dlq", "run", "--once", "-m", "QM1", text="ACTION(RETRY)").stdout
 
 
 def test_a_channel_that_is_too_short_for_the_longest_message(manager, doctor, monkeypatch):

@@ -55,7 +55,7 @@ class Setting:
     Parameters: `named_by` backout queue → queues that name it; `aliases` alias → its target; `local` local queues that
     count for rule 3; `replay_cap` how often a message is put back before it goes to the queue `quarantine`;
     `dead_letter_queue` the queue manager's DEADQ, blank where it has none (rule 4); `notes` sentences about names that
-    are aliases.
+    are aliases, and about messages that loop.
     """
 
     queue_manager: str

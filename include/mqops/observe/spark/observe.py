@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mqops.clock import utc_now
@@ -17,6 +18,7 @@ from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.observe import snapshot
 from mqops.observe.expired import discarded, states_of
 from mqops.observe.spark.datasource import register
+from mqops.observe.unseen import unseen
 from mqops.spark_job import spark_errors
 
 if TYPE_CHECKING:
@@ -66,4 +68,14 @@ def observe(
         expired = discarded(before, states_of(session, names))
         settled &= settled_queues(session)
         gone = gone_of(session, names) if some_may_end else ()
-    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired, gone=gone, settled=settled)
+        return snapshot.finish(
+            run,
+            name,
+            names,
+            observed_at,
+            whole=not limit,
+            expired=expired,
+            gone=gone,
+            settled=settled,
+            unseen=partial(unseen, session),
+        )
