@@ -13,6 +13,11 @@ def with_lists(value: dict[str, Any]) -> dict[str, Any]:
     return {name: list(content) if isinstance(content, tuple) else content for name, content in value.items()}
 
 
+def full_name(queue: str, queue_manager: str) -> str:
+    """`queue@queue manager`; the queue alone where no queue manager is named."""
+    return f"{queue}@{queue_manager}" if queue_manager else queue
+
+
 class Account(StrEnum):
     """Which kind of account a person has where he asks. The same name may be another person's in the other kind."""
 

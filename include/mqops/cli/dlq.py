@@ -22,7 +22,6 @@ from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
-    full_name,
     nothing_to_do,
     pacing_options,
     read_table,
@@ -43,7 +42,7 @@ from mqops.command import command
 from mqops.counted import counted
 from mqops.decide.core.message_groups import WAY_OUT
 from mqops.errors import MQError, RulesError, SettingsError
-from mqops.model import RunSummary
+from mqops.model import RunSummary, full_name
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -219,8 +218,11 @@ def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> ExitCode:
     from mqops.deciders.handler import Handler  # noqa: PLC0415
     from mqops.deciders.run import discard_if_empty  # noqa: PLC0415
 
+    def say_in_error(ids: Sequence[str]) -> None:
+        amq.say_in_error(handler.queue, ids, handler.outcome.why, queue_manager=handler.queue_manager)
+
     with Ending() as ending:
-        handler = Handler(what, ending, once=once, report_errors=lambda ids: amq.say_in_error(handler.queue, ids))
+        handler = Handler(what, ending, once=once, report_errors=lambda ids: say_in_error(ids))
         refuse_own(DEAD_LETTERS, handler.queue_manager, requester=what.requested_by, approver=this_user())
         until = "one pass, --once" if once else f"WAIT({what.table.control.wait})"
         code, waits = ExitCode.DONE, False
@@ -238,7 +240,7 @@ def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> ExitCode:
             show_json(summary.to_json()) if as_json else show_summary(summary)
             code = of_run(summary, plan)
             waits = summary.finished and handler.only_waits_for_tries
-            amq.say_in_error(handler.queue, handler.outcome.ids_in_error())
+            say_in_error(handler.outcome.ids_in_error())
             amq.say_failures(handler.outcome.failures, partial(_next_try, handler, what.table, once=once))
             if handler.outcome.failures.keys() - handler.outcome.to_retry.keys():
                 what.warn(WAY_OUT)

@@ -167,6 +167,8 @@ def find(
 ) -> None:
     """Find the messages of QUEUEs (none: the dead-letter queue) that fit all options, or those of a snapshot.
 
+    QUEUEs are names; of a queue manager also beginnings of names and *, as for `mqops expiry scan`.
+
     The queues are only browsed, and no payload is shown. What looks into bodies or properties tells parts of them: if
     the estate names users under `reveal` of the queue manager, only they may ask so. Without options it lists all
     messages. Exit code 1: there is none.
@@ -178,7 +180,7 @@ def find(
     from mqops.look.reveal import refuse_question  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
-    from mqops.mq.named_queue import usable_dead_letter_queue  # noqa: PLC0415
+    from mqops.mq.named_queue import queues_named, usable_dead_letter_queue  # noqa: PLC0415
     from mqops.observe import snapshot as store  # noqa: PLC0415
     from mqops.observe.unseen import unseen  # noqa: PLC0415
 
@@ -193,7 +195,7 @@ def find(
         with connect(connection_to(queue_manager.strip())) as session:
             if asks:
                 refuse_question(queue_manager_name(session), this_user(), Account.SYSTEM)
-            named = queues or (usable_dead_letter_queue(session),)
+            named = queues_named(session, queues) or (usable_dead_letter_queue(session),)
             page = find_live(session, named, wanted, limit=limit, after=after)
             if not page.looked_at:
                 for why in filter(None, (unseen(session, queue) for queue in named)):

@@ -22,7 +22,7 @@ from mqops.decide.core import PlanSummary
 from mqops.decide.core.pacing import DEFAULT_PATIENCE, DEFAULT_WAIT, Pacing
 from mqops.decide.core.preflight import Preflight, shown
 from mqops.errors import MqopsError, RulesError
-from mqops.model import CanaryResult, RunSummary
+from mqops.model import CanaryResult, RunSummary, full_name
 from mqops.observe.core.anatomy import anatomy_lines
 from mqops.observe.core.unseen import none_browsed
 from mqops.rules import Table, parse
@@ -254,11 +254,6 @@ def warn_of(run: RunFolder) -> None:
         warn(line)
 
 
-def full_name(queue: str, queue_manager: str) -> str:
-    """A queue's name, with its queue manager's name if that is known."""
-    return f"{queue}@{queue_manager}" if queue_manager else queue
-
-
 def _carry_out_command(run: RunFolder, plan: PlanSummary) -> str:
     """What carries out exactly this plan, "" where nothing does, or where it moves nothing."""
     if not (plan.requested_by and plan.actions.keys() & ACTED):
@@ -313,7 +308,7 @@ def canary_line(result: CanaryResult) -> str:
     number = counted(result.canaries, "canary", "canaries")
     counts = f"{number}, {result.back:,} came back, {result.failed:,} failed, {result.unread:,} unread"
     outcome = f"stopped: {result.why}" if result.why else "the rest followed"
-    return f"{result.unit_group}: {counts}: {outcome}"
+    return f"{result.unit_group.removesuffix('@')}: {counts}: {outcome}"
 
 
 def show_summary(summary: RunSummary) -> None:

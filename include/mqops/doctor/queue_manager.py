@@ -1,7 +1,7 @@
 """Checks of a queue manager: nothing is put on an application's queue, nothing got.
 
-They open and inquire. Only queues with BOTHRESH that have messages are browsed, their first descriptors, and by that the
-queue manager discards those of them that have expired.
+They open and inquire. Only queues with BOTHRESH that have messages are browsed, their first descriptors, and by that
+the queue manager discards those of them that have expired.
 """
 
 from __future__ import annotations

@@ -578,11 +578,11 @@ def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[
             most = _backed_out(folder / "runs" / run.run).get(queue, ())
             looping = [count for count in most if count >= (one.threshold or BACKED_OUT)]
             if looping:
+                by = f". It is open by {', '.join(one.open_by)}" if one.open_by else ""
                 text = (
                     f"Poison on {queue}: {counted(len(looping), 'message')} came back up to "
                     f"{counted(max(looping), 'time')}, and BOTHRESH is {one.threshold}: "
-                    "the application gets the same message again and again"
-                    f"{f'. It is open by {", ".join(one.open_by)}' if one.open_by else ''}"
+                    f"the application gets the same message again and again{by}"
                 )
                 yield Problem(text=text, place=Place.MESSAGES, about=run.run)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.misnamed import Misnamed, misnamed
 from mqops.model import QueueDefinition
@@ -60,6 +62,28 @@ def said_with_base(session: Session, name: str) -> str:
     """A queue's name, of an alias with the queue that it stands for. Raises `MQError`."""
     base = base_queue(session, name)
     return name if base == name else f"{name} (an alias of {base})"
+
+
+def queues_named(session: Session, names: Iterable[str]) -> tuple[str, ...]:
+    """The names, and for each beginning and `*` the local queues that have it, in order, each once.
+
+    Queues `SYSTEM.*` and `MQOPS.*` are meant only by patterns that begin so, as in `expiry scan`.
+
+    Raises:
+        MQError: the queue manager cannot be inquired.
+        SettingsError: a pattern fits no queue.
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        fits = (name,)
+        if name.endswith("*"):
+            rows = inquire_queues(session, name)
+            own = tuple(one for one in ("SYSTEM.", "MQOPS.") if not name.startswith(one))
+            fits = tuple(sorted(one for row in rows if not (one := str(row[c.MQCA_Q_NAME])).startswith(own)))
+            if not fits:
+                raise SettingsError(f"{session.name} has no local queue whose name fits {name}: correct the pattern")
+        found |= dict.fromkeys(fits)
+    return tuple(found)
 
 
 def mended_deadq(name: str, wrong: Misnamed) -> str:
