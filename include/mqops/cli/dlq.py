@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -222,7 +223,7 @@ def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> ExitCode:
         amq.say_in_error(handler.queue, ids, handler.outcome.why, queue_manager=handler.queue_manager)
 
     with Ending() as ending:
-        handler = Handler(what, ending, once=once, report_errors=lambda ids: say_in_error(ids))
+        handler = Handler(what, ending, once=once, report_errors=say_in_error)
         refuse_own(DEAD_LETTERS, handler.queue_manager, requester=what.requested_by, approver=this_user())
         until = "one pass, --once" if once else f"WAIT({what.table.control.wait})"
         code, waits = ExitCode.DONE, False

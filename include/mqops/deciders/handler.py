@@ -23,6 +23,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -119,6 +120,8 @@ class Ending(Protocol):
         """From now on, and if it was asked for before, asking for the end stops this run (`mqops.lake.stop`)."""
 
 
+_BYTES = re.compile(r": b['\"].*", re.DOTALL)
+"""The part of such an error that shows what stands in the message, which no log may have."""
 MOST_EXPLAINED = 100
 """Messages without a valid MQDLH of which it is kept what is wrong."""
 
@@ -128,8 +131,8 @@ class Outcome:
     """What a pass left behind.
 
     Attributes: `there` the messages that stay on the queue; `in_error` those of them without a valid MQDLH, in the
-    queue's order; `why` MsgId (hex) of the first of them → what is wrong with its MQDLH; `failures` how many tries failed and how; `to_retry` how many of these messages have a rule
-    left, `failed` which they are (msg_key) and `not_due` the messages that were left since their next try was not due;
+    queue's order; `why` MsgId (hex) of the first of them → what is wrong with its MQDLH; `failures`
+    how many tries failed and how; `to_retry` how many of these messages have a rule left, `failed` which they are (msg_key) and `not_due` the messages that were left since their next try was not due;
     `untried` messages that were left and may go the next time; `without_room` those that were left because their
     destination had no room; `put_back` the messages (msg_key) that are there again as they were, and what put them.
     """
@@ -409,7 +412,8 @@ def _wrong_with(run: RunFolder, msg_ids: Collection[bytes]) -> dict[str, str]:
     wanted = pa.array(list(msg_ids), pa.binary())
     for batch in read_parquet(run.snapshot, ["msg_id", "dlh_error"]):
         chosen = batch.filter(pc.is_in(batch.column("msg_id").cast(pa.binary()), wanted))
-        found |= {row["msg_id"].hex(): row["dlh_error"] for row in chosen.to_pylist() if row["dlh_error"]}
+        wrong = ((row["msg_id"].hex(), row["dlh_error"]) for row in chosen.to_pylist() if row["dlh_error"])
+        found |= {msg_id: _BYTES.sub(" is not valid", error) for msg_id, error in wrong}
     return found
 
 

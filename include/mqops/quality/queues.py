@@ -18,7 +18,8 @@ OWN = ("SYSTEM.", "MQOPS.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueChoice:
-    """The queues that patterns stand for. An alias stands for its base queue.
+    """The queues that patterns stand for. An alias stands for its base
+    queue.
 
     Attributes: `depths` queue → messages, for those that have any; `inhibited` queues that cannot be read at the moment
     (GET(DISABLED)); `empty` those that have no message.
@@ -30,7 +31,8 @@ class QueueChoice:
 
 
 def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:
-    """Inquire the local queues that patterns (names, or beginnings and `*`) stand for. An alias stands for its base queue.
+    """Inquire the local queues that patterns (names, or beginnings and `*`) stand for. An alias stands for its base
+    queue.
 
     Raises:
         PermanentMQError: a queue that is named in full is not there, or is no local queue (MQRC_UNKNOWN_OBJECT_NAME).

@@ -53,6 +53,11 @@ class Source:
         lines = text.removeprefix(_BYTE_ORDER_MARK).split("\n")
         self.lines = ("",) if self._utf_16 else tuple(line.removesuffix("\r") for line in lines)
 
+    @property
+    def is_utf_16(self) -> bool:
+        """Whether nothing can be read, because the text is in another code."""
+        return self._utf_16
+
     def header(self) -> int:
         """The number of the line that allows extensions (rule 4), 0 if there is no such line."""
         for number, line in enumerate(self.lines, start=1):

@@ -400,3 +400,25 @@ def test_a_full_disk_is_told_as_what_it_is(monkeypatch, tmp_path):
     do = this_machine.lake(tmp_path).do
     assert "What a run under way has moved stays moved, and its markers wait on MQOPS.LEDGER" in do
     assert "before it moves anything" not in do
+
+
+def test_a_pattern_finds_on_each_queue_that_it_fits(manager, mqops_here):
+    manager.mqsc("DEFINE QLOCAL(APP.ONE)\nDEFINE QLOCAL(APP.TWO)\n")
+    for queue in ("APP.ONE", "APP.TWO", "A"):
+        manager.put(queue, [({}, b"x")])
+    found = mqops_here("message", "find", "APP.*", "-m", "QM1", "--json").stdout
+    assert {one["queue"] for one in json.loads(found)["messages"]} == {"APP.ONE", "APP.TWO"}
+    assert (
+        "no local queue whose name fits NO.*" in mqops_here("message", "find", "NO.*", "-m", "QM1", expect=None).stderr
+    )
+
+
+def test_a_message_without_an_mqdlh_is_told_with_why_and_what_moves_it_and_without_its_bytes(manager, mqops_here):
+    manager.put(DLQ, [({"Format": "MQDEAD"}, b"SECRET".ljust(200)), dead_letter("A", b"x")])
+    said = mqops_here("dlq", "run", "--once", "-m", "QM1", text="ACTION(RETRY)", expect=None)
+    assert "has no valid MQDLH (MQDLH.StrucId at offset 0 is not valid): no rule applies" in said.stderr
+    assert f"`mqops message move {DLQ} -m QM1 --reason 0 --to QUEUE`" in said.stderr
+    assert "SECR" not in said.stdout + said.stderr
+    mqops_here(*f"message move {DLQ} -m QM1 --reason 0 --to A --yes".split())
+    assert (manager.depth(DLQ), manager.depth("A")) == (0, 2)
+    assert "A@" not in said.stdout + said.stderr
