@@ -131,10 +131,11 @@ class Outcome:
     """What a pass left behind.
 
     Attributes: `there` the messages that stay on the queue; `in_error` those of them without a valid MQDLH, in the
-    queue's order; `why` MsgId (hex) of the first of them → what is wrong with its MQDLH; `failures`
-    how many tries failed and how; `to_retry` how many of these messages have a rule left, `failed` which they are (msg_key) and `not_due` the messages that were left since their next try was not due;
-    `untried` messages that were left and may go the next time; `without_room` those that were left because their
-    destination had no room; `put_back` the messages (msg_key) that are there again as they were, and what put them.
+    queue's order; `why` MsgId (hex) of the first of them → what is wrong with its MQDLH; `failures` how many tries
+    failed and how; `to_retry` how many of these messages have a rule left, `failed` which they are (msg_key) and
+    `not_due` the messages that were left since their next try was not due; `untried` messages that were left and may go
+    the next time; `without_room` those that were left because their destination had no room; `put_back` the messages
+    (msg_key) that are there again as they were, and what put them.
     """
 
     there: Counter[Sight] = field(default_factory=Counter)

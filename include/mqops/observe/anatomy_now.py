@@ -38,6 +38,6 @@ def look(connection: MqConnection, lake: Path, queue: str = "") -> tuple[QueueAn
             counter.add(batch)
         expired = discarded(before, states_of(session, [queue])).get(queue, Expired())
         (anatomy,) = counter.queues()
-        remarks = (expired.sentence(queue),) if expired.messages else ()
+        remarks: tuple[str, ...] = (expired.sentence(queue),) if expired.messages else ()
         remarks += tuple(filter(None, ("" if anatomy.messages else unseen(session, queue),)))
     return with_growth(RunFolder.at(lake, name, "none").lake_folder, anatomy), remarks

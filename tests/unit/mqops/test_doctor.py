@@ -23,6 +23,7 @@ from mqops.doctor.needs import LEDGER
 from mqops.errors import mq_error
 from mqops.ledger.queue import DEFINITION
 from mqops.mq.connection import connect
+from mqops.observe.core.anatomy import Group, label
 from mqwire import constants as c
 
 ESTATE = """\
@@ -421,4 +422,5 @@ def test_a_message_without_an_mqdlh_is_told_with_why_and_what_moves_it_and_witho
     assert "SECR" not in said.stdout + said.stderr
     mqops_here(*f"message move {DLQ} -m QM1 --reason 0 --to A --yes".split())
     assert (manager.depth(DLQ), manager.depth("A")) == (0, 2)
-    assert "A@" not in said.stdout + said.stderr
+    here = Group(reason="MQRC_Q_FULL", origin_q="A", origin_q_mgr="", application="app")
+    assert label(here) == "MQRC_Q_FULL  A  app"
