@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, BaseOperator
 
 from mqops.counted import counted
-from mqops.errors import Unbalanced
+from mqops.errors import SettingsError, Unbalanced
+from mqops.expiry.core.outcome import not_seen
+from mqops.lake.run import RunFolder
 from mqops.printable import printable
 from mqops_airflow.check import CheckOperator
 from mqops_airflow.depth import trigger_again
@@ -62,7 +66,11 @@ class ExpiryCheckOperator(CheckOperator):
             self.log.info("%s is an alias of %s, which is looked at", printable(alias), printable(base))
         self.log.info("worth a scan: %d of %s", len(chosen.why), counted(chosen.looked_at, "queue"))
         found = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at, "inhibited": list(chosen.inhibited)}
+        if chosen.unseen:
+            found["unseen"] = list(chosen.unseen)
+            self.log.error("%s", printable(not_seen(chosen.unseen)))
         if not chosen.why:
+            refuse_unseen(chosen.unseen)
             return self.nothing_to_do(context, found, "expiry_scan")
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             return hand_on(context, folder, found)
@@ -94,8 +102,10 @@ class ExpiryReportOperator(BaseOperator):
         from mqops.expiry.core.outcome import ExpirySummary  # noqa: PLC0415
         from mqops.lake.files import read_json  # noqa: PLC0415
 
-        summary = ExpirySummary.from_json(read_json(Path(self.folder) / "expiry.json"))
-        value = report(self, context, summary)
+        folder = RunFolder(Path(self.folder))
+        summary = ExpirySummary.from_json(read_json(folder.expiry_json))
+        unseen = read_json(folder.handed_on_json)["found"].get("unseen", ()) if folder.handed_on_json.exists() else ()
+        value = report(self, context, replace(summary, unseen=tuple(unseen), balanced=summary.balanced and not unseen))
         context["outlet_events"][self.asset].extra = value
         if warning := trigger_again(self.log, self.queue_manager, "expiry_scan"):
             keep_for_note(context, md("{} {}", in_words(summary), warning))
@@ -143,9 +153,16 @@ def report(operator: BaseOperator, context: Context, summary: ExpirySummary) -> 
     context["ti"].xcom_push(key="return_value", value=value)
     keep_for_note(context, in_words(summary))
     if not summary.balanced:
+        refuse_unseen(summary.unseen)
         wrong = ", ".join(scan.queue for scan in summary.queues if scan.exact and not scan.balanced)
         raise Unbalanced(f"The figures of {wrong} do not add up; see the lines above")
     return value
+
+
+def refuse_unseen(unseen: Sequence[str]) -> None:
+    """Raises `SettingsError` where queues that are meant could not be seen: what is on them is not known."""
+    if unseen:
+        raise SettingsError(not_seen(unseen))
 
 
 def in_words(summary: ExpirySummary) -> Markdown:
@@ -159,6 +176,8 @@ def in_words(summary: ExpirySummary) -> Markdown:
     )
     if passed_over := summary.passed_over():
         words = md("{} {}.", words, passed_over)
+    if summary.unseen:
+        words = md("{} {}.", words, not_seen(summary.unseen))
     if not summary.dead_letters or summary.came <= 0:
         return words
     grew = number(summary.came, "message")

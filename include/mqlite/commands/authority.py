@@ -187,12 +187,13 @@ def permit(admin: Administration, user: str, request: Request) -> None:
 
 
 def sift(admin: Administration, user: str, request: Request, response: Response) -> Response:
-    """The rows of objects that the user may display.
+    """The rows of objects that the user may display; of names alone all (IBM: Authorizations for PCF commands, "Inquire
+    object names": no check).
 
     Raises CommandError (NOT_AUTHORIZED) where there are others only.
     """
     object_type = TYPES.get(request.noun)
-    if object_type is None or not response.rows:
+    if object_type is None or not response.rows or request.names_only:
         return response
     rows = tuple(
         row for row in response.rows if admin.authorized(user, object_type, str(row.identity[0][1]), {"DSP"})

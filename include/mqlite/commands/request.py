@@ -16,7 +16,7 @@ class Request:
 
     attributes: canonical values by keyword. options: what belongs to the command and not to the object (REPLACE, LIKE,
     FORCE, PURGE, TYPE, STATUS ...). wanted: attributes to show, None for all. where: the filter. selected: further
-    conditions, of parameters that select by a value.
+    conditions, of parameters that select by a value. names_only: PCF's Inquire Queue Names and the like.
     """
 
     verb: str
@@ -27,6 +27,7 @@ class Request:
     wanted: frozenset[str] | None = None
     where: Where | None = None
     selected: tuple[Where, ...] = ()
+    names_only: bool = False
 
     def admits(self, row: Row) -> bool:
         """True if a row of the answer meets the filter and every other condition."""

@@ -251,7 +251,7 @@ def _inquiry(command: PcfCommand, request: Request, given: dict[int, pcf.Paramet
     condition = _where(where, request.noun, tables)
     if chosen and condition is not None:
         chosen |= {condition.keyword}  # what is filtered on is answered as well
-    return replace(request, wanted=chosen, where=condition, selected=selected)
+    return replace(request, wanted=chosen, where=condition, selected=selected, names_only=bool(command.names))
 
 
 def _selected(request: Request, given: dict[int, pcf.Parameter]) -> tuple[Where, ...]:

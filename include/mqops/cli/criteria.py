@@ -43,7 +43,7 @@ _OPTIONS = (
         metavar="NAME=VALUE",
         help="A property in an MQRFH2, such as usr.country=DE; * and ? in the value; may be repeated.",
     ),
-    click.option("--format", "md_format", default="", metavar="NAME", help="The Format of the MQMD; * and ?."),
+    click.option("--md-format", "md_format", default="", metavar="NAME", help="The Format of the MQMD; * and ?."),
     since_option,
     until_option,
 )

@@ -26,7 +26,7 @@ from mqops.cli.run_argument import queue_manager_option
 from mqops.clock import utc_text
 from mqops.counted import counted
 from mqops.estate_values import duration
-from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
+from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan, not_seen
 from mqops.observe.core.expired import Expired
 
 
@@ -190,7 +190,12 @@ def _show(summary: ExpirySummary) -> None:
     if passed_over := summary.passed_over():
         show_folded(passed_over)
     verdict = "balances" if summary.balanced else "does not balance"
-    show_folded(f"{summary.found:,} there = {summary.done:,} discarded + {summary.left:,} left: {verdict}")
+    show_folded(
+        f"{summary.found:,} there = {summary.done:,} discarded + {summary.left:,} left"
+        f"{'' if summary.unseen else f': {verdict}'}"
+    )
+    if summary.unseen:
+        show_folded(not_seen(summary.unseen))
 
 
 def _next(scan: QueueScan) -> str:

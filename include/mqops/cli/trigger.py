@@ -143,5 +143,7 @@ def _show_audit(found: Any) -> None:
         show_folded(f"warning process {name}: no queue names it", indent=8)
     for name in found.dags:
         show_folded(f"warning DAG {name}: the estate allows it, and no process names it as APPLICID", indent=8)
+    for name in found.not_known:
+        show_folded(f"not known {name}: the connection's user may not inquire it (+inq, +dsp)", indent=10)
     broken = counted(len(found.broken), "queue is broken", "queues are broken")
     show_folded(f"{found.queue_manager}: {counted(len(found.queues), 'queue')} with triggering, {broken}")

@@ -54,6 +54,13 @@ def _named(file: EstateFile, name: str) -> dict[tuple[str, str], None]:
     return found | {(queue, "storage"): None for queue in settings.storage if "*" not in queue}
 
 
+def patterns_of(file: EstateFile, name: str) -> tuple[str, ...]:
+    """The patterns of queues that the workflows of a queue manager look at."""
+    settings = file.estate.queue_managers[name]
+    sections = (settings.snapshot_quality, settings.expiry_scan)
+    return tuple(dict.fromkeys(one for section in sections if section for one in section.queues if "*" in one))
+
+
 def wrong_targets(connection: MqConnection, file: EstateFile, name: str) -> Iterator[str]:
     """A line for each rule whose FWDQ the queue manager cannot put to. Raises `MqopsError`."""
     for workflow, table in _tables(file, name):

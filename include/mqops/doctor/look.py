@@ -12,6 +12,7 @@ from mqops.clock import utc
 from mqops.doctor import queue_manager as live
 from mqops.doctor import this_machine
 from mqops.doctor.check import Check, fails, holds, unknown
+from mqops.doctor.estate_objects import patterns_of
 from mqops.errors import LOST_CONNECTION, MQError, MqopsError
 from mqops.estate import EstateFile
 from mqops.lake.run import folder_of
@@ -98,6 +99,8 @@ def _live(
     yield guarded("MAXMSGL", lambda: live.message_lengths(session))
     yield guarded("clock", lambda: live.clock(session, now))
     if file and name in file.estate.queue_managers:
+        if patterns := patterns_of(file, name):
+            yield guarded("queues", lambda: live.queues_seen(session, patterns, name))
         yield guarded("estate", lambda: live.named_in_estate(session, connection, file, name))
 
 

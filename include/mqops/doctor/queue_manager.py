@@ -29,6 +29,8 @@ from mqops.doctor.needs import (
 )
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.estate import EstateFile
+from mqops.expiry.core.candidates import selected
+from mqops.expiry.core.outcome import not_seen
 from mqops.ledger.access import AccessWarning, ledger_access
 from mqops.mq.authority import Grantee
 from mqops.mq.clock import clock_ahead
@@ -42,6 +44,7 @@ from mqops.mq.inquire import (
     queue_definitions,
     queue_manager_attribute,
     queue_state,
+    unseen_queues,
 )
 from mqops.mq.named_queue import mended_deadq, wrong_name
 from mqops.mq.session import Session
@@ -344,6 +347,14 @@ def clock(session: Session, now: Callable[[], datetime]) -> Check:
     if least > MOST_AHEAD or most < -MOST_AHEAD:
         return fails(name, found, "Set both by NTP: ages, lifetimes and the times of the ledger are compared")
     return holds(name, found)
+
+
+def queues_seen(session: Session, patterns: tuple[str, ...], name: str) -> Check:
+    """Whether the user may inquire the queues that patterns of the estate stand for. Raises `MQError`."""
+    unseen = sorted(queue for queue in unseen_queues(session) if selected(queue, patterns))
+    if unseen:
+        return fails("queues", not_seen(unseen), f"`mqops init {name} --user USER` has the authority records")
+    return holds("queues", f"every queue that the estate's patterns stand for can be inquired: {', '.join(patterns)}")
 
 
 def named_in_estate(session: Session, connection: MqConnection, file: EstateFile, name: str) -> Check:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mqops.errors import MQError
-from mqops.expiry.core.candidates import worth_scanning
+from mqops.expiry.core.candidates import selected, worth_scanning
 from mqops.expiry.core.outcome import DeadLetterQueue, ExpirySummary, QueueScan, summarise
 from mqops.expiry.group import known_by_all, members, note_group
 from mqops.expiry.queue_manager import (
@@ -25,7 +25,7 @@ from mqops.expiry.record import forget_others, known, learn
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import queue_manager_name
+from mqops.mq.inquire import queue_manager_name, queue_names
 from mqops.mq.session import Session, is_gone
 
 DEFAULT_RECHECK = timedelta(hours=1)
@@ -35,7 +35,8 @@ DEFAULT_RECHECK = timedelta(hours=1)
 class Candidates:
     """Which queues to scan: `why` queue → reason; `last_puts` queue → its last put; `inhibited` have GET(DISABLED);
     `aliases` alias that was named → the local queue that is looked at;
-    `group` the queue-sharing group, blank for none, and its `members` that were scanned."""
+    `group` the queue-sharing group, blank for none, and its `members` that were scanned; `unseen` queues that are meant
+    and that the connection's user may not inquire: nothing is known of them."""
 
     queue_manager: str
     looked_at: int
@@ -45,6 +46,7 @@ class Candidates:
     aliases: Mapping[str, str] = field(default_factory=dict)
     group: str = ""
     members: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 def candidates(
@@ -63,11 +65,14 @@ def candidates(
         MQError: the queue manager cannot be inquired, or a queue is not there.
         LakeError: what earlier scans taught cannot be read.
     """
-    patterns = tuple(patterns)
     name, group = queue_manager_name(session), group_of(session)
+    wanted = tuple(patterns)
+    before = queue_names(session)
     everything = local_queues(session)
-    aliases = bases_of(session, everything, patterns)
-    queues = named_by(everything, [aliases.get(one, one) for one in patterns])
+    unseen = (before & queue_names(session)) - {queue.name for queue in everything}  # there before and after
+    aliases = bases_of(session, everything, (one for one in wanted if one not in unseen))
+    wanted = tuple(aliases.get(one, one) for one in wanted)
+    queues = named_by(everything, (one for one in wanted if one not in unseen))
     own, of_group = lake_folder(lake, name), dict[str, Path]()
     forget_others(own, {queue.name for queue in everything})
     if group:
@@ -83,6 +88,7 @@ def candidates(
         aliases=aliases,
         group=group,
         members=tuple(of_group),
+        unseen=tuple(sorted(queue for queue in unseen if selected(queue, wanted))),
     )
 
 
@@ -123,7 +129,7 @@ def run_scan(
     with connect(connection) as session:
         found = candidates(session, lake, patterns, recheck=recheck, all_filled=all_filled)
         scans = scan(session, lake, found)
-    return found, summarise(scans.done, run="", queue_manager=found.queue_manager, gone=scans.gone)
+    return found, summarise(scans.done, run="", queue_manager=found.queue_manager, gone=scans.gone, unseen=found.unseen)
 
 
 def refresh(connection: MqConnection, lake: Path, generic_name: str) -> ExpirySummary:
@@ -145,7 +151,7 @@ def refresh(connection: MqConnection, lake: Path, generic_name: str) -> ExpirySu
                 by = "REFRESH QMGR TYPE(EXPIRY)"
         scans = scan(session, lake, before)
     done = (_since(one, depths) for one in scans.done)
-    return summarise(done, run="", queue_manager=before.queue_manager, by=by, gone=scans.gone)
+    return summarise(done, run="", queue_manager=before.queue_manager, by=by, gone=scans.gone, unseen=before.unseen)
 
 
 def named(generic_name: str) -> tuple[str, ...]:
@@ -172,10 +178,13 @@ def write_summary(
     dead_letters: DeadLetterQueue | None = None,
     *,
     gone: Iterable[str] = (),
+    unseen: Iterable[str] = (),
 ) -> ExpirySummary:
     """Keep what scans of a run taught and write RUN/expiry.json. Raises `LakeError`."""
     done = tuple(scans)
     learn(run.lake_folder, done)
-    summary = summarise(done, run=run.run, queue_manager=queue_manager, dead_letters=dead_letters, gone=gone)
+    summary = summarise(
+        done, run=run.run, queue_manager=queue_manager, dead_letters=dead_letters, gone=gone, unseen=unseen
+    )
     write_json(run.expiry_json, summary.to_json())
     return summary

@@ -332,6 +332,22 @@ def inquire_queues(
     return [row for row in rows if c.MQCA_Q_NAME in row]
 
 
+def queue_names(session: Session, *, kind: int = c.MQQT_LOCAL) -> set[str]:
+    """The names of all queues of a kind, MQQT_*, also of those that this user may not inquire (IBM MQ, "Authorizations
+    for PCF commands": Inquire object names has no check). Raises `MQError`."""
+    arguments: dict[int, Any] = {c.MQCA_Q_NAME: b"*", c.MQIA_Q_TYPE: kind}
+    rows = command(session, "MQCMD_INQUIRE_Q_NAMES", arguments)
+    return {str(_text(name)) for row in rows for name in row.get(c.MQCACF_Q_NAMES, ())}
+
+
+def unseen_queues(session: Session) -> set[str]:
+    """The local queues that this user may not inquire: the queue manager leaves them out of its answers, as if they
+    were not there. Raises `MQError`."""
+    before = queue_names(session)
+    seen = {str(row[c.MQCA_Q_NAME]) for row in inquire_queues(session, "*", (c.MQIA_Q_TYPE,))}
+    return (before & queue_names(session)) - seen
+
+
 LAST_PUT = (c.MQCACF_LAST_PUT_DATE, c.MQCACF_LAST_PUT_TIME)
 
 

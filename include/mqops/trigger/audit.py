@@ -10,6 +10,7 @@ from mqops.mq.session import Session, is_gone
 from mqops.trigger.core import Explanation, explain
 from mqops.trigger.in_estate import named_in_estate
 from mqops.trigger.look import definitions, is_served, manager, triggered_queue
+from mqwire.constants import MQRC_NOT_AUTHORIZED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +18,8 @@ class Audit:
     """What an audit found.
 
     Attributes: `unserved` initiation queues, of queues and of the estate, that no program has open for input; `unused`
-    processes that no queue names; `dags` that the estate allows and that no process names as APPLICID.
+    processes that no queue names; `dags` that the estate allows and that no process names as APPLICID; `not_known` what
+    the connection's user may not inquire: nothing is said of it.
     """
 
     queue_manager: str
@@ -25,6 +27,7 @@ class Audit:
     unserved: tuple[str, ...]
     unused: tuple[str, ...]
     dags: tuple[str, ...]
+    not_known: tuple[str, ...] = ()
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -39,6 +42,7 @@ class Audit:
             "unserved": list(self.unserved),
             "unused": list(self.unused),
             "dags": list(self.dags),
+            "not_known": list(self.not_known),
         }
 
 
@@ -46,27 +50,41 @@ def audit(session: Session) -> Audit:
     """Look at every local queue with TRIGGER or an INITQ. A queue that is deleted meanwhile is left out.
 
     Raises:
-        MQError: the command server refuses, or an object may not be inquired.
+        MQError: the command server refuses.
         SettingsError: the estate file is not valid.
     """
     of, there = manager(session), definitions(session)
     estate = named_in_estate(of.name)
-    found, unserved = [], set()
+    found, unserved, not_known = [], set(), list[str]()
     for name in there.queues:
         try:
             queue = triggered_queue(session, name, of)
         except MQError as error:
             if is_gone(error):
                 continue
+            if error.reason == MQRC_NOT_AUTHORIZED:
+                not_known.append(f"queue {name}")
+                continue
             raise
         found.append(explain(queue))
-        if queue.initiation is not None and queue.initiation.local and not queue.initiation.open_input:
+        of_queue = queue.initiation
+        if of_queue is not None and of_queue.local and not of_queue.refused and not of_queue.open_input:
             unserved.add(queue.initiation_name)
-    unserved |= {name for name in estate.initiation_queues if not is_served(session, name)}
+    for name in estate.initiation_queues:
+        try:
+            unserved |= set() if is_served(session, name) else {name}
+        except MQError as error:
+            if error.reason != MQRC_NOT_AUTHORIZED:
+                raise
+            not_known.append(f"initiation queue {name}")
+    if there.processes is None:
+        not_known.append("processes")
+    processes = there.processes or {}
     return Audit(
         queue_manager=of.name,
         queues=tuple(found),
         unserved=tuple(sorted(unserved)),
-        unused=tuple(name for name in sorted(there.processes) if name not in there.named),
-        dags=tuple(sorted(set(estate.dags) - set(there.processes.values()))),
+        unused=tuple(name for name in sorted(processes) if name not in there.named),
+        dags=tuple(sorted(set(estate.dags) - set(processes.values()))) if there.processes is not None else (),
+        not_known=tuple(not_known),
     )

@@ -125,7 +125,7 @@ def _of_local(session: Session, queue: _Object, name: str, of: Manager) -> Trigg
         initiation_name=named,
         initiation=initiation,
         usable_initiation=usable,
-        usable_served=bool(usable) and is_served(session, usable),
+        usable_served=bool(usable) and _served_if_known(session, usable),
     )
 
 
@@ -133,20 +133,23 @@ def _disposition(queue: _Object, of: Manager) -> Disposition:
     return _DISPOSITIONS.get(queue.number(c.MQIA_QSG_DISP), "") if of.zos else ""
 
 
-def _is_defined(session: Session, process: str) -> bool:
+def _is_defined(session: Session, process: str) -> bool | None:
+    """None where this user may not inquire it: then one condition is unknown, and the others are judged."""
     try:
         with opened(session, process, c.MQOT_PROCESS):
             return True
     except MQError as error:
         if is_gone(error):
             return False
+        if error.reason == c.MQRC_NOT_AUTHORIZED:
+            return None
         raise
 
 
 def _has_process_of_its_name(session: Session, queue: str) -> bool:
     """False, too, where it may not be inquired: it matters only for the command that is proposed."""
     try:
-        return _is_defined(session, queue)
+        return bool(_is_defined(session, queue))
     except MQError as error:
         if error.reason in LOST_CONNECTION:
             raise
@@ -175,6 +178,8 @@ def _initiation_queue(session: Session, name: str, of: Manager) -> InitiationQue
     except MQError as error:
         if is_gone(error):
             return None
+        if error.reason == c.MQRC_NOT_AUTHORIZED:
+            return InitiationQueue(local=True, refused=f"the connection's user may not inquire {name} (+inq)")
         raise
 
 
@@ -186,6 +191,16 @@ def is_served(session: Session, initiation_queue: str) -> bool:
         if is_gone(error):
             return False
         raise
+
+
+def _served_if_known(session: Session, initiation_queue: str) -> bool:
+    """As `is_served`; False where this user may not inquire it: then no command is proposed that relies on it."""
+    try:
+        return is_served(session, initiation_queue)
+    except MQError as error:
+        if error.reason != c.MQRC_NOT_AUTHORIZED:
+            raise
+        return False
 
 
 def _readers(session: Session, queue: str) -> tuple[Reader, ...]:
@@ -261,11 +276,11 @@ class Definitions:
     """What triggering is made of on a queue manager: names, in order.
 
     Attributes: `queues` local queues with TRIGGER or with an INITQ; `processes` that are defined, but for IBM's own,
-    each with its APPLICID; `named` processes that queues name.
+    each with its APPLICID, None where they may not be inquired; `named` processes that queues name.
     """
 
     queues: tuple[str, ...]
-    processes: Mapping[str, str]
+    processes: Mapping[str, str] | None
     named: frozenset[str]
 
 
@@ -283,12 +298,14 @@ def definitions(session: Session) -> Definitions:
     )
 
 
-def _processes(session: Session) -> dict[str, str]:
+def _processes(session: Session) -> dict[str, str] | None:
     try:
         rows = command(session, "MQCMD_INQUIRE_PROCESS", {c.MQCA_PROCESS_NAME: b"*"})
     except MQError as error:
         if is_gone(error):
             return {}
+        if error.reason == c.MQRC_NOT_AUTHORIZED:
+            return None
         raise
     found = {row[c.MQCA_PROCESS_NAME]: str(row.get(c.MQCA_APPL_ID, "")) for row in rows if c.MQCA_PROCESS_NAME in row}
     return {name: program for name, program in found.items() if not name.startswith("SYSTEM.")}

@@ -80,7 +80,7 @@ class Wanted(NamedTuple):
         """The command that looks for the same, at any cost. Parameters: `run` its folder."""
         options = {
             "--where": self.where,
-            "--format": self.md_format,
+            "--md-format": self.md_format,
             "--since": self.since,
             "--until": self.until,
             **{f"--{name.replace('_', '-')}": text for name, text in self.ids.items()},

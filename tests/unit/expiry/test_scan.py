@@ -185,3 +185,31 @@ def test_an_alias_is_scanned_as_its_base_queue_and_it_is_said(manager, tmp_path,
         assert "ALSO is an alias of BASE, which is looked at" in done.stdout
         words[2] = "NO.QUEUE"
         assert "NO.QUEUE is a model queue, which holds no messages" in CliRunner().invoke(main, words).stderr
+
+
+def test_queues_that_the_user_may_not_inquire_are_named_and_nothing_balances(manager, tmp_path, monkeypatch):
+    """The queue manager answers for the other ones only, as if there were no more."""
+    manager.mqlite("user", "add", "QM1", "app", text="secret\n")
+    manager.mqsc(
+        "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ,DSP)\n"
+        "SET AUTHREC PROFILE('EXP.1') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,INQ,DSP)\n"
+        "SET AUTHREC PROFILE(SYSTEM.ADMIN.COMMAND.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT)\n"
+        "SET AUTHREC PROFILE(SYSTEM.DEFAULT.MODEL.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(GET,DSP)\n"
+    )
+    manager.put("EXP.1", [({}, b"stays")])
+    monkeypatch.setenv("MQLITE_HOME", str(manager.home))
+    app = {"MQOPS_CONNECTION": json.dumps({"queue_manager": "QM1", "user": "app", "password": "secret"})}
+    common = ["-m", "QM1", "--lake", str(tmp_path / "lake")]
+    told = CliRunner().invoke(main, ["expiry", "scan", "EXP.*", *common], env=app)
+    assert told.exit_code == 1
+    assert (
+        "9 queues not looked at, because the connection's user may not inquire them (+dsp, +inq, +browse)"
+        in told.output
+    )
+    assert "EXP.0, EXP.2" in told.output
+    assert "balances" not in told.output
+    found = json.loads(CliRunner().invoke(main, ["expiry", "scan", "EXP.*", *common, "--json"], env=app).output)
+    assert (found["balanced"], len(found["unseen"]), found["unseen"][0]) == (False, 9, "EXP.0")
+    assert "EXP.1" not in found["unseen"]
+    whole = CliRunner().invoke(main, ["expiry", "scan", "EXP.1", *common, "--all"], env=app)
+    assert (whole.exit_code, "1 there = 0 discarded + 1 left: balances" in whole.output) == (0, True)

@@ -121,8 +121,15 @@ def test_every_command_works_with_what_init_gives(as_app: Any, manager: Manager,
     assert wanted - as_app.done == set()
 
 
-def _run_of(text: str) -> str:
-    return str(json.loads(text.splitlines()[-1])["run"])
+def test_the_doctor_fails_where_a_queue_that_a_pattern_stands_for_cannot_be_seen(as_app: Any, manager: Manager) -> None:
+    def queues() -> dict[str, str]:
+        checks = json.loads(as_app("doctor", "QM1", "--json", expect=None))["checks"]
+        return next(one for one in checks if one["check"] == "queues")
+
+    assert queues()["state"] == "holds"
+    manager.mqsc("SET AUTHREC PROFILE('LOOKED.**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHRMV(DSP)\n")
+    assert queues()["state"] == "fails"
+    assert "LOOKED.AT.ONE" in queues()["found"]
 
 
 def _dead_letters(as_app: Any, manager: Manager) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from explain_support import explained, next_message_triggers, queue_manager
+from mqlite_command import mqlite_here
 from mqlite_support import INPUT, Application, run_mqsc
 from pymqi import CMQC
 from sharing_support import SHARED, group
@@ -209,3 +210,30 @@ def test_T04a_T04b_a_shared_queue_is_mended_in_the_shared_repository(group: Any)
     assert fix == "ALTER QLOCAL(APP) QSGDISP(SHARED) PUT(ENABLED)"
     assert mqops("explain", "APP", "QM1", "--fix", "--yes", "--applicid", "serve")[0] in {0, 1}
     assert explained().state("T01") == "holds"
+
+
+RIGHTS = """\
+SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ,DSP)
+SET AUTHREC PROFILE(APP) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(INQ,DSP)
+SET AUTHREC PROFILE(SYSTEM.ADMIN.COMMAND.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT)
+SET AUTHREC PROFILE(SYSTEM.DEFAULT.MODEL.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(GET,DSP)
+"""
+
+
+def test_a_right_that_lacks_makes_its_condition_unknown_and_no_other() -> None:
+    with queue_manager():
+        define("TRIGTYPE(FIRST)")
+        mqlite_here("user", "add", "QM1", "app", stdin="secret\n")
+        run_mqsc(RIGHTS)
+        app = {"MQOPS_CONNECTION": json.dumps({"queue_manager": "QM1", "user": "app", "password": "secret"})}
+        done = CliRunner().invoke(main, ["trigger", "explain", "APP", "QM1", "--json"], env=app)
+        states = {one["id"]: one["state"] for one in json.loads(done.stdout)["conditions"]}
+        assert {number for number, state in states.items() if state == "unknown"} == {"T06", "T07", "T08"}
+        assert done.exit_code == 1
+        told = CliRunner().invoke(main, ["trigger", "explain", "APP", "QM1"], env=app).output
+        assert "whether P is defined is not known: the connection's user may not inquire the process (+inq)" in told
+        audit = CliRunner().invoke(main, ["trigger", "audit", "QM1"], env=app)
+        assert "not known processes: the connection's user may not inquire it" in audit.output
+        run_mqsc("SET AUTHREC PROFILE(P) OBJTYPE(PROCESS) PRINCIPAL('app') AUTHADD(INQ,DSP)")
+        found = json.loads(CliRunner().invoke(main, ["trigger", "explain", "APP", "QM1", "--json"], env=app).stdout)
+        assert [one["id"] for one in found["conditions"] if one["state"] == "unknown"] == ["T07", "T08"]

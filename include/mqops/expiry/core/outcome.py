@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -70,7 +70,8 @@ class DeadLetterQueue:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpirySummary:
     """A run: `found`, `done` (discarded) and `left` (in flight included) in messages; `dead_letters` None where the
-    depth is not known; `gone` the queues that ended before they were looked at, or meanwhile, and are in no figure."""
+    depth is not known; `gone` the queues that ended before they were looked at, or meanwhile, and are in no figure;
+    `unseen` the queues that the connection's user may not inquire."""
 
     run: str
     queue_manager: str
@@ -85,6 +86,7 @@ class ExpirySummary:
     queues: tuple[QueueScan, ...] = ()
     dead_letters: DeadLetterQueue | None = None
     gone: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
     @property
     def came(self) -> int:
@@ -117,8 +119,20 @@ class ExpirySummary:
                 "queues": tuple(QueueScan(**queue) for queue in value["queues"]),
                 "dead_letters": DeadLetterQueue(**dead) if dead else None,
                 "gone": tuple(value.get("gone", ())),
+                "unseen": tuple(value.get("unseen", ())),
             }
         )
+
+
+def not_seen(queues: Sequence[str]) -> str:
+    """A sentence about queues that the connection's user may not inquire, "" for none."""
+    if not queues:
+        return ""
+    named = ", ".join(queues[:MOST_NAMED]) + (", ..." if len(queues) > MOST_NAMED else "")
+    return (
+        f"{counted(len(queues), 'queue')} not looked at, because the connection's user may not inquire "
+        f"{'it' if len(queues) == 1 else 'them'} (+dsp, +inq, +browse): {named}"
+    )
 
 
 def summarise(
@@ -129,8 +143,10 @@ def summarise(
     by: str = "scan",
     dead_letters: DeadLetterQueue | None = None,
     gone: Iterable[str] = (),
+    unseen: Iterable[str] = (),
 ) -> ExpirySummary:
-    """The summary of a run over these queues."""
+    """The summary of a run over these queues. It does not balance where queues that are meant could not be seen."""
+    not_seen = tuple(sorted(unseen))
     queues = tuple(sorted(scans, key=lambda scan: scan.queue))
     return ExpirySummary(
         run=run,
@@ -141,10 +157,11 @@ def summarise(
         done=sum(scan.discarded for scan in queues),
         left=sum(scan.left + scan.in_flight for scan in queues),
         next_expiry=min((scan.next_expiry for scan in queues if scan.next_expiry), default=""),
-        balanced=all(scan.balanced for scan in queues if scan.exact),
+        balanced=not not_seen and all(scan.balanced for scan in queues if scan.exact),
         queues=queues,
         dead_letters=dead_letters,
         gone=tuple(sorted(gone)),
+        unseen=not_seen,
     )
 
 

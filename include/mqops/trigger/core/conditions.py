@@ -247,6 +247,8 @@ def _process(queue: TriggeredQueue) -> Condition:
         return Condition("T06", HOLDS, f"process {queue.process} is defined")
     if not queue.process and queue.transmission:
         return Condition("T06", HOLDS, "a transmission queue needs no process")
+    if queue.process and queue.process_defined is None:
+        return Condition("T06", UNKNOWN, f"whether {queue.process} is defined is not known: {_refused('process')}")
     name = queue.process or queue.name
     define = Change(name=name, settings=(applicid(NO_PROGRAM),), define=True, process=True)
     if queue.process:
@@ -255,8 +257,14 @@ def _process(queue: TriggeredQueue) -> Condition:
     return Condition("T06", FAILS, "PROCESS is blank", (mend,) if queue.process_defined else (define, mend))
 
 
+def _refused(kind: str) -> str:
+    return f"the connection's user may not inquire the {kind} (+inq)"
+
+
 def _initiation_queue(queue: TriggeredQueue) -> Condition:
     name, found = queue.initiation_name, queue.initiation
+    if found is not None and found.refused:
+        return Condition("T07", UNKNOWN, f"whether {name} takes trigger messages is not known: {found.refused}")
     if found is None and name:
         return Condition("T07", FAILS, f"there is no queue {name}", (Change(name=name, define=True),))
     if found is None or not found.local or found.transmission:
@@ -280,6 +288,8 @@ def _inhibited(name: str, found: InitiationQueue) -> Condition:
 
 def _monitored(queue: TriggeredQueue) -> Condition:
     name, found = queue.initiation_name, queue.initiation
+    if found is not None and found.refused:
+        return Condition("T08", UNKNOWN, f"whether a trigger monitor serves {name} is not known: {found.refused}")
     if found is None or not found.local:
         return Condition("T08", FAILS, "no trigger monitor serves it: there is no initiation queue")
     if found.open_input:

@@ -29,12 +29,14 @@ class Reader:
 class InitiationQueue:
     """The queue that INITQ names, if there is such a queue.
 
-    Parameters: `local` whether it is a local queue; all other fields describe a local queue, and have their defaults
+    Parameters: `local` whether it is a local queue; `refused` why nothing is known of it (no authority to inquire it),
+    else ""; all other fields describe a local queue, and have their defaults
     otherwise. `depth` and `max_depth` in messages; `open_input` the number of handles for input; `readers` the open
     handles that the command server reports; `last_put` LPUTDATE and LPUTTIME, "" if the queue manager gives none.
     """
 
     local: bool
+    refused: str = ""
     transmission: bool = False
     put_allowed: bool = True
     get_allowed: bool = True
@@ -54,7 +56,8 @@ class TriggeredQueue:
     `trigger_depth` and `depth` and `max_depth` in messages; `priority` TRIGMPRI; `fifo` MSGDLVSQ(FIFO);
     `default_priority` DEFPRTY; `open_input` the number of handles for input; `uncommitted` whether units of work have
     messages of it, None if the queue manager does not tell; `last_put` as in `InitiationQueue`; `process_defined`
-    whether there is a process of the name that `process` has, or of the queue's own name if that is blank;
+    whether there is a process of the name that `process` has, or of the queue's own name if that is blank, None where
+    this may not be inquired;
     `initiation` None if there is no queue of the name `initiation_name`; `usable_initiation` the name of an initiation
     queue that INITQ can name instead, "" where none is looked for; `usable_served` whether a program has that one open
     for input.
@@ -81,7 +84,7 @@ class TriggeredQueue:
     uncommitted: bool | None
     last_put: str
     process: str
-    process_defined: bool
+    process_defined: bool | None
     initiation_name: str
     initiation: InitiationQueue | None
     usable_initiation: str = ""
