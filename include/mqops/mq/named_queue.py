@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.misnamed import Misnamed, misnamed
 from mqops.model import QueueDefinition
-from mqops.mq.inquire import KINDS, base_queue, dead_letter_queue, inquire_queues, opened
+from mqops.mq.inquire import KINDS, base_queue, dead_letter_queue, inquire_queues, opened, queue_names
 from mqops.mq.session import Session
 from mqops.mqsc import mqsc_name
 from mqwire import constants as c
@@ -51,7 +51,7 @@ def wrong_name(session: Session, name: str) -> Misnamed | None:
 def _local_names(session: Session) -> tuple[str, ...]:
     """The local queues that the command server tells, for a guess; none where it refuses."""
     try:
-        return tuple(str(row[c.MQCA_Q_NAME]) for row in inquire_queues(session, "*"))
+        return tuple(queue_names(session))
     except MQError as error:
         if error.reason in LOST_CONNECTION:
             raise
@@ -75,7 +75,7 @@ def queues_named(session: Session, names: Iterable[str]) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     for name in names:
-        fits = (name,)
+        fits: tuple[str, ...] = (name,)
         if name.endswith("*"):
             rows = inquire_queues(session, name)
             own = tuple(one for one in ("SYSTEM.", "MQOPS.") if not name.startswith(one))

@@ -118,7 +118,7 @@ class Source:
         kind = "a no-break space" if first in "\u00a0\u202f" else "a space of another kind"
         number = f"; {len(found) - 1:,} more like it follow" if found[1:] else ""
         return [
-            self.problem((line, column), f"{kind} (U+{ord(first):04X}), unseen here: replace it by a blank{number}")
+            self.problem((line, column), f"{kind} (U+{ord(first):04X}), unseen here: write a blank instead{number}")
         ]
 
 
