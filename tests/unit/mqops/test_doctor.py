@@ -22,6 +22,7 @@ from mqops.doctor.check import State
 from mqops.doctor.needs import LEDGER
 from mqops.errors import mq_error
 from mqops.ledger.queue import DEFINITION
+from mqops.mq.browse import browse
 from mqops.mq.connection import connect
 from mqops.observe.core.anatomy import Group, label
 from mqwire import constants as c
@@ -424,3 +425,11 @@ def test_a_message_without_an_mqdlh_is_told_with_why_and_what_moves_it_and_witho
     assert (manager.depth(DLQ), manager.depth("A")) == (0, 2)
     here = Group(reason="MQRC_Q_FULL", origin_q="A", origin_q_mgr="", application="app")
     assert label(here) == "MQRC_Q_FULL  A  app"
+
+
+def test_a_browse_by_an_alias_gives_every_message_of_a_deep_queue(manager):
+    """An alias has no depth of its own, by which a browse knows when it has seen enough."""
+    manager.mqsc("DEFINE QALIAS(ALSO) TARGET(A)\n")
+    manager.put("A", [({"Persistence": 0}, b"x")] * 1100)
+    with connect(manager.connection) as session:
+        assert sum(1 for _message in browse(session, "ALSO")) == 1100
