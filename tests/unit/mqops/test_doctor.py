@@ -433,3 +433,13 @@ def test_a_browse_by_an_alias_gives_every_message_of_a_deep_queue(manager):
     manager.put("A", [({"Persistence": 0}, b"x")] * 1100)
     with connect(manager.connection) as session:
         assert sum(1 for _message in browse(session, "ALSO")) == 1100
+
+
+@pytest.mark.parametrize(
+    ("mark", "code"), [("utf-8-sig", "a byte order mark,"), ("utf-16", "a byte order mark of UTF-16,")]
+)
+def test_a_message_file_with_a_byte_order_mark_is_told_so(manager, mqops_here, tmp_path, mark, code):
+    file = tmp_path / "saved.msg"
+    file.write_bytes("* DMPMQMSG\n".encode(mark))
+    said = mqops_here("message", "load", str(file), "A", "-m", "QM1", expect=None)
+    assert f"the file begins with {code} unseen here: save it as UTF-8 without one" in " ".join(said.stderr.split())
