@@ -73,9 +73,9 @@ def anatomy(*, queue: str, queue_manager: str, named: str, snapshot: str, form: 
 def _looked(queue_manager: str, queue: str, lake: Path) -> list[QueueAnatomy]:
     from mqops.observe.anatomy_now import look  # noqa: PLC0415
 
-    found, expired = look(connection_to(queue_manager), lake, queue.strip())
-    if expired.messages:
-        warn(expired.sentence(found.queue))
+    found, remarks = look(connection_to(queue_manager), lake, queue.strip())
+    for remark in remarks:
+        warn(remark)
     return [found]
 
 

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from mqops.counted import counted
-from mqops.model import QueueBrief
+from mqops.model import QueueBrief, full_name
 from mqops.observe.core.openmetrics import Gauge, text_of
 from mqops.printable import printable
 
@@ -189,7 +189,7 @@ def growth_since(run: str, at: str) -> str:
 
 def label(group: Group) -> str:
     """Reason, origin and application in a line."""
-    origin = f"{group.origin_q}@{group.origin_q_mgr}" if group.origin_q else "-"
+    origin = full_name(group.origin_q, group.origin_q_mgr) if group.origin_q else "-"
     return printable(f"{group.reason}  {origin}  {group.application or '-'}")
 
 
