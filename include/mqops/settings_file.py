@@ -121,11 +121,16 @@ class _Loader(yaml.SafeLoader):
             return f"not valid YAML: could not determine a constructor for the tag {node.tag!r}"
         if isinstance(node, yaml.ScalarNode):
             try:
-                self.yaml_constructors[node.tag](self, node)
+                str(self.yaml_constructors[node.tag](self, node))  # a number of too many digits has no text
             except yaml.MarkedYAMLError as error:
                 return f"not valid YAML: {' '.join(filter(None, (error.context, error.problem)))}"
             except ValueError as error:  # a well-formed scalar that is not a value, such as the date 2026-13-01
                 return f"not a valid value: {error}"
+            except (
+                LookupError,
+                AttributeError,
+            ):  # what PyYAML raises of `!!bool maybe`, `!!int ''`, `!!timestamp soon`
+                return f"not a valid value: {node.value!r} is no {node.tag.rpartition(':')[2]}"
         return ""
 
 

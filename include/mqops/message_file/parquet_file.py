@@ -64,12 +64,16 @@ def _messages(part: Path) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _columns(part: Path, file: pq.ParquetFile) -> list[int]:
-    """The numbers of the columns that are read: plain binary ones."""
-    known = {file.schema.column(number).path: number for number in range(len(file.schema))}
+    """The numbers of the columns that are read: plain binary ones. The reader takes every column of a name, and those
+    inside it, so each of the two names must stand for one column only: the others' pages would not be looked at."""
+    paths = [file.schema.column(number).path for number in range(len(file.schema))]
+    known = {path: number for number, path in enumerate(paths)}
     missing = [name for name in _COLUMNS if name not in known]
     if missing:
         raise _not_ours(part, f"it has no column {' and no column '.join(missing)}")
     for name in _COLUMNS:
+        if sum(path.partition(".")[0] == name for path in paths) > 1:
+            raise _not_ours(part, f"it has several columns {name}")
         column = file.schema.column(known[name])
         if (column.physical_type, column.max_repetition_level) != ("BYTE_ARRAY", 0):
             raise _not_ours(part, f"its column {name} is not binary")
