@@ -77,7 +77,7 @@ def test_a_name_that_several_columns_have_is_refused_before_any_is_unpacked(tmp_
     table = pa.Table.from_arrays(columns, names)
     pq.write_table(table, folder / "part-00000.parquet", compression="zstd", use_dictionary=False)
     before = pa.total_allocated_bytes()
-    with pytest.raises(LakeError, match="it has several columns (md|body)"):
+    with pytest.raises(LakeError, match=r"it has several columns (md|body)"):
         next(messages_of_folder(folder))
     assert pa.total_allocated_bytes() - before < MEGABYTE
 
