@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,15 @@ def test_a_small_file_that_would_fill_the_memory_is_refused(mqops_here, manager,
     assert why in said
     assert "nothing was loaded" in said
     assert manager.depth("OUT") == 0
+
+
+def test_a_file_that_its_owner_cuts_while_it_is_read_is_refused(tmp_path):
+    folder = written(tmp_path, [random.randbytes(500) for _ in range(3000)], row_group_size=1000)
+    messages = messages_of_folder(folder)
+    next(messages)
+    os.truncate(folder / "part-00000.parquet", 4096)
+    with pytest.raises(LakeError, match=r"nothing was loaded|The lake failed"):
+        list(messages)
 
 
 @pytest.mark.parametrize("names", [["md", "md", "body"], ["md", "body", "body"], ["md", "body", "body.more"]])
