@@ -52,7 +52,7 @@ class Application:
 
     def put(self, queue: str, body: bytes = b"x", *, options: int = CMQC.MQPMO_NO_SYNCPOINT, **fields: Any) -> Any:
         """MQPUT1; returns the descriptor."""
-        md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, **fields)
+        md = pymqi.MD(**{"Version": CMQC.MQMD_VERSION_2, **fields})
         self.manager.put1(queue.encode(), body, md, pymqi.PMO(Options=options))
         return md
 

@@ -13,6 +13,11 @@ def with_lists(value: dict[str, Any]) -> dict[str, Any]:
     return {name: list(content) if isinstance(content, tuple) else content for name, content in value.items()}
 
 
+def full_name(queue: str, queue_manager: str) -> str:
+    """`queue@queue manager`; the queue alone where no queue manager is named."""
+    return f"{queue}@{queue_manager}" if queue_manager else queue
+
+
 class Account(StrEnum):
     """Which kind of account a person has where he asks. The same name may be another person's in the other kind."""
 
@@ -167,7 +172,7 @@ class QueueObserved:
     """One queue as the snapshot has it: messages and their bytes (MQMD not counted).
 
     Parameters: `expired` messages that the queue manager discarded when it was browsed; `expired_exact` as in
-    `mqops.observe.expired.Expired`.
+    `mqops.observe.expired.Expired`; `unseen` why a browse got nothing from a queue that has a depth, "" elsewhere.
     """
 
     queue: str
@@ -178,6 +183,7 @@ class QueueObserved:
     oldest: str = ""
     expired: int = 0
     expired_exact: bool = True
+    unseen: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,3 +243,4 @@ class QueueDefinition:
     backout_queue: str = ""
     put_allowed: bool = True
     depth: int = 0
+    transmission: bool = False

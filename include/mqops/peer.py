@@ -88,7 +88,10 @@ def must_be_own(connection: socket.socket) -> None:
 def user_of(connection: socket.socket) -> int | None:
     """The user id of the process at the other end; None where it is not accepted, or the system does not tell."""
     mine, its = _address(connection.getsockname()), _address(connection.getpeername())
+    near, far = (f":{port:04X}" for _host, port in (its, mine))  # first: others can have thousands of connections
     for row in _rows():
+        if not (row[1].endswith(near) and row[2].endswith(far)):
+            continue
         if row[9] != "0" and (_parsed(row[1]), _parsed(row[2])) == (its, mine):
             return int(row[7])
     return None

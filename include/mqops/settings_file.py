@@ -119,13 +119,19 @@ class _Loader(yaml.SafeLoader):
             return "not valid YAML: << is not allowed: write the keys themselves"
         if node.tag not in self.yaml_constructors:
             return f"not valid YAML: could not determine a constructor for the tag {node.tag!r}"
-        if isinstance(node, yaml.ScalarNode):
-            try:
-                self.yaml_constructors[node.tag](self, node)
-            except yaml.MarkedYAMLError as error:
-                return f"not valid YAML: {' '.join(filter(None, (error.context, error.problem)))}"
-            except ValueError as error:  # a well-formed scalar that is not a value, such as the date 2026-13-01
-                return f"not a valid value: {error}"
+        return self._problem_of(node) if isinstance(node, yaml.ScalarNode) else ""
+
+    def _problem_of(self, node: yaml.ScalarNode) -> str:
+        """What is wrong with a text that is to be a value of its tag. PyYAML tells some of it by errors of no class of
+        its own: `!!bool maybe`, `!!int ''`, `!!timestamp soon`."""
+        try:
+            str(self.yaml_constructors[node.tag](self, node))  # a number of too many digits has no text
+        except yaml.MarkedYAMLError as error:
+            return f"not valid YAML: {' '.join(filter(None, (error.context, error.problem)))}"
+        except ValueError as error:  # a well-formed scalar that is not a value, such as the date 2026-13-01
+            return f"not a valid value: {error}"
+        except (LookupError, AttributeError):
+            return f"not a valid value: {node.value!r} is no {node.tag.rpartition(':')[2]}"
         return ""
 
 

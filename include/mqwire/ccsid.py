@@ -1,11 +1,15 @@
 """CCSID to codec: strict both ways, exact both ways, unknown ones refused. Knows no structure.
 
 1. A decoded text encodes back to the same bytes, or decoding fails: some multi-byte pages have two codes for one
-   character.
+   character. Only ``Codec.text`` reads more: shifts of mixed EBCDIC that change nothing.
 2. CCSIDs 1200, 13488 and 17584 have the byte order of the integers of the same data (Encoding); 1202 is always
    little-endian, 1201 always big-endian.
 3. The special values (0 queue manager, -1 embedded, -2 inherit, -3 application) are no character sets: the caller
    resolves them from the chain of headers.
+4. A code page is converted by Python, by the tables of `mqwire.ebcdic` and `mqwire.single_byte`, or by ICU
+   (`mqwire.icu_pages`). What consists of the characters that all pages of its family have at one place
+   (`mqwire.code_pages`) is read in every CCSID of IBM's lists: so the names in headers are, even where nothing
+   converts the page.
 """
 
 from __future__ import annotations
@@ -15,9 +19,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from mqwire.code_pages import EBCDIC, Family, family_of, invariant_bytes
 from mqwire.constants import MQENC_INTEGER_MASK, MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED, MQENC_NATIVE
 from mqwire.ebcdic import decoding_table
 from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
+from mqwire.icu_pages import Conversion, conversion
+from mqwire.single_byte import PAGES
 
 Bytes = bytes | bytearray | memoryview
 
@@ -25,7 +32,7 @@ Bytes = bytes | bytearray | memoryview
 _PYTHON: dict[int, str] = {
     **{37: "cp037", 424: "cp424", 500: "cp500", 875: "cp875", 1026: "cp1026", 1140: "cp1140"},
     **{367: "ascii", 819: "latin-1", 923: "iso8859-15", 1208: "utf-8"},
-    **{n: f"cp{n}" for n in (437, 720, 737, 775, 850, 852, 855, 856, 857, 858, 860, 861, 862, 863, 864, 865, 866, 869)},
+    **{n: f"cp{n}" for n in (437, 720, 737, 775, 850, 852, 855, 856, 857, 858, 860, 861, 862, 863, 865, 866, 869)},
     **{912: "iso8859-2", 913: "iso8859-3", 914: "iso8859-4", 915: "iso8859-5", 1089: "iso8859-6", 813: "iso8859-7"},
     **{916: "iso8859-8", 920: "iso8859-9", 921: "iso8859-13", 878: "koi8-r", 1168: "koi8-u", 1125: "cp1125"},
     **{n: f"cp{n}" for n in range(1250, 1259)},
@@ -37,6 +44,8 @@ _PYTHON: dict[int, str] = {
         1363: "cp949",
         950: "cp950",
         1386: "gbk",
+        1350: "euc_jp",
+        1381: "gb2312",
         1392: "gb18030",
         5488: "gb18030",
     },
@@ -44,6 +53,7 @@ _PYTHON: dict[int, str] = {
 _UTF16_BY_ENCODING = frozenset({1200, 13488, 17584})
 _UTF16_FIXED = {1201: "utf-16-be", 1202: "utf-16-le"}
 UTF16 = _UTF16_BY_ENCODING | _UTF16_FIXED.keys()
+_NO_TABLE = "there is no conversion table for its CCSID here"
 _SPECIAL = {0: "queue manager's", -1: "embedded", -2: "inherited", -3: "application's", -4: "as published"}
 
 
@@ -51,23 +61,90 @@ _SPECIAL = {0: "queue manager's", -1: "embedded", -2: "inherited", -3: "applicat
 class Codec:
     """One character set.
 
-    ``decode`` and ``encode`` are strict and raise ``UnicodeError``; ``blank`` is the encoded blank: structures can
-    be in this character set only if it is one byte.
+    ``decode``, ``encode`` and ``text`` are strict and raise ``UnicodeError``. ``text`` is for reading alone: it reads
+    what ``decode`` does, and mixed EBCDIC with shifts that would not be written. ``blank`` is the encoded blank:
+    structures can be in this character set only if it is one byte. A ``partial`` one has the invariant characters
+    only (rule 4).
     """
 
     ccsid: int
     decode: Callable[[bytes], str]
     encode: Callable[[str], bytes]
     blank: bytes
+    text: Callable[[bytes], str]
+    partial: bool = False
 
 
 @lru_cache(maxsize=256)
 def _codec(ccsid: int, utf16: str) -> Codec | None:
-    page = decoding_table(ccsid)
+    name = utf16 or _PYTHON.get(ccsid)
+    if name is not None:
+        return _python_codec(ccsid, name)
+    page = decoding_table(ccsid) or _derived(ccsid)
     if page is not None:
         return _table_codec(ccsid, page)
-    name = utf16 or _PYTHON.get(ccsid)
-    return None if name is None else _python_codec(ccsid, name)
+    family = family_of(ccsid)
+    if family is None:
+        return None
+    page_of_icu = conversion(ccsid)
+    return (
+        _invariant_codec(ccsid, family, page_of_icu) if family is not Family.WIDE else _wide_codec(ccsid, page_of_icu)
+    )
+
+
+def _wide_codec(ccsid: int, page: Conversion | None) -> Codec | None:
+    return Codec(ccsid, page.decode, page.encode, page.encode("\u3000"), page.text) if page else None
+
+
+def _invariant_codec(ccsid: int, family: Family, page: Conversion | None) -> Codec:
+    """The invariant characters without a table; all others by the page, or not at all."""
+    known = invariant_bytes(ccsid)
+    bytes_known, characters_known = bytes(known), frozenset(known.values())
+    code = "cp500" if family in EBCDIC else "ascii"
+
+    def reading(other: Callable[[bytes], str] | None) -> Callable[[bytes], str]:
+        def read(raw: bytes) -> str:
+            beyond = raw.translate(None, bytes_known)
+            if not beyond:
+                return raw.decode(code)
+            if other is not None:
+                return other(raw)
+            at = raw.index(beyond[:1])
+            raise UnicodeDecodeError(f"ccsid {ccsid}", raw, at, at + 1, _NO_TABLE)
+
+        return read
+
+    def encode(text: str) -> bytes:
+        beyond = set(text) - characters_known
+        if not beyond:
+            return text.encode(code)
+        if page is not None:
+            return page.encode(text)
+        at = min(map(text.index, beyond))
+        raise UnicodeEncodeError(f"ccsid {ccsid}", text, at, at + 1, _NO_TABLE)
+
+    decode, text = (reading(page.decode), reading(page.text)) if page else (reading(None), reading(None))
+    return Codec(ccsid, decode, encode, " ".encode(code), text, partial=page is None)
+
+
+def _derived(ccsid: int) -> str | None:
+    """The 256 characters of a page of `mqwire.single_byte`."""
+    if ccsid not in PAGES:
+        return None
+    base, cells = PAGES[ccsid]
+    codec = codec_for(base)
+    characters = [_character_of(codec, byte) for byte in range(256)]
+    for cell in cells.split():
+        characters[int(cell[:2], 16)] = chr(int(cell[2:], 16))
+    return "".join(characters)
+
+
+def _character_of(codec: Codec, byte: int) -> str:
+    """The character of a byte; U+FFFE, which is none, if there is none."""
+    try:
+        return codec.decode(bytes([byte]))
+    except UnicodeError:
+        return "\ufffe"
 
 
 def _table_codec(ccsid: int, page: str) -> Codec:
@@ -79,7 +156,7 @@ def _table_codec(ccsid: int, page: str) -> Codec:
     def encode(text: str) -> bytes:
         return codecs.charmap_encode(text, "strict", back)[0]
 
-    return Codec(ccsid, decode, encode, b"\x40")
+    return Codec(ccsid, decode, encode, encode(" "), decode)
 
 
 def _python_codec(ccsid: int, name: str) -> Codec:
@@ -97,7 +174,8 @@ def _python_codec(ccsid: int, name: str) -> Codec:
     def encode(text: str) -> bytes:
         return text.encode(name)
 
-    return Codec(ccsid, plain if _is_exact(lookup.name) else exact, encode, " ".encode(name))
+    decode = plain if _is_exact(lookup.name) else exact
+    return Codec(ccsid, decode, encode, " ".encode(name), decode)
 
 
 def _is_exact(name: str) -> bool:
@@ -110,8 +188,11 @@ def _is_exact(name: str) -> bool:
 
 
 def is_known(ccsid: int) -> bool:
-    """Whether text in this CCSID can be converted."""
-    return ccsid in UTF16 or _codec(ccsid, "") is not None
+    """Whether text in this CCSID can be converted, all of it."""
+    if ccsid in UTF16:
+        return True
+    found = _codec(ccsid, "")
+    return found is not None and not found.partial
 
 
 def codec_for(
@@ -125,22 +206,21 @@ def codec_for(
     :raises UnknownCcsid: no conversion known, one of MQ's special values, or two bytes a character in fixed fields
     :raises UnknownEncoding: the byte order of two-byte characters is unknown
     """
-    if ccsid in UTF16:
-        if encoding is None:
-            why = f"fixed-length fields cannot be in CCSID {ccsid}"
-            raise UnknownCcsid(structure, field or "CodedCharSetId", offset, why)
-        found = _codec(ccsid, _utf16(ccsid, encoding, structure, offset, field))
-    else:
-        found = _codec(ccsid, "")
-    if found is None:
-        special = _SPECIAL.get(ccsid)
-        why = (
-            f"CCSID {ccsid} means the {special} one, which is not known here"
-            if special
-            else f"CCSID {ccsid} is unknown"
-        )
+    if encoding is None and family_of(ccsid) is Family.WIDE:
+        why = f"fixed-length fields cannot be in CCSID {ccsid}: it has {Family.WIDE.value}"
         raise UnknownCcsid(structure, field or "CodedCharSetId", offset, why)
+    utf16 = _utf16(ccsid, encoding or 0, structure, offset, field) if ccsid in UTF16 else ""
+    found = _codec(ccsid, utf16)
+    if found is None:
+        raise UnknownCcsid(structure, field or "CodedCharSetId", offset, _why_none(ccsid))
     return found
+
+
+def _why_none(ccsid: int) -> str:
+    special = _SPECIAL.get(ccsid)
+    if special:
+        return f"CCSID {ccsid} means the {special} one, which is not known here"
+    return f"CCSID {ccsid} {'is unknown' if family_of(ccsid) is None else 'cannot be converted here'}"
 
 
 def _utf16(ccsid: int, encoding: int, structure: str, offset: int, field: str) -> str:
@@ -171,9 +251,11 @@ def decode(
     """
     codec = codec_for(ccsid, structure, offset, encoding, field)
     try:
-        return codec.decode(bytes(raw))
+        return codec.text(bytes(raw))
     except UnicodeError as error:
         at = offset + getattr(error, "start", 0)
+        if codec.partial:
+            raise UnknownCcsid(structure, field, at, f"CCSID {ccsid} cannot be converted here") from error
         raise WireError(structure, field, at, f"not text in CCSID {ccsid}: {_why(error)}") from error
 
 
@@ -195,6 +277,8 @@ def encode(
     try:
         return codec.encode(text)
     except UnicodeError as error:
+        if codec.partial:
+            raise UnknownCcsid(structure, field, offset, f"CCSID {ccsid} cannot be converted here") from error
         raise WireError(structure, field, offset, f"{_character(error)} does not exist in CCSID {ccsid}") from error
 
 

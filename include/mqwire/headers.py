@@ -1,10 +1,10 @@
 """The chain of headers in front of the data of a message. Knows structures, no queue.
 
-1. Each header says Format, Encoding and CCSID of what follows; its own fields are in those said by the one before, the
-   first in those of the MQMD.
+1. Each header says Format, Encoding and CCSID of what follows (``Says``: who says it, by IBM's page of each header);
+   its own fields are in those said by the one before, the first in those of the MQMD.
 2. Headers are MQDEAD, MQXMIT, MQIMS, MQCICS and every format that begins with ``MQH``. MQDLH and MQXQH have their own
-   layouts; all others begin with StrucId, Version, StrucLength, Encoding, CodedCharSetId, Format, Flags. A Format ends
-   at its first NUL.
+   layouts; all others begin with StrucId, Version, StrucLength, Encoding, CodedCharSetId, Format, Flags; what stands
+   behind these is in ``mqwire.header_fields``. A Format ends at its first NUL.
 3. CCSID -2 (inherit) said by a header is that header's own CCSID. 0 (queue manager) is ``q_mgr_ccsid`` where that is
    given; else it stays 0, and text that would need it is refused.
 4. Nothing is guessed: a header that is not what its format says raises, naming structure, field and offset. An Encoding
@@ -16,7 +16,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from enum import Enum
+from typing import ClassVar, NamedTuple
 
 from mqwire import constants as c
 from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
@@ -32,7 +33,7 @@ MQH_LAYOUT = Layout("MQH", [char("StrucId", 4), *header_fields(1, 32)], versions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MQH(Structure):
-    """The 32 bytes that MQIIH, MQCIH, MQDH, MQRFH, MQRMH, MQWIH and MQEPH begin with."""
+    """The 32 bytes that MQIIH, MQCIH, MQDH, MQRFH, MQRMH, MQWIH, MQEPH and MQSAPH begin with."""
 
     LAYOUT: ClassVar[Layout] = MQH_LAYOUT
 
@@ -62,6 +63,11 @@ class Header:
     encoding: int
     ccsid: int
 
+    @property
+    def says(self) -> Says:
+        """Who says Encoding and CCSID of what follows."""
+        return next((kind.says for kind in _KINDS.values() if kind.title == self.name), Says.ITSELF)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chain:
@@ -78,32 +84,58 @@ class Chain:
         return next((header for header in self.headers if header.name == name), None)
 
 
-# format -> (structure, StrucId, least length)
-_FAMILY: dict[str, tuple[str, str, int]] = {
-    c.MQFMT_IMS: ("MQIIH", "IIH", 84),
-    c.MQFMT_CICS: ("MQCIH", "CIH", 164),
-    c.MQFMT_DIST_HEADER: ("MQDH", "DH", 48),
-    c.MQFMT_RF_HEADER_1: ("MQRFH", "RFH", 32),
-    c.MQFMT_REF_MSG_HEADER: ("MQRMH", "RMH", 108),
-    c.MQFMT_WORK_INFO_HEADER: ("MQWIH", "WIH", 120),
-    c.MQFMT_EMBEDDED_PCF: ("MQEPH", "EPH", 68),
-}
-_OWN: dict[str, tuple[str, type[MQDLH | MQXQH | MQMDE | MQRFH2]]] = {
-    c.MQFMT_DEAD_LETTER_HEADER: ("MQDLH", MQDLH),
-    c.MQFMT_XMIT_Q_HEADER: ("MQXQH", MQXQH),
-    c.MQFMT_MD_EXTENSION: ("MQMDE", MQMDE),
-    c.MQFMT_RF_HEADER_2: ("MQRFH2", MQRFH2),
+class Says(Enum):
+    """Who says Encoding and CCSID of what follows a header; its Format is always said by itself."""
+
+    ITSELF = "its own fields"
+    MSG_DESC = "the MQMD that it embeds"
+    BEFORE = "what stands before it: its own fields are reserved, and the data is in the format of the header"
+
+
+class _Kind(NamedTuple):
+    title: str
+    says: Says
+    structure: type[MQDLH | MQXQH | MQMDE | MQRFH2] | None = None
+    struc_id: str = ""
+    least: int = 32
+
+
+_KINDS: dict[str, _Kind] = {
+    # MQDLH: "of the data that follows the MQDLH structure (usually the data from the original message)"
+    c.MQFMT_DEAD_LETTER_HEADER: _Kind("MQDLH", Says.ITSELF, MQDLH),
+    # MQXQH: the data is that of the message; its own descriptor is MsgDesc
+    c.MQFMT_XMIT_Q_HEADER: _Kind("MQXQH", Says.MSG_DESC, MQXQH),
+    # MQMDE: "of the data that follows the MQMDE structure"
+    c.MQFMT_MD_EXTENSION: _Kind("MQMDE", Says.ITSELF, MQMDE),
+    # MQRFH2: "of the data that follows the last NameValueData field"
+    c.MQFMT_RF_HEADER_2: _Kind("MQRFH2", Says.ITSELF, MQRFH2),
+    # MQRFH: "of the data that follows NameValueString"
+    c.MQFMT_RF_HEADER_1: _Kind("MQRFH", Says.ITSELF, None, "RFH", 32),
+    # MQIIH, MQCIH: both fields are reserved; "the application message data following the structure must be in the same
+    # character set and encoding as the structure"
+    c.MQFMT_IMS: _Kind("MQIIH", Says.BEFORE, None, "IIH", 84),
+    c.MQFMT_CICS: _Kind("MQCIH", Says.BEFORE, None, "CIH", 164),
+    # MQDH: "of the data that follows the arrays of MQOR and MQPMR records"
+    c.MQFMT_DIST_HEADER: _Kind("MQDH", Says.ITSELF, None, "DH", 48),
+    # MQRMH: "of the bulk data"
+    c.MQFMT_REF_MSG_HEADER: _Kind("MQRMH", Says.ITSELF, None, "RMH", 108),
+    # MQWIH: "of the data that follows the MQWIH structure"
+    c.MQFMT_WORK_INFO_HEADER: _Kind("MQWIH", Says.ITSELF, None, "WIH", 120),
+    # MQEPH: "of the data that follows the MQEPH structure and the associated PCF parameters"
+    c.MQFMT_EMBEDDED_PCF: _Kind("MQEPH", Says.ITSELF, None, "EPH", 68),
+    # MQSAPH (IBM MQ classes for Java): "Data encoding", "Data CCSID"
+    "MQHSAP": _Kind("MQSAPH", Says.ITSELF, None, "SAPH", 108),
 }
 
 
 def is_header(format_name: str) -> bool:
     """Whether a Format names a header that is followed by more."""
-    return format_name in _OWN or format_name in _FAMILY or format_name.startswith("MQH")
+    return format_name in _KINDS or format_name.startswith("MQH")
 
 
-def _title(format_name: str) -> str:
-    """The MQ name of the header that a Format says; of one that is not known the Format itself."""
-    return (_OWN.get(format_name) or _FAMILY.get(format_name) or (format_name,))[0]
+def _kind(format_name: str) -> _Kind:
+    """The header that a Format says; of one that is not known its title is the Format itself."""
+    return _KINDS.get(format_name) or _Kind(format_name, Says.ITSELF)
 
 
 def walk(
@@ -136,7 +168,7 @@ def walk_far(
     while is_header(name):
         try:
             if len(headers) == HEADERS:
-                raise WireError(_title(name), "StrucId", offset, f"there are more than {HEADERS} headers")
+                raise WireError(_kind(name).title, "StrucId", offset, f"there are more than {HEADERS} headers")
             header = _header(name, encoding, _resolved(ccsid, q_mgr_ccsid), body, offset)
         except (UnknownEncoding, UnknownCcsid) as error:
             failed = _said_by(headers[-1] if headers else None, error)
@@ -147,11 +179,7 @@ def walk_far(
             break
         headers.append(header)
         offset += header.length
-        own_ccsid = header.ccsid
-        value = header.value.msg_desc if isinstance(header.value, MQXQH) else header.value
-        name, encoding, ccsid = _format_name(value.format), value.encoding, value.coded_char_set_id
-        if ccsid == c.MQCCSI_INHERIT:
-            ccsid = own_ccsid
+        name, encoding, ccsid = said_behind(header)
     chain = Chain(
         headers=tuple(headers),
         format=name,
@@ -160,6 +188,20 @@ def walk_far(
         payload_offset=offset,
     )
     return chain, failed
+
+
+def said_behind(header: Header) -> tuple[str, int, int]:
+    """Format, Encoding and CCSID of what follows a header (rules 1 and 3)."""
+    value = header.value.msg_desc if isinstance(header.value, MQXQH) else header.value
+    name = _format_name(value.format)
+    if header.says is Says.BEFORE:
+        return name, header.encoding, header.ccsid
+    return name, value.encoding, inherited(value.coded_char_set_id, header.ccsid)
+
+
+def inherited(said: int, own: int) -> int:
+    """The CCSID that a header says of what follows: MQCCSI_INHERIT is its own (IBM MQ, "CodedCharSetId for MQDLH")."""
+    return own if said == c.MQCCSI_INHERIT else said
 
 
 def split_dlh(
@@ -195,7 +237,8 @@ def strip_dlh(md: MQMD, body: Buffer, *, q_mgr_ccsid: int | None = None) -> tupl
     if split is None:
         return None
     dlh, rest = split
-    restored = {"format": dlh.format, "encoding": dlh.encoding, "coded_char_set_id": dlh.coded_char_set_id}
+    ccsid = inherited(dlh.coded_char_set_id, md.coded_char_set_id)
+    restored = {"format": dlh.format, "encoding": dlh.encoding, "coded_char_set_id": ccsid}
     return MQMD(**(md.values() | restored)), dlh, rest
 
 
@@ -217,15 +260,14 @@ def _said_by(header: Header | None, error: UnknownEncoding | UnknownCcsid) -> Wi
 
 
 def _header(name: str, encoding: int, ccsid: int, body: Buffer, offset: int) -> Header:
-    if name in _OWN:
-        title, structure = _OWN[name]
+    title, _, structure, struc_id, least = _kind(name)
+    if structure is not None:
         own = structure.unpack(body, offset=offset, encoding=encoding, ccsid=ccsid)
         length = own.struc_length if isinstance(own, MQRFH2) else structure.LAYOUT.size
         if isinstance(own, MQMDE) and own.struc_length != length:
             at = offset + structure.LAYOUT.offset("struc_length")
             raise WireError(title, "StrucLength", at, f"{own.struc_length} is not {length}")
         return Header(name=title, offset=offset, length=length, value=own, encoding=encoding, ccsid=ccsid)
-    title, struc_id, least = _FAMILY.get(name, (name, "", MQH_LAYOUT.size))
     value = _begin(title, encoding, ccsid, body, offset)
     if struc_id and value.struc_id != struc_id:
         raise WireError(title, "StrucId", offset, f"{value.struc_id!r} is not {struc_id!r}")

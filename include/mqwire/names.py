@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from mqwire import constants
+from mqwire import constants as c
 
 # Several names share a value: the one a person expects in a log comes first, the name of a default last.
 _PREFERRED = frozenset({"MQAT_UNIX", "MQAT_ZOS", "MQAT_QMGR", "MQFB_NONE", "MQRC_NONE", "MQPL_UNIX", "MQPL_ZOS"})
@@ -54,8 +55,30 @@ def reason_name(reason: int) -> str:
 
 
 def feedback_name(feedback: int) -> str:
-    """The name of an MQMD.Feedback or MQDLH.Reason value: a feedback code, else a reason code, else digits."""
-    return lookup("MQFB", feedback) or reason_name(feedback)
+    """What an MQMD.Feedback or MQDLH.Reason value says: the name of a feedback code, else of a reason code, else which
+    IMS sense code it is, else digits.
+    """
+    named = lookup("MQFB", feedback) or lookup("MQRC", feedback) or lookup("MQRCCF", feedback)
+    return named or ims_sense(feedback) or str(feedback)
+
+
+def ims_sense(feedback: int) -> str:
+    """The IMS-OTMA sense code that a feedback code stands for; "" if it stands for none.
+
+    301 to 399 are the sense code + 300, 600 to 855 the reason code of sense code X'001A' + 600 (IBM MQ, "IMS bridge
+    feedback codes").
+    """
+    if c.MQFB_IMS_FIRST <= feedback <= c.MQFB_IMS_LAST:
+        return f"IMS sense code {_both(feedback - c.MQFB_IMS_ERROR)}"
+    if c.MQFB_IMS_NACK_1A_REASON_FIRST <= feedback <= c.MQFB_IMS_NACK_1A_REASON_LAST:
+        reason = _both(feedback - c.MQFB_IMS_NACK_1A_REASON_FIRST)
+        return f"IMS sense code {_both(0x1A)}, reason code {reason}"
+    return ""
+
+
+def _both(code: int) -> str:
+    """Decimal, as MQ counts, and hexadecimal, as IMS and the messages of the queue manager write it."""
+    return f"{code} (X'{code:04X}')"
 
 
 def completion_name(completion: int) -> str:

@@ -115,10 +115,11 @@ class DlqCheckOperator(CheckOperator):
         """
         from mqops.act.sources import check_source  # noqa: PLC0415
         from mqops.mq.browse import OPEN_OPTIONS  # noqa: PLC0415
-        from mqops.mq.inquire import dead_letter_queue  # noqa: PLC0415
+        from mqops.mq.named_queue import said_with_base, usable_dead_letter_queue  # noqa: PLC0415
 
-        queue = named or dead_letter_queue(session)
+        queue = named or usable_dead_letter_queue(session)
         check_source(session, queue)
+        self.log.info("the messages of %s", printable(said_with_base(session, queue)))
         session.close(session.open(queue, OPEN_OPTIONS))
         return queue
 

@@ -1,4 +1,7 @@
-"""The documentation of the DAGs in Airflow's UI, each with its settings, as Markdown."""
+"""The documentation of the DAGs in Airflow's UI, each with its settings, as Markdown.
+
+The DAG processor sends what a DAG has to its parent, and takes plain `str` only, no class that is derived from it.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,9 @@ or of `mq_recover`, that would act on the same queue ends in its first task and 
 """
 
 
-def dlq_rules_page(name: str, section: DlqRules) -> Markdown:
+def dlq_rules_page(name: str, section: DlqRules) -> str:
     """The DAG's page, with this queue manager's settings in it."""
-    return md(
+    page = md(
         DLQ_RULES,
         queue_manager=name,
         rules=section.rules,
@@ -42,6 +45,7 @@ def dlq_rules_page(name: str, section: DlqRules) -> Markdown:
         timeout=section.approval.timeout,
         unit_of_work=section.unit_of_work,
     )
+    return str(page)
 
 
 def policy_of(approval: Approval) -> Markdown:
@@ -82,14 +86,15 @@ task report, and in the run's note, opens the pages; they need no network. How s
 """
 
 
-def snapshot_quality_page(name: str, section: SnapshotQuality) -> Markdown:
+def snapshot_quality_page(name: str, section: SnapshotQuality) -> str:
     """The DAG's page, with this queue manager's settings in it."""
-    return md(
+    page = md(
         SNAPSHOT_QUALITY,
         queue_manager=name,
         queues=joined(", ", section.queues),
         suites=joined(", ", section.suites),
     )
+    return str(page)
 
 
 BACKOUT_REPROCESS = """
@@ -120,10 +125,10 @@ a queue keep their order if all of them go back and the queue is empty.
 """
 
 
-def backout_reprocess_page(name: str, section: BackoutReprocess) -> Markdown:
+def backout_reprocess_page(name: str, section: BackoutReprocess) -> str:
     """The DAG's page, with this queue manager's settings in it."""
     named = joined(", ", section.queues or ())
-    return md(
+    page = md(
         BACKOUT_REPROCESS,
         queue_manager=name,
         queues=named or md("every queue that another one names as its BOQNAME"),
@@ -134,6 +139,7 @@ def backout_reprocess_page(name: str, section: BackoutReprocess) -> Markdown:
         timeout=section.approval.timeout,
         unit_of_work=section.unit_of_work,
     )
+    return str(page)
 
 
 EXPIRY_SCAN = """
@@ -153,15 +159,16 @@ Each queue is scanned at least every {recheck}. To scan queues now in any case, 
 """
 
 
-def expiry_scan_page(name: str, section: ExpiryScan) -> Markdown:
+def expiry_scan_page(name: str, section: ExpiryScan) -> str:
     """The DAG's page, with this queue manager's settings in it."""
-    return md(
+    page = md(
         EXPIRY_SCAN,
         queue_manager=name,
         when=md("Every {}", section.interval) if section.interval else md("Started by hand, it"),
         queues=joined(", ", section.queues),
         recheck=section.recheck,
     )
+    return str(page)
 
 
 TRIGGER_MONITOR = """
@@ -180,9 +187,9 @@ or the next one makes up for it.
 """
 
 
-def trigger_monitor_page(name: str, section: TriggerMonitor, dags: Sequence[str]) -> Markdown:
+def trigger_monitor_page(name: str, section: TriggerMonitor, dags: Sequence[str]) -> str:
     """The DAG's page, with this queue manager's settings in it."""
-    return md(
+    page = md(
         TRIGGER_MONITOR,
         queue_manager=name,
         queues=joined(", ", section.queues),
@@ -190,6 +197,7 @@ def trigger_monitor_page(name: str, section: TriggerMonitor, dags: Sequence[str]
         unchanged_runs=section.unchanged_runs,
         queued_runs=section.queued_runs,
     )
+    return str(page)
 
 
 REFRESH_EXPIRY = md("""

@@ -62,6 +62,8 @@ class ExpiryCheckOperator(CheckOperator):
             self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
         for queue, why in chosen.why.items():
             self.log.info("%s: %s", printable(queue), printable(why))
+        for alias, base in chosen.aliases.items():
+            self.log.info("%s is an alias of %s, which is looked at", printable(alias), printable(base))
         self.log.info("worth a scan: %d of %s", len(chosen.why), counted(chosen.looked_at, "queue"))
         found = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at, "inhibited": list(chosen.inhibited)}
         if chosen.unseen:

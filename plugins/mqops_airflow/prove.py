@@ -155,7 +155,7 @@ class ProveOperator(BaseOperator):
         for canaries in summary.canaries:
             (self.log.warning if canaries.why else self.log.info)(
                 "canaries of %s: %d moved, %d came back, %d failed, %d unread: %s",
-                printable(canaries.unit_group),
+                printable(canaries.unit_group.removesuffix("@")),
                 *(canaries.moved, canaries.back, canaries.failed, canaries.unread),
                 printable(canaries.why or "the rest followed"),
             )

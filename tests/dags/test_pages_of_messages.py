@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psutil
 import pyarrow as pa
@@ -404,6 +405,13 @@ def test_a_search_in_payload_needs_the_right_to_reveal(site: Any, form: dict[str
     assert "/messages/one?" not in refused.text
     assert "The setting reveal of QM1" in unescape(refused.text)
     assert "viewer" not in refused.text
+
+
+@pytest.mark.parametrize("more", ["MQRC_Q_FULL) BODY('*IBAN*'", "*) PROP('usr.country' = 'DE'", '0) BODY("*IBAN*"'])
+def test_no_question_about_payload_comes_in_with_a_reason_which_stands_in_addresses(site: Any, more: str) -> None:
+    page = site(f"/messages?reason={quote(more)}")
+    assert "A reason is a name or a number" in page.text
+    assert "/messages/one?" not in page.text
 
 
 def test_messages_of_a_run_are_chosen_by_what_it_planned_for_them(site: Any) -> None:

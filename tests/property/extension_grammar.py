@@ -203,7 +203,10 @@ _bodies = st.one_of(
     st.sampled_from(["\0", "DE\0", "DE   ", "x" * 1020, "x" * 1024]),
 )
 _sets = st.sampled_from(
-    [(1208, 546), (1208, 546), (1208, 273), (819, 273), (500, 785), (37, 273), (1200, 546), (1200, 273), (1202, 546)]
+    [
+        *((1208, 546), (1208, 546), (1208, 273), (819, 273), (500, 785), (37, 273)),
+        *((1200, 546), (1200, 273), (1202, 546), (939, 785), (1383, 273), (1377, 785)),
+    ]
 )
 _dates = st.sampled_from(["        ", "20260230", "2026112a", "00000101", "20261121", "99991231", "202611 1", ""])
 _times = st.sampled_from(
@@ -218,7 +221,7 @@ def put_times(draw):
         return draw(_dates), draw(_times)
     age = draw(st.sampled_from(sorted(AGES.values()))) + draw(st.sampled_from([-1, 0, 0, 1]))
     put = OBSERVED.replace(microsecond=0) - timedelta(seconds=age)
-    return put.strftime("%Y%m%d"), put.strftime("%H%M%S") + draw(st.sampled_from(["00", "99"]))
+    return put.strftime("%Y%m%d"), put.strftime("%H%M%S") + draw(st.sampled_from(["00", "99", ""]))
 
 
 _folders = st.sampled_from(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -17,18 +17,35 @@ from mqops.observe.by_columns import record_batch
 from mqops.observe.core.decode import snapshot_row
 from mqwire import constants as c
 from mqwire.errors import WireError
+from mqwire.headers import MQH
 from mqwire.layout import Layout
-from mqwire.structures import MQDLH, MQDLH_LAYOUT, MQMD_LAYOUT
+from mqwire.structures import MQDLH, MQDLH_LAYOUT, MQMD, MQMD_LAYOUT, MQMDE, MQXQH
 
 Message = tuple[bytes, bytes]
 BROWSED = browsed("Q", datetime(2026, 1, 1, 12, 0, 0, 999_999, tzinfo=UTC))
 ENCODINGS = (c.MQENC_INTEGER_REVERSED, 273, 546, 785, 0, -1)
-CCSIDS = (*(819, 1208, 437, 850, 923, 1252, 367), *(37, 500, 943, 1200, 0, -1, -2, 9999))
-FORMATS = ("MQSTR", "", "MQHRF2", "MQADMIN", "MQDEAD", "MQIMS", "MQHXXX", "OWN")
+CCSIDS = (
+    *(819, 1208, 437, 850, 923, 1252, 367),
+    *(37, 500, 943, 1200, 0, -1, -2, 9999),
+    *(930, 935, 939, 1383, 1399, 924, 1377, 1381, 300),
+)
+FORMATS = ("MQSTR", "", "MQHRF2", "MQADMIN", "MQDEAD", "MQIMS", "MQHMDE", "MQXMIT", "MQHRF", "MQHXXX", "OWN")
 DATA = (
     *(b"", b"abc", b"a\0b", b" {}", b'{"a": [1]}', b"<a>&#228;</a>", b"<a>", "Gr\xfc\xdfe".encode(), b"\xff\xfe"),
     b"\xd9\xd9",  # RR in EBCDIC
+    *(b"\xc1\x0eEA\x0f\x0eEA\x0f", b"\xc1\x0eEA", b"\xc1\x0e"),  # double byte in EBCDIC, and cut
 )
+_MDE = MQMDE(format="MQSTR", encoding=546, coded_char_set_id=819, group_id=b"G" * 24, msg_seq_number=7, msg_flags=10)
+_XQH = MQXQH(remote_q_name="A", msg_desc=MQMD(version=1, format="MQHMDE", encoding=546, coded_char_set_id=819))
+_IIH = MQH(struc_id="IIH", struc_length=84, format="MQSTR", encoding=0, coded_char_set_id=0)
+_RFH = MQH(struc_id="RFH", struc_length=36, format="MQSTR", encoding=546, coded_char_set_id=-2)
+HEADED: tuple[tuple[str, Callable[[int, int], bytes]], ...] = (
+    ("MQHMDE", lambda encoding, ccsid: _MDE.pack(encoding=encoding, ccsid=ccsid)),
+    ("MQXMIT", lambda encoding, ccsid: _XQH.pack(encoding=encoding, ccsid=ccsid) + _MDE.pack()),
+    ("MQIMS", lambda encoding, ccsid: _IIH.pack(encoding=encoding, ccsid=ccsid) + bytes(52)),
+    ("MQHRF", lambda encoding, ccsid: _RFH.pack(encoding=encoding, ccsid=ccsid) + b"a 1 "),
+)
+"""Headers behind the MQDLH, or the MQMD: their format, and their bytes in an Encoding and a CCSID."""
 ODD_TEXTS = st.sampled_from([b"", b"\0", b"\0x", b"A B", b"A\0\xff", b"A  \0 ", b" A", b"\0" * 48, *ODD_BYTES, *DATES])
 
 
@@ -62,6 +79,22 @@ def dead_letters(draw: st.DrawFn) -> Message:
 
 
 @st.composite
+def headed(draw: st.DrawFn) -> Message:
+    """A message with one of `HEADED` behind its MQDLH or its MQMD, which may have group fields of its own."""
+    encoding, ccsid = draw(st.sampled_from([546, 273])), draw(st.sampled_from([819, 37]))
+    format_name, header = draw(st.sampled_from(HEADED))
+    body = header(encoding, ccsid) + draw(st.sampled_from(DATA))
+    described = {"version": 2, "format": format_name, "encoding": encoding, "coded_char_set_id": ccsid}
+    if draw(st.booleans()):
+        said = {"format": format_name, "encoding": encoding, "coded_char_set_id": draw(st.sampled_from([ccsid, -2]))}
+        body = MQDLH(dest_q_name="Q", **said).pack(encoding=encoding, ccsid=ccsid) + body
+        described["format"] = "MQDEAD"
+    if draw(st.booleans()):
+        described |= {"group_id": b"M" * 24, "msg_flags": c.MQMF_MSG_IN_GROUP}
+    return MQMD_LAYOUT.pack(described), body
+
+
+@st.composite
 def with_odd_texts(draw: st.DrawFn, layout: Layout, sound: bytes) -> bytes:
     """The structure with other bytes in up to three of its texts."""
     raw = bytearray(sound)
@@ -73,7 +106,7 @@ def with_odd_texts(draw: st.DrawFn, layout: Layout, sound: bytes) -> bytes:
 
 
 @settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
-@given(messages=st.lists(dead_letters(), min_size=1, max_size=8), first=st.integers(0, 1 << 40))
+@given(messages=st.lists(st.one_of(dead_letters(), headed()), min_size=1, max_size=8), first=st.integers(0, 1 << 40))
 def test_law7_rows_of_any_headers_are_the_same(messages, first):
     assert_same_rows(messages, first)
 

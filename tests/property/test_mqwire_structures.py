@@ -18,7 +18,8 @@ from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH, MQMD, MQMDE, MQTM, MQTMC2, MQXQH, Structure
 
 SINGLE_BYTE = (37, 273, 277, 278, 280, 284, 285, 297, 437, 500, 819, 850, 871, 923, 1047, *range(1140, 1150), 1252)
-CCSIDS = st.sampled_from((*SINGLE_BYTE, 1208))
+HOSTS = (290, 930, 933, 935, 937, 939, 1364, 1371, 1388, 1390, 1399, 420, 838, 874, 924, 949, 964, 1153, 1377, 1383)
+CCSIDS = st.sampled_from((*SINGLE_BYTE, *HOSTS, 1208))
 ENCODINGS = st.sampled_from((273, 546, 785, 1, 2, 1041, 17, 34))
 PLAIN: list[type[Structure]] = [MQMD, MQMDE, MQDLH, MQTM, MQTMC2]
 CALLS = [layout for layout in vars(mqi).values() if isinstance(layout, Layout)]
@@ -36,7 +37,7 @@ def characters(ccsid: int) -> st.SearchStrategy[str]:
             found.append(codec.decode(bytes([i])))
         except UnicodeError:
             continue
-    return st.sampled_from(found)
+    return st.sampled_from([one for one in found if len(one) == 1])
 
 
 def value(field: Field, ccsid: int) -> st.SearchStrategy[Any]:

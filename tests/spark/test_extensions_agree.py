@@ -104,6 +104,9 @@ WANTED = [
     (dead(8, text="<a b='7'/>".encode("utf-16-be"), dlh_coded_char_set_id=1201, **OLD), 9),
     (dead(9, text=b"a needle \xff", **OLD), 10),
     (headless(10, **{"priority": 9}), None),
+    (dead(11, dlh_put_time="110001"), 2),  # without hundredths
+    (dead(12, dlh_put_date="", dlh_put_time="", put_date="20261121", put_time="11000100"), 2),  # by the MQMD
+    (dead(13, dlh_put_date="2026/01/", put_date="20261121", put_time="080000"), 10),
 ]
 
 

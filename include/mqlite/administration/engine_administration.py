@@ -14,7 +14,7 @@ from mqlite.expiry import scan as expiry_scan
 from mqlite.failure import Failure
 from mqlite.objects import sharing_group
 from mqlite.objects.engine import Engine
-from mqlite.objects.manager import COMMAND_QUEUES, Manager, kept_attributes
+from mqlite.objects.manager import COMMAND_QUEUES, Manager, connection_identifier, kept_attributes
 from mqlite.publish_subscribe import subscriptions, topics
 from mqlite.security import authority
 from mqlite.storage import ended, service_lock, sql
@@ -187,7 +187,8 @@ class EngineAdministration:
 
     def connections(self) -> list[tuple[str, dict[str, Value]]]:
         self._recover()
-        return [self._connection(row) for row in self._store.rows(ConnectionRow, sql.CONNECTIONS)]
+        units = dict(self._store.all(sql.UNITS))
+        return [self._connection(row, units) for row in self._store.rows(ConnectionRow, sql.CONNECTIONS)]
 
     def connection_handles(self) -> list[tuple[str, dict[str, Value]]]:
         self._recover()
@@ -243,7 +244,10 @@ class EngineAdministration:
         """Nothing of a dead connection is shown or stands in the way."""
         recovery.recover(self._engine, alive_file(self._manager.folder))
 
-    def _connection(self, row: ConnectionRow) -> tuple[str, dict[str, Value]]:
+    def _connection(self, row: ConnectionRow, units: Mapping[int, int | None]) -> tuple[str, dict[str, Value]]:
+        """Parameters: `units` connection → when the first put of its open unit of work was, tenths of a second."""
+        began = units.get(row.id)
+        date, time = _moment(datetime.fromtimestamp(began / 10, UTC).isoformat() if began else "")
         values: dict[str, Value] = {
             "APPLDESC": "",
             "APPLTAG": row.application,
@@ -253,6 +257,9 @@ class EngineAdministration:
             "CONNOPTS": 0,
             "PID": row.pid,
             "TID": 1,
+            "UOWSTDA": date,
+            "UOWSTATE": c.MQUOWST_ACTIVE if row.id in units else c.MQUOWST_NONE,
+            "UOWSTTI": time,
             "USERID": row.user,
         }
         return self._identifier(row.id), values
@@ -316,11 +323,6 @@ def failures_as_command_errors(name: str) -> Iterator[None]:
         raise CommandError(
             Condition.FAILED, name=f"{reason_name(failure.reason)} {name}", reason=failure.reason
         ) from failure
-
-
-def connection_identifier(identity: bytes, number: int) -> bytes:
-    """The 24 bytes of a connection identifier: the queue manager's own 8, then the connection's number."""
-    return b"AMQC" + bytes(4) + identity + number.to_bytes(8, "big")
 
 
 def _handle(row: HandleRow) -> dict[str, Value]:

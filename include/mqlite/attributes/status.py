@@ -119,6 +119,9 @@ CONNECTION = (
     kept_number("CONNOPTS", c.MQIACF_CONNECT_OPTIONS),
     kept_number("PID", c.MQIACF_PROCESS_ID),
     kept_number("TID", c.MQIACF_THREAD_ID),
+    kept_text("UOWSTDA", c.MQCACF_UOW_START_DATE, 12),
+    kept_word("UOWSTATE", c.MQIACF_UOW_STATE, {"NONE": c.MQUOWST_NONE, "ACTIVE": c.MQUOWST_ACTIVE}),
+    kept_text("UOWSTTI", c.MQCACF_UOW_START_TIME, 8),
     kept_text("USERID", c.MQCACF_USER_IDENTIFIER, 64),
 )  # fmt: skip
 

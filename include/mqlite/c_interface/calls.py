@@ -19,7 +19,9 @@ from typing import Any
 
 from mqlite.c_interface.property_calls import PropertyCalls, message_handle
 from mqlite.c_interface.signatures import CALLS
+from mqlite.c_interface.status_calls import StatusCalls
 from mqlite.c_interface.subscription_calls import SubscriptionCalls
+from mqlite.c_interface.variable_texts import VariableTexts
 from mqlite.calls import inquire as inquiry
 from mqlite.calls.conversion import convert
 from mqlite.calls.get import GetRequest, GetResult
@@ -32,6 +34,7 @@ from mqlite.connections import unit_of_work
 from mqlite.connections.connection import Connection, already_connected, connect, connection_of, known, store_lock
 from mqlite.failure import Failure
 from mqlite.messages import descriptor as d
+from mqlite.objects.manager import connection_identifier
 from mqlite.publish_subscribe.subscriptions import close_handle
 from mqlite.publish_subscribe.topics import publish
 from mqlite.security import authority
@@ -63,8 +66,10 @@ gmo_asked_1 = mqi.MQGMO.reader("Options", "WaitInterval")
 gmo_asked_2 = mqi.MQGMO.reader("Options", "WaitInterval", "MatchOptions")
 gmo_asked_3 = mqi.MQGMO.reader("Options", "WaitInterval", "MatchOptions", "MsgToken")
 gmo_returned_1 = mqi.MQGMO.writer("ResolvedQName")
-gmo_returned_2 = mqi.MQGMO.writer("ResolvedQName", "GroupStatus", "SegmentStatus")
-gmo_returned_3 = mqi.MQGMO.writer("ResolvedQName", "GroupStatus", "SegmentStatus", "MsgToken", "ReturnedLength")
+gmo_returned_2 = mqi.MQGMO.writer("ResolvedQName", "GroupStatus", "SegmentStatus", "Segmentation")
+gmo_returned_3 = mqi.MQGMO.writer(
+    "ResolvedQName", "GroupStatus", "SegmentStatus", "Segmentation", "MsgToken", "ReturnedLength"
+)
 gmo_handle = mqi.MQGMO.reader("MsgHandle")
 pmo_handle = mqi.MQPMO.reader("OriginalMsgHandle")
 pmo_options = mqi.MQPMO.reader("Options", "Context")
@@ -75,16 +80,20 @@ od_names = mqi.MQOD.reader("ObjectType", "ObjectName", "ObjectQMgrName", "Dynami
 od_records = mqi.MQOD.reader("RecsPresent")
 od_selector = mqi.MQOD.reader("SelectionStringVSLength")
 od_set_names = mqi.MQOD.writer("ObjectName", "ObjectQMgrName")
+od_counts = mqi.MQOD.writer("KnownDestCount", "UnknownDestCount", "InvalidDestCount")
 od_resolved = mqi.MQOD.writer("ResolvedQName", "ResolvedQMgrName")
+od_resolved_type = mqi.MQOD.writer("ResolvedType")
 cno_pointers = mqi.MQCNO.reader("Options", "ClientConnPtr")
 cno_security = mqi.MQCNO.reader("SecurityParmsPtr")
+cno_application = mqi.MQCNO.reader("ApplName")
+cno_returned = mqi.MQCNO.writer("ConnectionId")
 cd_fields = mqi.MQCD.reader("ChannelName", "ConnectionName", "MaxMsgLength")
 csp_fields = mqi.MQCSP.reader(
     "AuthenticationType", "CSPUserIdPtr", "CSPUserIdLength", "CSPPasswordPtr", "CSPPasswordLength"
 )
 
 
-class Interface(PropertyCalls, SubscriptionCalls):
+class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
     """The calls, on one cffi instance.
 
     Parameters: `ffi` of the bridge module.
@@ -94,6 +103,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
         self._buffer = ffi.buffer
         self._cast = ffi.cast
         self._string = ffi.string
+        self.texts = VariableTexts(ffi)
 
     def structure(self, pointer: Any, layout: Any, reason: int) -> tuple[Any, int]:
         """The buffer of a structure as far as its version goes, and the version.
@@ -110,14 +120,14 @@ class Interface(PropertyCalls, SubscriptionCalls):
         return self._buffer(start, length), version
 
     def mqconn(self, name: Any, hconn: Any) -> Outcome:
-        wanted = self._name(name)
+        wanted = self._manager_name(name)
         if (number := already_connected(wanted)) is not None:
             hconn[0] = number
             return ALREADY_CONNECTED
         hconn[0] = connect(wanted, user=security.authenticate(wanted))
         return None
 
-    def _name(self, pointer: Any) -> str:
+    def _manager_name(self, pointer: Any) -> str:
         return text(bytes(self._string(self._cast("char *", pointer), 48)))
 
     def mqconnx(self, name: Any, options: Any, hconn: Any) -> Outcome:
@@ -125,13 +135,21 @@ class Interface(PropertyCalls, SubscriptionCalls):
         flags, channel_definition = cno_pointers(raw) if version >= 2 else (struct.unpack_from("<i", raw, 8)[0], 0)
         user, password = self._credentials(raw) if version >= 5 else ("", None)
         channel, conn_name, longest = self._channel(channel_definition) if channel_definition else ("", "", 0)
-        wanted, shared = self._name(name), bool(flags & HANDLE_SHARES)
+        wanted, shared = self._manager_name(name), bool(flags & HANDLE_SHARES)
         if not shared and (number := already_connected(wanted)) is not None:
             hconn[0] = number
             return ALREADY_CONNECTED
         client = bool(channel) or bool(flags & c.MQCNO_CLIENT_BINDING)
         runs_as = security.authenticate(wanted, user, password, client=client, channel=channel)
-        hconn[0] = connect(wanted, user=runs_as, shared=shared, channel=channel, conn_name=conn_name, longest=longest)
+        application = text(cno_application(raw)[0]) if version >= 7 else ""
+        number = connect(
+            wanted, user=runs_as, shared=shared, channel=channel, conn_name=conn_name, longest=longest,
+            application=application,
+        )  # fmt: skip
+        if version >= 5:
+            made = connection_of(number)
+            cno_returned(raw, connection_identifier(made.manager.identity, made.id))
+        hconn[0] = number
         return None
 
     def _credentials(self, raw: Any) -> tuple[str, str | None]:
@@ -185,9 +203,13 @@ class Interface(PropertyCalls, SubscriptionCalls):
         resolved = opened.resolved
         if resolved is not None and resolved.model is not None:
             od_set_names(raw, opened.name, connection.manager.name)
+        if version >= 2:
+            od_counts(raw, *counts(opened))
         if version >= 3:
             local = bool(options & c.MQOO_RESOLVE_LOCAL_Q)
             od_resolved(raw, *resolved_names(connection, opened, local=local))
+        if version >= 4:
+            od_resolved_type(raw, c.MQOT_Q)
         return opened
 
     def mqclose(self, hconn: int, hobj: Any, options: int) -> Outcome:
@@ -200,6 +222,25 @@ class Interface(PropertyCalls, SubscriptionCalls):
         return self._put(connection, queue_of(connection, hobj), md, pmo, length, buffer)
 
     def _put(self, connection: Connection, opened: OpenObject, md: Any, pmo: Any, length: int, buffer: Any) -> Outcome:
+        """A put; what becomes of one with MQPMO_ASYNC_RESPONSE is counted for MQSTAT."""
+        options_raw, _ = self.structure(pmo, mqi.MQPMO, c.MQRC_PMO_ERROR)
+        if not pmo_options(options_raw)[0] & c.MQPMO_ASYNC_RESPONSE:
+            return self._put_now(connection, opened, md, pmo, length, buffer)
+        comp, reason = c.MQCC_OK, c.MQRC_NONE
+        try:
+            outcome = self._put_now(connection, opened, md, pmo, length, buffer)
+            comp, reason = outcome or (comp, reason)
+            return outcome
+        except Failure as failure:
+            comp, reason = failure.comp, failure.reason
+            raise
+        finally:
+            names = resolved_names(connection, opened, local=False)
+            connection.asynchronous.add(comp, reason, (opened.definition_name, "", *names))
+
+    def _put_now(
+        self, connection: Connection, opened: OpenObject, md: Any, pmo: Any, length: int, buffer: Any
+    ) -> Outcome:
         raw, version = self.structure(md, mqi.MQMD, c.MQRC_MD_ERROR)
         options_raw, pmo_version = self.structure(pmo, mqi.MQPMO, c.MQRC_PMO_ERROR)
         body = self._body(connection, length, buffer)
@@ -213,9 +254,8 @@ class Interface(PropertyCalls, SubscriptionCalls):
         )  # fmt: skip
         filled = (engine_put if opened.queue else publish)(connection, opened, request)
         return_descriptor(raw, filled, version)
-        remote = opened.resolved is not None and opened.resolved.remote_queue_manager
         names = resolved_names(connection, opened, local=bool(options & c.MQPMO_RESOLVE_LOCAL_Q))
-        pmo_returned(options_raw, *((0, 1, 0) if remote else (1, 0, 0)), *names)
+        pmo_returned(options_raw, *counts(opened), *names)
         return (c.MQCC_WARNING, request.warning) if request.warning else None
 
     def _body(self, connection: Connection, length: int, buffer: Any) -> bytes:
@@ -385,6 +425,12 @@ def resolved_names(connection: Connection, opened: OpenObject, *, local: bool) -
     return opened.name, connection.manager.name
 
 
+def counts(opened: OpenObject) -> tuple[int, int, int]:
+    """KnownDestCount, UnknownDestCount and InvalidDestCount: how many queues are local, remote, failed."""
+    remote = opened.resolved is not None and opened.resolved.remote_queue_manager
+    return (0, 1, 0) if remote else (1, 0, 0)
+
+
 def asked(gmo: Any, version: int) -> tuple[int, int, int, bytes]:
     """Options, WaitInterval, MatchOptions and MsgToken of an MQGMO.
 
@@ -409,10 +455,11 @@ def return_descriptor(raw: Any, md: bytearray, version: int) -> None:
         raw[:] = bytes(md)
 
 
-def statuses(md: bytearray) -> tuple[int, int]:
-    """GroupStatus and SegmentStatus of a message, from its MsgFlags."""
+def statuses(md: bytearray) -> tuple[int, int, int]:
+    """GroupStatus, SegmentStatus and Segmentation of a message, from its MsgFlags."""
     (flags,) = d.flags(md)
-    return GROUP_STATUSES[flags & GROUP_FLAGS], SEGMENT_STATUSES[flags & SEGMENT_FLAGS]
+    segmentation = c.MQSEG_ALLOWED if flags & c.MQMF_SEGMENTATION_ALLOWED else c.MQSEG_INHIBITED
+    return GROUP_STATUSES[flags & GROUP_FLAGS], SEGMENT_STATUSES[flags & SEGMENT_FLAGS], segmentation
 
 
 def callbacks(ffi: Any) -> dict[str, Callable[..., None]]:

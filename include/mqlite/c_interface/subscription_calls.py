@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mqlite.attributes import Value
+from mqlite.c_interface.variable_texts import VariableTexts
 from mqlite.connections.connection import Connection, connection_of
-from mqlite.failure import Failure
 from mqlite.objects.definitions import Attributes
 from mqlite.publish_subscribe.subscriptions import ANY_USER, Subscribed, SubscribeRequest, subscribe
 from mqlite.publish_subscribe.topics import DURABLE, MANAGED, OpenTopic, open_topic
@@ -18,7 +18,6 @@ from mqwire.layout import Layout
 
 Outcome = tuple[int, int] | None
 LONGEST_TEXT = 10_240
-PARTS = ("VSPtr", "VSOffset", "VSBufSize", "VSLength")
 od_names = mqi.MQOD.reader("ObjectName", "AlternateUserId")
 od_resolved = mqi.MQOD.writer("ResolvedType")
 sd_fields = mqi.MQSD.reader(
@@ -26,16 +25,15 @@ sd_fields = mqi.MQSD.reader(
     "PubApplIdentityData", "SubLevel",
 )  # fmt: skip
 sd_filled = mqi.MQSD.writer(
-    "Options", "SubCorrelId", "PubPriority", "PubAccountingToken", "PubApplIdentityData", "SubLevel"
+    "Options", "SubExpiry", "SubCorrelId", "PubPriority", "PubAccountingToken", "PubApplIdentityData", "SubLevel"
 )
 OF_SUBSCRIPTION = c.MQSO_DURABLE | c.MQSO_MANAGED | c.MQSO_ANY_USERID | c.MQSO_FIXED_USERID
 
 
 class SubscriptionCalls:
-    """The calls on topics and subscriptions; part of the interface, which has `_buffer`, `_cast` and `structure`."""
+    """The calls on topics and subscriptions; part of the interface, which has `texts` and `structure`."""
 
-    _buffer: Any
-    _cast: Any
+    texts: VariableTexts
 
     def structure(self, pointer: Any, layout: Any, reason: int) -> tuple[Any, int]:
         """As the interface has it."""
@@ -44,11 +42,11 @@ class SubscriptionCalls:
     def open_topic(self, connection: Connection, od: Any, version: int, options: int) -> OpenTopic:
         """MQOPEN with MQOT_TOPIC; `od` is the descriptor's buffer."""
         name, alternate = (text(part) for part in od_names(od))
-        string = self._read_text(od, mqi.MQOD, "ObjectString", c.MQRC_OBJECT_STRING_ERROR) if version >= 4 else ""
+        string = self.read_text(od, mqi.MQOD, "ObjectString", c.MQRC_OBJECT_STRING_ERROR) if version >= 4 else ""
         user = alternate_user(alternate, asked=bool(options & c.MQOO_ALTERNATE_USER_AUTHORITY))
         opened = open_topic(connection, name=name, string=string, options=options, user=user)
         if version >= 4:
-            self._fill_text(od, mqi.MQOD, "ResObjectString", opened.topic)
+            self.texts.fill(od, mqi.MQOD, "ResObjectString", opened.topic, rightmost=True)
             od_resolved(od, c.MQOT_TOPIC)
         return opened
 
@@ -63,13 +61,13 @@ class SubscriptionCalls:
 
     def _sub_request(self, sd: Any) -> SubscribeRequest:
         options, name, alternate, expiry, correl_id, priority, token, identity, level = sd_fields(sd)
-        selection = self._read_text(sd, mqi.MQSD, "SelectionString", c.MQRC_SELECTION_STRING_ERROR)
+        selection = self.read_text(sd, mqi.MQSD, "SelectionString", c.MQRC_SELECTION_STRING_ERROR)
         return SubscribeRequest(
             options=options,
             topic=text(name),
-            string=self._read_text(sd, mqi.MQSD, "ObjectString", c.MQRC_OBJECT_STRING_ERROR),
-            name=self._read_text(sd, mqi.MQSD, "SubName", c.MQRC_SUB_NAME_ERROR).rstrip(),
-            user_data=self._read_text(sd, mqi.MQSD, "SubUserData", c.MQRC_SUB_USER_DATA_ERROR),
+            string=self.read_text(sd, mqi.MQSD, "ObjectString", c.MQRC_OBJECT_STRING_ERROR),
+            name=self.read_text(sd, mqi.MQSD, "SubName", c.MQRC_SUB_NAME_ERROR).rstrip(),
+            user_data=self.read_text(sd, mqi.MQSD, "SubUserData", c.MQRC_SUB_USER_DATA_ERROR),
             user=alternate_user(text(alternate), asked=bool(options & c.MQSO_ALTERNATE_USER_AUTHORITY)),
             expiry=expiry,
             correl_id=bytes(correl_id),
@@ -84,40 +82,17 @@ class SubscriptionCalls:
         """Fill the MQSD in as the subscription now is, so that it could be used to alter it."""
         values = subscribed.values
         sd_filled(
-            sd, request.options & ~OF_SUBSCRIPTION | options_of(values), _bits(values["DESTCORL"], 24),
-            values["PUBPRTY"], _bits(values["PUBACCT"], 32), values["PUBAPPID"], values["SUBLEVEL"],
+            sd, request.options & ~OF_SUBSCRIPTION | options_of(values), c.MQEI_UNLIMITED,
+            _bits(values["DESTCORL"], 24), values["PUBPRTY"], _bits(values["PUBACCT"], 32), values["PUBAPPID"],
+            values["SUBLEVEL"],
         )  # fmt: skip
-        self._fill_text(sd, mqi.MQSD, "ResObjectString", str(values["TOPICSTR"]))
+        self.texts.fill(sd, mqi.MQSD, "ResObjectString", str(values["TOPICSTR"]), rightmost=True)
         if not request.options & c.MQSO_CREATE:
-            self._fill_text(sd, mqi.MQSD, "SubUserData", str(values["USERDATA"]))
+            self.texts.fill(sd, mqi.MQSD, "SubUserData", str(values["USERDATA"]))
 
-    def _read_text(self, structure: Any, layout: Layout, name: str, reason: int) -> str:
+    def read_text(self, structure: Any, layout: Layout, name: str, reason: int) -> str:
         """The text of an MQCHARV within a structure. Raises Failure with `reason`."""
-        address, offset, _, length = layout.reader(*(name + part for part in PARTS))(structure)
-        if not length or (not address and not offset):
-            if length > 0:
-                raise Failure(reason)
-            return ""
-        if not address or length > LONGEST_TEXT or (length < 0 and length != c.MQVS_NULL_TERMINATED):
-            raise Failure(reason)
-        place = self._cast("char *", address)
-        if length < 0:
-            length = next((at for at in range(LONGEST_TEXT + 1) if place[at] == b"\0"), -1)
-            if length < 0:
-                raise Failure(reason)
-        try:
-            return bytes(self._buffer(place, length)).decode().rstrip("\0") if length else ""
-        except UnicodeDecodeError as error:
-            raise Failure(reason) from error
-
-    def _fill_text(self, structure: Any, layout: Layout, name: str, value: str) -> None:
-        """Give an MQCHARV its text, as much as its buffer takes, and its length."""
-        address, _, room, _ = layout.reader(*(name + part for part in PARTS))(structure)
-        encoded = value.encode()
-        if address and room > 0:
-            given = encoded[:room]
-            self._buffer(self._cast("char *", address), len(given))[:] = given
-            layout.writer(name + "VSLength")(structure, len(encoded))
+        return self.texts.read(structure, layout, name, longest=LONGEST_TEXT, reason=reason).rstrip("\0")
 
 
 def options_of(values: Attributes) -> int:

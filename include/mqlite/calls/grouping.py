@@ -1,4 +1,4 @@
-"""Groups and segments: where in its group a message that is put or got stands, and what an MQMDE says of it.
+"""Groups and segments: where in its group a message that is put or got stands.
 
 In physical order the application says it, and what does not apply is reset; in logical order (MQPMO_LOGICAL_ORDER,
 MQGMO_LOGICAL_ORDER) the queue manager knows it from the message before, for each handle.
@@ -13,8 +13,6 @@ from mqlite.connections.connection import Connection
 from mqlite.failure import Failure
 from mqlite.messages import descriptor as d
 from mqwire import constants as c
-from mqwire.errors import WireError
-from mqwire.structures import MQMDE
 
 IN_GROUP = c.MQMF_MSG_IN_GROUP | c.MQMF_LAST_MSG_IN_GROUP
 SEGMENT = c.MQMF_SEGMENT | c.MQMF_LAST_SEGMENT
@@ -162,23 +160,3 @@ def in_physical_order(
         undo_with_the_unit(connection, place)
     place.move(b"", 1, 0)
     return warning
-
-
-def unfold_extension(md: bytearray, body: bytes) -> bytes:
-    """Take an MQMDE in front of the data of a version 1 putter into the descriptor; returns the data behind it.
-
-    An MQMDE that is not valid is data like any other.
-    """
-    if d.format_of(md) != c.MQFMT_MD_EXTENSION:
-        return body
-    encoding, ccsid = d.encoding_of(md)
-    try:
-        found = MQMDE.unpack(body, encoding=encoding, ccsid=ccsid or 819)
-    except WireError:
-        return body
-    if found.struc_length != MQMDE.LAYOUT.size:
-        return body
-    d.set_version_2(md, found.group_id, found.msg_seq_number, found.offset, found.msg_flags, found.original_length)
-    d.set_encoding(md, found.encoding, found.coded_char_set_id)
-    d.set_format(md, found.format)
-    return body[MQMDE.LAYOUT.size :]

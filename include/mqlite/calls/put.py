@@ -4,7 +4,7 @@ The steps, in order; each may end the call with its reason code:
 1. options and descriptor (2046, 2013, 2050, 2047, 2029, 2027);
 2. the queue: inhibited, length, persistence (2051, 2030, 2031, 2048);
 3. identifiers and context;
-4. on a transmission queue, the header (MQXQH);
+4. the headers (`mqlite.messages.header_chain`); on a transmission queue, its own (MQXQH);
 5. one transaction: a place on the queue (2053) and the row.
 """
 
@@ -20,12 +20,12 @@ from mqlite.calls.grouping import (
     in_physical_order,
     next_in_logical_order,
     set_place_in_group,
-    unfold_extension,
 )
 from mqlite.calls.opening import OpenObject, queue_of, refresh
 from mqlite.connections.connection import Connection
 from mqlite.failure import Failure
 from mqlite.messages import descriptor as d
+from mqlite.messages.header_chain import unfold_extension, with_actual_ccsids, with_extension_behind_dlh
 from mqlite.messages.message_rows import HIGHEST, QueuedMessage, cap_expiry, row_of
 from mqlite.messages.properties import Property, fold
 from mqlite.messages.segmentation import may_split, split
@@ -139,8 +139,7 @@ def describe(connection: Connection, opened: OpenObject, request: PutRequest) ->
     options, md, body = request.options, request.md, request.body
     if options & c.MQPMO_MD_FOR_OUTPUT_ONLY:
         md[:] = d.EMPTY
-    if request.version < 2:
-        body = unfold_extension(md, body)
+    body = unfold_extension(md, body, connection.manager.application_ccsid)
     _, _, _, _, _, ccsid, priority, persistence, msg_id, correl_id, *_ = d.for_put(md)
     check_descriptor(md)
     if priority > HIGHEST:
@@ -155,13 +154,13 @@ def describe(connection: Connection, opened: OpenObject, request: PutRequest) ->
         msg_id = connection.new_msg_id()
     if options & c.MQPMO_NEW_CORREL_ID:
         correl_id = connection.new_msg_id()
-    if ccsid in (c.MQCCSI_Q_MGR, c.MQCCSI_APPL):
+    if ccsid in (c.MQCCSI_Q_MGR, c.MQCCSI_APPL, c.MQCCSI_INHERIT):
         ccsid = connection.manager.application_ccsid
     d.set_resolved(md, ccsid, priority, persistence, msg_id, correl_id, 0)
     give_context(connection, opened, md, options & CONTEXTS, request.context)
     stored = bytearray(md)
     resolve_reply_to(connection, stored)
-    return stored, fold(stored, body, request.properties)
+    return stored, fold(stored, with_actual_ccsids(stored, body), request.properties)
 
 
 REFUSALS = {
@@ -262,6 +261,7 @@ def store_message(connection: Connection, opened: OpenObject, md: bytearray, bod
 
     Raises Failure (MQRC_MSG_TOO_BIG_FOR_Q, MQRC_MSG_TOO_BIG_FOR_Q_MGR, MQRC_Q_FULL, MQRC_SYNCPOINT_LIMIT_REACHED).
     """
+    md, body = with_extension_behind_dlh(md, body, connection.manager.ccsid)
     resolved = opened.resolved
     remote = resolved is not None and resolved.remote_queue_manager
     if not remote and opened.local["USAGE"] == c.MQUS_TRANSMISSION:

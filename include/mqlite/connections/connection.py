@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mqlite.attributes import Kind
+from mqlite.connections.asynchronous_puts import AsyncPuts
 from mqlite.connections.recovery import recover
 from mqlite.failure import Failure
 from mqlite.messages import events
@@ -103,7 +104,8 @@ class Connection:
     """What one MQCONN gave.
 
     Parameters: `shared` whether any thread may use it; `user` the identifier that messages put here carry; `longest`
-    message, in bytes, that the program's channel definition lets through, 0 for what the queue manager does.
+    message, in bytes, that the program's channel definition lets through, 0 for what the queue manager does;
+    `application` the name that the program gives itself (MQCNO, ApplName).
     Attributes: `privileged` nothing has to be checked for the user.
     """
 
@@ -116,13 +118,14 @@ class Connection:
         channel: str = "",
         conn_name: str = "",
         longest: int = 0,
+        application: str = "",
     ) -> None:
         ended.check(manager.folder)
         self.manager = manager
         self.user = user
         self.privileged = privileged(manager, user)
         self.channel = channel
-        self.application = application_name()
+        self.application = application or application_name()
         self.lock = threading.RLock()
         self.store = Store(manager.folder)
         self.engine = Engine.of(manager, self.store)
@@ -131,6 +134,7 @@ class Connection:
         self.handles: dict[int, object] = {}
         self.messages: dict[int, MessageHandle] = {}
         self.unit = UnitOfWork()
+        self.asynchronous = AsyncPuts()
         self.marks = itertools.count(1)
         self.shared = shared
         self.inside = threading.Lock()
@@ -267,7 +271,14 @@ def store_lock() -> threading.RLock:
 
 
 def connect(
-    name: str, *, user: str = "", shared: bool = False, channel: str = "", conn_name: str = "", longest: int = 0
+    name: str,
+    *,
+    user: str = "",
+    shared: bool = False,
+    channel: str = "",
+    conn_name: str = "",
+    longest: int = 0,
+    application: str = "",
 ) -> int:
     """Connect to the queue manager of that name (blank: the only one there is); returns the hconn.
 
@@ -280,7 +291,13 @@ def connect(
         check_channel(manager.folder, channel)
     number = next(_numbers)
     connection = Connection(
-        manager, user=user or own_user(), shared=shared, channel=channel, conn_name=conn_name, longest=longest
+        manager,
+        user=user or own_user(),
+        shared=shared,
+        channel=channel,
+        conn_name=conn_name,
+        longest=longest,
+        application=application,
     )
     _connections[number] = connection
     if not shared:

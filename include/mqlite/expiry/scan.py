@@ -1,4 +1,7 @@
-"""Scans for expired messages: the periodic one of a z/OS-like queue manager, and the one that is asked for.
+"""Scans for expired messages: the periodic ones, and the one that is asked for.
+
+A queue manager that is not z/OS-like scans every 300 seconds while its service runs, first when that time has passed.
+It has no attribute for it, but ExpiryInterval in qm.ini. The rules of a z/OS-like one:
 
 1. Every EXPRYINT seconds the service looks which queues are worth a scan, and scans those only (E16). What is known of
    expiries is the index of messages by queue and expiry.
@@ -27,6 +30,7 @@ from mqlite.objects.definitions import Objects
 from mqlite.objects.manager import Manager
 from mqlite.objects.sharing_group import ScanDuty
 from mqlite.security.authority import own_user
+from mqlite.storage import qm_ini
 from mqlite.storage.store import Store
 
 LOOK_SECONDS = 0.1
@@ -66,14 +70,21 @@ class ExpiryScanner:
     def _run(self) -> None:
         store = Store(self._manager.folder)
         try:
-            self._see_to_shared_queues(wanted=True)
-            self._scan(store)
-            self._keep_scanning(store, Objects(store, self._manager.platform))
+            if self._manager.platform == "zos":
+                self._see_to_shared_queues(wanted=True)
+                self._scan(store)
+                self._scan_as_attribute_says(store, Objects(store, self._manager.platform))
+            else:
+                self._scan_every(store, qm_ini.expiry_interval(self._manager.folder))
         finally:
             store.close()
             self._see_to_shared_queues(wanted=False)
 
-    def _keep_scanning(self, store: Store, objects: Objects) -> None:
+    def _scan_every(self, store: Store, seconds: int) -> None:
+        while not self._stop.wait(seconds):
+            self._scan(store)
+
+    def _scan_as_attribute_says(self, store: Store, objects: Objects) -> None:
         interval, due = 0, 0.0
         while not self._stop.wait(LOOK_SECONDS):
             now = time.monotonic()

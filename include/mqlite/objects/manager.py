@@ -77,6 +77,11 @@ def message_id(manager: Manager, number: int) -> bytes:
     return prefix + ((first + number) & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "big")
 
 
+def connection_identifier(identity: bytes, number: int) -> bytes:
+    """The 24 bytes of a connection identifier: the queue manager's own 8, then the connection's number."""
+    return b"AMQC" + bytes(4) + identity + number.to_bytes(8, "big")
+
+
 def home() -> Path:
     """The folder of queue managers.
 

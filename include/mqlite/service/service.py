@@ -50,9 +50,8 @@ class Service:
 
     def run(self) -> None:
         """Until stopped, or the queue manager is gone: scan, start and stop channels as commands want."""
-        scanner = ExpiryScanner(self._manager, self._stop) if self._manager.platform == "zos" else None
-        if scanner is not None:
-            scanner.start()
+        scanner = ExpiryScanner(self._manager, self._stop)
+        scanner.start()
         initiator = Initiator(self._manager, self._stop)
         initiator.start()
         changes = -1
@@ -68,8 +67,7 @@ class Service:
             runner.stop(stopped=False)
         for runner in self._runners.values():
             runner.join()
-        if scanner is not None:
-            scanner.join()
+        scanner.join()
         initiator.join()
         self._status.close()
 

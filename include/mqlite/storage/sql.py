@@ -250,6 +250,9 @@ EXPIRED_ON = f"SELECT seq {EXPIRED} AND queue = ? ORDER BY expires"
 WITH_EXPIRED = f"SELECT id FROM queue WHERE EXISTS (SELECT 1 {EXPIRED} AND queue = queue.id)"
 WITH_EXPIRED_PRIVATE = f"{WITH_EXPIRED} AND member <> ''"  # of a queue-sharing group
 UNCOMMITTED = "SELECT COUNT(*) FROM message WHERE queue = ? AND state IN (1, 2, 4)"
+# A get leaves no time behind: a unit of work without puts has no start that is known.
+UNITS = """SELECT owner, MIN(CASE WHEN state = 1 THEN stored END) FROM message
+    WHERE queue IN (SELECT id FROM queue) AND state IN (1, 2) GROUP BY owner"""
 OLDEST = "SELECT MIN(stored) FROM message WHERE queue = ? AND state = 0"
 
 COMMIT_PUTS = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state = 1 AND owner = ?"

@@ -20,8 +20,11 @@ from mqops.ledger.queue import LedgerQueue
 from mqops.mq.inquire import ResolvedQueue, depth, resolve_queue
 from mqops.mq.session import MATCH_BOTH, PASS_CONTEXT_OPTIONS, RawMessage, Session
 from mqops.observe.core.decode import dlh_of, has_native_dlh
+from mqops.observe.core.group_fields import with_fields_in_md
+from mqops.observe.core.payload import Described
 from mqwire import constants as c
 from mqwire.errors import WireError
+from mqwire.headers import inherited
 from mqwire.structures import MQDLH_LAYOUT, MQMD_LAYOUT
 
 # D10: INPUT_AS_Q_DEF. BROWSE is for the careful search, SAVE_ALL_CONTEXT for D08.
@@ -208,17 +211,28 @@ def has_transmission_header(md: bytes, body: bytes) -> bool:
 
 
 def without_dlh(taken: Taken) -> tuple[bytes, bytes]:
-    """The message without its MQDLH, its descriptor saying again what follows (D08): nothing else is changed."""
+    """The message without its MQDLH (D08): its descriptor says again what follows, and has its group and segment fields
+    again where the queue manager had moved these behind the MQDLH. Nothing else is changed.
+
+    The CCSID is the actual one: MQCCSI_INHERIT, in an MQDLH, is that of the MQDLH, and in an MQMD the queue manager's.
+    """
     encoding, ccsid, raw_format = _data_description(taken.md)
-    md = bytearray(taken.md)
-    if has_native_dlh(encoding, ccsid, taken.body):
-        described = _described_by_dlh(taken.body)
-        if described[2].partition(b"\0")[0].isascii():
-            _describe_data(md, *described)
-            return bytes(md), taken.body[MQDLH_LAYOUT.size :]
-    try:
-        dlh, rest = dlh_of(raw_format, encoding, ccsid, taken.body)
-    except WireError:
+    said, rest = _said_by_dlh(raw_format, encoding, ccsid, taken.body)
+    if said is None:
         return taken.md, taken.body  # there is none to take off
-    _describe_data(md, dlh.encoding, dlh.coded_char_set_id, dlh.format)
-    return bytes(md), rest
+    md = bytearray(taken.md)
+    _describe_data(md, said.encoding, inherited(said.ccsid, ccsid), said.format)
+    return with_fields_in_md(bytes(md), rest)
+
+
+def _said_by_dlh(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> tuple[Described | None, bytes]:
+    """What the MQDLH of a body says of the rest, and the rest; None without one."""
+    if has_native_dlh(encoding, ccsid, body):
+        said = _described_by_dlh(body)
+        if said[2].partition(b"\0")[0].isascii():
+            return Described(said[2], said[0], said[1]), body[MQDLH_LAYOUT.size :]
+    try:
+        dlh, rest = dlh_of(raw_format, encoding, ccsid, body)
+    except WireError:
+        return None, body
+    return Described(dlh.format, dlh.encoding, dlh.coded_char_set_id), rest

@@ -10,11 +10,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from mqops.cli.outcome import show_line
-from mqops.cli.passes import full_name
 from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import MQError
 from mqops.ledger.queue import NAME as LEDGER
+from mqops.model import full_name
 from mqwire.names import reason_name
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TEXTS: Mapping[int, str] = {
     8708: "the dead-letter queue handler has started to process INPUTQ({queue}) of {queue_manager} ({until})",
     8709: "the dead-letter queue handler ends: {why}",
-    8721: "message {msg_id} on {queue} has no valid MQDLH: no rule applies. Get it with the program that it is for",
+    8721: "message {msg_id} on {queue} has no valid MQDLH{why}: no rule applies. `{look}` shows it",
     8722: "{messages} could not be put on {destination} by the rule at line {line}: {reason}; {remedy}",
     8741: "the queue manager {name} cannot be connected to: {reason}",
     8742: "the queue manager {name} cannot be opened: {reason}",
@@ -72,14 +72,22 @@ def say_error(error: MQError, queue_manager: str) -> None:
     say(number, name=error.object_name or "(the default one)", reason=f"{error.symbol} ({error.reason})")
 
 
-def say_in_error(queue: str, msg_ids: Sequence[str]) -> None:
-    """Say which messages have no valid MQDLH, a few by name."""
+def say_in_error(queue: str, msg_ids: Sequence[str], why: Mapping[str, str], *, queue_manager: str) -> None:
+    """Say which messages have no valid MQDLH, a few by name, and how to move them.
+
+    Parameters: `why` MsgId → what is wrong with its MQDLH, where that is known.
+    """
     for msg_id in msg_ids[:MOST]:
-        say(8721, queue=queue, msg_id=msg_id)
+        look = command("mqops", "message", "show", queue, msg_id, "-m", queue_manager)
+        wrong = f" ({why[msg_id]})" if why.get(msg_id) else ""
+        say(8721, queue=queue, msg_id=msg_id, why=wrong, look=look)
     if len(msg_ids) > MOST:
         more = len(msg_ids) - MOST
         look = command("mqops", "dlq", "anatomy", queue)
         show_line(f"    and {counted(more, 'more message')} without a valid MQDLH: see `{look}`", err=True)
+    if msg_ids:
+        move = command("mqops", "message", "move", queue, "-m", queue_manager, "--reason", "0", "--to", "QUEUE")
+        show_line(f"    `{move}` moves the messages without a valid MQDLH to a queue of their own", err=True)
 
 
 def say_failures(failures: Mapping[Failure, int], remedy: Callable[[Failure], str]) -> None:

@@ -13,7 +13,17 @@ from mqops.cli.outcome import connection_to, json_option, known_errors, lake_opt
 from mqops.cli.passes import warn
 from mqops.cli.run_argument import completed_runs, one_queue_manager, queue_manager_argument, snapshot_folder
 from mqops.counted import counted
-from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, Group, QueueAnatomy, growth_since, label, openmetrics
+from mqops.observe.core.anatomy import (
+    AGES,
+    OLDER,
+    UNKNOWN,
+    Group,
+    QueueAnatomy,
+    aged_by_md,
+    growth_since,
+    label,
+    openmetrics,
+)
 
 _COLUMNS = (*AGES, OLDER, UNKNOWN)
 
@@ -63,9 +73,9 @@ def anatomy(*, queue: str, queue_manager: str, named: str, snapshot: str, form: 
 def _looked(queue_manager: str, queue: str, lake: Path) -> list[QueueAnatomy]:
     from mqops.observe.anatomy_now import look  # noqa: PLC0415
 
-    found, expired = look(connection_to(queue_manager), lake, queue.strip())
-    if expired.messages:
-        warn(expired.sentence(found.queue))
+    found, remarks = look(connection_to(queue_manager), lake, queue.strip())
+    for remark in remarks:
+        warn(remark)
     return [found]
 
 
@@ -89,6 +99,8 @@ def _table(queue: QueueAnatomy) -> Iterator[str]:
         counts = "".join(f"{ages[group, age] or '.':>8}" for age in _COLUMNS)
         yield label(group)
         yield f"{groups[group]:12} {queue.growth.get(group, 0):+8}{counts}"
+    if queue.aged_by_md:
+        yield aged_by_md(queue.aged_by_md)
 
 
 def _since(queue: QueueAnatomy) -> str:

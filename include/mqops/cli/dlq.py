@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
-    full_name,
+    nothing_to_do,
     pacing_options,
     read_table,
     rules_option,
@@ -42,7 +43,7 @@ from mqops.command import command
 from mqops.counted import counted
 from mqops.decide.core.message_groups import WAY_OUT
 from mqops.errors import MQError, RulesError, SettingsError
-from mqops.model import RunSummary
+from mqops.model import RunSummary, full_name
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -218,8 +219,11 @@ def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> ExitCode:
     from mqops.deciders.handler import Handler  # noqa: PLC0415
     from mqops.deciders.run import discard_if_empty  # noqa: PLC0415
 
+    def say_in_error(ids: Sequence[str]) -> None:
+        amq.say_in_error(handler.queue, ids, handler.outcome.why, queue_manager=handler.queue_manager)
+
     with Ending() as ending:
-        handler = Handler(what, ending, once=once, report_errors=lambda ids: amq.say_in_error(handler.queue, ids))
+        handler = Handler(what, ending, once=once, report_errors=say_in_error)
         refuse_own(DEAD_LETTERS, handler.queue_manager, requester=what.requested_by, approver=this_user())
         until = "one pass, --once" if once else f"WAIT({what.table.control.wait})"
         code, waits = ExitCode.DONE, False
@@ -237,7 +241,7 @@ def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> ExitCode:
             show_json(summary.to_json()) if as_json else show_summary(summary)
             code = of_run(summary, plan)
             waits = summary.finished and handler.only_waits_for_tries
-            amq.say_in_error(handler.queue, handler.outcome.ids_in_error())
+            say_in_error(handler.outcome.ids_in_error())
             amq.say_failures(handler.outcome.failures, partial(_next_try, handler, what.table, once=once))
             if handler.outcome.failures.keys() - handler.outcome.to_retry.keys():
                 what.warn(WAY_OUT)
@@ -287,7 +291,7 @@ def _show_nothing(handler: Handler, *, as_json: bool) -> None:
     else:
         for remark in handler.remarks:
             show_folded(remark)
-        show_folded(f"nothing to do: {handler.queue} of {handler.queue_manager} is empty")
+        show_folded(nothing_to_do(handler.queue, handler.queue_manager, handler.remarks))
 
 
 def _why(handler: Handler, ending: Ending, until: str) -> str:

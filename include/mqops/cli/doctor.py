@@ -34,7 +34,8 @@ def doctor(*, queue_manager: str, named: str, own: tuple[str, ...], lake: Path, 
     triggers, dead letters, runs.
 
     Each check holds, fails, or cannot be known. Nothing is changed: queues are opened and inquired, and nothing is put
-    but the inquiries on the command queue. The estate (MQOPS_ESTATE, else the project's) names the queues that are
+    but the inquiries on the command queue. Queues with BOTHRESH are browsed for messages that loop, so the queue
+    manager discards what has expired there. The estate (MQOPS_ESTATE, else the project's) names the queues that are
     looked at, where it has this queue manager.
 
     Exit code 0 where nothing fails, 1 where a check fails, 2 for an error.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -72,8 +73,16 @@ def scan(
         all_filled=all_filled,
     )
     if as_json:
-        show_json({**summary.to_json(), "candidates": dict(found.why), "inhibited": found.inhibited})
+        show_json(
+            {
+                **summary.to_json(),
+                "candidates": dict(found.why),
+                "inhibited": found.inhibited,
+                "aliases": dict(found.aliases),
+            }
+        )
         sys.exit(ExitCode.DONE if summary.balanced else ExitCode.NO)
+    _show_aliases(found.aliases)
     for queue in found.inhibited:
         show_folded(f"{queue} is not looked at: GET(DISABLED)")
     show_folded(f"{summary.queue_manager}: worth a scan: {len(found.why)} of {counted(found.looked_at, 'queue')}")
@@ -94,7 +103,7 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
     """
     from mqops.expiry.scan import run_scan  # noqa: PLC0415
 
-    _found, summary = run_scan(
+    found, summary = run_scan(
         connection_to(queue_manager), lake, queues or ("*",), recheck=timedelta(0), all_filled=True
     )
     if as_json:
@@ -104,6 +113,7 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
         }
         show_json(document)
         return
+    _show_aliases(found.aliases)
     names = (*BUCKETS, LATER, NEVER)
     show_line("queue")
     show_line("".join(f"{name:>10}" for name in names))
@@ -115,6 +125,11 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
     for scan in summary.queues:
         if scan.discarded > 0:
             show_folded(Expired(scan.discarded, scan.exact).sentence(scan.queue))
+
+
+def _show_aliases(aliases: Mapping[str, str]) -> None:
+    for alias, base in aliases.items():
+        show_folded(f"{alias} is an alias of {base}, which is looked at")
 
 
 @expiry.command("age-out")

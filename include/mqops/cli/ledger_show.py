@@ -12,10 +12,10 @@ import click
 
 from mqops.cli.columns import show_folded
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
-from mqops.cli.passes import full_name
 from mqops.lake.run import folder_of
 from mqops.ledger.file import all_ledgers
 from mqops.ledger.set_aside import remark
+from mqops.model import full_name
 from mqops.prove.core.outcome import MEANING
 from mqops.prove.core.whereabouts import HELD, Whereabouts
 

@@ -14,7 +14,7 @@ from mqops.cli.group import Group
 from mqops.cli.message_file import export, load
 from mqops.cli.message_text import found_line, heading_line, past_lines, story_lines
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
-from mqops.cli.passes import this_user
+from mqops.cli.passes import this_user, warn
 from mqops.cli.recover import COMMANDS
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
 from mqops.cli.spark_help import spark_help
@@ -167,6 +167,8 @@ def find(
 ) -> None:
     """Find the messages of QUEUEs (none: the dead-letter queue) that fit all options, or those of a snapshot.
 
+    QUEUEs are names; of a queue manager also beginnings of names and *, as for `mqops expiry scan`.
+
     The queues are only browsed, and no payload is shown. What looks into bodies or properties tells parts of them: if
     the estate names users under `reveal` of the queue manager, only they may ask so. Without options it lists all
     messages. Exit code 1: there is none.
@@ -177,8 +179,10 @@ def find(
     from mqops.look.find import find_live, find_recorded, refuse_question_about  # noqa: PLC0415
     from mqops.look.reveal import refuse_question  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
-    from mqops.mq.inquire import dead_letter_queue, queue_manager_name  # noqa: PLC0415
+    from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
+    from mqops.mq.named_queue import queues_named, usable_dead_letter_queue  # noqa: PLC0415
     from mqops.observe import snapshot as store  # noqa: PLC0415
+    from mqops.observe.unseen import unseen  # noqa: PLC0415
 
     asks = wanted.asks_for_payload
     if snapshot:
@@ -191,8 +195,11 @@ def find(
         with connect(connection_to(queue_manager.strip())) as session:
             if asks:
                 refuse_question(queue_manager_name(session), this_user(), Account.SYSTEM)
-            named = queues or (dead_letter_queue(session),)
+            named = queues_named(session, queues) or (usable_dead_letter_queue(session),)
             page = find_live(session, named, wanted, limit=limit, after=after)
+            if not page.looked_at:
+                for why in filter(None, (unseen(session, queue) for queue in named)):
+                    warn(why)
     if as_json:
         show_json(page.to_json())
     else:

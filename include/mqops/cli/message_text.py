@@ -69,7 +69,8 @@ def _header(header: HeaderShown) -> Iterator[str]:
     for folder in header.folders or ():
         yield from _folder(folder)
     if header.broken:
-        yield f"    its folders cannot be read: {header.broken}"
+        what = "folders" if header.name == "MQRFH2" else "names and values"
+        yield f"    its {what} cannot be read: {header.broken}"
 
 
 def _folder(folder: Mapping[str, Any]) -> Iterator[str]:

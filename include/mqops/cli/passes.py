@@ -7,7 +7,7 @@ import os
 import pwd
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -24,8 +24,9 @@ from mqops.decide.core.pacing import DEFAULT_PATIENCE, DEFAULT_WAIT, Pacing
 from mqops.decide.core.preflight import Preflight, shown
 from mqops.decide.core.summary import PlanCount, RuleCount
 from mqops.errors import MqopsError, RulesError
-from mqops.model import CanaryResult, RunSummary
+from mqops.model import CanaryResult, RunSummary, full_name
 from mqops.observe.core.anatomy import anatomy_lines
+from mqops.observe.core.unseen import none_browsed
 from mqops.rules import Table, parse
 
 if TYPE_CHECKING:
@@ -252,6 +253,14 @@ def nothing_done(plan: PlanSummary) -> RunSummary:
     )
 
 
+def nothing_to_do(queues: str, queue_manager: str, remarks: Iterable[str]) -> str:
+    """That queues gave no message. A queue that has a depth is not called empty: a remark says what is there."""
+    named = f"{queues.replace(',', ', ')} of {queue_manager}"
+    if none_browsed(remarks):
+        return f"nothing to do now: no message of {named} can be seen"
+    return f"nothing to do: {named} {'are' if ',' in queues else 'is'} empty"
+
+
 def show_nothing(plan: PlanSummary, *, as_json: bool) -> None:
     """Say that the queues had no message, with what is remarkable about them. No run is kept, and there is no plan."""
     if as_json:
@@ -259,8 +268,7 @@ def show_nothing(plan: PlanSummary, *, as_json: bool) -> None:
         return
     for remark in plan.remarks:
         show_folded(remark)
-    are = "are" if "," in plan.queue else "is"
-    show_folded(f"nothing to do: {plan.queue.replace(',', ', ')} of {plan.queue_manager} {are} empty")
+    show_folded(nothing_to_do(plan.queue, plan.queue_manager, plan.remarks))
 
 
 def warn_of(run: RunFolder) -> None:
@@ -270,11 +278,6 @@ def warn_of(run: RunFolder) -> None:
     found = read_preflight(run)
     for line in shown(found.doubts) if found else ():
         warn(line)
-
-
-def full_name(queue: str, queue_manager: str) -> str:
-    """A queue's name, with its queue manager's name if that is known."""
-    return f"{queue}@{queue_manager}" if queue_manager else queue
 
 
 def _carry_out_command(run: RunFolder, plan: PlanSummary) -> str:
@@ -350,7 +353,7 @@ def canary_line(result: CanaryResult) -> str:
     number = counted(result.canaries, "canary", "canaries")
     counts = f"{number}, {result.back:,} came back, {result.failed:,} failed, {result.unread:,} unread"
     outcome = f"stopped: {result.why}" if result.why else "the rest followed"
-    return f"{result.unit_group}: {counts}: {outcome}"
+    return f"{result.unit_group.removesuffix('@')}: {counts}: {outcome}"
 
 
 def show_summary(summary: RunSummary) -> None:

@@ -20,7 +20,7 @@ from mqops.actions import OF_NOBODY, Action
 from mqops.backout.core.decision import settled, with_origin
 from mqops.backout.core.origin import Setting
 from mqops.decide import backout_setting as backout
-from mqops.decide import retry_not_due
+from mqops.decide import no_text, retry_not_due
 from mqops.decide.arrow import PLAN, batch_of
 from mqops.decide.core import PlanSummary, message_groups
 from mqops.decide.core.answers import answers, columns_for
@@ -80,7 +80,11 @@ def decide(
         ),
         workflow=workflow,
         by=DecidedBy(source=source, digest=table.digest, text=text),
-        remarks=(*(where.remarks() if where else ()), *retry_not_due.remarks(not_due)),
+        remarks=(
+            *(where.remarks() if where else ()),
+            *no_text.remarks(run, table),
+            *retry_not_due.remarks(not_due),
+        ),
         pacing=(pacing or Pacing()).of_table(table.rules),
         requested_by=requested_by,
     )

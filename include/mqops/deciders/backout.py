@@ -69,20 +69,29 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
     Parameters: `queues` these instead of all; `replay_cap` and `quarantine` as in `Setting`.
 
     Raises:
-        MQError: the queue manager cannot be inquired, or a queue is not a local queue of it (2085).
-        SettingsError: there is no quarantine queue.
+        MQError: the queue manager cannot be inquired, or has no queue of a name (2085).
+        SettingsError: there is no quarantine queue, or a queue is a remote or model queue.
     """
     from mqops.act.sources import check_source  # noqa: PLC0415 - loads the MQ library
     from mqops.backout.core.origin import backout_queues, setting  # noqa: PLC0415
+    from mqops.backout.poison import looping  # noqa: PLC0415
     from mqops.ledger.queue import NAME as LEDGER  # noqa: PLC0415
     from mqops.mq.inquire import queue_definitions, queue_manager_name  # noqa: PLC0415
 
     name = queue_manager_name(session)
     definitions = queue_definitions(session)
     local = {one.name: one.depth for one in definitions if one.kind == "local"}
+    bases = {one.name: one.base for one in definitions if one.kind == "alias"}
     if quarantine not in {one.name for one in definitions}:
         raise SettingsError(f"{name} has no queue {quarantine} for messages that were replayed too often: define it")
+    notes = [f"{queue} is an alias of {bases[queue]}, which is looked at" for queue in queues if queue in bases]
+    queues = tuple(dict.fromkeys(bases.get(queue, queue) for queue in queues))
+    kinds = {one.name: one.kind for one in definitions}
     for queue in queues:
+        if queue not in local and queue in kinds:
+            raise SettingsError(
+                f"{queue} of {name} is a {kinds[queue]} queue, which holds no messages: name a local queue"
+            )
         if queue not in local:
             raise mq_error(
                 c.MQCC_FAILED, c.MQRC_UNKNOWN_OBJECT_NAME, verb="MQCMD_INQUIRE_Q", object_name=f"{queue} of {name}"
@@ -90,15 +99,19 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
     for queue in queues:
         check_source(session, queue)
     dead_letters = _dead_letter_queue(session)
-    apart = {dead_letters, quarantine, LEDGER}
+    apart = {dead_letters, bases.get(dead_letters, ""), quarantine, bases.get(quarantine, ""), LEDGER}
     chosen = tuple(queues) or tuple(queue for queue in backout_queues(definitions) if queue not in apart)
+    away = {*apart, *backout_queues(definitions)}
+    loops = looping(session, definitions, apart=away, queue_manager=name)
+    notes += loops.remarks()
     where = setting(
         definitions,
         queue_manager=name,
         queues=chosen,
         replay_cap=replay_cap,
         quarantine=quarantine,
-        dead_letter_queue=dead_letters,
+        dead_letter_queue=bases.get(dead_letters, dead_letters),
+        notes=notes,
     )
     depths = {queue: local[queue] for queue in chosen}
     filled = tuple(queue for queue in chosen if depths[queue])

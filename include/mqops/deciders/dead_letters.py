@@ -41,16 +41,21 @@ def source_queue(session: Session, name: str = "") -> str:
         MQError: the queue manager cannot be inquired.
     """
     from mqops.act.sources import check_source  # noqa: PLC0415 - loads the MQ library
-    from mqops.mq.inquire import dead_letter_queue  # noqa: PLC0415
+    from mqops.mq.named_queue import usable_dead_letter_queue  # noqa: PLC0415
 
-    queue = name or dead_letter_queue(session)
+    queue = name or usable_dead_letter_queue(session)
     check_source(session, queue)
     return queue
 
 
 def select(session: Session, request: DeadLetterRequest) -> Selection:
     """The dead-letter queue, also if it is empty. Raises as `source_queue`."""
-    return Selection(queues=(source_queue(session, request.queue),))
+    from mqops.mq.named_queue import said_with_base  # noqa: PLC0415 - loads the MQ library
+
+    queue = source_queue(session, request.queue)
+    if (said := said_with_base(session, queue)) != queue:
+        request.warn(f"the messages are those of {said}")
+    return Selection(queues=(queue,))
 
 
 def decide(request: DeadLetterRequest, run: RunFolder) -> PlanSummary:

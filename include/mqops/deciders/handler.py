@@ -23,6 +23,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,6 +31,9 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
 from typing import NamedTuple, Protocol, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mqops.act.approved_plan import read_approved_plan
 from mqops.act.canary import CAME_BACK, UNREAD
@@ -48,6 +52,7 @@ from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import PlannedRun, carry_out, plan_run
 from mqops.errors import Stopped
 from mqops.lake.files import make_folder, read_json, write_json
+from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import lift, stop_in
 from mqops.ledger.core.account import Account, account
@@ -55,7 +60,8 @@ from mqops.ledger.file import LedgerFile
 from mqops.model import RunSummary
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import connect
-from mqops.mq.inquire import dead_letter_queue, depth, queue_manager_name, try_resolve_queue
+from mqops.mq.inquire import depth, queue_manager_name, try_resolve_queue
+from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.mq.session import Session
 from mqops.observe import anatomy, tries
 from mqops.observe.arrivals import ArrivalWatch, Sight
@@ -114,19 +120,27 @@ class Ending(Protocol):
         """From now on, and if it was asked for before, asking for the end stops this run (`mqops.lake.stop`)."""
 
 
+_BYTES = re.compile(r": b['\"].*", re.DOTALL)
+"""The part of such an error that shows what stands in the message, which no log may have."""
+MOST_EXPLAINED = 100
+"""Messages without a valid MQDLH of which it is kept what is wrong."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What a pass left behind.
 
     Attributes: `there` the messages that stay on the queue; `in_error` those of them without a valid MQDLH, in the
-    queue's order; `failures` how many tries failed and how; `to_retry` how many of these messages have a rule
-    left, `failed` which they are (msg_key) and `not_due` the messages that were left since their next try was not due;
-    `untried` messages that were left and may go the next time; `without_room` those that were left because their
-    destination had no room; `put_back` the messages (msg_key) that are there again as they were, and what put them.
+    queue's order; `why` MsgId (hex) of the first of them → what is wrong with its MQDLH; `failures` how many tries
+    failed and how; `to_retry` how many of these messages have a rule left, `failed` which they are (msg_key) and
+    `not_due` the messages that were left since their next try was not due; `untried` messages that were left and may go
+    the next time; `without_room` those that were left because their destination had no room; `put_back` the messages
+    (msg_key) that are there again as they were, and what put them.
     """
 
     there: Counter[Sight] = field(default_factory=Counter)
     in_error: tuple[Sight, ...] = ()
+    why: Mapping[str, str] = field(default_factory=dict)
     failures: Mapping[Failure, int] = field(default_factory=dict)
     to_retry: Mapping[Failure, int] = field(default_factory=dict)
     failed: frozenset[str] = frozenset()
@@ -164,7 +178,7 @@ class Handler:
     ) -> None:
         with connect(what.connection) as session:
             self.queue_manager = queue_manager_name(session)
-            self.queue = what.queue or dead_letter_queue(session)
+            self.queue = what.queue or usable_dead_letter_queue(session)
             session.close(session.open(self.queue, OPEN_OPTIONS))
         self._what = replace(what, queue=self.queue)
         self._lake = RunFolder.at(what.lake, self.queue_manager, "any").lake_folder
@@ -380,6 +394,7 @@ def outcome_of(run: RunFolder, table: Table, returns: Callable[[str, str], bool]
     return Outcome(
         there=there,
         in_error=tuple(in_error),
+        why=_wrong_with(run, [sight[0] for sight in in_error[:MOST_EXPLAINED]]),
         failures=failures,
         to_retry=Counter(failed[key] for key in to_retry),
         failed=frozenset(to_retry),
@@ -388,6 +403,19 @@ def outcome_of(run: RunFolder, table: Table, returns: Callable[[str, str], bool]
         without_room=without_room,
         put_back=put_back,
     )
+
+
+def _wrong_with(run: RunFolder, msg_ids: Collection[bytes]) -> dict[str, str]:
+    """MsgId (hex) → why a message has no valid MQDLH, by the run's snapshot. Raises `LakeError`."""
+    found: dict[str, str] = {}
+    if not msg_ids:
+        return found
+    wanted = pa.array(list(msg_ids), pa.binary())
+    for batch in read_parquet(run.snapshot, ["msg_id", "dlh_error"]):
+        chosen = batch.filter(pc.is_in(batch.column("msg_id").cast(pa.binary()), wanted))
+        wrong = ((row["msg_id"].hex(), row["dlh_error"]) for row in chosen.to_pylist() if row["dlh_error"])
+        found |= {msg_id: _BYTES.sub(" is not valid", error) for msg_id, error in wrong}
+    return found
 
 
 def _to_be_tried(run: RunFolder, table: Table, failed: Collection[str]) -> list[str]:

@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from mqops.backout.core.origin import backout_queues
 from mqops.decide.rules_check import wrong_queues
 from mqops.doctor.needs import UsedQueues, profile_of
-from mqops.errors import MQError, SettingsError
+from mqops.errors import SettingsError
 from mqops.estate import EstateFile
 from mqops.estate_sections import BackoutReprocess, RulesWorkflow
 from mqops.ledger.queue import NAME as LEDGER
 from mqops.mq.connection import MqConnection
-from mqops.mq.inquire import base_queue, dead_letter_queue, queue_definitions
+from mqops.mq.inquire import dead_letter_queue, queue_definitions
+from mqops.mq.named_queue import usable_dead_letter_queue, wrong_name
 from mqops.mq.session import Session
 from mqops.rules import Table, parse
 from mqops.trigger.core.definitions import wanted
-from mqwire.constants import MQRC_UNKNOWN_OBJECT_NAME, MQTT_DEPTH
+from mqwire.constants import MQTT_DEPTH
 
 
 def missing_objects(session: Session, file: EstateFile, name: str) -> Iterator[str]:
     """A sentence for each queue that is named and that the queue manager does not have. Raises `MQError`."""
     for queue, where in _named(file, name):
-        try:
-            base_queue(session, queue)
-        except MQError as error:
-            if error.reason != MQRC_UNKNOWN_OBJECT_NAME:
-                raise
-            yield f"{queue} is not there, and {where} names it: define it, or correct the name"
+        wrong = wrong_name(session, queue)
+        if wrong and wrong.instead and wrong.there:  # an alias is taken, if its base queue is a local one
+            base = wrong_name(session, wrong.instead)
+            wrong = replace(wrong, why=f"{wrong.why}, {base.why}") if base else None
+        if wrong:
+            yield f"{queue}, {wrong.why}, and {where} names it: define it as a local queue, or correct the name"
     settings = file.estate.queue_managers[name]
     if settings.dlq_rules and not settings.dlq_rules.queue:
         try:
-            base_queue(session, dead_letter_queue(session))
+            usable_dead_letter_queue(session)
         except SettingsError as error:
             yield str(error)
-        except MQError as error:
-            if error.reason != MQRC_UNKNOWN_OBJECT_NAME:
-                raise
-            yield f"{error.object_name} is not there, and DEADQ of the queue manager names it: define it"
 
 
 def _named(file: EstateFile, name: str) -> dict[tuple[str, str], None]:

@@ -20,7 +20,16 @@ from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
 
-NOT_REACHED = ("platform", "channel", "authorities", "ledger queue", "ledger access", "dead-letter queue", "MAXMSGL")
+NOT_REACHED = (
+    "platform",
+    "channel",
+    "authorities",
+    "ledger queue",
+    "ledger access",
+    "dead-letter queue",
+    "poison",
+    "MAXMSGL",
+)
 """What is not known without a connection, besides the clock and what the estate names."""
 
 
@@ -86,6 +95,7 @@ def _live(
     yield from _ledger(session, lake, name)
     yield guarded("ledger access", lambda: live.others_may_put(session, folder_of(lake, name), {user, *own}))
     yield guarded("dead-letter queue", lambda: live.dead_letters(session))
+    yield guarded("poison", lambda: live.poison(session, name))
     yield guarded("MAXMSGL", lambda: live.message_lengths(session))
     yield guarded("clock", lambda: live.clock(session, now))
     if file and name in file.estate.queue_managers:

@@ -1,4 +1,8 @@
-"""Checks of a queue manager, by opening and inquiring alone: nothing is put on an application's queue, nothing got."""
+"""Checks of a queue manager: nothing is put on an application's queue, nothing got.
+
+They open and inquire. Only queues with BOTHRESH that have messages are browsed, their first descriptors, and by that
+the queue manager discards those of them that have expired.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from mqops.backout.core.origin import backout_queues
+from mqops.backout.poison import looping
 from mqops.counted import counted
 from mqops.decide.ledger_queue import ledger_findings
 from mqops.doctor.check import Check, State, fails, holds, summed_up, unknown
@@ -35,10 +41,12 @@ from mqops.mq.inquire import (
     inquire_queues,
     is_zos,
     opened,
+    queue_definitions,
     queue_manager_attribute,
     queue_state,
     unseen_queues,
 )
+from mqops.mq.named_queue import mended_deadq, wrong_name
 from mqops.mq.session import Session
 from mqops.mqsc import mqsc_name
 from mqwire import constants as c
@@ -155,28 +163,47 @@ def dead_letters(session: Session) -> Check:
     except SettingsError as error:
         return fails(name, str(error), "ALTER QMGR DEADQ(SYSTEM.DEAD.LETTER.QUEUE)")
     try:
-        found = queue_state(session, queue)
+        if wrong := wrong_name(session, queue):
+            found = f"DEADQ names {queue}, {wrong.why}"
+            local = ". IBM MQ wants a local queue there" if wrong.there else ""
+            return fails(name, found + local, mended_deadq(queue, wrong))
+        state = queue_state(session, queue)
     except MQError as error:
-        if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
-            return fails(
-                name, f"DEADQ names {queue}, which is not there", f"DEFINE QLOCAL({mqsc_name(queue)}) DEFPSIST(YES)"
-            )
         if error.reason in LOST_CONNECTION:
             raise
         return unknown(name, f"{queue} cannot be inquired: {_reason(error)}", "Give the user INQ on it")
     ones = []
-    if not found.put_allowed:
+    if not state.put_allowed:
         ones.append(fails(name, f"{queue} has PUT(DISABLED)", f"ALTER QLOCAL({mqsc_name(queue)}) PUT(ENABLED)"))
-    if found.depth >= found.max_depth:
-        full = f"{queue} is full (CURDEPTH {found.depth:,}, MAXDEPTH {found.max_depth:,})"
+    if state.depth >= state.max_depth:
+        full = f"{queue} is full (CURDEPTH {state.depth:,}, MAXDEPTH {state.max_depth:,})"
         ones.append(fails(name, full, "Deal with its messages (`mqops dlq run`), or raise MAXDEPTH"))
     longest = _longest(session)
-    if longest and longest.length > found.max_msg_length:
+    if longest and longest.length > state.max_msg_length:
         short = (
-            f"{queue} has MAXMSGL {found.max_msg_length}, and {longest.queue} takes {counted(longest.length, 'byte')}"
+            f"{queue} has MAXMSGL {state.max_msg_length}, and {longest.queue} takes {counted(longest.length, 'byte')}"
         )
         ones.append(fails(name, short, f"ALTER QLOCAL({mqsc_name(queue)}) MAXMSGL({longest.length})"))
-    return summed_up(name, ones, f"{queue}: CURDEPTH {found.depth:,} of {found.max_depth:,}")
+    return summed_up(name, ones, f"{queue}: CURDEPTH {state.depth:,} of {state.max_depth:,}")
+
+
+def poison(session: Session, name: str) -> Check:
+    """Messages at or over BOTHRESH that a program gets again and again. Parameters: `name` of the queue manager.
+    Raises `MQError`."""
+    definitions = queue_definitions(session)
+    apart = {*backout_queues(definitions), _deadq(session)}
+    found, not_seen = looping(session, definitions, apart=apart, queue_manager=name)
+    ones = [fails("poison", str(one), one.do) for one in found]
+    if not_seen:
+        ones.append(unknown("poison", f"{', '.join(not_seen)} could not be browsed", "Give the user BROWSE on them"))
+    return summed_up("poison", ones, "no message of a queue with BOTHRESH is at or over it")
+
+
+def _deadq(session: Session) -> str:
+    try:
+        return dead_letter_queue(session)
+    except SettingsError:
+        return ""
 
 
 def message_lengths(session: Session) -> Check:

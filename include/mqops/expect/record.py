@@ -40,7 +40,7 @@ def _selector(seen: Seen) -> Mapping[str, str | int]:
     if any("*" in str(value) or "?" in str(value) for value in fields.values()) or not 0 <= reason <= MAX_NUMBER:
         return {"message": seen.msg_id}
     symbol = reason_symbol(reason)
-    return {**fields, "REASON": reason if symbol.isdigit() or reason == 0 else symbol}
+    return {**fields, "REASON": symbol if symbol.startswith("MQ") and reason else reason}
 
 
 def _decision(seen: Seen) -> Mapping[str, Any]:

@@ -24,6 +24,7 @@ from mqops.mq.inquire import (
     last_puts,
     queue_manager_attribute,
 )
+from mqops.mq.named_queue import definition_of
 from mqops.mq.session import Session
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
@@ -63,6 +64,26 @@ def named_by(queues: Iterable[QueueNow], patterns: Iterable[str]) -> list[QueueN
         if "*" not in name and name not in there:
             raise mq_error(c.MQCC_FAILED, c.MQRC_UNKNOWN_OBJECT_NAME, verb="MQCMD_INQUIRE_Q", object_name=name)
     return sorted(found, key=lambda queue: queue.name)
+
+
+def bases_of(session: Session, queues: Iterable[QueueNow], patterns: Iterable[str]) -> dict[str, str]:
+    """Alias → its base queue, of the names among `patterns` that are no local queue's.
+
+    Raises:
+        MQError: there is no queue of a name (2085).
+        SettingsError: a name is that of a remote or model queue.
+    """
+    local = {queue.name for queue in queues}
+    found = {}
+    for name in patterns:
+        if "*" in name or name in local:
+            continue
+        there = definition_of(session, name)
+        if there and there.kind in {"remote", "model"}:
+            raise SettingsError(f"{name} is a {there.kind} queue, which holds no messages: name a local queue")
+        if there and there.kind == "alias":
+            found[name] = there.base
+    return found
 
 
 def scan_queue(session: Session, queue: str, *, now: Callable[[], datetime], last_put: str = "") -> QueueScan:

@@ -12,7 +12,15 @@ from mqops.errors import MQError
 from mqops.expiry.core.candidates import selected, worth_scanning
 from mqops.expiry.core.outcome import DeadLetterQueue, ExpirySummary, QueueScan, summarise
 from mqops.expiry.group import known_by_all, members, note_group
-from mqops.expiry.queue_manager import group_of, has_refresh, local_queues, named_by, refresh_expiry, scan_queue
+from mqops.expiry.queue_manager import (
+    bases_of,
+    group_of,
+    has_refresh,
+    local_queues,
+    named_by,
+    refresh_expiry,
+    scan_queue,
+)
 from mqops.expiry.record import forget_others, known, learn
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
@@ -26,6 +34,7 @@ DEFAULT_RECHECK = timedelta(hours=1)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
     """Which queues to scan: `why` queue → reason; `last_puts` queue → its last put; `inhibited` have GET(DISABLED);
+    `aliases` alias that was named → the local queue that is looked at;
     `group` the queue-sharing group, blank for none, and its `members` that were scanned; `unseen` queues that are meant
     and that the connection's user may not inquire: nothing is known of them."""
 
@@ -34,6 +43,7 @@ class Candidates:
     why: Mapping[str, str] = field(default_factory=dict)
     last_puts: Mapping[str, str] = field(default_factory=dict)
     inhibited: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
     group: str = ""
     members: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
@@ -60,6 +70,8 @@ def candidates(
     before = queue_names(session)
     everything = local_queues(session)
     unseen = (before & queue_names(session)) - {queue.name for queue in everything}  # there before and after
+    aliases = bases_of(session, everything, (one for one in wanted if one not in unseen))
+    wanted = tuple(aliases.get(one, one) for one in wanted)
     queues = named_by(everything, (one for one in wanted if one not in unseen))
     own, of_group = lake_folder(lake, name), dict[str, Path]()
     forget_others(own, {queue.name for queue in everything})
@@ -73,6 +85,7 @@ def candidates(
         why=worth_scanning(queues, taught, now=datetime.now(UTC), recheck=recheck),
         last_puts={queue.name: queue.last_put for queue in queues},
         inhibited=tuple(queue.name for queue in queues if queue.depth and not queue.get_allowed),
+        aliases=aliases,
         group=group,
         members=tuple(of_group),
         unseen=tuple(sorted(queue for queue in unseen if selected(queue, wanted))),

@@ -284,11 +284,9 @@ def _is_recorded(queue: str, folder: Path, runs: Iterable[RunLine]) -> bool:
 def _dead_letter_queue(figures: Figures) -> Iterator[Problem]:
     """That the queue manager has no dead-letter queue: what a channel cannot put is lost then, or stops the channel."""
     if wrong := figures.no_dead_letter_queue:
-        named = f" ({figures.dead_letter_queue})" if figures.dead_letter_queue else ""
-        mend = "define it" if named else "ALTER QMGR DEADQ(SYSTEM.DEAD.LETTER.QUEUE) names one"
         text = (
-            f"The queue manager has no dead-letter queue, because {wrong}{named}: a nonpersistent message that a "
-            f"channel cannot put is lost, and a persistent one stops the channel. To mend it: {mend}"
+            f"The queue manager has no dead-letter queue, because {wrong}: a nonpersistent message that a channel "
+            f"cannot put is lost, and a persistent one stops the channel. To mend it: {figures.deadq_mend}"
         )
         yield Problem(text=text)
 
@@ -578,12 +576,13 @@ def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[
             if one is None:
                 continue
             most = _backed_out(folder / "runs" / run.run).get(queue, ())
-            looping = [count for count in most if count > (one.threshold or BACKED_OUT - 1)]
+            looping = [count for count in most if count >= (one.threshold or BACKED_OUT)]
             if looping:
+                by = f". It is open by {', '.join(one.open_by)}" if one.open_by else ""
                 text = (
                     f"Poison on {queue}: {counted(len(looping), 'message')} came back up to "
                     f"{counted(max(looping), 'time')}, and BOTHRESH is {one.threshold}: "
-                    "the application gets the same message again and again"
+                    f"the application gets the same message again and again{by}"
                 )
                 yield Problem(text=text, place=Place.MESSAGES, about=run.run)
 

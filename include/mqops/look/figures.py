@@ -24,6 +24,7 @@ from mqops.ledger.queue import NAME as LEDGER
 from mqops.mq.channels import INACTIVE, serving, states
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import LAST_PUT, command, dead_letter_queue, inquire_queues, last_put
+from mqops.mq.named_queue import mended_deadq, wrong_name
 from mqops.mq.session import Session
 from mqops.storage import is_named, named_in_estate
 from mqwire import constants as c
@@ -33,7 +34,7 @@ KEEP_EVERY = timedelta(minutes=1)
 NEARLY_FULL = 0.9
 LATE = "it was asked "
 """How the reason begins why there is no answer, where one can still come."""
-BLANK, MISSING = "DEADQ is blank", "DEADQ names a queue that is not there"
+BLANK = "DEADQ is blank"
 MOST_NAMED = 5
 """Programs that are named at a queue; the others are counted."""
 NOT_AT_WORK = frozenset({"STOPPED", "RETRYING", "PAUSED"})
@@ -103,7 +104,8 @@ class Figures:
     of, `others` how many there are besides, and `other_names` the first `MOST_OTHERS` of them; `channels` that are
     stopped or do not get through, or that do not run although messages wait for them; `unserved` transmission queues
     with messages that no channel names; `no_dead_letter_queue` what is wrong with the DEADQ, blank where it names a
-    queue that is there, or that cannot be known.
+    local queue that is there, or that cannot be known; `deadq_mend` the MQSC that mends it. Where DEADQ names an alias,
+    `dead_letter_queue` is its base queue.
     """
 
     seen_at: str = ""
@@ -115,6 +117,7 @@ class Figures:
     channels: tuple[ChannelFigures, ...] = ()
     unserved: tuple[str, ...] = ()
     no_dead_letter_queue: str = ""
+    deadq_mend: str = ""
 
     @property
     def awaited(self) -> bool:
@@ -156,9 +159,12 @@ def last_figures(lake: Path, name: str, unreachable: str) -> Figures:
 
 def _answers(session: Session, storage: Iterable[str]) -> Figures:
     """Parameters: `storage` the queues that the estate names so. Raises `MQError`."""
-    dead, no_dead = "", ""
+    dead, no_dead, mend = "", "", "ALTER QMGR DEADQ(SYSTEM.DEAD.LETTER.QUEUE) names one"
     try:
         dead = dead_letter_queue(session)
+        if wrong := wrong_name(session, dead):
+            no_dead, mend = f"DEADQ names {dead}, {wrong.why}", mended_deadq(dead, wrong)
+            dead = wrong.instead if wrong.instead and wrong.there else dead
     except SettingsError:
         no_dead = BLANK
     except MqopsError:
@@ -194,7 +200,8 @@ def _answers(session: Session, storage: Iterable[str]) -> Figures:
         seen_at=utc_now(),
         dead_letter_queue=dead,
         queues=tuple(_with_status(session, found)),
-        no_dead_letter_queue=no_dead or ("" if not dead or _is_there(session, dead) else MISSING),
+        no_dead_letter_queue=no_dead,
+        deadq_mend=mend if no_dead else "",
         others=len(others),
         other_names=tuple(sorted(others)[:MOST_OTHERS]),
         channels=channels,
@@ -217,14 +224,6 @@ def _channels(session: Session, waiting: list[str]) -> tuple[tuple[ChannelFigure
     wrong |= {name: now.get(name, INACTIVE) for name in of if now.get(name) != "RUNNING"}
     channels = (ChannelFigures(name=name, state=wrong[name], serves=of.get(name, "")) for name in sorted(wrong))
     return tuple(channels), tuple(queue for queue in waiting if not named.get(queue))
-
-
-def _is_there(session: Session, queue: str) -> bool:
-    """Whether the queue manager has a queue or alias of this name; where that cannot be asked, it counts as there."""
-    try:
-        return bool(inquire_queues(session, queue, kind=c.MQQT_ALL))
-    except MqopsError:
-        return True
 
 
 def _with_status(session: Session, queues: list[QueueFigures]) -> Iterable[QueueFigures]:

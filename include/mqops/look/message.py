@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -43,6 +43,7 @@ from mqops.mq.session import Session
 from mqops.observe.core.columns import PATTERN_COLUMNS
 from mqops.observe.core.decode import Browsed, SnapshotRow, snapshot_row
 from mqops.observe.tries import current
+from mqops.observe.unseen import unseen
 from mqops.rules import Table, parse
 from mqops.storage import estate_here
 
@@ -123,7 +124,8 @@ def show_live(
     match = {} if position is not None else {k: v for k, v in wanted.whole_ids.items() if k in {"msg_id", "correl_id"}}
     if match and not any(True for _hit in _fitting(all_of(live_batches(session, [queue], **match)), wanted)):
         match = {}  # it may stand behind an MQXQH
-    hit = _only(all_of(live_batches(session, [queue], **match)), wanted, position, f"{queue} of {name}")
+    looked = all_of(live_batches(session, [queue], **match))
+    hit = _only(looked, wanted, position, f"{queue} of {name}", lambda: unseen(session, queue))
     row = hit.row("md", "body", "observed_at", *LISTED)
     place = -1 if match else row["position"]  # among those that match: not the position on the queue
     message = _row(row, place)
@@ -228,8 +230,10 @@ def _fitting(looked: Iterator[Looked], wanted: Criteria) -> Iterator[Hit]:
     return (hit for hit in hits(looked, Search(wanted), Cursor(), live=True) if isinstance(hit, Hit))
 
 
-def _only(looked: Iterator[Looked], wanted: Criteria, position: int | None, where: str) -> Hit:
-    """The one message that fits."""
+def _only(
+    looked: Iterator[Looked], wanted: Criteria, position: int | None, where: str, why: Callable[[], str] = str
+) -> Hit:
+    """The one message that fits. Parameters: `why` a sentence about a queue that shows none of its messages, or ""."""
     found: list[Hit] = []
     for hit in hits(looked, Search(wanted), Cursor(), live=True):
         if isinstance(hit, PassedOver):
@@ -241,6 +245,8 @@ def _only(looked: Iterator[Looked], wanted: Criteria, position: int | None, wher
             if position is not None:
                 break
     if not found:
+        if unseen_because := why():
+            raise SettingsError(f"{where} shows no such message: {unseen_because}")
         raise SettingsError(f"{where} has no such message: `mqops message find` lists those that are there")
     if len(found) > 1:
         raise SettingsError(f"{_several(found)} of {where} fit: {_places(found)}. Give more digits, or --position")

@@ -29,6 +29,7 @@ from mqops.look.core.criteria import Criteria, id_range
 from mqops.look.core.searched import CHAIN_COLUMNS, TEXT_COLUMNS, Data, Transmitted, data_of, not_strict, transmitted
 from mqops.look.number_columns import number_test
 from mqops.observe.core.columns import PATTERN_COLUMNS
+from mqops.observe.core.put_time import DIGITS
 from mqops.rules.conditions import Condition
 from mqops.rules.keyword import COMPARED_NUMBERS, ValueKind
 from mqops.rules.matcher import fits
@@ -190,7 +191,7 @@ def _put_between(since: str, until: str) -> Test:
 
     def test(batch: pa.RecordBatch) -> pa.Array:
         put = pc.binary_join_element_wise(batch.column("put_date"), batch.column("put_time"), "")
-        tests = [pc.match_substring_regex(put, "^[0-9]{16}$")]
+        tests = [pc.match_substring_regex(put, DIGITS)]
         tests += [pc.greater_equal(put, pa.scalar(since, put.type))] if since else []
         tests += [pc.less(put, pa.scalar(until, put.type))] if until else []
         return reduce(pc.and_, tests)

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-import mmap
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,13 +21,14 @@ import pyarrow.parquet as pq
 from mqops.counted import counted
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
-from mqops.message_file.core.page_header import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, Page, page_header
+from mqops.message_file.core.page_header import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, Content, Page, page_header
 from mqops.message_file.core.text import LONGEST_MESSAGE
 from mqwire.structures import MQMD_LAYOUT
 
 LARGEST_PAGE = 512 << 20
 """Bytes, unpacked. An export of mqops has pages of 16 MB and a message, Spark's of 100 messages or of 1 MB."""
 BATCH_BYTES = 64 << 20
+READ_AT_ONCE = 4096
 BATCH_ROWS = (500, 50, 5, 1)
 _COLUMNS = ("md", "body")
 _ENCODINGS = {0, 2, 8}
@@ -53,23 +54,42 @@ def messages_of_folder(folder: Path) -> Iterator[tuple[bytes, bytes]]:
 def _messages(part: Path) -> Iterator[tuple[bytes, bytes]]:
     with part.open("rb") as stream, pq.ParquetFile(part) as file:
         numbers = _columns(part, file)
-        size = part.stat().st_size
-        if not size:
-            return
-        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            for group in range(file.metadata.num_row_groups):
-                pages = [_pages(part, content, file.metadata.row_group(group).column(number)) for number in numbers]
-                for batch in file.iter_batches(_rows(pages), [group], list(_COLUMNS), use_threads=False):
-                    yield from _of_batch(part, batch)
+        content = _Bytes(stream.fileno())
+        for group in range(file.metadata.num_row_groups):
+            pages = [_pages(part, content, file.metadata.row_group(group).column(number)) for number in numbers]
+            for batch in file.iter_batches(_rows(pages), [group], list(_COLUMNS), use_threads=False):
+                yield from _of_batch(part, batch)
+
+
+class _Bytes:
+    """The bytes of an open file. Its owner can cut it meanwhile: mapped into memory, that would end this process."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._first, self._read = 0, b""
+
+    def __len__(self) -> int:
+        return os.fstat(self._descriptor).st_size
+
+    def __getitem__(self, at: int, /) -> int:
+        if not 0 <= at - self._first < len(self._read):
+            self._first, self._read = at, os.pread(self._descriptor, READ_AT_ONCE, at)
+        if not self._read:
+            raise ValueError("it was cut while it was read")
+        return self._read[at - self._first]
 
 
 def _columns(part: Path, file: pq.ParquetFile) -> list[int]:
-    """The numbers of the columns that are read: plain binary ones."""
-    known = {file.schema.column(number).path: number for number in range(len(file.schema))}
+    """The numbers of the columns that are read: plain binary ones. The reader takes every column of a name, and those
+    inside it, so each of the two names must stand for one column only: the others' pages would not be looked at."""
+    paths = [file.schema.column(number).path for number in range(len(file.schema))]
+    known = {path: number for number, path in enumerate(paths)}
     missing = [name for name in _COLUMNS if name not in known]
     if missing:
         raise _not_ours(part, f"it has no column {' and no column '.join(missing)}")
     for name in _COLUMNS:
+        if sum(path.partition(".")[0] == name for path in paths) > 1:
+            raise _not_ours(part, f"it has several columns {name}")
         column = file.schema.column(known[name])
         if (column.physical_type, column.max_repetition_level) != ("BYTE_ARRAY", 0):
             raise _not_ours(part, f"its column {name} is not binary")
@@ -84,7 +104,7 @@ class _Rows(NamedTuple):
     each: int
 
 
-def _pages(part: Path, content: mmap.mmap, column: pq.ColumnChunkMetaData) -> list[_Rows]:
+def _pages(part: Path, content: Content, column: pq.ColumnChunkMetaData) -> list[_Rows]:
     """The pages with values of one column of a row group, by their headers. Raises `LakeError`."""
     at = column.data_page_offset
     if column.has_dictionary_page and 0 < column.dictionary_page_offset < at:

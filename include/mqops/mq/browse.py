@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqops.errors import MQError
+from mqops.mq.inquire import depth
 from mqops.mq.session import RawMessage, Session, is_gone
+from mqops.mqsc import MOST_DEPTH
 from mqwire import constants as c
 
 OPEN_OPTIONS = c.MQOO_BROWSE | c.MQOO_INQUIRE | c.MQOO_FAIL_IF_QUIESCING
@@ -20,7 +22,8 @@ def browse(
     """The messages of a queue in its order.
 
     An application that puts faster than this reads cannot keep it going for ever: it ends after twice as many messages
-    as there were at the start, and a thousand.
+    as there were at the start, and a thousand. Of an alias it is the base queue that has a depth; where that may not be
+    inquired, it ends with the largest MAXDEPTH.
 
     Parameters: `limit` most messages to give, 0 for all; `msg_id` and `correl_id` that the messages must have, empty
     for any.
@@ -32,7 +35,8 @@ def browse(
     ids = msg_id.ljust(c.MQ_MSG_ID_LENGTH, b"\0") + correl_id.ljust(c.MQ_CORREL_ID_LENGTH, b"\0")
     handle = session.open(queue, OPEN_OPTIONS)
     try:
-        most = 2 * int(session.inquire(handle, c.MQIA_CURRENT_Q_DEPTH)) + SLACK
+        there = depth(session, queue)
+        most = (2 * there if there >= 0 else MOST_DEPTH) + SLACK
         most = min(limit, most) if limit else most
         options = GET_OPTIONS | c.MQGMO_BROWSE_NEXT
         for _ in range(most):

@@ -282,10 +282,10 @@ def settled_queues(session: Session) -> frozenset[str]:
     return frozenset(str(row[c.MQCA_Q_NAME]) for row in told if not row[c.MQIACF_UNCOMMITTED_MSGS])
 
 
-_KINDS = {c.MQQT_LOCAL: "local", c.MQQT_ALIAS: "alias", c.MQQT_REMOTE: "remote", c.MQQT_MODEL: "model"}
+KINDS = {c.MQQT_LOCAL: "local", c.MQQT_ALIAS: "alias", c.MQQT_REMOTE: "remote", c.MQQT_MODEL: "model"}
 _DEFINITION = (
     *(c.MQIA_Q_TYPE, c.MQIA_BACKOUT_THRESHOLD, c.MQCA_BACKOUT_REQ_Q_NAME),
-    *(c.MQCA_BASE_Q_NAME, c.MQIA_INHIBIT_PUT, c.MQIA_CURRENT_Q_DEPTH),
+    *(c.MQCA_BASE_Q_NAME, c.MQIA_INHIBIT_PUT, c.MQIA_CURRENT_Q_DEPTH, c.MQIA_USAGE),
 )
 
 
@@ -294,12 +294,13 @@ def queue_definitions(session: Session) -> tuple[QueueDefinition, ...]:
     return tuple(
         QueueDefinition(
             name=row[c.MQCA_Q_NAME],
-            kind=_KINDS.get(row[c.MQIA_Q_TYPE], "other"),
+            kind=KINDS.get(row[c.MQIA_Q_TYPE], "other"),
             base=row.get(c.MQCA_BASE_Q_NAME, ""),
             threshold=row.get(c.MQIA_BACKOUT_THRESHOLD, 0),
             backout_queue=row.get(c.MQCA_BACKOUT_REQ_Q_NAME, ""),
             put_allowed=row.get(c.MQIA_INHIBIT_PUT, c.MQQA_PUT_ALLOWED) == c.MQQA_PUT_ALLOWED,
             depth=row.get(c.MQIA_CURRENT_Q_DEPTH, 0),
+            transmission=row.get(c.MQIA_USAGE) == c.MQUS_TRANSMISSION,
         )
         for row in inquire_queues(session, "*", _DEFINITION, kind=c.MQQT_ALL)
     )

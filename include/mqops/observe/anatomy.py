@@ -31,6 +31,7 @@ from mqops.observe.core.anatomy import (
     limits,
     openmetrics,
 )
+from mqops.observe.core.put_time import DIGITS
 from mqops.observe.core.reasons import reason_symbol
 
 _ORIGIN = ("dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name")
@@ -54,16 +55,18 @@ class AnatomyCounter:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Count a batch that has `COLUMNS`."""
-        put = _put(batch)
+        put, by_md = _put(batch)
         table = pa.Table.from_batches([batch.select(["queue", *_ORIGIN, "body_length"])])
-        table = table.append_column("age", self._age(put)).append_column("put", put)
-        groups = table.group_by(_KEY).aggregate([("body_length", "sum"), ("put", "min"), ([], "count_all")])
+        table = table.append_column("age", self._age(put)).append_column("put", put).append_column("by_md", by_md)
+        sums = [("body_length", "sum"), ("put", "min"), ("by_md", "sum"), ([], "count_all")]
+        groups = table.group_by(_KEY).aggregate(sums)
         for row in groups.to_pylist():
             reason, counted = row["dlh_reason"], self._queues.setdefault(row["queue"], _Counted())
             origin = (row["dlh_dest_q"] or "", row["dlh_dest_q_mgr"] or "", row["put_appl_name"])
             key = (Group(NO_DLH if reason is None else reason_symbol(reason), *origin), row["age"])
             counted.messages[key] += row["count_all"]
             counted.bytes[key] += row["body_length_sum"]
+            counted.aged_by_md += row["by_md_sum"] or 0
             oldest = row["put_min"] or ""
             counted.oldest = min(oldest, counted.oldest) if oldest and counted.oldest else oldest or counted.oldest
 
@@ -76,7 +79,13 @@ class AnatomyCounter:
     def queues(self) -> list[QueueAnatomy]:
         """The counts of each queue, without growth."""
         return [
-            replace(self._empty, queue=queue, oldest=counted.oldest, cells=folded(counted.cells()))
+            replace(
+                self._empty,
+                queue=queue,
+                oldest=counted.oldest,
+                cells=folded(counted.cells()),
+                aged_by_md=counted.aged_by_md,
+            )
             for queue, counted in self._queues.items()
         ]
 
@@ -86,27 +95,32 @@ class _Counted:
     messages: Counter[tuple[Group, str]] = field(default_factory=Counter)
     bytes: Counter[tuple[Group, str]] = field(default_factory=Counter)
     oldest: str = ""
+    aged_by_md: int = 0
 
     def cells(self) -> Iterator[Cell]:
         for (group, age), number in self.messages.items():
             yield Cell(group, age, number, self.bytes[group, age])
 
 
-def _put(batch: pa.RecordBatch) -> pa.Array:
-    """When each message was dead-lettered, without an MQDLH when it was put: 16 digits, or null."""
+def _put(batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
+    """When each message was dead-lettered, without a time in an MQDLH when it was put: 16 digits, or null; and 1 where
+    the MQMD says it for an MQDLH that does not (`mqops.observe.core.put_time`)."""
     has_dlh = pc.is_valid(batch.column("dlh_reason"))
     dead_lettered, put = _instant(batch, "dlh_put_date", "dlh_put_time"), _instant(batch, "put_date", "put_time")
-    return pc.if_else(has_dlh, dead_lettered, put)
+    of_dlh = pc.if_else(has_dlh, dead_lettered, pa.scalar(None, pa.string()))
+    by_md = pc.and_(has_dlh, pc.and_(pc.is_null(of_dlh), pc.is_valid(put)))
+    return pc.coalesce(of_dlh, put), by_md.cast(pa.int64())
 
 
 def _instant(batch: pa.RecordBatch, date: str, time: str) -> pa.Array:
     """16 digits, or null if they are not a valid time: there are days such as 00000000 and 20260231."""
     text = pc.binary_join_element_wise(batch.column(date), batch.column(time), "")
-    digits = pc.and_(pc.equal(pc.utf8_length(text), 16), pc.and_(pc.string_is_ascii(text), pc.utf8_is_digit(text)))
     second = pc.utf8_slice_codeunits(text, 0, 14)
+    digits = pc.and_(pc.equal(pc.utf8_length(batch.column(date)), 8), pc.match_substring_regex(text, DIGITS))
     parsed = pc.strptime(second, format=_SECOND, unit="s", error_is_null=True)  # 0231 becomes 0303, year 0 is one
     real = pc.and_(pc.equal(pc.strftime(parsed, format=_SECOND), second), pc.greater_equal(second, "0001"))
-    return pc.if_else(pc.and_(digits, real), text, pa.scalar(None, pa.string()))
+    whole = pc.utf8_rpad(text, 16, "0")
+    return pc.if_else(pc.and_(digits, real), whole, pa.scalar(None, pa.string()))
 
 
 def with_growth(lake_folder: Path, queue: QueueAnatomy) -> QueueAnatomy:

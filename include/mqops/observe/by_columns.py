@@ -5,8 +5,8 @@
 2. Bodies go to Arrow as one buffer.
 3. What is rare is read message by message, by the functions that `snapshot_row` uses: a text of the MQMD beyond ASCII
    by `md_text`, and headers behind the MQDLH by `payload_at`. The kind of the data is read by `kind_and_text`.
-4. A message becomes a row by `snapshot_row` itself if its MQDLH is cut short, has text beyond ASCII, or is in a
-   character set in which a character is not always one byte.
+4. A message becomes a row by `snapshot_row` itself if its MQDLH is cut short, or has text beyond ASCII (a character of
+   more than one byte is always beyond it), and if its group fields may be in an MQMDE.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ from mqops.observe.core.decode import (
     error_of_first_bytes,
     snapshot_row,
 )
+from mqops.observe.core.group_fields import FORMATS
 from mqops.observe.core.payload import ASCII_CCSIDS, Described, Payload, kind_and_text, payload_at
 from mqwire import constants as c
-from mqwire.ccsid import codec_for
+from mqwire.ccsid import Codec, codec_for
 from mqwire.errors import WireError
 from mqwire.fields import before_nul
 from mqwire.headers import is_header
@@ -165,7 +166,16 @@ def _dead_letter_headers(batch: _Batch) -> _DeadLetterHeaders:
     unusual = ~valid & np.array([error is None for error in errors], np.bool_)
     for text in texts.values():
         unusual |= beyond_ascii(text)
+    unusual |= _may_have_extension(np.where(valid[:, None], texts["format"], batch.descriptors["format"]))
     return _DeadLetterHeaders(structures=structures, texts=texts, valid=valid, errors=errors, unusual=unusual)
+
+
+def _may_have_extension(formats: Array) -> Array:
+    """Whether the format of what is behind the MQDLH, or the MQMD, is one of `group_fields.FORMATS`."""
+    found = np.zeros(len(formats), np.bool_)
+    for name in FORMATS:
+        found |= (formats[:, : len(name)] == np.frombuffer(name.encode("ascii"), np.uint8)).all(axis=1)
+    return found
 
 
 def _as_dead_letter_headers(batch: _Batch) -> Array:
@@ -190,20 +200,25 @@ def _as_dead_letter_headers(batch: _Batch) -> Array:
 
 @lru_cache(maxsize=256)
 def _ascii_table(ccsid: int) -> Array | None:
-    """The ASCII code of each byte of a character set, X'FF' for characters beyond ASCII.
+    """The ASCII code of each byte of a character set, X'FF' for bytes that are no character of ASCII alone.
 
-    None if a character of it is not always one byte.
+    None if a structure cannot be in this character set.
     """
     if ccsid in ASCII_CCSIDS:
         return np.arange(256, dtype=np.uint8)
     try:
         codec = codec_for(ccsid)
-        characters = [codec.decode(bytes([byte])) for byte in range(256)]
-    except (WireError, UnicodeError):
+    except WireError:
         return None
-    if any(len(one) != 1 for one in characters):
-        return None
-    return np.array([ord(one) if one.isascii() else 0xFF for one in characters], np.uint8)
+    return np.array([_ascii_code(codec, byte) for byte in range(256)], np.uint8)
+
+
+def _ascii_code(codec: Codec, byte: int) -> int:
+    try:
+        one = codec.decode(bytes([byte]))
+    except UnicodeError:
+        return 0xFF
+    return ord(one) if len(one) == 1 and one.isascii() else 0xFF
 
 
 def _first_bytes(batch: _Batch, rows: Array) -> Array:
@@ -272,7 +287,7 @@ def _of_payloads(batch: _Batch, headers: _DeadLetterHeaders) -> Columns:
             formats[raw] = name, is_header(name)
         name, header = formats[raw]
         if header:
-            for column, value in payload_at(Described(name, encoding, ccsid), body, offset)._asdict().items():
+            for column, value in payload_at(Described(name, encoding, ccsid), offset, body)._asdict().items():
                 columns[column][n] = value
         else:
             kind, text = kind_and_text(name, encoding, ccsid, body, offset)

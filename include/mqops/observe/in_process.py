@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from itertools import chain
 
 from mqops.clock import utc_now
@@ -13,12 +14,14 @@ from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.mq.browse import browse, while_there
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import dead_letter_queue, gone_of, queue_manager_name, settled_queues
+from mqops.mq.inquire import gone_of, queue_manager_name, settled_queues
+from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.observe import snapshot
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 from mqops.observe.expired import discarded, states_of
+from mqops.observe.unseen import unseen
 
 
 def observe(
@@ -37,7 +40,7 @@ def observe(
     observed_at = utc_now()
     with connect(connection) as session:
         name = queue_manager_name(session)
-        names = tuple(queues) or (dead_letter_queue(session),)
+        names = tuple(queues) or (usable_dead_letter_queue(session),)
         make_folder(run.snapshot)
         before, settled = states_of(session, names), settled_queues(session)
         at = datetime.fromisoformat(observed_at)
@@ -52,4 +55,14 @@ def observe(
         expired = discarded(before, states_of(session, names))
         settled &= settled_queues(session)
         gone = gone_of(session, names) if some_may_end else ()
-    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired, gone=gone, settled=settled)
+        return snapshot.finish(
+            run,
+            name,
+            names,
+            observed_at,
+            whole=not limit,
+            expired=expired,
+            gone=gone,
+            settled=settled,
+            unseen=partial(unseen, session),
+        )

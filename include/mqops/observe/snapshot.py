@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -63,12 +64,13 @@ def finish(
     expired: Mapping[str, Expired] = MappingProxyType({}),
     gone: Collection[str] = (),
     settled: Collection[str] = (),
+    unseen: Callable[[str], str] = lambda _queue: "",
 ) -> ObserveSummary:
     """Make the snapshot durable, count its messages and their earlier tries, and write observe.json.
 
     Parameters: `whole` whether the snapshot has every message of its queues; only then its anatomy is recorded;
     `expired` queue → what the queue manager discarded meanwhile; `gone` queues that have ended; `settled`
-    those without uncommitted messages.
+    those without uncommitted messages; `unseen` why a browse got nothing from a queue, asked of those alone.
 
     Raises:
         LakeError: the disk refused.
@@ -77,7 +79,8 @@ def finish(
     files = make_durable(run.snapshot)
     counter = AnatomyCounter(queue_manager, queues, observed_at, run.run)
     looked_at = _count(run, queues, counter, expired)
-    observed = tuple(one for one in looked_at if one.messages or one.queue not in gone)
+    there = (one for one in looked_at if one.messages or one.queue not in gone)
+    observed = tuple(one if one.messages else replace(one, unseen=unseen(one.queue)) for one in there)
     summary = ObserveSummary(
         run=run.run,
         queue_manager=queue_manager,

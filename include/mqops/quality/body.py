@@ -20,6 +20,7 @@ from mqops.observe.core.payload import BINARY_FORMATS
 from mqops.rules.documents import json_problem
 from mqwire import constants as c
 from mqwire.ccsid import decode
+from mqwire.code_pages import family_of
 from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
 from mqwire.headers import Chain, walk
 from mqwire.rfh2 import MQRFH2
@@ -103,7 +104,8 @@ def _text(payload: bytes, chain: Chain) -> tuple[str | None, str | None]:
     try:
         text = decode(payload, chain.ccsid, chain.encoding, structure="payload", offset=chain.payload_offset)
     except (UnknownCcsid, UnknownEncoding):
-        return None, f"CCSID {chain.ccsid} is unknown"
+        why = "is unknown" if family_of(chain.ccsid) is None else "cannot be converted here"
+        return None, f"CCSID {chain.ccsid} {why}"
     except WireError as error:
         return None, f"not text in CCSID {chain.ccsid} at byte {error.offset} of the body"
     return text, None

@@ -18,7 +18,8 @@ OWN = ("SYSTEM.", "MQOPS.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueChoice:
-    """The queues that patterns stand for.
+    """The queues that patterns stand for. An alias stands for its base
+    queue.
 
     Attributes: `depths` queue → messages, for those that have any; `inhibited` queues that cannot be read at the moment
     (GET(DISABLED)); `empty` those that have no message.
@@ -30,24 +31,30 @@ class QueueChoice:
 
 
 def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:
-    """Inquire the local queues that patterns (names, or beginnings and `*`) stand for.
+    """Inquire the local queues that patterns (names, or beginnings and `*`) stand for. An alias stands for its base
+    queue.
 
     Raises:
         PermanentMQError: a queue that is named in full is not there, or is no local queue (MQRC_UNKNOWN_OBJECT_NAME).
         MQError: the queue manager cannot be inquired.
     """
     from mqops.mq.inquire import inquire_queues  # noqa: PLC0415 - loads the MQ library
+    from mqops.mq.named_queue import definition_of  # noqa: PLC0415
 
     found: dict[str, tuple[int, int]] = {}
     for pattern in patterns:
         rows = inquire_queues(session, pattern, (c.MQIA_CURRENT_Q_DEPTH, c.MQIA_INHIBIT_GET))
+        if not rows and not pattern.endswith("*"):
+            there = definition_of(session, pattern)
+            if there and there.kind == "alias" and there.base:
+                rows = inquire_queues(session, there.base, (c.MQIA_CURRENT_Q_DEPTH, c.MQIA_INHIBIT_GET))
         if not rows and not pattern.endswith("*"):
             advice = "Define it as a local queue, or correct the name in the estate or the form"
             unknown = c.MQRC_UNKNOWN_OBJECT_NAME
             raise mq_error(c.MQCC_FAILED, unknown, verb="MQCMD_INQUIRE_Q", object_name=pattern, advice=advice)
         for row in rows:
             name = str(row[c.MQCA_Q_NAME])
-            if meant(name, pattern):
+            if meant(name, pattern) or not pattern.endswith("*"):
                 found[name] = (int(row[c.MQIA_CURRENT_Q_DEPTH]), int(row[c.MQIA_INHIBIT_GET]))
     readable = {name: depth for name, (depth, get) in sorted(found.items()) if get == c.MQQA_GET_ALLOWED}
     return QueueChoice(

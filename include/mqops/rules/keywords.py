@@ -220,8 +220,8 @@ KEYWORDS: dict[str, Keyword] = {
             ValueKind.AGE,
             Form(
                 f"{_COMPARISON}, and `s` `m` `h` or `d`",
-                "time from the put date and time of the MQDLH (without one: of the MQMD) to the snapshot, in whole "
-                "seconds; blank or invalid dates match nothing",
+                "time from the put date and time of the MQDLH (without a valid one: of the MQMD) to the snapshot, in "
+                "whole seconds; if neither is valid, nothing matches",
                 ">15m",
             ),
             columns=("observed_at", "dlh_encoding", "dlh_put_date", "dlh_put_time", "put_date", "put_time"),

@@ -20,6 +20,12 @@ from mqops.rules.model import Problem
 HEADER = "* MQOPS EXTENSIONS"
 _MARKED = "the table begins with a byte order mark (U+FEFF), unseen here: save it as UTF-8 without one"
 _BYTE_ORDER_MARK = "\ufeff"
+_UTF_16 = (
+    "the table is in UTF-16, as PowerShell's `>` and some editors write it: save it as UTF-8 without a byte order mark"
+)
+_UTF_16_MARKS = ("\udcff\udcfe", "\udcfe\udcff")
+"""The byte order marks of UTF-16, as bytes that are not UTF-8 are decoded here."""
+_OTHER_BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _HEADER = re.compile(r"\* *MQOPS +EXTENSIONS *", re.IGNORECASE | re.ASCII)
 
 
@@ -43,8 +49,14 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self._marked = text.startswith(_BYTE_ORDER_MARK)
+        self._utf_16 = text.startswith(_UTF_16_MARKS) or 3 * text.count("\0") > len(text)
         lines = text.removeprefix(_BYTE_ORDER_MARK).split("\n")
-        self.lines = tuple(line.removesuffix("\r") for line in lines)
+        self.lines = ("",) if self._utf_16 else tuple(line.removesuffix("\r") for line in lines)
+
+    @property
+    def is_utf_16(self) -> bool:
+        """Whether nothing can be read, because the text is in another code."""
+        return self._utf_16
 
     def header(self) -> int:
         """The number of the line that allows extensions (rule 4), 0 if there is no such line."""
@@ -59,14 +71,19 @@ class Source:
         return Problem(line=line, column=column, message=message, text=self.lines[line - 1], number=number)
 
     def entries(self) -> tuple[list[EntryText], list[Problem]]:
-        """The entries in order, and errors of the text: a byte order mark, a continuation without a next line."""
+        """The entries in order, and errors of the text: another code, a byte order mark, blanks
+        of other kinds, a continuation without a next line."""
         entries: list[EntryText] = []
+        if self._utf_16:
+            return [], [self.problem((1, 1), _UTF_16)]
         problems = [self.problem((1, 1), _MARKED)] if self._marked else []
+        problems += self._other_blanks()
         text = ""
         places: list[tuple[int, int]] = []
         mark = ""
         dangling = (1, 1)
-        for number, line in enumerate(self.lines, start=1):
+        for number, as_written in enumerate(self.lines, start=1):
+            line = as_written if as_written.startswith("*") else _OTHER_BLANKS.sub(" ", as_written)
             significant = line.rstrip(" ")
             if not significant or line.startswith("*"):
                 continue
@@ -86,6 +103,23 @@ class Source:
                 self.problem(dangling, f"nothing follows this {mark!r}: remove it, or add the line it promises")
             )
         return entries, problems
+
+    def _other_blanks(self) -> list[Problem]:
+        """One error for all characters that look like blanks; the entries are read as if they were."""
+        found = [
+            (number, one.start() + 1, one[0])
+            for number, line in enumerate(self.lines, start=1)
+            if not line.startswith("*")
+            for one in _OTHER_BLANKS.finditer(line)
+        ]
+        if not found:
+            return []
+        line, column, first = found[0]
+        kind = "a no-break space" if first in "\u00a0\u202f" else "a space of another kind"
+        number = f"; {len(found) - 1:,} more like it follow" if found[1:] else ""
+        return [
+            self.problem((line, column), f"{kind} (U+{ord(first):04X}), unseen here: write a blank instead{number}")
+        ]
 
 
 def rule_texts(table_text: str) -> dict[int, str]:

@@ -6,6 +6,7 @@ servers and proxies write addresses to their logs, and browsers to their histori
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -29,6 +30,8 @@ PAYLOAD = frozenset({"text", "property", "value", "where"})
 """The fields that can have payload in them."""
 LONGEST = 4000
 """Characters of a field."""
+_REASON = re.compile(r"[^()'\"]*")
+"""A reason stands in no quotes, and in addresses: no other condition, which could ask for payload, may stand in it."""
 
 
 class Wanted(NamedTuple):
@@ -43,10 +46,8 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, asked: Mapping[str, str]) -> Wanted:
-        """What a form asks for, field → text. Raises `ValueError`: a field is too long."""
-        for name, text in asked.items():
-            if len(text) > LONGEST:
-                raise ValueError(f"{name} has more than {LONGEST} characters")
+        """What a form asks for, field → text. Raises `ValueError`."""
+        _refuse(asked)
         parts = [
             f"{keyword}({_quoted_value(key, asked[key])})"
             for key, (keyword, *_) in FIELDS.items()
@@ -87,6 +88,15 @@ class Wanted(NamedTuple):
         }
         given = [word for name, text in options.items() if text for word in (name, text)]
         return command("mqops", "message", "find", *queues, "--snapshot", run.name, *given, "--limit", limit)
+
+
+def _refuse(asked: Mapping[str, str]) -> None:
+    """Raises `ValueError`: a field is too long, or a reason has another condition in it."""
+    for name, text in asked.items():
+        if len(text) > LONGEST:
+            raise ValueError(f"{name} has more than {LONGEST} characters")
+    if not _REASON.fullmatch(asked.get("reason", "")):
+        raise ValueError("A reason is a name or a number, such as MQRC_Q_FULL; other conditions have their own fields")
 
 
 def _quoted_value(key: str, text: str) -> str:

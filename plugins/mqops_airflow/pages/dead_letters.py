@@ -27,7 +27,7 @@ from mqops.look.message import of_estate
 from mqops.look.plan_view import planned_actions
 from mqops.look.runs import list_runs
 from mqops.look.scan_reports import GrewDuringScans, grew_during_scans
-from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy
+from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, aged_by_md
 from mqops.printable import printable
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.queue_figures import figures_now
@@ -74,6 +74,7 @@ def router(page: Page) -> APIRouter:
             grew=_grew_since(place, name, found.anatomy.queue, found.anatomy.observed_at) if found else (),
             since=found.anatomy.since if found and found.anatomy.since.observed_at else None,
             ages=(*AGES, OLDER, UNKNOWN),
+            aged=aged_by_md(found.anatomy.aged_by_md) if found else "",
             chart=_chart(found) if found else "",
             bars=BARS,
             sampled=found is not None and found.judged == MOST_JUDGED < found.anatomy.messages,

@@ -226,6 +226,40 @@ def test_P11_misconfigured_queues_are_in_the_summary(manager, work):
     assert work().remarks == remarks
 
 
+@pytest.mark.parametrize(
+    ("mqsc", "name", "says"),
+    [
+        ("", "pay.boq", ("PAY.BOQ is there", "ALTER QLOCAL(IN) BOQNAME(PAY.BOQ)")),
+        ("DEFINE QALIAS(A) TARGET(IN)", "A", ("names itself by its alias A", "BOQNAME(IN.BOQ)")),
+        ("DEFINE QALIAS(A) TARGET(GONE)", "A", ("it is an alias of GONE, which is not there", "BOQNAME(IN.BOQ)")),
+        ("DEFINE QREMOTE(R) RNAME(X) RQMNAME(QM2) XMITQ(X)", "R", ("a remote queue", "BOQNAME(IN.BOQ)")),
+        ("DEFINE QMODEL(M)", "M", ("a model queue", "BOQNAME(IN.BOQ)")),
+        ("DEFINE QLOCAL(X) USAGE(XMITQ)", "X", ("a transmission queue", "BOQNAME(IN.BOQ)")),
+        ("", DLQ, ("the dead-letter queue", "BOQNAME(IN.BOQ)")),
+        (f"DEFINE QALIAS(D) TARGET({DLQ})", "D", ("the dead-letter queue", "BOQNAME(IN.BOQ)")),
+        ("DEFINE QALIAS(A) TARGET(PAY.BOQ) PUT(DISABLED)", "A", ("PUT(DISABLED)", "ALTER QALIAS(A) PUT(ENABLED)")),
+    ],
+)
+def test_P11_a_boqname_that_takes_no_message_is_named_with_what_mends_it(manager, work, mqsc, name, says):
+    manager.mqsc(f"{mqsc}\nDEFINE QLOCAL(IN) BOTHRESH(3) BOQNAME('{name}')\n")
+    remarks = work().setting.remarks()
+    (said,) = [one for one in remarks if one.startswith("misconfigured: IN:")]
+    assert all(text in said for text in says), said
+
+
+def test_aliases_are_taken_for_backout_queues_and_said(manager, work):
+    manager.mqsc(
+        "DEFINE QALIAS(A) TARGET(OTHER.BOQ)\nDEFINE QLOCAL(OTHER.BOQ)\nDEFINE QLOCAL(IN) BOTHRESH(3) BOQNAME(A)\n"
+    )
+    manager.put("OTHER.BOQ", [({}, b"one"), ({}, b"two")])
+    _folder, plan = work(queues=("A",), dry_run=True)
+    assert (plan.queue, plan.rows) == ("OTHER.BOQ", 2)
+    assert "A is an alias of OTHER.BOQ, which is looked at" in plan.remarks
+    done = work()
+    assert "IN: BOQNAME(A) is an alias of OTHER.BOQ, which is looked at" in done.remarks
+    assert manager.bodies("IN") == [b"one", b"two"]
+
+
 def test_dlq_named_as_backout_queue_is_left_to_its_own_workflow(manager, work):
     manager.mqsc(f"ALTER QLOCAL(PAY) BOQNAME({DLQ})")
     manager.put(DLQ, [dead_letter("PAY", b"x")])

@@ -174,6 +174,19 @@ def test_commands(manager, tmp_path, monkeypatch):
     assert (wrong.exit_code, "MQRC_UNKNOWN_OBJECT_NAME" in wrong.output) == (1, True)
 
 
+def test_an_alias_is_scanned_as_its_base_queue_and_it_is_said(manager, tmp_path, monkeypatch):
+    monkeypatch.setenv("MQLITE_HOME", str(manager.home))
+    manager.mqsc("DEFINE QLOCAL(BASE)\nDEFINE QALIAS(ALSO) TARGET(BASE)\nDEFINE QMODEL(NO.QUEUE)\n")
+    manager.put("BASE", [({"Expiry": 100_000}, b"one"), ({}, b"two")])
+    for command in ("scan", "forecast"):
+        words = ["expiry", command, "ALSO", "-m", "QM1", "--lake", str(tmp_path / "lake")]
+        done = CliRunner().invoke(main, words)
+        assert (done.exit_code, done.stderr) == (0, "")
+        assert "ALSO is an alias of BASE, which is looked at" in done.stdout
+        words[2] = "NO.QUEUE"
+        assert "NO.QUEUE is a model queue, which holds no messages" in CliRunner().invoke(main, words).stderr
+
+
 def test_queues_that_the_user_may_not_inquire_are_named_and_nothing_balances(manager, tmp_path, monkeypatch):
     """The queue manager answers for the other ones only, as if there were no more."""
     manager.mqlite("user", "add", "QM1", "app", text="secret\n")

@@ -244,3 +244,29 @@ def test_units_of_work_end_at_maxumsgs_with_what_was_put_in_them(application: Ap
         application.get(opened, CMQC.MQGMO_SYNCPOINT)
     application.manager.commit()
     assert (application.depth("Q1"), application.depth("Q2")) == (1 + puts, puts)
+
+
+@pytest.mark.parametrize(
+    ("ccsid", "raw", "text"),
+    [
+        (930, "869662c10e4f5848f20f", "ｶﾅaA漢字"),
+        (1383, "babad7d641", "汉字A"),
+        (924, "519fb8c1", "é€œA"),
+    ],
+)
+def test_code_pages_of_hosts_are_converted(application: Application, ccsid: int, raw: str, text: str) -> None:
+    data = bytes.fromhex(raw)
+    application.put("Q1", data, Format=CMQC.MQFMT_STRING, CodedCharSetId=ccsid)
+    convert = CMQC.MQGMO_NO_SYNCPOINT | CMQC.MQGMO_CONVERT
+    md, body = application.get("Q1", convert, CodedCharSetId=1208)
+    assert (md["CodedCharSetId"], body) == (1208, text.encode())
+    application.put("Q1", body, Format=CMQC.MQFMT_STRING, CodedCharSetId=1208)
+    assert application.get("Q1", convert, CodedCharSetId=ccsid)[1] == data
+
+
+@pytest.mark.parametrize(("ccsid", "wanted"), [(1377, 1208), (1208, 1377), (300, 1208), (31337, 1208)])
+def test_a_code_page_without_a_table_is_not_converted(application: Application, ccsid: int, wanted: int) -> None:
+    application.put("Q1", "漢".encode(), Format=CMQC.MQFMT_STRING, CodedCharSetId=ccsid)
+    with refused(CMQC.MQRC_NOT_CONVERTED) as caught:
+        application.get("Q1", CMQC.MQGMO_NO_SYNCPOINT | CMQC.MQGMO_CONVERT, CodedCharSetId=wanted)
+    assert caught.value.message == "漢".encode()

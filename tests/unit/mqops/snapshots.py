@@ -22,6 +22,8 @@ _MD_NAMES = {
     "ReplyToQ": "reply_to_q",
     "PutApplName": "put_appl_name",
     "UserIdentifier": "user_identifier",
+    "PutDate": "put_date",
+    "PutTime": "put_time",
 }
 
 

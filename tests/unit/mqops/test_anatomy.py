@@ -21,6 +21,7 @@ from snapshots import OBSERVED, dead_letter, recorded
 from mqops.cli import main
 from mqops.observe.core.anatomy import OTHERS, Cell, Group, QueueAnatomy, folded, grown, openmetrics
 from mqops.observe.core.openmetrics import Gauge, text_of
+from mqwire.structures import MQDLH
 
 MESSAGES = [
     dead_letter("PAY.IN", b"x", PutApplName="billing"),
@@ -84,6 +85,29 @@ def test_the_age_is_the_time_since_the_header_was_written(tmp_path, observed_at,
     assert [cell["age"] for cell in queue["cells"]] == [age]
 
 
+@pytest.mark.parametrize(
+    ("of_dlh", "age", "by_md"),
+    [
+        (("20260102", "03040506"), "<1h", 0),
+        (("20260102", "030405"), "<1h", 0),  # without hundredths
+        (("        ", "        "), "<1d", 1),
+        (("\0" * 8, "\0" * 8), "<1d", 1),
+        (("2026/01/", "02 03:04"), "<1d", 1),
+        (("20260230", "03040506"), "<1d", 1),
+        (("02012026", "03040506"), "<1d", 1),
+    ],
+)
+def test_without_a_valid_time_in_the_mqdlh_the_age_is_by_the_mqmd_and_that_is_said(tmp_path, of_dlh, age, by_md):
+    header = MQDLH(reason=2053, dest_q_name="A", format="MQSTR", put_date=of_dlh[0], put_time=of_dlh[1]).pack()
+    said = {"Format": "MQDEAD", "CodedCharSetId": 1208, "PutDate": "20260102", "PutTime": "01000000"}
+    run = recorded(tmp_path, [(said, header + b"x")] * 2, observed_at="2026-01-02T04:04:05+00:00")
+    (queue,) = json.loads(run.anatomy_json.read_text())["queues"]
+    assert [(cell["age"], cell["messages"]) for cell in queue["cells"]] == [(age, 2)]
+    assert queue["aged_by_md"] == 2 * by_md
+    told = "2 messages have no valid put date and time in the MQDLH: their age is that of the MQMD"
+    assert (told in " ".join(anatomy("--snapshot", run.path).split())) == bool(by_md)
+
+
 def test_growth_is_told_since_the_last_run(tmp_path):
     recorded(tmp_path, MESSAGES)
     more = [MESSAGES[0]] * 3 + MESSAGES[3:]
@@ -124,6 +148,7 @@ def test_a_record_of_a_crashed_look_gives_way_to_that_of_the_next(tmp_path):
 @pytest.mark.parametrize("at", ["0000000000000000", "2026023103040506", "0000010103040506", "2026010224000000"])
 def test_what_is_no_time_is_not_the_time_of_a_message(tmp_path, at):
     fields, body = dead_letter("A", b"x")
+    fields |= {"PutDate": at[:8], "PutTime": at[8:]}  # nor does the MQMD have one
     odd = (fields, body[:156] + at.encode() + body[172:])  # the date and time of the MQDLH
     run = recorded(tmp_path, [odd, dead_letter("A", b"x"), odd])
     (queue,) = json.loads(run.anatomy_json.read_text())["queues"]

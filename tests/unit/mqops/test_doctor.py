@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +22,9 @@ from mqops.doctor.check import State
 from mqops.doctor.needs import LEDGER
 from mqops.errors import mq_error
 from mqops.ledger.queue import DEFINITION
+from mqops.mq.browse import browse
 from mqops.mq.connection import connect
+from mqops.observe.core.anatomy import Group, label
 from mqwire import constants as c
 
 ESTATE = """\
@@ -77,7 +80,7 @@ def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
     assert {state for state, _, _ in rows.values()} == {"holds"}
     assert list(rows) == [
         *("connection", "platform", "channel", "authorities", "ledger queue", "ledger", "ledger access"),
-        *("dead-letter queue", "MAXMSGL", "clock", "estate"),
+        *("dead-letter queue", "poison", "MAXMSGL", "clock", "estate"),
         *("lake", "ledger key", "unfinished runs", "stop", "Spark", "versions"),
     ]
     assert rows["platform"][1].startswith("UNIX, command level ")
@@ -100,6 +103,22 @@ def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
         ("ALTER QMGR DEADQ(' ')", "dead-letter queue", ("has no dead-letter queue", "ALTER QMGR DEADQ")),
         ("ALTER QMGR DEADQ(NOT.THERE)", "dead-letter queue", ("which is not there", "DEFINE QLOCAL(NOT.THERE)")),
         ("ALTER QMGR DEADQ('dead.letters')", "dead-letter queue", ("is not there", "DEFINE QLOCAL('dead.letters')")),
+        ("ALTER QMGR DEADQ('a')", "dead-letter queue", ("names a, which is not there, A is", "ALTER QMGR DEADQ(A)")),
+        (
+            f"DEFINE QREMOTE(R) RNAME({DLQ}) RQMNAME(QM2) XMITQ(X)\nALTER QMGR DEADQ(R)",
+            "dead-letter queue",
+            ("which is a remote queue", f"ALTER QMGR DEADQ({DLQ})"),
+        ),
+        (
+            "DEFINE QMODEL(M)\nALTER QMGR DEADQ(M)",
+            "dead-letter queue",
+            ("which is a model queue", f"ALTER QMGR DEADQ({DLQ})"),
+        ),
+        (
+            "DEFINE QLOCAL(X) USAGE(XMITQ)\nALTER QMGR DEADQ(X)",
+            "dead-letter queue",
+            ("which is a transmission queue", f"ALTER QMGR DEADQ({DLQ})"),
+        ),
         (f"ALTER QLOCAL({DLQ}) PUT(DISABLED)", "dead-letter queue", ("PUT(DISABLED)", "PUT(ENABLED)")),
         (f"ALTER QLOCAL({DLQ}) MAXMSGL(1000)", "dead-letter queue", ("MAXMSGL 1000", "MAXMSGL(4194304)")),
         ("ALTER QMGR MAXMSGL(50000)", "MAXMSGL", ("has 50000, and these queues more", "ALTER QMGR MAXMSGL(4194304)")),
@@ -122,6 +141,70 @@ def test_one_thing_is_wrong_and_it_says_what_to_do(doctor, manager, mqsc, check,
     assert all(text in told for text, told in zip(says, rows[check], strict=True))
     named_by_the_estate_too = "DEADQ" in mqsc or "DELETE" in mqsc
     assert set(rows) == ({check, "estate"} if named_by_the_estate_too else {check})
+
+
+def test_a_deadq_that_is_an_alias_is_named_and_its_base_queue_is_read(doctor, manager, mqops_here):
+    """IBM MQ, "Working with dead-letter queues": it must be a local queue."""
+    manager.mqsc(f"DEFINE QALIAS(D) TARGET({DLQ})\nALTER QMGR DEADQ(D)\n")
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    found, do = failing(doctor())["dead-letter queue"]
+    assert found == f"DEADQ names D, which is an alias of {DLQ}. IBM MQ wants a local queue there"
+    assert do == f"ALTER QMGR DEADQ({DLQ})"
+    done = CliRunner().invoke(main, ["dlq", "run", "--once", "-m", "QM1"], input="ACTION(RETRY)\n")
+    assert f"the messages are those of D (an alias of {DLQ})" in done.stderr
+    assert manager.bodies("A") == [b"x"]
+
+
+@pytest.mark.parametrize("kind", ["QREMOTE", "QMODEL"])
+def test_a_deadq_without_messages_is_named_by_each_command_that_reads_it(manager, mqops_here, kind):
+    more = f"RNAME({DLQ}) RQMNAME(QM2) XMITQ(X)" if kind == "QREMOTE" else ""
+    manager.mqsc(f"DEFINE {kind}(D) {more}\nALTER QMGR DEADQ(D)\n")
+    for command in (("dlq", "run", "--once"), ("dlq", "run", "--dry-run"), ("message", "find"), ("dlq", "anatomy")):
+        done = CliRunner().invoke(main, [*command, "-m", "QM1"], input="ACTION(RETRY)\n")
+        assert done.exit_code, command
+        assert f"DEADQ of QM1 names D, which is a {kind[1:].lower()} queue" in done.stderr, (command, done.stderr)
+        assert f"ALTER QMGR DEADQ({DLQ})" in " ".join(done.stderr.split()), command
+
+
+def test_a_message_that_loops_is_named_with_who_reads_it(doctor, manager, mqops_here):
+    """IBM MQ, "BackoutThreshold": the queue manager takes no action; the program has to."""
+    manager.mqsc("DEFINE QLOCAL(IN.BO)\nDEFINE QLOCAL(IN) BOTHRESH(2) BOQNAME(IN.BO)\n")
+    manager.mqsc("DEFINE QLOCAL(MQOPS.QUARANTINE)\n")
+    manager.put("IN", [({}, b"poison"), ({}, b"good")])
+    with manager.connected() as application:
+        queue = pymqi.Queue(application, "IN", CMQC.MQOO_INPUT_SHARED)
+        for number in range(2):
+            assert number or doctor()["poison"][0] == "holds"
+            queue.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+            application.backout()
+        found, do = failing(doctor())["poison"]
+        assert found.startswith("IN has 1 message with BackoutCount 2, at or over BOTHRESH(2): it is read by ")
+        assert do == "`mqops message move IN -m QM1 --where 'BACKOUT(>=2)' --to IN.BO` moves them"
+        said = mqops_here("backout", "run", "-m", "QM1", text="ACTION(RETRY)").stdout
+        assert "poison: IN has 1 message with BackoutCount 2" in said
+    moved = mqops_here(*["message", "move", "IN", "-m", "QM1", "--where", "BACKOUT(>=2)", "--to", "IN.BO", "--yes"])
+    assert "1 moved" in moved.stdout
+    assert (manager.bodies("IN"), manager.bodies("IN.BO")) == ([b"good"], [b"poison"])
+    assert doctor()["poison"][0] == "holds"
+
+
+def test_a_queue_whose_messages_are_not_committed_is_not_called_empty(manager, mqops_here):
+    with manager.connected() as application:
+        queue = pymqi.Queue(application, DLQ, CMQC.MQOO_OUTPUT)
+        for _ in range(3):
+            queue.put(b"x", pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        for words in (
+            *("dlq run --once", "dlq run --dry-run", f"snapshot {DLQ}", f"message find {DLQ}", "dlq anatomy"),
+            *(f"message show {DLQ} 41", f"message move {DLQ} --all --to A --dry-run"),
+        ):
+            done = mqops_here(*words.split(), "-m", "QM1", text="ACTION(RETRY)", expect=None)
+            text = " ".join(f"{done.stdout} {done.stderr}".split())
+            assert f"{DLQ} has 3 messages (CURDEPTH), and a browse is given none of them" in text, words
+            assert "not committed (UNCOM); the oldest unit of work is of " in text, words
+            assert re.search(r"since \d{4}-\d\d-\d\d \d\d\.\d\d\.\d\d", text), words
+            assert "is empty" not in text, words
+        application.backout()
+    assert "is empty" in mqops_here("dlq", "run", "--once", "-m", "QM1", text="ACTION(RETRY)").stdout
 
 
 def test_a_channel_that_is_too_short_for_the_longest_message(manager, doctor, monkeypatch):
@@ -319,3 +402,44 @@ def test_a_full_disk_is_told_as_what_it_is(monkeypatch, tmp_path):
     do = this_machine.lake(tmp_path).do
     assert "What a run under way has moved stays moved, and its markers wait on MQOPS.LEDGER" in do
     assert "before it moves anything" not in do
+
+
+def test_a_pattern_finds_on_each_queue_that_it_fits(manager, mqops_here):
+    manager.mqsc("DEFINE QLOCAL(APP.ONE)\nDEFINE QLOCAL(APP.TWO)\n")
+    for queue in ("APP.ONE", "APP.TWO", "A"):
+        manager.put(queue, [({}, b"x")])
+    found = mqops_here("message", "find", "APP.*", "-m", "QM1", "--json").stdout
+    assert {one["queue"] for one in json.loads(found)["messages"]} == {"APP.ONE", "APP.TWO"}
+    assert (
+        "no local queue whose name fits NO.*" in mqops_here("message", "find", "NO.*", "-m", "QM1", expect=None).stderr
+    )
+
+
+def test_a_message_without_an_mqdlh_is_told_with_why_and_what_moves_it_and_without_its_bytes(manager, mqops_here):
+    manager.put(DLQ, [({"Format": "MQDEAD"}, b"SECRET".ljust(200)), dead_letter("A", b"x")])
+    said = mqops_here("dlq", "run", "--once", "-m", "QM1", text="ACTION(RETRY)", expect=None)
+    assert "has no valid MQDLH (MQDLH.StrucId at offset 0 is not valid): no rule applies" in said.stderr
+    assert f"`mqops message move {DLQ} -m QM1 --reason 0 --to QUEUE`" in said.stderr
+    assert "SECR" not in said.stdout + said.stderr
+    mqops_here(*f"message move {DLQ} -m QM1 --reason 0 --to A --yes".split())
+    assert (manager.depth(DLQ), manager.depth("A")) == (0, 2)
+    here = Group(reason="MQRC_Q_FULL", origin_q="A", origin_q_mgr="", application="app")
+    assert label(here) == "MQRC_Q_FULL  A  app"
+
+
+def test_a_browse_by_an_alias_gives_every_message_of_a_deep_queue(manager):
+    """An alias has no depth of its own, by which a browse knows when it has seen enough."""
+    manager.mqsc("DEFINE QALIAS(ALSO) TARGET(A)\n")
+    manager.put("A", [({"Persistence": 0}, b"x")] * 1100)
+    with connect(manager.connection) as session:
+        assert sum(1 for _message in browse(session, "ALSO")) == 1100
+
+
+@pytest.mark.parametrize(
+    ("mark", "code"), [("utf-8-sig", "a byte order mark,"), ("utf-16", "a byte order mark of UTF-16,")]
+)
+def test_a_message_file_with_a_byte_order_mark_is_told_so(manager, mqops_here, tmp_path, mark, code):
+    file = tmp_path / "saved.msg"
+    file.write_bytes("* DMPMQMSG\n".encode(mark))
+    said = mqops_here("message", "load", str(file), "A", "-m", "QM1", expect=None)
+    assert f"the file begins with {code} unseen here: save it as UTF-8 without one" in " ".join(said.stderr.split())

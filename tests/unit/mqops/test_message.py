@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ from pymqi import CMQC
 
 from mqops.lake.run import find_run
 from mqops.ledger.file import LedgerFile
+from mqops.look.core.taken_apart import NEVER_SHOWN, UNNAMED
 from mqops.mq.browse import browse
 from mqops.mq.connection import connect
 from mqwire import constants as c
 from mqwire.folder import folder
+from mqwire.header_fields import MQCIH_REST, MQIIH_REST, MQSAPH_REST, MQWIH_REST
+from mqwire.headers import MQH
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQMD, MQMDE, MQTM, MQXQH
 
@@ -162,6 +166,113 @@ def test_transmission_headers_extensions_and_trigger_messages_are_decoded(manage
     fields = header(found, "MQTM")["fields"]
     assert (fields["QName"], fields["ProcessName"], fields["ApplType"]) == ("APP.IN", "PROC", "MQAT_WINDOWS_NT")
     assert found["body"]["length"] == 0
+
+
+# what an IMS or CICS bridge, a workload manager or an SAP link writes: name, StrucId, format, bytes behind the first 32
+BRIDGES = {
+    "MQIIH": (
+        "IIH",
+        c.MQFMT_IMS,
+        MQIIH_REST.pack({"l_term_override": "LTERM1", "authenticator": "PASSTICK"}, ccsid=37),
+    ),
+    "MQCIH": (
+        "CIH",
+        c.MQFMT_CICS,
+        MQCIH_REST.pack(
+            {"authenticator": "PASSTICK", "transaction_id": "PAY1", "return_code": 3, "reason": 401},
+            version=2,
+            ccsid=37,
+        ),
+    ),
+    "MQWIH": ("WIH", c.MQFMT_WORK_INFO_HEADER, MQWIH_REST.pack({"service_name": "WLMSERV"}, ccsid=37)),
+    "MQSAPH": ("SAPH", "MQHSAP", MQSAPH_REST.pack({"user_id": "SAPUSER", "password": "PASSTICK"}, ccsid=37)),
+}
+SHOWN_OF = {
+    "MQIIH": {"LTermOverride": "LTERM1", "Authenticator": NEVER_SHOWN, "TranInstanceId": "00" * 16},
+    "MQCIH": {
+        "Authenticator": NEVER_SHOWN,
+        "TransactionId": "PAY1",
+        "ReturnCode": "MQCRC_BRIDGE_ERROR",
+        "Reason": "MQFB_CICS_INTERNAL_ERROR",
+    },
+    "MQWIH": {"ServiceName": "WLMSERV"},
+    "MQSAPH": {"UserId": "SAPUSER", "Password": NEVER_SHOWN},
+}
+
+
+def test_headers_of_bridges_are_shown_whole_and_their_data_is_text_but_never_a_password(manager, mqops, tmp_path):
+    """IMS and CICS data is in the format of the header itself: its Encoding and CodedCharSetId are reserved."""
+    messages = []
+    for struc_id, format_name, rest in BRIDGES.values():
+        ccsid = 37 if struc_id in {"WIH", "SAPH"} else 0
+        version = 2 if struc_id == "CIH" else 1
+        head = MQH(
+            struc_id=struc_id, version=version, struc_length=32 + len(rest), format="MQSTR", coded_char_set_id=ccsid
+        ).pack(ccsid=37)
+        messages.append(({"Format": format_name, "CodedCharSetId": 37}, head + rest + "PAY 100 EUR".encode("cp037")))
+    ids = manager.put("A", messages)
+    env = {"MQOPS_ESTATE": estate(tmp_path, getpass.getuser())}
+    for name, msg_id in zip(BRIDGES, ids, strict=True):
+        words = ("message", "show", "A", msg_id.hex(), "-m", "QM1", "--reveal")
+        said = mqops(*words, "--json", **env).stdout
+        found = json.loads(said)
+        assert found["body"]["text"] == "PAY 100 EUR", name
+        assert SHOWN_OF[name].items() <= header(found, name)["fields"].items()
+        assert "PASSTICK" not in said + mqops(*words, **env).stdout
+        assert b"PASSTICK".hex() not in said
+        assert "PASSTICK".encode("cp037").hex() not in said
+    assert (
+        json.loads(mqops("message", "find", "A", "-m", "QM1", "--text", "PAY 100*", "--json").stdout)["looked_at"] == 4
+    )
+
+
+def test_names_and_values_of_an_mqrfh_are_shown_masked_and_what_is_unknown_in_hex(manager, mqops, view, tmp_path):
+    string = b'MQPSCommand Publish customer "Jane ""J"" Doe"\0'
+    rfh = MQH(struc_id="RFH", struc_length=32 + len(string), format="MQHOWN", encoding=546, coded_char_set_id=-2)
+    own = MQH(struc_id="OWN", struc_length=36, format="MQSTR", encoding=546, coded_char_set_id=819).pack() + b"four"
+    bad = replace(rfh, struc_length=35, format="MQSTR").pack() + b"abc"
+    first, second = manager.put(
+        "A",
+        [
+            ({"Format": c.MQFMT_RF_HEADER_1, "CodedCharSetId": 819}, rfh.pack() + string + own + b"text"),
+            ({"Format": c.MQFMT_RF_HEADER_1, "CodedCharSetId": 819}, bad + b"text"),
+        ],
+    )
+    found = view("show", "A", first.hex())
+    (shown,) = header(found, "MQRFH")["folders"]
+    assert [(one["name"], one["value"]) for one in shown["elements"]] == [
+        ("MQPSCommand", "xxxxxxx"),
+        ("customer", 'xxxx "x" xxx'),
+    ]
+    assert (shown["name"], shown["masked"]) == ("NameValueString", True)
+    assert header(found, "MQHOWN")["fields"][UNNAMED] == "xxxxxxxx"
+    assert found["body"]["text"] == "xxxx"
+    broken = view("show", "A", second.hex(), again=True)
+    why = "MQRFH.NameValueString at offset 32: 1 words are not pairs of a name and a value"
+    assert header(broken, "MQRFH")["broken"] == why
+    assert header(broken, "MQRFH")["fields"]["NameValueString"] == "xxxxxx"
+    assert f"its names and values cannot be read: {why}" in view.text("show", "A", second.hex())
+    env = {"MQOPS_ESTATE": estate(tmp_path, getpass.getuser())}
+    text = mqops("message", "show", "A", first.hex(), "-m", "QM1", "--reveal", **env).stdout
+    assert '        customer = Jane "J" Doe\n' in text
+    assert f"{UNNAMED:17} {b'four'.hex()}" in text
+
+
+def test_reasons_of_the_ims_and_cics_bridges_are_named(manager, view):
+    known = {
+        300: "MQFB_IMS_ERROR",
+        301: "IMS sense code 1 (X'0001')",
+        331: "IMS sense code 31 (X'001F')",
+        399: "IMS sense code 99 (X'0063')",
+        401: "MQFB_CICS_INTERNAL_ERROR",
+        413: "MQFB_CICS_UOW_BACKED_OUT",
+        600: "IMS sense code 26 (X'001A'), reason code 0 (X'0000')",
+        855: "IMS sense code 26 (X'001A'), reason code 255 (X'00FF')",
+        856: 856,
+    }
+    ids = manager.put(DLQ, [dead_letter("A", b"x", reason=reason) for reason in known])
+    for number, (reason, name) in enumerate(known.items()):
+        assert header(view("show", DLQ, ids[number].hex(), again=True), "MQDLH")["fields"]["Reason"] == name, reason
 
 
 def test_law7_what_is_broken_or_no_text_is_said_and_not_guessed(manager, view):
@@ -312,6 +423,17 @@ def test_find_by_each_criterion(manager, mqops, view):
         assert wanted is not None or ids[2] in [one["msg_id"] for one in found]
     shown = view("show", DLQ, "--where", "DESTQ(B) ", again=True)
     assert shown["md"]["MsgId"] == ids[1]
+
+
+def test_find_by_a_group_whose_fields_are_behind_the_mqdlh_or_the_mqxqh(manager, view):
+    """IBM MQ, "MQMDE": of a segment with an MQDLH, and of each message of a group on a transmission queue."""
+    manager.mqsc("DEFINE QLOCAL(QM2) USAGE(XMITQ)\nDEFINE QREMOTE(FAR) RNAME(PAY.IN) RQMNAME(QM2) XMITQ(QM2)\n")
+    segment = {"GroupId": b"S1".ljust(24, b"\0"), "MsgFlags": CMQC.MQMF_SEGMENT}
+    manager.put(DLQ, [dead_letter("A", b"single"), dead_letter("A", b"part", **segment)])
+    found = view("find", DLQ, "--group-id", "5331")["messages"]
+    assert [(one["position"], one["group_id"]) for one in found] == [(1, b"S1".ljust(24, b"\0").hex())]
+    manager.put("FAR", [({}, b"single"), ({"GroupId": b"G1".ljust(24, b"\0"), **GROUPED}, b"member")])
+    assert [one["position"] for one in view("find", "QM2", "--group-id", "4731")["messages"]] == [1]
 
 
 def test_find_gives_pages_and_never_passes_over_a_message_in_silence(manager, mqops, view):

@@ -9,8 +9,10 @@ from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
 from mqops.act.core.mover import BEHIND_FAILED
+from mqops.act.core.port import Taken
 from mqops.act.core.unit_attempt import GROUP_GONE, GROUP_TOO_LARGE
 from mqops.act.in_process import act
+from mqops.act.mover_port import without_dlh
 from mqops.actions import Action
 from mqops.decide.core.message_groups import remarks
 from mqops.errors import MQError, Stopped
@@ -18,6 +20,7 @@ from mqops.lake.stop import Stop, lift, stop
 from mqops.prove.prove import prove
 from mqwire.constants import MQENC_NATIVE
 from mqwire.rfh2 import MQRFH2
+from mqwire.structures import MQMD, MQMDE
 
 QUEUES = """\
 DEFINE QLOCAL(A)
@@ -113,6 +116,74 @@ def test_segments_and_what_is_here_of_a_group_go_together(manager, lake):
     act(manager.connection, run, unit_size=1, port=after_commits(lambda _n: depths.append(manager.depth("A"))))
     assert depths == [2, 4, 5]
     assert manager.bodies("A") == [b"s 123", b"45", b"rest 4", b"rest 5", b"single"]
+
+
+def segments_of(dest: str, name: bytes, *parts: bytes):
+    """A message in segments, as dead letters: the queue manager moves their fields into an MQMDE behind the MQDLH."""
+    offset, found = 0, []
+    for part in parts:
+        flags = SEGMENT | LAST_SEGMENT if part is parts[-1] else SEGMENT
+        ids = {"GroupId": name.ljust(24, b"\0"), "MsgSeqNumber": 1, "Offset": offset, "MsgFlags": flags}
+        found.append(dead_letter(dest, part, **ids, OriginalLength=len(part)))
+        offset += len(part)
+    return found
+
+
+def test_RETRY_puts_the_fields_of_a_segment_back_into_its_descriptor(manager, lake):
+    """IBM MQ, "MQMDE": the descriptor of the dead letter has defaults, and the data stands behind an MQMDE."""
+    manager.put(DLQ, segments_of("A", b"s", b"s 123", b"45"))
+    dead = manager.messages(DLQ)
+    assert [(md["GroupId"], md["Offset"], md["MsgFlags"], body[172:176]) for md, body in dead] == [
+        (bytes(24), 0, 0, b"MDE ")
+    ] * 2
+    run, _plan = planned(manager, lake)
+    rows = pq.read_table(run.snapshot).to_pylist()
+    found = [(row["group_id"][:1], row["msg_seq_number"], row["msg_offset"], row["msg_flags"]) for row in rows]
+    assert found == [(b"s", 1, 0, SEGMENT), (b"s", 1, 5, SEGMENT | LAST_SEGMENT)]
+    act(manager.connection, run)
+    assert proved(manager, run) == {"planned": 2, "moved": 2}
+    whole = [
+        (md["GroupId"].rstrip(b"\0"), md["Offset"], md["MsgFlags"], md["OriginalLength"], md["Format"].rstrip(), body)
+        for md, body in manager.messages("A")
+    ]
+    assert whole == [
+        (b"s", 0, SEGMENT, 5, b"MQSTR", b"s 123"),
+        (b"s", 5, SEGMENT | LAST_SEGMENT, 2, b"MQSTR", b"45"),
+    ]
+
+
+def test_a_table_does_not_tear_segments_apart_whose_fields_are_behind_the_mqdlh(manager, lake):
+    first, second = segments_of("A", b"torn", b"torn 1", b"torn 2")
+    second = ({**second[0], "UserIdentifier": "x"}, second[1].replace(b"A" + b" " * 47, b"B" + b" " * 47, 1))
+    manager.put(DLQ, [first, dead_letter("A", b"single"), second])
+    run, plan = planned(manager, lake)
+    assert plan.actions == {"SPLIT": 2, "RETRY": 1}
+    act(manager.connection, run)
+    assert (manager.bodies("A"), manager.bodies("B"), manager.depth(DLQ)) == ([b"single"], [], 2)
+
+
+@pytest.mark.parametrize(("said", "arrives"), [(-2, 819), (819, 819), (850, 850), (0, 0)])
+@pytest.mark.parametrize("native", [True, False])
+def test_D08_RETRY_never_puts_MQCCSI_INHERIT_into_a_descriptor(said, arrives, native):
+    """In an MQDLH it is the CCSID of the MQDLH; in an MQMD it would be the queue manager's (IBM MQ, both pages)."""
+    encoding = MQENC_NATIVE if native else 273
+    _fields, body = dead_letter("A", b"x", inner=("MQSTR", 785, said), encoding=encoding, ccsid=819)
+    md = MQMD(format="MQDEAD", encoding=encoding, coded_char_set_id=819)
+    after = MQMD.unpack(without_dlh(Taken(md=md.pack(), body=body, key=""))[0])
+    assert (after.coded_char_set_id, after.encoding, after.format) == (arrives, 785, "MQSTR")
+
+
+def test_an_mqmde_that_the_queue_manager_did_not_put_there_stays_data(manager):
+    """Under an MQMD with fields of its own (IBM MQ, "MQMDE", table 1), or behind a header of a program."""
+    extension = MQMDE(format="MQSTR", group_id=b"G" * 24, msg_flags=SEGMENT, encoding=MQENC_NATIVE).pack()
+    _fields, body = dead_letter("A", extension + b"x", inner=("MQHMDE", MQENC_NATIVE, 819), ccsid=819)
+    md = MQMD(format="MQDEAD", coded_char_set_id=819, group_id=b"M" * 24, msg_flags=IN_GROUP)
+    after, rest = without_dlh(Taken(md=md.pack(), body=body, key=""))
+    assert (MQMD.unpack(after).group_id, MQMD.unpack(after).format, rest) == (b"M" * 24, "MQHMDE", extension + b"x")
+    rfh = MQRFH2(format="MQHMDE", encoding=MQENC_NATIVE, coded_char_set_id=819).pack()
+    _fields, body = dead_letter("A", rfh + extension, inner=("MQHRF2", MQENC_NATIVE, 819), ccsid=819)
+    after, rest = without_dlh(Taken(md=MQMD(format="MQDEAD", coded_char_set_id=819).pack(), body=body, key=""))
+    assert (MQMD.unpack(after).group_id, rest) == (bytes(24), rfh + extension)
 
 
 def test_a_group_stays_whole_where_one_of_it_cannot_be_put_or_is_gone(manager, lake):

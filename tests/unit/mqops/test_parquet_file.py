@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,33 @@ def test_a_small_file_that_would_fill_the_memory_is_refused(mqops_here, manager,
     assert why in said
     assert "nothing was loaded" in said
     assert manager.depth("OUT") == 0
+
+
+def test_a_file_that_its_owner_cuts_while_it_is_read_is_refused(tmp_path):
+    folder = written(tmp_path, [random.randbytes(500) for _ in range(3000)], row_group_size=1000)
+    messages = messages_of_folder(folder)
+    next(messages)
+    os.truncate(folder / "part-00000.parquet", 4096)
+    with pytest.raises(LakeError, match=r"nothing was loaded|The lake failed"):
+        list(messages)
+
+
+@pytest.mark.parametrize("names", [["md", "md", "body"], ["md", "body", "body"], ["md", "body", "body.more"]])
+def test_a_name_that_several_columns_have_is_refused_before_any_is_unpacked(tmp_path, monkeypatch, names):
+    monkeypatch.setattr(parquet_file, "LARGEST_PAGE", MEGABYTE)  # the last one of a name was looked at only
+    folder, bomb = tmp_path / "file.parquet", pa.array([bytes(8 * MEGABYTE)])
+    folder.mkdir()
+    if "body.more" in names:
+        columns = [pa.array([MD]), pa.array([b"x"]), pa.StructArray.from_arrays([bomb], ["x"])]
+    else:
+        columns = [pa.array([MD if name == "md" else b"x"]) for name in names]
+        columns[0 if names[1] == "md" else 1] = bomb
+    table = pa.Table.from_arrays(columns, names)
+    pq.write_table(table, folder / "part-00000.parquet", compression="zstd", use_dictionary=False)
+    before = pa.total_allocated_bytes()
+    with pytest.raises(LakeError, match=r"it has several columns (md|body)"):
+        next(messages_of_folder(folder))
+    assert pa.total_allocated_bytes() - before < MEGABYTE
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,14 @@ AGES = [
     ("20261121", "11600000", None),
     ("20261121", "1159600 ", None),
     ("20261121", "120000XX", None),
+    ("20261121", "115959", 1),  # without hundredths
+    ("20261121", "115959  ", 1),
+    ("20261121", "11595", None),
+    ("20261121", "1159590", None),
+    ("2026/11/", "21 11:59", None),
+    ("21112026", "11595900", None),  # day first
+    ("20261121", "23596000", None),  # a leap second is no time here
+    ("20261122", "12000000", -86400),
     ("20261121", "1200000\N{SUPERSCRIPT ONE}", None),
     ("2026112\N{SUPERSCRIPT ONE}", "12000000", None),
 ]
@@ -125,6 +133,8 @@ def test_age_is_of_the_dead_letter_header_else_of_the_descriptor(date, time, age
     if (date + time).isascii():
         row = dead(b"", put_date=date, put_time=time)
         assert answers(QUESTIONS, row)["AGE"] == age
+        row |= {"put_date": "20261121", "put_time": "115000"}
+        assert answers(QUESTIONS, row)["AGE"] == (600 if age is None else age)  # by the MQMD
     row = columns(b"") | {"put_date": date, "put_time": time}
     assert answers(QUESTIONS, row)["AGE"] == age
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -59,28 +60,56 @@ def test_P01_a_long_chain_is_walked_to_its_payload() -> None:
     assert body[chain.payload_offset :] == BODY
 
 
-@pytest.mark.parametrize(
-    ("format_name", "name", "struc_id", "length"),
-    [
-        ("MQIMS", "MQIIH", "IIH", 84),
-        ("MQCICS", "MQCIH", "CIH", 180),
-        ("MQHDIST", "MQDH", "DH", 48),
-        ("MQHRF", "MQRFH", "RFH", 40),
-        ("MQHREF", "MQRMH", "RMH", 108),
-        ("MQHWIH", "MQWIH", "WIH", 120),
-        ("MQHEPCF", "MQEPH", "EPH", 68),
-        ("MQHOWN", "MQHOWN", "OWN", 32),  # an application's own header of the family
-    ],
-)
-def test_family_headers_are_stepped_over_by_their_length(
-    format_name: str, name: str, struc_id: str, length: int
-) -> None:
-    head = MQH(struc_id=struc_id, struc_length=length, format="MQSTR", encoding=546, coded_char_set_id=1208)
-    body = head.pack(encoding=273, ccsid=37) + bytes(length - 32) + BODY
-    chain = walk(format_name, 273, 37, body)
-    assert chain.headers[0].name == name
-    assert chain.headers[0].value == head
-    assert (chain.format, chain.ccsid, chain.payload_offset) == ("MQSTR", 1208, length)
+@dataclass(frozen=True)
+class OfFamily:
+    """A header that begins as MQIIH does. Parameters: `data` CCSID of what follows it, if it says 1208 and is in 37."""
+
+    format: str
+    name: str
+    struc_id: str
+    length: int
+    data: int = 1208
+
+
+FAMILY = [
+    OfFamily("MQIMS", "MQIIH", "IIH", 84, data=37),  # reserved: as the header
+    OfFamily("MQCICS", "MQCIH", "CIH", 164, data=37),
+    OfFamily("MQCICS", "MQCIH", "CIH", 180, data=37),
+    OfFamily("MQHDIST", "MQDH", "DH", 48),
+    OfFamily("MQHRF", "MQRFH", "RFH", 32),
+    OfFamily("MQHRF", "MQRFH", "RFH", 43),  # not a multiple of 4
+    OfFamily("MQHREF", "MQRMH", "RMH", 108),
+    OfFamily("MQHWIH", "MQWIH", "WIH", 120),
+    OfFamily("MQHSAP", "MQSAPH", "SAPH", 108),
+    OfFamily("MQHEPCF", "MQEPH", "EPH", 68),
+    OfFamily("MQHOWN", "MQHOWN", "OWN", 32),  # an application's own header of the family
+]
+
+
+@pytest.mark.parametrize("one", FAMILY, ids=lambda one: f"{one.name}-{one.length}")
+@pytest.mark.parametrize("said", [1208, c.MQCCSI_INHERIT, 0])
+def test_who_says_what_follows_a_header(one: OfFamily, said: int) -> None:
+    head = MQH(struc_id=one.struc_id, struc_length=one.length, format="MQSTR", encoding=546, coded_char_set_id=said)
+    body = head.pack(encoding=273, ccsid=37) + bytes(one.length - 32) + BODY
+    chain = walk(one.format, 273, 37, body)
+    assert (chain.headers[0].name, chain.headers[0].value) == (one.name, head)
+    by_itself = one.data == 1208
+    expected = 37 if said == c.MQCCSI_INHERIT or not by_itself else said
+    assert (chain.format, chain.ccsid, chain.payload_offset) == ("MQSTR", expected, one.length)
+    assert chain.encoding == (546 if by_itself else 273)
+
+
+def test_reserved_fields_may_hold_anything_before_a_next_header() -> None:
+    """MQIIH and MQCIH of the bridges say 0 or anything else: the header behind them is in their own CCSID."""
+    rfh = MQRFH2(format="MQSTR", coded_char_set_id=c.MQCCSI_INHERIT).pack(encoding=273, ccsid=37)
+    head = MQH(struc_id="IIH", struc_length=84, format="MQHRF2", encoding=0, coded_char_set_id=31337)
+    body = head.pack(encoding=273, ccsid=37) + bytes(52) + rfh + BODY
+    chain = walk("MQIMS", 273, 37, body)
+    assert [(header.name, header.encoding, header.ccsid) for header in chain.headers] == [
+        ("MQIIH", 273, 37),
+        ("MQRFH2", 273, 37),
+    ]
+    assert (chain.format, chain.ccsid) == ("MQSTR", 37)
 
 
 def test_inherited_ccsid_is_that_of_the_header_that_says_it() -> None:
@@ -223,6 +252,10 @@ def test_D08_stripping_reinstates_the_three_fields_and_nothing_else() -> None:
     assert found is not None
     after, header, rest = found
     assert (after.format, after.encoding, after.coded_char_set_id) == ("MQSTR", 546, 850)
+    inherits = dlh(coded_char_set_id=c.MQCCSI_INHERIT).pack(encoding=273, ccsid=37)
+    stripped = strip_dlh(before, inherits + BODY)
+    assert stripped is not None
+    assert stripped[0].coded_char_set_id == 37
     changed = {key for key, value in before.values().items() if after.values()[key] != value}
     assert changed == {"format", "encoding", "coded_char_set_id"}
     assert (header, rest) == (dlh(), BODY)

@@ -1,7 +1,7 @@
 """What a message answers to the questions of extended rules (on Spark: `mqops.decide.spark.conditions`).
 
 1. AGE: whole seconds from the put date and time to the moment of the snapshot, both without their fractions. They are
-   the MQDLH's, where there is one, else the MQMD's; anything but eight digits each that are a time gives no answer.
+   the MQDLH's, where these are valid, else the MQMD's (`mqops.observe.core.put_time`); if neither is, no answer.
 2. SIZE: bytes of the message data without the MQDLH.
 3. The text of the data is that of `mqops.observe.core.payload`; only JSON and XML have values at paths.
 """
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from datetime import datetime, timedelta
 from typing import Any
 
+from mqops.observe.core.put_time import dead_lettered
 from mqops.rules.conditions import Answer, Question
 from mqops.rules.documents import json_values, xml_values
 from mqops.rules.keyword import COMPARED_NUMBERS, ValueKind
@@ -78,21 +78,8 @@ def _number(question: Question, message: Mapping[str, Any]) -> int | None:
 
 def _age(message: Mapping[str, Any]) -> int | None:
     """Rule 1."""
-    prefix = "dlh_" if message["dlh_encoding"] is not None else ""
-    date, time = str(message[f"{prefix}put_date"]), str(message[f"{prefix}put_time"])
-    if any(len(digits) != 8 or not (digits.isascii() and digits.isdigit()) for digits in (date, time)):
-        return None
-    put = _second(date + time[:6])
+    put = dead_lettered(message)
     if put is None:
         return None
     now: datetime = message["observed_at"]
-    return (now.replace(microsecond=0) - put) // timedelta(seconds=1)
-
-
-@lru_cache(maxsize=1024)
-def _second(digits: str) -> datetime | None:
-    """The time that 14 digits say; None if they are not a valid time. Messages of one second share the answer."""
-    try:
-        return datetime.strptime(digits, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-    except ValueError:
-        return None
+    return (now.replace(microsecond=0) - put.second) // timedelta(seconds=1)

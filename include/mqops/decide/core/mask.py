@@ -10,6 +10,7 @@ from typing import Any
 from mqwire.ccsid import codec_for
 from mqwire.constants import MQDLH_LENGTH_1
 from mqwire.errors import WireError
+from mqwire.headers import inherited
 
 SHOWN_BYTES = 48
 _AS_IT_IS = frozenset(string.punctuation + " ")
@@ -22,7 +23,8 @@ TEXT_COLUMNS = ("body", "dlh_error", "dlh_ccsid", "dlh_encoding", "ccsid", "enco
 def shape(message: Mapping[str, Any]) -> str:
     """The masked text of a message of a snapshot, behind its MQDLH where it has one."""
     if message["dlh_error"] is None:
-        return masked(message["body"][MQDLH_LENGTH_1:], message["dlh_ccsid"], message["dlh_encoding"])
+        ccsid = inherited(message["dlh_ccsid"], message["ccsid"])
+        return masked(message["body"][MQDLH_LENGTH_1:], ccsid, message["dlh_encoding"])
     return masked(message["body"], message["ccsid"], message["encoding"])
 
 
@@ -40,7 +42,7 @@ def masked(body: bytes, ccsid: int, encoding: int) -> str:
         return "." * len(head)
     for cut in range(min(4, len(head))):  # the last character may be cut in two
         try:
-            return masked_text(codec.decode(head[: len(head) - cut]))
+            return masked_text(codec.text(head[: len(head) - cut]))
         except UnicodeError:
             continue
     return "." * len(head)

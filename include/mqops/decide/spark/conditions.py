@@ -86,13 +86,18 @@ def _has_dlh() -> Column:
 
 
 def _age() -> Column:
-    """Whole seconds; null where date and time are not eight digits each that are a time from year 1 on."""
-    date = F.when(_has_dlh(), F.col("dlh_put_date")).otherwise(F.col("put_date"))
-    time = F.when(_has_dlh(), F.col("dlh_put_time")).otherwise(F.col("put_time"))
-    digits = date.rlike(r"\A[0-9]{8}\z") & time.rlike(r"\A[0-9]{8}\z") & (date >= "00010101")
-    text = F.when(digits, F.concat(date, F.substring(time, 1, 6), F.lit("+0000")))
-    put = F.try_to_timestamp(text, F.lit("yyyyMMddHHmmssxx"))
+    """Whole seconds; null where neither the MQDLH nor the MQMD has a valid time (`mqops.observe.core.put_time`)."""
+    of_dlh = F.when(_has_dlh(), _second("dlh_put_date", "dlh_put_time"))
+    put = F.coalesce(of_dlh, _second("put_date", "put_time"))
     return F.unix_seconds(F.col("observed_at")) - F.unix_seconds(put)
+
+
+def _second(put_date: str, put_time: str) -> Column:
+    """Null where date and time are not digits as `put_time.DIGITS` that are a time from year 1 on."""
+    date, time = F.col(put_date), F.rtrim(F.col(put_time), F.lit(" "))
+    valid = date.rlike(r"\A[0-9]{8}\z") & time.rlike(r"\A([0-9]{6}|[0-9]{8})\z") & (date >= "00010101")
+    text = F.when(valid, F.concat(date, F.substring(time, 1, 6), F.lit("+0000")))
+    return F.try_to_timestamp(text, F.lit("yyyyMMddHHmmssxx"))
 
 
 def holds(condition: Condition, answer: Column, like: Callable[[Column, str], Column]) -> Column:

@@ -18,6 +18,7 @@ from mqops.actions import OF_NOBODY, PUTS, Action
 from mqops.backout.core.origin import Setting
 from mqops.counted import counted
 from mqops.decide import backout_setting as backout
+from mqops.decide import no_text
 from mqops.decide.core import PlanSummary
 from mqops.decide.core.answers import columns_for
 from mqops.decide.core.message_groups import WAY_OUT, keepers, remarks
@@ -95,6 +96,7 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
         remarks=(
             *expired.remarks(observed),
             *(where.remarks() if where else ()),
+            *no_text.remarks(folder, table),
             *remarks(summary.actions, used_up),
             *([WAY_OUT] if used_up else []),
             *pacing.remarks(),

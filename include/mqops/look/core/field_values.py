@@ -42,7 +42,7 @@ def reason(value: int) -> Shown:
 
 def _feedback(value: int) -> Shown:
     name = feedback_name(value)
-    return name if name.startswith("MQ") else value
+    return value if name.isdigit() or name.startswith("-") else name
 
 
 BY_FIELD: Mapping[str, Callable[[int], Shown]] = {
@@ -56,6 +56,7 @@ BY_FIELD: Mapping[str, Callable[[int], Shown]] = {
     "ApplType": _named("MQAT"),
     "OriginalLength": _named("MQOL"),
     "Reason": reason,
+    "ReturnCode": _named("MQCRC"),
 }
 """MQ's name of a field → its value in words. Fields that are not here are plain numbers."""
 

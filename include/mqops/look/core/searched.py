@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from mqops.observe.core.payload import BINARY_FORMATS, Described, begins
+from mqops.observe.core.payload import BINARY_FORMATS, Described, behind_dlh
 from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
 from mqwire.headers import Chain, walk_far
 from mqwire.readable import readable
@@ -77,5 +77,5 @@ def _chain(message: Mapping[str, Any]) -> tuple[Chain, WireError | None]:
     if message["dlh_error"] is None:
         dead = Described(message["dlh_format"], message["dlh_encoding"], message["dlh_ccsid"])
     own = Described(message["format"], message["encoding"], message["ccsid"])
-    described, offset = begins(own, dead)
+    described, offset = behind_dlh(own, dead)
     return walk_far(*described, message["body"], offset=offset)

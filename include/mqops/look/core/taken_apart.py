@@ -3,8 +3,9 @@
 1. Nothing is guessed. A header that is not what its Format says ends the chain: `broken` says why, and nothing behind
    that place is read. Data that is not text in its own CCSID has no text, and `no_text` says why.
 2. The MQDLH is found by its bytes, as in a snapshot (`mqops.observe.core.decode`, rule 3), whatever the Format says.
-3. Payload is what an application wrote: the data, and the folders of an MQRFH2 but those in `OPEN_FOLDERS`, which the
-   queue manager and JMS write. It is masked unless `revealed`: text by its shape, hex by `xx`, both of the first bytes.
+3. Payload is what an application wrote: the data, the values in an MQRFH, the bytes of a header that have no name here,
+   and the folders of an MQRFH2 but those in `OPEN_FOLDERS`, which the queue manager and JMS write. It is masked unless
+   `revealed`: text by its shape, hex by `xx`, both of the first bytes. Passwords in headers are never shown.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from mqops.decide.core.mask import SHOWN_BYTES, masked, masked_text
 from mqops.look.core.field_values import Shown, shown
 from mqops.observe.core.decode import dlh_of, md_text
 from mqops.observe.core.payload import BINARY_FORMATS
+from mqops.observe.core.put_time import put_second
 from mqwire import constants as c
 from mqwire.errors import CutShort, UnknownCcsid, UnknownEncoding, WireError
 from mqwire.folder import Element
-from mqwire.headers import Chain, Header, walk_far
+from mqwire.header_fields import BEGIN, Value, fields_of, name_value_pairs
+from mqwire.headers import MQH, Chain, Header, inherited, walk_far
 from mqwire.layout import Layout
 from mqwire.readable import Readable, readable
 from mqwire.rfh2 import MQRFH2, Folder
@@ -31,13 +34,19 @@ OPEN_ATTRIBUTES = frozenset({"dt", "xsi:nil", "content", "context", "copy", "sup
 """Attributes that IBM MQ gives a meaning, of folders and their elements."""
 _NUMBERS = frozenset({"StrucLength", "Version", "NameValueLength", "NameValueCCSID"})
 """Fields whose errors quote numbers only."""
+UNNAMED = "(in hex)"
+"""The bytes of a header that have no name here."""
+NEVER_SHOWN = "(a password, never shown)"
+_REASON_IS_OF_MQ = frozenset({c.MQCRC_MQ_API_ERROR, c.MQCRC_BRIDGE_ERROR, c.MQCRC_BRIDGE_TIMEOUT})
+"""ReturnCode of an MQCIH whose Reason is one of MQ; others have one of CICS (IBM MQ, "MQCIH", table of ReturnCode)."""
 _read_md = MQMD_LAYOUT.reader(*MQMD_LAYOUT.keys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderShown:
-    """A header. Parameters: `fields` by MQ's names; `folders` of an MQRFH2, None for other headers; each one that
-    is not valid says why (its `broken`) and has its bytes (its `hex`); `broken` why the header's own cannot be read."""
+    """A header. Parameters: `fields` by MQ's names; `folders` of an MQRFH2, and the NameValueString of an MQRFH as one,
+    None for other headers; each one of an MQRFH2 that is not valid says why (its `broken`) and has its bytes (its
+    `hex`); `broken` why what the header has itself cannot be read."""
 
     name: str
     offset: int
@@ -94,7 +103,7 @@ def taken_apart(md: bytes, body: bytes, *, revealed: bool = False) -> MessageSho
     fields = dict(zip(MQMD_LAYOUT.keys, _read_md(md), strict=True))
     raw_format: bytes = fields["format"]
     dead, chain, broken = _chain(raw_format, fields["encoding"], fields["coded_char_set_id"], body)
-    headers = [_header(one, revealed=revealed) for one in chain.headers]
+    headers = [_header(one, body, revealed=revealed) for one in chain.headers]
     if dead is not None:
         headers.insert(0, _structure("MQDLH", dead, 0, MQDLH.LAYOUT.size))
     trigger = None if broken else _trigger(chain, body)
@@ -107,7 +116,7 @@ def taken_apart(md: bytes, body: bytes, *, revealed: bool = False) -> MessageSho
         headers=tuple(headers),
         body=_body(chain, body, broken=broken is not None, revealed=revealed),
         broken=_why(broken, revealed=revealed) if broken else "",
-        origin=_origin(dead, chain),
+        origin=_origin(dead, chain, md_text(fields["put_date"]), md_text(fields["put_time"])),
     )
 
 
@@ -129,13 +138,15 @@ def _chain(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> tuple[M
         dead, _rest = dlh_of(raw_format, encoding, ccsid, body)
     except WireError:
         return None, *walk_far(raw_format, encoding, ccsid, body)
-    inner = ccsid if dead.coded_char_set_id == c.MQCCSI_INHERIT else dead.coded_char_set_id
+    inner = inherited(dead.coded_char_set_id, ccsid)
     return dead, *walk_far(dead.format, dead.encoding, inner, body, offset=MQDLH.LAYOUT.size)
 
 
-def _header(header: Header, *, revealed: bool) -> HeaderShown:
+def _header(header: Header, body: bytes, *, revealed: bool) -> HeaderShown:
     value = header.value
     found = _structure(header.name, value, header.offset, header.length)
+    if isinstance(value, MQH):
+        return _of_family(found, header, value, body, revealed=revealed)
     if not isinstance(value, MQRFH2):
         return found
     shown_folders: list[Mapping[str, Any]] = []
@@ -144,6 +155,38 @@ def _header(header: Header, *, revealed: bool) -> HeaderShown:
         if one.error is not None:
             shown_folders.append(_bad_folder(one, one.error, revealed=revealed))
     return replace(found, folders=tuple(shown_folders))
+
+
+def _of_family(found: HeaderShown, header: Header, value: MQH, body: bytes, *, revealed: bool) -> HeaderShown:
+    """A header with what stands behind its first 32 bytes."""
+    rest = body[header.offset + BEGIN : header.offset + header.length]
+    broken = ""
+    if header.name == "MQRFH":
+        try:
+            return replace(found, folders=_name_value_string(rest, header, revealed=revealed))
+        except WireError as error:
+            broken = f"MQRFH.NameValueString at offset {header.offset + BEGIN}: {error.message}"
+    fields, unnamed = fields_of(header.name, value.version, rest, header.encoding, header.ccsid)
+    more = {name: _field_of_family(name, one, fields) for name, one in fields.items()}
+    if unnamed:
+        name = "NameValueString" if header.name == "MQRFH" else UNNAMED
+        more[name] = unnamed.hex() if revealed else "xx" * min(len(unnamed), SHOWN_BYTES)
+    return replace(found, fields={**found.fields, **more}, broken=broken)
+
+
+def _field_of_family(name: str, value: Value, fields: Mapping[str, Value]) -> Shown:
+    if value is None:
+        return NEVER_SHOWN
+    if name == "Reason" and fields["ReturnCode"] not in _REASON_IS_OF_MQ:
+        assert isinstance(value, int)
+        return value
+    return shown(name.removeprefix("PCFHeader."), value)
+
+
+def _name_value_string(rest: bytes, header: Header, *, revealed: bool) -> tuple[Mapping[str, Any], ...]:
+    pairs = name_value_pairs(rest, header.encoding, header.ccsid)
+    elements = [{"name": name, "type": "", "value": value if revealed else masked_text(value)} for name, value in pairs]
+    return ({"name": "NameValueString", "masked": not revealed, "elements": elements},)
 
 
 def _structure(name: str, value: Structure, offset: int, length: int) -> HeaderShown:
@@ -250,8 +293,8 @@ def _decoded(chain: Chain, raw: bytes, *, broken: bool) -> tuple[Readable | None
         return None, f"Format {chain.format} is not text"
     try:
         found = readable(raw, chain.ccsid, chain.encoding)
-    except WireError:
-        found = None
+    except (UnknownCcsid, UnknownEncoding) as error:
+        return None, error.message
     return found, "" if found else f"it is not text in CCSID {chain.ccsid}"
 
 
@@ -264,8 +307,11 @@ ORIGIN = {
 """What the origin of a message tells, in words, for each thing that it is known `by`."""
 
 
-def _origin(dead: MQDLH | None, chain: Chain) -> dict[str, Shown] | None:
-    """Where it was to go, by the MQDLH, else the MQXQH; None where no header says it."""
+def _origin(dead: MQDLH | None, chain: Chain, put_date: str, put_time: str) -> dict[str, Shown] | None:
+    """Where it was to go, by the MQDLH, else the MQXQH; None where no header says it.
+
+    Parameters: `put_date` and `put_time` of the MQMD.
+    """
     if dead is not None:
         return {
             "by": "MQDLH",
@@ -274,10 +320,21 @@ def _origin(dead: MQDLH | None, chain: Chain) -> dict[str, Shown] | None:
             "reason": shown("Reason", dead.reason),
             "application": shown("PutApplName", dead.put_appl_name),
             "application_type": shown("PutApplType", dead.put_appl_type),
-            "at": f"{dead.put_date} {dead.put_time}".strip(),
+            "at": _dead_lettered_at(dead, put_date, put_time),
         }
     header = chain.first("MQXQH")
     if header is not None and isinstance(header.value, MQXQH):
         names = {"queue": header.value.remote_q_name, "queue_manager": header.value.remote_q_mgr_name}
         return {"by": "MQXQH", **{name: shown(name, text) for name, text in names.items()}}
     return None
+
+
+def _dead_lettered_at(dead: MQDLH, put_date: str, put_time: str) -> str:
+    """Date and time of the MQDLH, as they are; where they are not valid, that the age is by those of the MQMD."""
+    said = f"{dead.put_date} {dead.put_time}".strip()
+    if put_second(dead.put_date, dead.put_time) is not None:
+        return said
+    of_dlh = f"{said}: not a valid time" if said else "the MQDLH has no time"
+    if put_second(put_date, put_time) is None:
+        return f"{of_dlh}; nor has the MQMD, so the age is unknown"
+    return f"{of_dlh}; the age is that of the MQMD, put at {put_date} {put_time}"

@@ -10,8 +10,7 @@
 
 from __future__ import annotations
 
-import mmap
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol
 
 DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = range(4)
 _OF_KIND = {DATA_PAGE: (5, 2), DICTIONARY_PAGE: (7, 2), DATA_PAGE_V2: (8, 4)}
@@ -20,7 +19,13 @@ LONGEST = 16 << 20
 """Bytes of a header that are read: statistics with the least and the greatest value stand in it."""
 DEEPEST = 8
 
-Content: TypeAlias = bytes | mmap.mmap
+
+class Content(Protocol):
+    """The bytes of a file, one by one."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, at: int, /) -> int: ...
 
 
 class Page(NamedTuple):

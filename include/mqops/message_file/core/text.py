@@ -35,6 +35,8 @@ from mqops.printable import printable
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 
+BOM_UTF8 = b"\xef\xbb\xbf"
+_MARKS = (BOM_UTF8, b"\xff\xfe", b"\xfe\xff")
 HEADER = "* DMPMQMSG"
 OLD_HEADER = "* QLOAD"
 BY_MQOPS = "by mqops"
@@ -222,6 +224,9 @@ class _Reader:
         for raw in source:
             self._line += 1
             self._digest.update(raw)
+            if raw.startswith(_MARKS):
+                code = "a byte order mark" if raw.startswith(BOM_UTF8) else "a byte order mark of UTF-16"
+                raise self._wrong(f"the file begins with {code}, unseen here: save it as UTF-8 without one")
             if line := raw.strip():
                 upper = line.upper()
                 if not upper.startswith((HEADER.encode(), OLD_HEADER.encode())):

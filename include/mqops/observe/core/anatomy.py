@@ -2,8 +2,8 @@
 
 1. The reason and the origin (queue and queue manager) are the MQDLH's; without one the reason is `no MQDLH`.
 2. The application is the one that put the message first (MQMD.PutApplName).
-3. The age is the time since the MQDLH was written (PutDate, PutTime); without one, since the message was put. It is
-   unknown if that timestamp is not valid, as for AGE in rules.
+3. The age is the time since the MQDLH was written (PutDate, PutTime); without a valid timestamp in it, since the
+   message was put, and how many messages have their age by that is said. It is unknown if neither is valid, as for AGE.
 4. Growth is that of all ages together: messages do not grow by getting older.
 5. Origins that are dynamic queues are one for each prefix: `AMQ.*`. Then the largest `MOST_GROUPS` groups (reason,
    origin, application) have names, the rest is added up as `(others)`.
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from mqops.counted import counted
 from mqops.dynamic import folded_name
-from mqops.model import QueueBrief
+from mqops.model import QueueBrief, full_name
 from mqops.observe.core.openmetrics import Gauge, text_of
 from mqops.printable import printable
 
@@ -74,7 +74,8 @@ class QueueAnatomy:
 
     Parameters: `run` blank for a look without one; `oldest` put date and time (16 digits, GMT), blank if not known;
     `cells` largest first; `since` the last record before it;
-    `growth` group → messages more (or fewer, below zero) than in that record.
+    `growth` group → messages more (or fewer, below zero) than in that record; `aged_by_md` messages with an MQDLH whose
+    age is that of the MQMD (rule 3).
     """
 
     queue_manager: str
@@ -85,6 +86,7 @@ class QueueAnatomy:
     cells: tuple[Cell, ...] = ()
     since: Since = NO_RECORD
     growth: Mapping[Group, int] = field(default_factory=dict)
+    aged_by_md: int = 0
 
     @property
     def messages(self) -> int:
@@ -108,6 +110,7 @@ class QueueAnatomy:
             ],
             "since": self.since._asdict(),
             "growth": [{**group._asdict(), "messages": number} for group, number in self.growth.items()],
+            "aged_by_md": self.aged_by_md,
         }
 
     @classmethod
@@ -119,6 +122,7 @@ class QueueAnatomy:
             cells=tuple(Cell(_group(c), c["age"], c["messages"], c["bytes"]) for c in value["cells"]),
             since=Since(value["since"]["run"], value["since"]["observed_at"]),
             growth={_group(grown): grown["messages"] for grown in value["growth"]},
+            aged_by_md=value.get("aged_by_md", 0),
         )
 
 
@@ -170,6 +174,15 @@ def anatomy_lines(briefs: Iterable[QueueBrief]) -> Iterator[str]:
             yield f"{'':10}and {more}: see `mqops dlq anatomy`"
 
 
+def aged_by_md(messages: int) -> str:
+    """The sentence about messages whose age is that of the MQMD; "" for none."""
+    if not messages:
+        return ""
+    have, their = ("has", "its") if messages == 1 else ("have", "their")
+    said = f"{counted(messages, 'message')} {have} no valid put date and time in the MQDLH"
+    return f"{said}: {their} age is that of the MQMD"
+
+
 def growth_since(run: str, at: str) -> str:
     """The record that growth is measured from: its run, or its time if the queue was empty and no run was made. Blank
     without a record."""
@@ -178,7 +191,7 @@ def growth_since(run: str, at: str) -> str:
 
 def label(group: Group) -> str:
     """Reason, origin and application in a line."""
-    origin = f"{group.origin_q}@{group.origin_q_mgr}" if group.origin_q else "-"
+    origin = full_name(group.origin_q, group.origin_q_mgr) if group.origin_q else "-"
     return printable(f"{group.reason}  {origin}  {group.application or '-'}")
 
 

@@ -7,7 +7,9 @@
 3. The MQDLH is read with the Encoding and CCSID of the MQMD. Its bytes decide whether there is one, not the Format of
    the MQMD. Its names end at the first NUL, too, in EBCDIC as in ASCII. If there is no valid MQDLH, its columns are
    null and `dlh_error` gives the reason (D05).
-4. The columns of the data behind the headers are read by `mqops.observe.core.payload`.
+4. The group and segment fields are those of the MQMD, or of the MQMDE into which the queue manager has moved them
+   (`mqops.observe.core.group_fields`).
+5. The columns of the data behind the headers are read by `mqops.observe.core.payload`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from hashlib import sha256
 from typing import Any, TypeAlias
 
 from mqops.ledger.core.identity import message_key
-from mqops.observe.core.payload import ASCII_CCSIDS, Described, payload_of
+from mqops.observe.core.group_fields import extension_of
+from mqops.observe.core.payload import ASCII_CCSIDS, Described, behind_dlh, payload_of
 from mqwire import constants as c
 from mqwire.errors import CutShort, WireError
 from mqwire.fields import before_nul
@@ -38,6 +41,11 @@ MD_COLUMNS: Mapping[str, str] = {
     **{name: name for name in ("put_appl_type", "put_appl_name", "put_date", "put_time")},
 }
 """Column → field of the MQMD."""
+GROUP_COLUMNS: Mapping[str, str] = {
+    **{name: name for name in ("group_id", "msg_seq_number", "msg_flags")},
+    "msg_offset": "offset",
+}
+"""Column → field of the MQMD, or of the MQMDE that has it (rule 4)."""
 DLH_COLUMNS: Mapping[str, str] = {
     **{"dlh_reason": "reason", "dlh_dest_q": "dest_q_name", "dlh_dest_q_mgr": "dest_q_mgr_name"},
     **{"dlh_encoding": "encoding", "dlh_ccsid": "coded_char_set_id", "dlh_format": "format"},
@@ -91,13 +99,17 @@ def snapshot_row(browsed: Browsed, position: int, md: bytes, body: bytes) -> Sna
     dead = None
     if header["dlh_error"] is None:
         dead = Described(header["dlh_format"], header["dlh_encoding"], header["dlh_ccsid"])
+    told = Described(raw_format, encoding, ccsid)
+    extension = extension_of(md, *behind_dlh(told, dead), body)
+    if extension is not None:
+        fields |= {column: getattr(extension, field) for column, field in GROUP_COLUMNS.items()}
     return {
         **{"queue_manager": browsed.queue_manager, "queue": browsed.queue, "observed_at": browsed.observed_at},
         **{"position": position, "md": md, "body": body, "body_length": len(body), "body_sha256": digest},
         **{"msg_key": message_key(msg_id, correl_id, put_date, put_time, digest)},
         **fields,
         **header,
-        **payload_of(Described(raw_format, encoding, ccsid), dead, body)._asdict(),
+        **payload_of(told, dead, body)._asdict(),
     }
 
 

@@ -27,9 +27,11 @@ class Expired:
 
 
 def remarks(observed: Mapping[str, Any]) -> tuple[str, ...]:
-    """A sentence for each queue of a snapshot that has lost messages, or has ended. Parameters: `observed`
+    """A sentence for each queue of a snapshot that has lost messages, has ended, or shows none of its
+    messages. Parameters: `observed`
     RUN/observe.json; one of an earlier version says nothing."""
     queues = (one for one in observed["queues"] if one.get("expired"))
     expired = (Expired(one["expired"], one["expired_exact"]).sentence(one["queue"]) for one in queues)
     ended = (f"{queue}: the queue ended while queues were looked at" for queue in observed.get("gone", ()))
-    return (*expired, *ended)
+    unseen = (one["unseen"] for one in observed["queues"] if one.get("unseen"))
+    return (*expired, *ended, *unseen)

@@ -22,7 +22,7 @@ from mqwire import constants as c
 from mqwire.ccsid import decode
 from mqwire.errors import WireError
 from mqwire.folder import Element, jms_destination
-from mqwire.headers import walk
+from mqwire.headers import inherited, walk
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH_LAYOUT
 
@@ -57,19 +57,17 @@ def payload_of(described: Described, dead: Described | None, body: bytes) -> Pay
 
     Parameters: `described` what the MQMD says of the body; `dead` what the MQDLH says, None if there is no valid one.
     """
-    inner, offset = begins(described, dead)
-    return payload_at(inner, body, offset)
+    return payload_at(*behind_dlh(described, dead), body)
 
 
-def begins(described: Described, dead: Described | None) -> tuple[Described, int]:
-    """What is said of the headers and data behind the MQDLH, if there is one, and where they begin."""
+def behind_dlh(described: Described, dead: Described | None) -> tuple[Described, int]:
+    """What is said of what stands behind the MQDLH, and where that begins; parameters as `payload_of`."""
     if dead is None:
         return described, 0
-    ccsid = described.ccsid if dead.ccsid == c.MQCCSI_INHERIT else dead.ccsid
-    return dead._replace(ccsid=ccsid), MQDLH_LAYOUT.size
+    return dead._replace(ccsid=inherited(dead.ccsid, described.ccsid)), MQDLH_LAYOUT.size
 
 
-def payload_at(described: Described, body: bytes, offset: int) -> Payload:
+def payload_at(described: Described, offset: int, body: bytes) -> Payload:
     """The columns of a body whose headers or data, as `described`, begin at `offset`."""
     try:
         chain = walk(*described, body, offset=offset)

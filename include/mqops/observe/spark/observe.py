@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mqops.clock import utc_now
@@ -12,10 +13,12 @@ from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import dead_letter_queue, gone_of, queue_manager_name, settled_queues
+from mqops.mq.inquire import gone_of, queue_manager_name, settled_queues
+from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.observe import snapshot
 from mqops.observe.expired import discarded, states_of
 from mqops.observe.spark.datasource import register
+from mqops.observe.unseen import unseen
 from mqops.spark_job import spark_errors
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ def observe(
     observed_at = utc_now()
     with connect(connection) as session:
         name = queue_manager_name(session)
-        names = tuple(queues) or (dead_letter_queue(session),)
+        names = tuple(queues) or (usable_dead_letter_queue(session),)
         at_first = gone_of(session, names) if some_may_end else ()
         for queue in names:  # an error here is one line, an executor's is a page
             if queue not in at_first:
@@ -65,4 +68,14 @@ def observe(
         expired = discarded(before, states_of(session, names))
         settled &= settled_queues(session)
         gone = gone_of(session, names) if some_may_end else ()
-    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired, gone=gone, settled=settled)
+        return snapshot.finish(
+            run,
+            name,
+            names,
+            observed_at,
+            whole=not limit,
+            expired=expired,
+            gone=gone,
+            settled=settled,
+            unseen=partial(unseen, session),
+        )

@@ -1,0 +1,116 @@
+"""What stands behind a name: a queue's definition as MQINQ tells it, an alias said in words, a DEADQ that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mqops.errors import LOST_CONNECTION, MQError, SettingsError
+from mqops.misnamed import Misnamed, misnamed
+from mqops.model import QueueDefinition
+from mqops.mq.inquire import KINDS, base_queue, dead_letter_queue, inquire_queues, opened, queue_names
+from mqops.mq.session import Session
+from mqops.mqsc import mqsc_name
+from mqwire import constants as c
+
+_TELLS = {
+    c.MQRC_DYNAMIC_Q_NAME_ERROR: "model",
+    c.MQRC_UNKNOWN_ALIAS_BASE_Q: "alias",
+    **dict.fromkeys((c.MQRC_UNKNOWN_XMIT_Q, c.MQRC_UNKNOWN_DEF_XMIT_Q, c.MQRC_XMIT_Q_TYPE_ERROR), "remote"),
+}
+"""Reason why a name cannot be opened for inquiry → the kind of queue that has this reason."""
+
+
+def definition_of(session: Session, name: str) -> QueueDefinition | None:
+    """The queue of a name, None where there is none.
+
+    A model queue cannot be inquired by MQINQ: opening it makes a dynamic queue, and mqops gives no name for one (2011).
+
+    Raises:
+        MQError: the queue may not be inquired.
+    """
+    try:
+        with opened(session, name, c.MQOT_Q) as handle:
+            kind = KINDS.get(int(session.inquire(handle, c.MQIA_Q_TYPE)), "other")
+            base = str(session.inquire(handle, c.MQCA_BASE_Q_NAME)) if kind == "alias" else ""
+            usage = int(session.inquire(handle, c.MQIA_USAGE)) if kind == "local" else c.MQUS_NORMAL
+    except MQError as error:
+        if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
+            return None
+        if error.reason not in _TELLS:
+            raise
+        return QueueDefinition(name=name, kind=_TELLS[error.reason])
+    return QueueDefinition(name=name, kind=kind, base=base, transmission=usage == c.MQUS_TRANSMISSION)
+
+
+def wrong_name(session: Session, name: str) -> Misnamed | None:
+    """Why a name is not that of a local queue for messages. None where it is. Raises as `definition_of`."""
+    found = definition_of(session, name)
+    return misnamed(name, found, () if found else _local_names(session))
+
+
+def _local_names(session: Session) -> tuple[str, ...]:
+    """The local queues that the command server tells, for a guess; none where it refuses."""
+    try:
+        return tuple(queue_names(session))
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return ()
+
+
+def said_with_base(session: Session, name: str) -> str:
+    """A queue's name, of an alias with the queue that it stands for. Raises `MQError`."""
+    base = base_queue(session, name)
+    return name if base == name else f"{name} (an alias of {base})"
+
+
+def queues_named(session: Session, names: Iterable[str]) -> tuple[str, ...]:
+    """The names, and for each beginning and `*` the local queues that have it, in order, each once.
+
+    Queues `SYSTEM.*` and `MQOPS.*` are meant only by patterns that begin so, as in `expiry scan`.
+
+    Raises:
+        MQError: the queue manager cannot be inquired.
+        SettingsError: a pattern fits no queue.
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        fits: tuple[str, ...] = (name,)
+        if name.endswith("*"):
+            rows = inquire_queues(session, name)
+            own = tuple(one for one in ("SYSTEM.", "MQOPS.") if not name.startswith(one))
+            fits = tuple(sorted(one for row in rows if not (one := str(row[c.MQCA_Q_NAME])).startswith(own)))
+            if not fits:
+                raise SettingsError(f"{session.name} has no local queue whose name fits {name}: correct the pattern")
+        found |= dict.fromkeys(fits)
+    return tuple(found)
+
+
+def mended_deadq(name: str, wrong: Misnamed) -> str:
+    """The MQSC that gives a queue manager a DEADQ that is a local queue."""
+    if wrong.instead:
+        return f"ALTER QMGR DEADQ({mqsc_name(wrong.instead)})"
+    if not wrong.there:
+        return f"DEFINE QLOCAL({mqsc_name(name)}) DEFPSIST(YES)"
+    return "ALTER QMGR DEADQ(SYSTEM.DEAD.LETTER.QUEUE)"
+
+
+def usable_dead_letter_queue(session: Session) -> str:
+    """The queue manager's DEADQ, if messages can be read there: a local queue, or an alias, which the handlers take.
+
+    Raises:
+        MQError: the queue manager cannot be inquired.
+        SettingsError: it names none, or no queue that holds messages here, with the MQSC that mends it.
+    """
+    name = dead_letter_queue(session)
+    try:
+        wrong = wrong_name(session, name)
+    except MQError as error:
+        if error.reason != c.MQRC_NOT_AUTHORIZED:
+            raise
+        return name
+    if wrong and not (wrong.instead and wrong.there):
+        raise SettingsError(
+            f"DEADQ of {session.name} names {name}, {wrong.why}: {mended_deadq(name, wrong)}, or name the queue"
+        )
+    return name

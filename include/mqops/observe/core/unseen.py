@@ -1,0 +1,51 @@
+"""A queue that has a depth and gives a browse nothing, in words: no sentence calls it empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mqops.counted import counted
+
+NOT_BROWSED = "and a browse is given none of them"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A unit of work that is open. Parameters: `since` date and time, "" where the queue manager does not say;
+    `on_queue` whether its program has the queue open."""
+
+    program: str
+    user: str = ""
+    since: str = ""
+    on_queue: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unseen:
+    """What the queue manager tells of such a queue. Parameters: `depth` in messages, `uncommitted` UNCOM, None where it
+    does not say; `oldest` the oldest unit of work, None where none is known."""
+
+    queue: str
+    depth: int
+    uncommitted: bool | None = None
+    oldest: Unit | None = None
+
+    def __str__(self) -> str:
+        has = f"{self.queue} has {counted(self.depth, 'message')} (CURDEPTH), {NOT_BROWSED}"
+        if self.uncommitted is None:
+            return f"{has}: they are not committed, or locked by a browse, or expired; its status cannot be inquired"
+        if not self.uncommitted:
+            return f"{has}: they are locked by a browse, or expired"
+        if self.oldest is None:
+            return f"{has}: they are not committed (UNCOM); whose unit of work has them is not known"
+        user = f" ({self.oldest.user})" if self.oldest.user else ""
+        of = f"{self.oldest.program or 'a program without a name'}{user}"
+        since = f" since {self.oldest.since}" if self.oldest.since else ""
+        where = "" if self.oldest.on_queue else " of the queue manager"
+        return f"{has}: they are not committed (UNCOM); the oldest unit of work{where} is of {of}{since}"
+
+
+def none_browsed(remarks: Iterable[str]) -> bool:
+    """Whether one of these remarks is about such a queue."""
+    return any(NOT_BROWSED in one for one in remarks)

@@ -1,0 +1,102 @@
+"""Asks a queue manager why a queue with a depth gives a browse nothing: Inquire Queue Status, Inquire Connection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mqops.errors import LOST_CONNECTION, MQError
+from mqops.mq.browse import browse
+from mqops.mq.inquire import base_queue_if_known, command, depth
+from mqops.mq.session import Session
+from mqops.observe.core.unseen import Unit, Unseen
+from mqwire import constants as c
+
+_OF_UNIT = (
+    *(c.MQCACF_APPL_TAG, c.MQCACF_USER_IDENTIFIER, c.MQIACF_UOW_STATE),
+    *(c.MQCACF_UOW_START_DATE, c.MQCACF_UOW_START_TIME),
+)
+
+
+def unseen(session: Session, queue: str) -> str:
+    """A sentence about a queue of which a browse gave nothing: "" where it is empty, where a browse
+    gives a message, or where its depth is not known.
+
+    Raises:
+        MQError: the connection is lost.
+    """
+    try:
+        there = depth(session, queue)
+        if there <= 0 or next(browse(session, queue, limit=1), None) is not None:
+            return ""
+        base = base_queue_if_known(session, queue)
+        found = Unseen(queue=queue, depth=there, uncommitted=_uncommitted(session, base))
+        return str(found if not found.uncommitted else _with_unit(session, found, base))
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return ""
+
+
+def _with_unit(session: Session, found: Unseen, base: str) -> Unseen:
+    units = _units(session)
+    users = _users(session, base) if units else frozenset()
+    own = [unit for connection, unit in units.items() if connection in users]
+    oldest = min(own or units.values(), key=lambda unit: (not unit.since, unit.since), default=None)
+    if oldest and not own:
+        oldest = Unit(program=oldest.program, user=oldest.user, since=oldest.since, on_queue=False)
+    return Unseen(queue=found.queue, depth=found.depth, uncommitted=True, oldest=oldest)
+
+
+def _uncommitted(session: Session, queue: str) -> bool | None:
+    asked: dict[int, Any] = {c.MQCA_Q_NAME: queue.encode(), c.MQIACF_Q_STATUS_ATTRS: [c.MQIACF_UNCOMMITTED_MSGS]}
+    told = [row[c.MQIACF_UNCOMMITTED_MSGS] for row in _asked(session, "MQCMD_INQUIRE_Q_STATUS", asked)
+            if c.MQIACF_UNCOMMITTED_MSGS in row]  # fmt: skip
+    return any(told) if told else None
+
+
+def _units(session: Session) -> dict[bytes, Unit]:
+    """Connection → its unit of work, of those that have one."""
+    rows = _connections(session, c.MQIACF_CONN_INFO_CONN, _OF_UNIT)
+    return {
+        _identifier(row): Unit(
+            program=str(row.get(c.MQCACF_APPL_TAG, "")),
+            user=str(row.get(c.MQCACF_USER_IDENTIFIER, "")),
+            since=f"{row.get(c.MQCACF_UOW_START_DATE, '')} {row.get(c.MQCACF_UOW_START_TIME, '')}".strip(),
+        )
+        for row in rows
+        if row.get(c.MQIACF_UOW_STATE, c.MQUOWST_NONE) != c.MQUOWST_NONE
+    }
+
+
+def _users(session: Session, queue: str) -> frozenset[bytes]:
+    """The connections that have a queue open."""
+    rows = _connections(session, c.MQIACF_CONN_INFO_HANDLE, (c.MQCACF_OBJECT_NAME, c.MQIACF_OPEN_OPTIONS))
+    return frozenset(_identifier(row) for row in rows if row.get(c.MQCACF_OBJECT_NAME) == queue)
+
+
+def _connections(session: Session, kind: int, wanted: tuple[int, ...]) -> list[dict[int, Any]]:
+    import pymqi  # noqa: PLC0415
+
+    asked: Any = {
+        c.MQBACF_GENERIC_CONNECTION_ID: pymqi.ByteString(b""),
+        c.MQIACF_CONN_INFO_TYPE: kind,
+        c.MQIACF_CONNECTION_ATTRS: list(wanted),
+    }
+    rows = _asked(session, "MQCMD_INQUIRE_CONNECTION", asked)
+    return [row for row in rows if c.MQBACF_CONNECTION_ID in row]
+
+
+def _identifier(row: Mapping[int, Any]) -> bytes:
+    found = row[c.MQBACF_CONNECTION_ID]
+    return found if isinstance(found, bytes) else str(found).encode("latin-1")
+
+
+def _asked(session: Session, name: str, arguments: dict[int, Any]) -> list[dict[int, Any]]:
+    """The answers; none where the command server refuses. Raises `MQError` for a lost connection."""
+    try:
+        return command(session, name, arguments)
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return []
