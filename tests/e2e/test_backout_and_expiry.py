@@ -86,8 +86,8 @@ def test_P08_K08_backed_out_messages_go_back_and_beyond_the_cap_to_quarantine(si
     }
     (remark,) = summary["remarks"]
     assert remark.startswith(
-        "misconfigured: WRONG: BOTHRESH(2) BOQNAME( ): no backout queue: poisonous messages go to the dead-letter queue. "
-        "To mend it: "
+        "misconfigured: WRONG: BOTHRESH(2) BOQNAME( ): no backout queue: poisonous messages go to the dead-letter queue"
+        ". To mend it: "
     )
     assert (backout.bodies("IN"), backout.bodies("BOTH.BOQ")) == (bodies, [b"whose am I?"])
     fail_all(backout)
