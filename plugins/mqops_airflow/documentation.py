@@ -200,16 +200,19 @@ def trigger_monitor_page(name: str, section: TriggerMonitor, dags: Sequence[str]
     return str(page)
 
 
-REFRESH_EXPIRY = md("""
+REFRESH_EXPIRY = str(
+    md("""
 ### Discard expired messages now
 
 `REFRESH QMGR TYPE(EXPIRY) NAME(...)` if the queue manager's platform has it (z/OS); on other platforms the queues are
 browsed, with the same effect. The log and the XCom say for each queue how many
 messages were found, discarded and left, and when the next one expires.
 """)
+)
 
 
-RECOVER = md("""
+RECOVER = str(
+    md("""
 ### Deal with chosen messages
 
 Choose messages of one queue (ids, a filter, a time window, or all of them) and what is done with them: *replay* (where
@@ -228,8 +231,10 @@ every message of the queue into the lake; makes the plan |
 A run is **dry** unless the form says otherwise. `mq_undo` takes a run back. `mqops message move`, `copy`, `park`,
 `discard` and `replay` do the same.
 """)
+)
 
-UNDO = md("""
+UNDO = str(
+    md("""
 ### Undo a run
 
 Puts back what a run moved and discarded, byte for byte, with all context and the lifetime that is left, on the queue it
@@ -254,9 +259,11 @@ the form says otherwise. It asks for the
 approval of one plan: if the plan was made again since, start a new run. Marking *approve* as success
 approves nothing. `mqops undo RUN` does the same.
 """)
+)
 
 
-STOP = md("""
+STOP = str(
+    md("""
 ### Stop acting, or go on
 
 The kill switch. **stop** makes every process that acts on the run end after the unit of work it is in, on every machine
@@ -269,9 +276,11 @@ tasks *act* and *prove*: act does the rest, each message once. To clear them in 
 The form takes the run id that Airflow shows, or the run's name in the lake. `mqops stop` and `mqops resume`
 do the same.
 """)
+)
 
 
-TRIGGER_EXPLAIN = md("""
+TRIGGER_EXPLAIN = str(
+    md("""
 ### Why does a queue trigger, or not?
 
 Says whether the next message on a queue would make a trigger message. The task looks at each condition of IBM's page
@@ -281,3 +290,4 @@ what `mqops trigger explain QUEUE QMGR --json` prints.
 
 The run succeeds whatever the answer is. `mqops trigger explain QUEUE QMGR --fix` runs the commands after an approval.
 """)
+)

@@ -84,9 +84,11 @@ def test_P08_K08_backed_out_messages_go_back_and_beyond_the_cap_to_quarantine(si
     assert {name: summary[name] for name in ("planned", "moved", "left", "balanced")} == {
         **{"planned": 41, "moved": 40, "left": 1, "balanced": True},
     }
-    assert summary["remarks"] == [
+    (remark,) = summary["remarks"]
+    assert remark.startswith(
         "misconfigured: WRONG: BOTHRESH(2) BOQNAME( ): no backout queue: poisonous messages go to the dead-letter queue"
-    ]
+        ". To mend it: "
+    )
     assert (backout.bodies("IN"), backout.bodies("BOTH.BOQ")) == (bodies, [b"whose am I?"])
     fail_all(backout)
     again = run(site, "BACKOUT", "backout_reprocess", approve=True, dry_run=False)
