@@ -94,7 +94,8 @@ def test_a_number_that_its_type_does_not_hold_leaves_the_header_in_the_data(
     application: Application, kind: str
 ) -> None:
     number = "1e300" if kind == "r4" else "9" * 30
-    body = MQRFH2(format="MQSTR").with_folders(f"<usr><n dt='{kind}'>{number}</n></usr>").pack() + b"data"
+    header = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders(f"<usr><n dt='{kind}'>{number}</n></usr>")
+    body = header.pack() + b"data"
     application.put("Q1", body, Format=CMQC.MQFMT_RF_HEADER_2)
     gmo = pymqi.GMO(Version=CMQC.MQGMO_VERSION_4, Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE)
     gmo.MsgHandle = handle_of(application).msg_handle
@@ -104,13 +105,14 @@ def test_a_number_that_its_type_does_not_hold_leaves_the_header_in_the_data(
 def test_a_folder_that_is_not_valid_stays_in_the_data_and_hides_no_property(application: Application) -> None:
     """IBM MQ, "MQRFH2 headers that are not valid"."""
     bad, good = "<<mcd>  ", "<usr><colour>red</colour></usr> "
-    body = MQRFH2(format="MQSTR").with_folders(bad, good).pack() + b"data"
+    header = MQRFH2(format="MQSTR", coded_char_set_id=1208)
+    body = header.with_folders(bad, good).pack() + b"data"
     application.put("Q1", body, Format=CMQC.MQFMT_RF_HEADER_2)
     handle = handle_of(application)
     gmo = pymqi.GMO(Version=CMQC.MQGMO_VERSION_4, Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE)
     gmo.MsgHandle = handle.msg_handle
     md = pymqi.MD()
-    assert application.open("Q1").get(None, md, gmo) == MQRFH2(format="MQSTR").with_folders(bad).pack() + b"data"
+    assert application.open("Q1").get(None, md, gmo) == header.with_folders(bad).pack() + b"data"
     assert (md.Format, handle.properties.get(b"colour")) == (CMQC.MQFMT_RF_HEADER_2, "red")
 
 

@@ -519,7 +519,7 @@ def test_looking_changes_nothing_and_what_a_run_did_is_shown(manager, mqops, lak
     mqops("message", "show", DLQ, given[0].hex(), "-m", "QM1", **env)
     assert manager.messages(DLQ) == before
     table = "DESTQ(GONE) ACTION(RETRY) RETRY(1)\nDESTQ(GONE) ACTION(FWD) FWDQ(B) RETRY(2)\n"
-    key = json.loads(mqops("dlq", "run", DLQ, "QM1", "--once", "--json", text=table).stdout)["run"]
+    key = json.loads(mqops("dlq", "run", DLQ, "QM1", "--once", "--json", text=table, expect=1).stdout)["run"]
     run = find_run(lake, key=key)
     live = json.loads(mqops("message", "show", DLQ, given[0].hex(), "-m", "QM1", "--json", **env).stdout)
     assert [(one["outcome"], one["reason"]) for one in live["ledger"]] == [("failed", "MQRC_UNKNOWN_OBJECT_NAME")]
