@@ -178,7 +178,7 @@ def test_messages_are_chosen_by_id_and_by_all_that_find_has(manager, run, mqops_
     refused = run("message", "move", "IN", "ff00", "--to", "OUT", expect=1)
     assert "IN has no message whose MsgId begins with ff00" in refused["error"]["message"]
     refused = run("message", "move", "IN", "--text", "nothing", "--to", "OUT", expect=1)
-    assert "No message of IN fits (move to OUT: BODY(...))" in refused["error"]["message"]
+    assert "No message of IN fits (move to OUT: text ...)" in refused["error"]["message"]
     assert "nothing" not in json.dumps(refused)
     four = run("message", "move", "IN", *(one.hex() for one in ids), "--to", "OUT", ask="--dry-run")["plan"]
     assert (four["table_source"], four["actions"]) == ("move to OUT: 4 MsgIds", {"FWD": 4})
