@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from mqops.look.message import MessageStory
 
 BYTES_A_LINE, MOST_LINES = 16, 64
-MOST_PLACES = 20
 """Of the data as hex: what a line shows, and the most lines."""
+MOST_PLACES = 20
+"""Places of the data that are no text, of which the offsets are shown."""
 
 
 def found_line(one: FoundMessage) -> str:
