@@ -93,7 +93,9 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
     )
     usr = folder("usr", {"note": MARKUP, "country": "DE"})
     dry = None
-    hostile = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders(usr).pack() + MARKUP.encode()
+    mcd = "<mcd content='properties onfocus=alert(2)'><Msd>jms_text</Msd></mcd>"
+    header = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders(usr, mcd, "<<jms>")
+    hostile = header.pack() + MARKUP.encode()
     manager.put(DLQ, [dead_letter("FULL", b"IBAN DE89"), dead_letter("PAY.IN", b"moved"), ({"Expiry": 36000}, b"soon")])
     for text in (RULES, "DESTQ(FULL) ACTION(RETRY)\n", RULES):
         request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(text).table, text=text)
@@ -338,6 +340,9 @@ def test_text_of_messages_never_becomes_markup(site: Any) -> None:
     shown = site(link).text
     assert "&lt;img src=x&gt;" in shown
     assert "alert(1)" not in shown  # it is payload, which is masked
+    assert 'aria-label="Folder mcd content=&#34;properties onfocus=alert(2)&#34;"' in shown
+    assert "Folder jms at offset " in shown
+    assert "is not valid, so it has no properties" in shown
 
 
 def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: Any) -> None:
