@@ -16,9 +16,13 @@ def connection_for(queue_manager: str, estate: EstateFile) -> MqConnection:
     """How the estate reaches a queue manager.
 
     Raises:
-        SettingsError: Airflow has no such connection, or it is for another queue manager.
+        SettingsError: Airflow has no such connection, it is for another queue manager, or the estate has an error where
+            it says how the queue manager is reached.
     """
-    name = estate.estate.queue_managers[queue_manager].connection
+    settings = estate.queue_manager(queue_manager)
+    if settings is None:
+        raise SettingsError(f"the estate has no queue manager {queue_manager}")
+    name = settings.connection
     connection = MqHook(name).get_conn()
     if connection.queue_manager != queue_manager:
         raise SettingsError(
