@@ -35,8 +35,8 @@ BECOMES: dict[int, frozenset[int]] = {
     c.MQTYPE_STRING: frozenset({c.MQTYPE_BOOLEAN, *INTEGERS, *FLOATS}),
 }
 TRUTH = {"TRUE": 1, "1": 1, "FALSE": 0, "0": 0}
-_WHOLE = re.compile(r" *([+-]?[0-9]+)")
-_FLOATING = re.compile(r" *([+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
+_WHOLE = re.compile(r"([+-]?[0-9]+)")
+_FLOATING = re.compile(r"([+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
 
 
 def converted(value: bytes, kind: int, wanted: int) -> bytes:
@@ -71,7 +71,8 @@ def _from_text(text: str, wanted: int) -> bytes:
     try:
         if wanted == c.MQTYPE_BOOLEAN:
             return struct.pack("<i", TRUTH[text.upper()])
-        match = (_FLOATING if wanted in FLOATS else _WHOLE).match(text)
+        number = text.lstrip(" ")
+        match = _FLOATING.match(number) if wanted in FLOATS else _WHOLE.match(number)
         if match is None:
             raise ValueError(text)
         return struct.pack(NUMBERS[wanted][1], float(match[1]) if wanted in FLOATS else int(match[1]))
