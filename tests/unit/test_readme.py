@@ -38,6 +38,12 @@ def test_commands(commands: list[str], tmp_path: Path) -> None:
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 
 
+def _with_its_exit_code(line: str) -> str:
+    """The pass on the demonstration's messages ends with 1, as the README says: a queue there is full."""
+    command, moves, _comment = line.partition("#")
+    return f"{command}|| test $? = 1" if moves and "ends with 1" in line else line
+
+
 def test_commands_of_the_readme_in_their_order_from_nothing(tmp_path: Path) -> None:
     """But for Airflow itself, which tests/e2e start."""
     blocks = re.findall(r"^```\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
@@ -46,7 +52,7 @@ def test_commands_of_the_readme_in_their_order_from_nothing(tmp_path: Path) -> N
     environment = {name: value for name, value in os.environ.items() if name not in ("MQLITE_HOME", "MQOPS_LAKE")}
     done = subprocess.run(
         ["bash", "-e"], cwd=ROOT, env=environment | {"MQOPS_VAR": str(tmp_path)}, text=True, capture_output=True,
-        input="\n".join(lines), check=False,
+        input="\n".join(map(_with_its_exit_code, lines)), check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2,330 messages on SYSTEM.DEAD.LETTER.QUEUE of QM1" in done.stdout
