@@ -59,8 +59,8 @@ def put_old(manager: Manager, queue: str, *messages: tuple[dict[str, Any], bytes
     return manager.put(queue, [({**OLD, **fields}, body) for fields, body in messages], options=context)
 
 
-def of_result(result: Result) -> dict[str, Any]:
-    assert result.exit_code == 0, result.output
+def of_result(result: Result, *, exit_code: int = 0) -> dict[str, Any]:
+    assert result.exit_code == exit_code, result.output
     return dict(json.loads(result.stdout))
 
 
@@ -229,7 +229,7 @@ def test_E15_without_its_report_a_message_is_not_discarded(manager, age_out):
     """The DEADQ takes nothing either: the message stays, the others go."""
     manager.mqsc(f"ALTER QLOCAL({DLQ}) PUT(DISABLED)")
     put_old(manager, "A", ({}, b"one"), ({"Report": FULL, "ReplyToQ": "CLOSED"}, b"stays"), ({}, b"two"))
-    summary = of_result(age_out("A", "--json"))
+    summary = of_result(age_out("A", "--json"), exit_code=1)
     assert (summary["discarded"], summary["left"], summary["failed"]) == (2, 1, 1)
     assert summary["reasons"] == {"MQRC_PUT_INHIBITED": 1}
     assert manager.bodies("A") == [b"stays"]

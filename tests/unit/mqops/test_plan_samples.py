@@ -90,10 +90,10 @@ def test_the_text_shows_bytes_the_oldest_and_samples(mqops, messages):
     expected = [
         *(rf"       5  line 1: RETRY to A@QM1  \(MQRC_Q_FULL A@QM1; {5 * 186} bytes, oldest {put}\)",),
         *[rf"          [0-9a-f]{{48}} {put} \S+, 186 bytes: xxxx xx9, xxxx"] * 3,
-        rf"       1  ERROR \(no MQDLH can be read, so it stays\)  \(no MQDLH; 11 bytes, oldest {put}\)",
-        rf"          [0-9a-f]{{48}} {put} \S+, 11 bytes: xx xxxxxx 9",
         rf"       1  line 2: DISCARD  \(MQRC_Q_FULL B@QM1; 178 bytes, oldest {put}\)",
         rf"          [0-9a-f]{{48}} {put} \S+, 178 bytes: [.]{{6}}",
+        rf"       1  ERROR \(no MQDLH can be read, so it stays\)  \(no MQDLH; 11 bytes, oldest {put}\)",
+        rf"          [0-9a-f]{{48}} {put} \S+, 11 bytes: xx xxxxxx 9",
     ]
     assert [line for line, wanted in zip(said[1:], expected, strict=False) if not re.fullmatch(wanted, line)] == []
 
