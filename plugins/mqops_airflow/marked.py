@@ -13,6 +13,7 @@ from airflow.listeners import hookimpl
 
 from mqops.errors import MqopsError
 from mqops.look.core.question import Over
+from mqops.printable import printable
 
 APPROVE = "approve"
 log = logging.getLogger(__name__)
@@ -49,4 +50,6 @@ def _ended(previous_state: object, task_instance: Any, over: Over) -> None:
         if run is not None:
             end_question(str(run.path), over)
     except (MqopsError, OSError) as error:
-        log.warning("The end of the question of run %s is not noted: %s", task_instance.run_id, error)
+        log.warning(
+            "The end of the question of run %s is not noted: %s", printable(task_instance.run_id), printable(error)
+        )

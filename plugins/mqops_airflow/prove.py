@@ -135,20 +135,15 @@ class ProveOperator(BaseOperator):
                 printable(rule.queue),
                 printable(f"rule line {rule.rule_line} " if rule.rule_line else ""),
                 printable(rule.action),
-                *(rule.planned, moved_word([rule.action])),
+                rule.planned,
+                printable(moved_word([rule.action])),
                 *(rule.moved, rule.discarded, rule.left, rule.gone, rule.failed),
             )
         self.log.info(
             "Balanced: planned %d = %s %d + discarded %d + left %d + gone %d; came later: %d",
-            *(
-                summary.planned,
-                moved_word(rule.action for rule in summary.rules),
-                summary.moved,
-                summary.discarded,
-                summary.left,
-                summary.gone,
-                summary.arrived,
-            ),
+            summary.planned,
+            printable(moved_word(rule.action for rule in summary.rules)),
+            *(summary.moved, summary.discarded, summary.left, summary.gone, summary.arrived),
         )
         for line in anatomy_lines(summary.anatomy):
             self.log.info("%s", printable(line))

@@ -156,7 +156,7 @@ def log_summary(log: Any, summary: QualitySummary) -> None:
             "%s: found %d = good %d + with findings %d%s",
             printable(queue.queue),
             *(queue.found, queue.done, queue.left),
-            f" + not checked {queue.not_checked}" if queue.not_checked else "",
+            printable(f" + not checked {queue.not_checked}" if queue.not_checked else ""),
         )
     for told in summary.told:
         log.warning("%s", printable(told))

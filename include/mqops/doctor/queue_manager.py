@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from mqops.backout.core.origin import backout_queues
 from mqops.backout.poison import looping
+from mqops.command import command as shell_command
 from mqops.counted import counted
 from mqops.decide.ledger_queue import ledger_findings
 from mqops.doctor.check import Check, State, fails, holds, summed_up, unknown
@@ -353,7 +354,8 @@ def queues_seen(session: Session, patterns: tuple[str, ...], name: str) -> Check
     """Whether the user may inquire the queues that patterns of the estate stand for. Raises `MQError`."""
     unseen = sorted(queue for queue in unseen_queues(session) if selected(queue, patterns))
     if unseen:
-        return fails("queues", not_seen(unseen), f"`mqops init {name} --user USER` has the authority records")
+        words = f"`{shell_command('mqops', 'init', name, '--user', 'USER')}`"
+        return fails("queues", not_seen(unseen), f"{words} has the authority records")
     return holds("queues", f"every queue that the estate's patterns stand for can be inquired: {', '.join(patterns)}")
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mqops.command import command
 from mqops.errors import MQError, MqopsError, Stopped, mq_error
 from mqops.lake.stop import Stop
 from mqops.ledger.core.received import put_by
@@ -191,9 +192,10 @@ def refuse_if_stopped_for_all(session: Session, seal: Seal | None, queue_manager
     Raises `MQError`.
     """
     if found := stops_on(session, seal):
+        go_on = command("mqops", "resume", "-m", queue_manager)
         raise Stopped(
             f"All acting on {printable(queue_manager)} was stopped, for every lake, {found[0]}. What was done is in "
-            f"the ledger, everything else is where it was. To go on: `mqops resume -m {printable(queue_manager)}`"
+            f"the ledger, everything else is where it was. To go on: `{go_on}`"
         )
 
 

@@ -71,10 +71,12 @@ def main(lines: TextIO = sys.stdin, answers: TextIO = sys.stdout) -> None:
     """Answer until there is nothing more to read."""
     bounded()
     pa.set_memory_pool(pa.system_memory_pool())  # the others keep what they may need again
-    print("{}", file=answers, flush=True)
+    answers.write("{}\n")
+    answers.flush()
     for line in lines:
         _some_seconds()
-        print(json.dumps(answer(json.loads(line))), file=answers, flush=True)
+        answers.write(f"{json.dumps(answer(json.loads(line)))}\n")
+        answers.flush()
 
 
 if __name__ == "__main__":

@@ -94,7 +94,8 @@ class Searches:
                 return {}
             assert process.stdin
             assert process.stdout
-            print(json.dumps(search.asked), file=process.stdin, flush=True)
+            process.stdin.write(f"{json.dumps(search.asked)}\n")
+            process.stdin.flush()
             over = threading.Timer(SECONDS, search.end)
             over.start()
             try:
