@@ -181,9 +181,9 @@ evaluates.
 Airflow's triggerer has the initiation queues open as long as this DAG is not paused. A run of this DAG starts the runs,
 and its note says which. A trigger message that can start nothing goes to the dead-letter queue with its reason: a DAG
 that is missing, paused or not allowed, a queue whose process does not name that DAG, no valid trigger message, or a
-queue that was left as it was by so many runs in a row: {unchanged_runs} (a closed loop). While {queued_runs} runs are
-queued for a queue, its other trigger messages wait on the initiation queue. If a run fails, nothing is lost: clear it,
-or the next one makes up for it.
+queue that was left as it was by so many runs in a row: {unchanged_runs} (a closed loop). While so many runs are queued
+for a queue: {queued_runs}, its other trigger messages wait on the initiation queue. If a run fails, nothing is lost:
+clear it, or the next one makes up for it.
 """
 
 

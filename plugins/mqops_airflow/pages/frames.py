@@ -28,7 +28,7 @@ async def read_frame(reader: asyncio.StreamReader) -> bytes:
     """The next frame. Raises `asyncio.IncompleteReadError` where the other side has closed, `ValueError`."""
     (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
     if length > MOST:
-        raise ValueError(f"a frame of {length} bytes is too large")
+        raise ValueError(f"a frame is too large: {length}")
     return await reader.readexactly(length)
 
 

@@ -33,6 +33,7 @@ from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.core_api.security import bearer_scheme, get_user
 from fastapi import HTTPException, Request
 
+from mqops.counted import counted
 from mqops_airflow.pages.asked import PAYLOAD
 from mqops_airflow.pages.frames import encoded, head_of, read_frame, write_frame
 from mqops_airflow.pages.turns import Turns
@@ -183,7 +184,7 @@ async def _body(receive: Any) -> bytes:
             raise ConnectionResetError
         found += message.get("body", b"")
         if len(found) > BODY:
-            raise HTTPException(413, f"The form has more than {BODY} bytes.")
+            raise HTTPException(413, f"The form has more than {counted(BODY, 'byte')}.")
         if not message.get("more_body"):
             return found
 

@@ -69,9 +69,9 @@ def test_no_file_is_written_through_a_link(lake, tmp_path):
     file.path.symlink_to(precious)
     with pytest.raises(LakeError, match="The lake failed at"), file.writer():
         pass
-    (lake / f".x.json.{os.getpid()}").symlink_to(precious)
-    with pytest.raises(LakeError, match="The lake failed at"):
-        write_json(lake / "x.json", {})
+    (lake / f".x.json.{os.getpid()}").symlink_to(precious)  # the draft has a name that nobody knows before
+    write_json(lake / "x.json", {})
+    assert (lake / "x.json").read_text().strip() == "{}"
     Path(file.folder, "part").symlink_to(precious)
     with pytest.raises(LakeError, match="The lake failed at"):
         make_durable(file.folder)

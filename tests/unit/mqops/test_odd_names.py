@@ -52,13 +52,13 @@ def test_a_name_that_is_none_uses_up_the_tries_of_its_message_alone(manager, mqo
         ("start the handler again for the next try", 2),
         ("no try is left, they stay on the queue", 0),
     ):
-        done = mqops_here("dlq", "run", "--once", DLQ, "QM1", "--in-flight", "100", "--json", text=table)
+        done = mqops_here("dlq", "run", "--once", DLQ, "QM1", "--in-flight", "100", "--json", text=table, expect=1)
         summary = json.loads(done.stdout)
         assert (summary["moved"], summary["left"], summary["reasons"]) == (moved, 1, {reason.split()[0]: 1})
         assert f"fails: {reason}" in done.stderr  # the pre-flight
         assert "AMQ8722: 1 message could not be put on " in done.stderr
         assert f"by the rule at line 1: {reason}; {remedy}" in done.stderr
-    done = mqops_here("dlq", "run", "--once", DLQ, "QM1", "--json", text=table)
+    done = mqops_here("dlq", "run", "--once", DLQ, "QM1", "--json", text=table, expect=1)
     assert (json.loads(done.stdout)["left"], json.loads(done.stdout)["reasons"]) == (1, {})
     assert sorted(body[-1:] for body in manager.bodies("A")) == [b"1", b"2"]
     assert manager.depth(DLQ) == 1
@@ -70,7 +70,7 @@ def test_text_in_a_message_forges_no_line_of_the_plan_and_of_what_is_said(manage
     planned = mqops_here("dlq", "run", DLQ, "QM1", "--dry-run", text=RETRY).stdout
     assert f"line 1: RETRY to {SHOWN}@QM1  (MQRC_Q_FULL {SHOWN}@QM1; 173 bytes" in planned
     assert "\N{REPLACEMENT CHARACTER}[2Jevil\N{REPLACEMENT CHARACTER} 1 x, 173 bytes: 9" in planned
-    done = mqops_here("dlq", "run", "--once", DLQ, "QM1", "--canary", "1", "--canary-wait", "0", text=RETRY)
+    done = mqops_here("dlq", "run", "--once", DLQ, "QM1", "--canary", "1", "--canary-wait", "0", text=RETRY, expect=1)
     assert f"AMQ8722: 1 message could not be put on {SHOWN}@QM1 by the rule" in done.stderr
     assert f"{SHOWN}@QM1: 1 canary, " in done.stdout
     shown = mqops_here("ledger", "show", (b"M" * 24).hex()).stdout

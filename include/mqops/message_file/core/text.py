@@ -215,7 +215,7 @@ class _Reader:
 
     def _content(self, raw: bytes) -> bytes:
         if len(raw) >= LONGEST_LINE:
-            raise self._wrong(f"the line has {LONGEST_LINE} bytes or more")
+            raise self._wrong(f"the line has {counted(LONGEST_LINE, 'byte')} or more")
         if not raw.endswith(b"\n") and self._by_mqops:
             raise self._wrong("the file was cut off in this line")
         return raw.removesuffix(b"\n").removesuffix(b"\r")
@@ -336,7 +336,9 @@ class _Reader:
         if self._body is None:
             self._body = bytearray()
         if len(self._body) + len(content) > LONGEST_MESSAGE:
-            raise self._wrong(f"the message has more than {LONGEST_MESSAGE} bytes, the greatest MAXMSGL of a queue")
+            raise self._wrong(
+                f"the message has more than {counted(LONGEST_MESSAGE, 'byte')}, the greatest MAXMSGL of a queue"
+            )
         self._body += content
 
     def _message(self) -> FileMessage:
