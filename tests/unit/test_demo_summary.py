@@ -60,5 +60,5 @@ def test_it_is_shown(summary, lake, monkeypatch):
     run.show(summary, run.causes(lake, summary))
     lines = shown.getvalue().splitlines()
     assert "Left on the queue: 8" in lines
-    assert "      3  line 2, RETRY: 3 failed with MQRC_PUT_INHIBITED; tried again next time" in lines
+    assert "       3  line 2, RETRY: 3 failed with MQRC_PUT_INHIBITED; tried again next time" in lines
     assert "9 planned = 1 moved + 0 discarded + 8 left + 0 gone: balances" in lines

@@ -14,6 +14,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from mqops.errors import MQError, MqopsError, Stopped, mq_error
 from mqops.lake.stop import Stop
 from mqops.ledger.core.received import put_by
 from mqops.ledger.core.seal import BadSignature, Seal, read_message, sign_message
+from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import NAME
 from mqops.mq.connection import MqConnection, connect
@@ -132,6 +134,8 @@ def stop_all(connection: MqConnection, lake_folder: Path, what: Stop) -> str:
     try:
         with connect(connection) as session:
             if not any(one.verified for one in stops_on(session, seal)):
+                with suppress(MqopsError):  # on a disk that is full the stop is put without a signature
+                    LedgerFile(lake_folder).make_key()  # the first command in a lake may be a stop
                 put_stop(session, what, seal)
     except MqopsError as error:
         return str(error)
