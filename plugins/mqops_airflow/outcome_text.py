@@ -112,12 +112,12 @@ def _unapproved(ending: Ending) -> Markdown:
 
     answer = ending.answer
     if answer is None:
-        return Markdown(became_of({"over": ending.over}))  # words of ours
+        return words(became_of({"over": ending.over}))
     by = words(answer.by or "nobody")
     if answer.refused:
         return md("the approval by {} was refused: {}", by, words(answer.refused))
     if not answer.approved:
-        return md("the plan was rejected by {}", by) if answer.by else Markdown(TIMED_OUT)
+        return md("the plan was rejected by {}", by) if answer.by else words(TIMED_OUT)
     return md("Airflow failed the task approve after {} had approved", by) if ending.approved == "failed" else NOTHING
 
 

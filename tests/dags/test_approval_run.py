@@ -108,6 +108,10 @@ class Airflow:
         assert found
         return int(found[1])
 
+    def comes_to_open(self, questions: int) -> None:
+        """Wait until the estate's page counts so many: it shows an answer of some seconds before."""
+        until(lambda: self.open_questions() == questions, pause=0.2)
+
     def planned(self) -> tuple[RunFolder, PlanSummary]:
         """A plan that moves one message and discards another."""
         what = self.what()
@@ -776,7 +780,7 @@ def test_a_question_that_nobody_can_answer_any_more_is_none(airflow: Airflow) ->
 
     def is_told(run: Run, state: str) -> None:
         words = f"as {state} in Airflow before anybody answered"
-        assert airflow.open_questions() == before
+        airflow.comes_to_open(before)
         story = run_story(run.files())
         assert (story.line.state, story.line.asks) == ("unanswered", False)
         assert words in story.unapproved
@@ -793,7 +797,7 @@ def test_a_question_that_nobody_can_answer_any_more_is_none(airflow: Airflow) ->
         assert note.endswith("To ask again, clear the task approve and what is behind it.")
 
     first = airflow.asks("ENDED")
-    assert airflow.open_questions() == before + 1
+    airflow.comes_to_open(before + 1)
     assert '<button type="submit" value="Approve" class="good">Approve</button>' in first.page("approver", "plan")
     first.call("carol", "PATCH", "", {"state": "failed"})
     is_told(first, "failed")
@@ -803,7 +807,7 @@ def test_a_question_that_nobody_can_answer_any_more_is_none(airflow: Airflow) ->
     is_told(second, "success")
     is_noted(second, "success")
     third, deleted = asked(), asked()
-    assert airflow.open_questions() == before + 2
+    airflow.comes_to_open(before + 2)
     third.mark("carol", "approve", "failed")
     airflow.say("call", "carol", "DELETE", f"/dags/{deleted.dag}/dagRuns/{deleted.key}", None)
     is_told(third, "failed")
@@ -811,7 +815,7 @@ def test_a_question_that_nobody_can_answer_any_more_is_none(airflow: Airflow) ->
     # asked again, and approved
     second.clear("approve", "act", "prove")
     assert second.task("approve") == "awaiting_input"
-    assert airflow.open_questions() == before + 1
+    airflow.comes_to_open(before + 1)
     assert [second.answer("bob"), *second.tasks("act", "prove")] == ["success"] * 3
     assert airflow.manager.depth("ENDED") == 0
 

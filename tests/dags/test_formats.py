@@ -37,7 +37,12 @@ def schemas(value: Any) -> list[Any]:
     return ([value] if isinstance(value, dict) else []) + [one for part in inner for one in schemas(part)]
 
 
-@pytest.mark.parametrize("file", [path.stem for path in (Path(__file__).parents[2] / "dags").glob("*.py")])
+WITH_DAGS = [
+    path.stem for path in (Path(__file__).parents[2] / "dags").glob("*.py") if path.stem != "estate_errors"
+]
+
+
+@pytest.mark.parametrize("file", WITH_DAGS)
 def test_no_form_has_a_regular_expression(dag_file: Any, all_workflows: Path, file: str) -> None:
     dags = [dag for dag in vars(dag_file(file)).values() if isinstance(dag, DAG)]
     assert dags, "the estate of this test has every workflow"

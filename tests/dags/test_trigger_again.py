@@ -78,7 +78,7 @@ def test_T09_a_queue_of_another_workflow_stays_as_it_is(manager: Manager, tmp_pa
         "DEFINE QLOCAL(WORK.BOQ) NOTRIGGER TRIGTYPE(DEPTH) TRIGDPTH(2) INITQ(MQOPS.INITQ) "
         "PROCESS(MQOPS.BACKOUT_REPROCESS)\n"
     )
-    assert note_of_check(dry_run=False) == f"Nothing to do: {DLQ} is empty"
+    assert note_of_check(dry_run=False) == f"Nothing to do: `{DLQ}` is empty"
     assert (triggers(manager), triggers(manager, "WORK.BOQ")) == (True, False)
 
 

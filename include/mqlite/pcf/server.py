@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sqlite3
 import threading
 from dataclasses import replace
 
@@ -44,6 +45,8 @@ def answer_commands(connection: Caller) -> None:
     _working.now = True
     try:
         serve(connection)
+    except sqlite3.Error as error:
+        log.error("AMQ8506E: command server MQGET or MQPUT failed: %s", error)  # noqa: TRY400 - a disk has no stack
     except Exception:
         log.exception("AMQ8506E: command server MQGET or MQPUT failed")
     finally:

@@ -251,16 +251,20 @@ def _put_back(run: RunFolder, sums: Account) -> Counter[MessageOnQueue]:
 
 
 def _taken_by(ledger: LedgerFile, run: RunFolder, gone: Mapping[str, Sequence[int]]) -> Iterator[str]:
-    """A remark for each other run that took messages which are gone, since this run's snapshot."""
+    """A remark for each other run that took messages which are gone, since this run's snapshot. The snapshot of an undo
+    is that of the run which it undoes: what this run took is no news.
+    """
     numbers = {row for rows in gone.values() for row in rows}
     if not numbers or not run.observe_json.exists():
         return
     since = datetime.fromisoformat(read_json(run.observe_json)["observed_at"])
     keys = {row.msg_key for row in read_plan(run.plan, PlannedRow) if row.row in numbers}
+    undone = undo.read_undo_record(run)
+    own = {run.run, undone.plan.run} if undone else {run.run}
     found: Counter[str] = Counter()
     with suppress(LedgerBroken):  # the proof does not need it
         for one in events(run.queue_manager, ledger.entries()):
-            took = one.outcome == "acted" and one.run != run.run and one.action != Action.COPY
+            took = one.outcome == "acted" and one.run not in own and one.action != Action.COPY
             if took and one.msg_key in keys and datetime.fromisoformat(one.at) >= since:
                 found[one.run] += 1
     for other, number in found.items():

@@ -24,7 +24,7 @@ from mqops.cli import main
 OTHER = "OTHER.DLQ"
 RETRY = "ACTION(RETRY)\n"
 LEDGER = "DEFINE QLOCAL(MQOPS.LEDGER) DEFPSIST(YES)"
-LIMIT = 200_000  # bytes a file may have
+LIMIT = 1_500_000  # bytes a file may have
 SMALL_DISK = """\
 lake=$1; size=$2; shift 2
 mount -t tmpfs -o size="$size",mode=700 none "$lake" || exit 77
