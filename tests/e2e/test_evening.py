@@ -158,6 +158,6 @@ def test_an_answer_within_a_second_of_its_question_counts(site: Any) -> None:
         assert result.state == "success", result
         assert (site.summary(result)["balanced"], site.summary(result)["moved"]) == (True, 1)
         assert site.note(result).startswith(
-            "Approved by approver: 1 moved + 0 discarded + 0 left + 0 gone of 1 message."
+            "EVENING: Approved by approver: 1 moved + 0 discarded + 0 left + 0 gone of 1 message."
         )
     assert {manager.depth(queue) for queue in queues} == {0}

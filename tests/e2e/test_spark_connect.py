@@ -228,7 +228,7 @@ def ended_after(watcher: psutil.Popen) -> Iterator[None]:
 
 def test_another_user_neither_reaches_nor_wakes_a_server(home: AirflowHome) -> None:
     """As far as the tests are root's: otherwise he would be this user."""
-    code = "import os, socket, sys; os.setuid(int(sys.argv[2]))"
+    code = "import encodings.idna, os, socket, sys; os.setuid(int(sys.argv[2]))"
     code += "; print(socket.create_connection(('127.0.0.1', int(sys.argv[1]))).recv(9))"
     user = str(NOBODY if os.getuid() == 0 else os.getuid())
     asked = [sys.executable, "-S", "-c", code, str(home.spark_connect["port"]), user]

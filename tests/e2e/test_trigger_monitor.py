@@ -104,7 +104,7 @@ def test_T08_a_message_on_a_triggered_queue_starts_a_run(site: Any, queue_manage
             "UserData": "{{ 1/0 }}",
         }
     }
-    until(lambda: "1 run started (triggered_expiry_scan)." in all_told(site))
+    until(lambda: "1 run started (`triggered_expiry_scan`)." in all_told(site))
     assert queue_manager.depth("MQOPS.INITQ") == 0
 
 
