@@ -45,6 +45,8 @@ class Condition(Enum):
     CHANNEL_STOPPED = _done("AMQ8019I: Stop IBM MQ channel accepted.")
     CHANNEL_PINGED = _done("AMQ8020I: Ping IBM MQ channel complete.")
     LISTENER_STARTED = _done("AMQ8021I: Request to start IBM MQ listener accepted.")
+    LISTENER_STOPPED = _done("AMQ8706I: Request to stop IBM MQ listener accepted.")
+    LISTENER_STATUS_SHOWN = _done("AMQ8631I: Display listener status details.")
     QUEUE_CLEARED = _done("AMQ8022I: IBM MQ queue cleared.")
     CHANNEL_RESET = _done("AMQ8023I: IBM MQ channel reset.")
     CHANNEL_RESOLVED = _done("AMQ8025I: IBM MQ channel resolved.")
@@ -83,6 +85,8 @@ class Condition(Enum):
     AUTHREC_SET = _done("AMQ8862I: IBM MQ authority record set.")
     AUTHREC_DELETED = _done("AMQ8863I: IBM MQ authority record deleted.")
     AUTHREC_SHOWN = _done("AMQ8864I: Display authority record details.")
+    CHLAUTH_SET = _done("AMQ8877I: IBM MQ channel authentication record set.")
+    CHLAUTH_SHOWN = _done("AMQ8878I: Display channel authentication record details.")
     STATISTICS_RESET = _done("CSQ9022I: RESET QSTATS NORMAL COMPLETION")
 
     ALREADY_EXISTS = _failed(c.MQRCCF_OBJECT_ALREADY_EXISTS, "AMQ8150E: IBM MQ object already exists.")
@@ -100,6 +104,23 @@ class Condition(Enum):
     WRONG_TYPE = _failed(c.MQRCCF_OBJECT_WRONG_TYPE, "AMQ8151E: IBM MQ object {name} has another type.")
     QUEUE_STATUS_NOT_FOUND = _failed(c.MQRCCF_Q_STATUS_NOT_FOUND, "AMQ8565I: Queue Status not found.")
     CONNECTION_NOT_FOUND = _failed(c.MQRCCF_CONNECTION_ID_ERROR, "AMQ8461I: Connection identifier not found.")
+    LISTENER_RUNNING = _failed(c.MQRCCF_LISTENER_RUNNING, "AMQ8730I: Listener already active.")
+    LISTENER_NOT_ACTIVE = _failed(c.MQRCCF_LISTENER_STOPPED, "AMQ8731I: Listener not active.")
+    LISTENER_STATUS_NOT_FOUND = _failed(c.MQRCCF_LSTR_STATUS_NOT_FOUND, "AMQ8732I: Listener status not found.")
+    UNKNOWN_ENTITY = _failed(c.MQRC_UNKNOWN_ENTITY, "AMQ8871E: Entity, principal or group not known.")
+    CHLAUTH_NOT_FOUND = _failed(c.MQRCCF_CHLAUTH_NOT_FOUND, "AMQ8884E: Channel authentication record not found.")
+    CHLAUTH_EXISTS = _failed(c.MQRCCF_CHLAUTH_ALREADY_EXISTS, "AMQ8854E: Channel authentication record already exists.")
+    CHLAUTH_WRONG_TYPE = _failed(
+        c.MQRCCF_WRONG_CHLAUTH_TYPE,
+        "AMQ8886E: Parameter {name} not allowed for this channel authentication record type.",
+    )
+    CHLAUTH_WRONG_ACTION = _failed(
+        c.MQRCCF_WRONG_CHLAUTH_ACTION,
+        "AMQ8885E: Parameter {name} not allowed for this action on a channel authentication record.",
+    )
+    CHLAUTH_WRONG_SOURCE = _failed(
+        c.MQRCCF_WRONG_CHLAUTH_USERSRC, "AMQ8887E: Parameter {name} not allowed with this value of USERSRC."
+    )
     QUEUE_NOT_EMPTY = _failed(c.MQRC_Q_NOT_EMPTY, "AMQ8143E: IBM MQ queue not empty.")
     IN_USE = _failed(c.MQRCCF_OBJECT_OPEN, "AMQ8148E: IBM MQ object in use.")
     QUEUE_WRONG_TYPE = _failed(c.MQRCCF_Q_WRONG_TYPE, "AMQ8140E: IBM MQ queue {name} is of another type.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -26,6 +28,7 @@ from mqlite.triggering import trigger_events as triggering
 from mqwire import constants as c
 from mqwire.names import reason_name
 
+CHLAUTH, LISTENER_STATUS = "CHLAUTH", "LSSTATUS"  # kinds of the object table, besides `Kind`
 NEED_FORCE = frozenset({"USAGE", "SHARE", "DEFSOPT"})  # an open handle was given on what they said
 
 
@@ -120,6 +123,8 @@ class EngineAdministration:
     def delete(self, kind: Kind, name: str, *, purge: bool, with_authority: bool = True) -> None:
         if kind is Kind.CHANNEL:
             self._check_inactive(name)
+        if kind is Kind.LISTENER and self.listener_started(name) is not None:
+            raise CommandError(Condition.IN_USE, name=name, reason=c.MQRCCF_LISTENER_STILL_ACTIVE)
         self._recover()
         with failures_as_command_errors(name), self._store.write(durable=True):
             if kind is Kind.QLOCAL:
@@ -160,7 +165,7 @@ class EngineAdministration:
             "LPUTTIME": put_time,
             "MEDIALOG": "",
             "MONQ": monitoring,
-            "MSGAGE": max(0, int(datetime.now(UTC).timestamp() - oldest / 10)) if oldest else 0,
+            "MSGAGE": _age(oldest) if monitoring else c.MQMON_NOT_AVAILABLE,
             "UNCOM": int(bool(self._store.value(sql.UNCOMMITTED, (number,)))),
         }
 
@@ -221,6 +226,31 @@ class EngineAdministration:
             for record in records:
                 self._store.execute(sql.DELETE_OBJECT, (authority.RECORD, record.key))
 
+    def channel_authentication(self) -> list[dict[str, Value]]:
+        return [json.loads(text) for _, text in self._store.all(sql.OBJECTS_OF_KIND, (CHLAUTH,))]
+
+    def set_channel_authentication(self, removed: Iterable[str], stored: Mapping[str, Mapping[str, Value]]) -> None:
+        date, time = _moment(datetime.now(UTC).isoformat())
+        with self._store.write(durable=True):
+            for key in removed:
+                self._store.execute(sql.DELETE_OBJECT, (CHLAUTH, key))
+            for key, record in stored.items():
+                text = json.dumps({**record, "ALTDATE": date, "ALTTIME": time}, ensure_ascii=False)
+                self._store.execute(sql.SET_OBJECT, (CHLAUTH, key, text))
+
+    def listener_started(self, name: str) -> dict[str, Value] | None:
+        text = self._store.value(sql.OBJECT, (LISTENER_STATUS, name))
+        return None if text is None else json.loads(text)
+
+    def set_listener(self, name: str, *, running: bool) -> None:
+        date, time = _moment(datetime.now(UTC).isoformat())
+        with self._store.write():
+            if running:
+                started = json.dumps({"PID": os.getpid(), "STARTDA": date, "STARTTI": time})
+                self._store.execute(sql.SET_OBJECT, (LISTENER_STATUS, name, started))
+            else:
+                self._store.execute(sql.DELETE_OBJECT, (LISTENER_STATUS, name))
+
     def authorized(self, user: str, object_type: str, name: str, wanted: set[str]) -> bool:
         try:
             authority.require(self._engine, user, object_type, name, wanted)
@@ -248,7 +278,10 @@ class EngineAdministration:
         """Parameters: `units` connection → when the first put of its open unit of work was, tenths of a second."""
         began = units.get(row.id)
         date, time = _moment(datetime.fromtimestamp(began / 10, UTC).isoformat() if began else "")
+        start_date, start_time = _moment(row.started)
         values: dict[str, Value] = {
+            "STARTDA": start_date,  # of the instance of its channel; DISPLAY CONN does not show it
+            "STARTTI": start_time,
             "APPLDESC": "",
             "APPLTAG": row.application,
             "APPLTYPE": c.MQAT_USER,
@@ -343,6 +376,11 @@ def _handle(row: HandleRow) -> dict[str, Value]:
         "TID": 1,
         "USERID": row.user,
     }
+
+
+def _age(oldest: int | None) -> int:
+    """Seconds since a message was put, in tenths of a second of the clock; 0 where there is no message."""
+    return max(0, int(datetime.now(UTC).timestamp() - oldest / 10)) if oldest else 0
 
 
 def _moment(text: str) -> tuple[str, str]:

@@ -89,6 +89,18 @@ class Administration(Protocol):
     def delete_authority(self, records: Iterable[Record]) -> None:
         """Delete authority records."""
 
+    def channel_authentication(self) -> list[dict[str, Value]]:
+        """Every channel authentication record, by keyword; PROFILE and TYPE name it."""
+
+    def set_channel_authentication(self, removed: Iterable[str], stored: Mapping[str, Mapping[str, Value]]) -> None:
+        """Take channel authentication records away, and store others. Each has a key, by which it is found again."""
+
+    def listener_started(self, name: str) -> dict[str, Value] | None:
+        """PID, STARTDA and STARTTI of a listener that runs; None of one that does not."""
+
+    def set_listener(self, name: str, *, running: bool) -> None:
+        """A listener was started or stopped."""
+
     def authorized(self, user: str, object_type: str, name: str, wanted: set[str]) -> bool:
         """Whether a user has all these authorities on an object."""
 

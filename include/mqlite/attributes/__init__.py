@@ -26,13 +26,14 @@ from mqlite.attributes.types import (
     Value,
     Word,
     Words,
+    custom_cap,
     valid_name,
 )
 
 __all__ = [
     "CHANNEL_TYPES", "QUEUE_KINDS", "QUEUE_TYPES", "TABLE", "Attribute", "AttributeProblem", "Bits", "Flag", "Integer",
     "InvalidValue", "Kind", "Names", "Raw", "ReadOnly", "Text", "TooLong", "UnknownAttribute", "Value", "Word", "Words",
-    "attribute", "by_selector", "canonical", "channel_type", "defaults", "display", "rows", "valid_name",
+    "attribute", "by_selector", "canonical", "channel_type", "custom_cap", "defaults", "display", "rows", "valid_name",
 ]  # fmt: skip
 
 

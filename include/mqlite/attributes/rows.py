@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from mqlite.attributes.types import Attribute, Bits, Flag, Integer, Names, Text, Value, Word, Words
+from mqlite.attributes.types import Attribute, Bits, Custom, Flag, Integer, Names, Text, Value, Word, Words
 
 BIG = 999_999_999
 EVERYWHERE = frozenset({"unix", "zos"})
 NO_YES = {"NO": 0, "YES": 1}
 DISABLED_ENABLED = {"DISABLED": 0, "ENABLED": 1}
 ALLOWED = {"ENABLED": 0, "DISABLED": 1}  # PUT and GET: MQQA_PUT_ALLOWED 0, MQQA_PUT_INHIBITED 1
+CAPABILITY = {"DISABLED": 0, "ENABLED": 1}  # MQCAP_NOT_SUPPORTED, MQCAP_SUPPORTED
 MONITORING = {"QMGR": -3, "NONE": -1, "OFF": 0, "ON": 1, "LOW": 17, "MEDIUM": 33, "HIGH": 65}
 PERSISTENCE = {"NO": 0, "YES": 1}
 AS_PARENT = {"ASPARENT": -2}
@@ -65,9 +66,19 @@ def name(
     return _row(keyword, selector, Text(length=length, name=True), default, zos, more)
 
 
+def custom(keyword: str, selector: int, **more: object) -> Attribute:
+    """CUSTOM of a queue or topic."""
+    return _row(keyword, selector, Custom(length=128), "", None, more)
+
+
 def names(keyword: str, selector: int, *, most: int = 256, length: int = 48, **more: object) -> Attribute:
     """A list of object names."""
     return _row(keyword, selector, Names(most=most, length=length), [], None, more)
+
+
+def texts(keyword: str, selector: int, length: int, **more: object) -> Attribute:
+    """A list of texts of any characters."""
+    return _row(keyword, selector, Names(length=length, free=True), None, None, more)
 
 
 def bits(keyword: str, selector: int, length: int, default: str | None = "", **more: object) -> Attribute:

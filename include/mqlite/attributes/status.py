@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from mqlite.attributes.rows import MONITORING, NO_YES, kept_number, kept_text, kept_word
+from mqlite.attributes.other_objects import CHECKS
+from mqlite.attributes.other_objects import LISTENER as LISTENER_ATTRIBUTES
+from mqlite.attributes.rows import MONITORING, NO_YES, kept_number, kept_text, kept_word, number, text, texts, word
 from mqlite.attributes.types import Attribute
 from mqwire import constants as c
 
@@ -31,6 +33,8 @@ class Status(StrEnum):
     CONNECTION = "CONN"
     CONNECTION_HANDLE = "CONN.HANDLE"
     STATISTICS = "QSTATS"
+    LISTENER = "LSSTATUS"
+    CHLAUTH = "CHLAUTH"
 
 
 QUEUE = (
@@ -42,7 +46,7 @@ QUEUE = (
     kept_text("LPUTTIME", c.MQCACF_LAST_PUT_TIME, 8),
     kept_text("MEDIALOG", c.MQCACF_MEDIA_LOG_EXTENT_NAME, 24),
     kept_word("MONQ", c.MQIA_MONITORING_Q, MONITORING),
-    kept_number("MSGAGE", c.MQIACF_OLDEST_MSG_AGE),
+    number("MSGAGE", c.MQIACF_OLDEST_MSG_AGE, None, words={" ": c.MQMON_NOT_AVAILABLE}, read_only=True),
     kept_number("OPPROCS", c.MQIA_OPEN_OUTPUT_COUNT),
     kept_word("UNCOM", c.MQIACF_UNCOMMITTED_MSGS, NO_YES),
 )  # fmt: skip
@@ -84,9 +88,11 @@ CHANNEL = (
     kept_text("LSTMSGTI", c.MQCACH_LAST_MSG_TIME, 8),
     kept_number("LSTSEQNO", c.MQIACH_LAST_SEQ_NUMBER),
     kept_number("LONGRTS", c.MQIACH_LONG_RETRIES_LEFT),
+    kept_text("MCAUSER", c.MQCACH_MCA_USER_ID, 64),
     kept_word("MCASTAT", c.MQIACH_MCA_STATUS, {"NOTRUNNING": 0, "RUNNING": 3}),
     kept_number("MSGS", c.MQIACH_MSGS),
     kept_word("NPMSPEED", c.MQIACH_NPM_SPEED, {"NORMAL": 1, "FAST": 2}),
+    kept_text("RAPPLTAG", c.MQCACH_REMOTE_APPL_TAG, 28),
     kept_text("RQMNAME", c.MQCA_REMOTE_Q_MGR_NAME, 48),
     kept_number("SHORTRTS", c.MQIACH_SHORT_RETRIES_LEFT),
     kept_word("STATUS", c.MQIACH_CHANNEL_STATUS, STATES),
@@ -132,6 +138,39 @@ CONNECTION_HANDLE = (
     kept_number("OPENOPTS", c.MQIACF_OPEN_OPTIONS),
 )
 
+SERVICES = {"STOPPED": c.MQSVC_STATUS_STOPPED, "STARTING": c.MQSVC_STATUS_STARTING, "RUNNING": c.MQSVC_STATUS_RUNNING}
+LISTENER = (
+    *(row for row in LISTENER_ATTRIBUTES if row.keyword not in {"ALTDATE", "ALTTIME"}),
+    kept_number("PID", c.MQIACF_PROCESS_ID),
+    kept_text("STARTDA", c.MQCACH_LISTENER_START_DATE, 12),
+    kept_text("STARTTI", c.MQCACH_LISTENER_START_TIME, 8),
+    kept_word("STATUS", c.MQIACH_LISTENER_STATUS, SERVICES),
+)  # fmt: skip
+
+CHLAUTH_TYPES = {
+    "BLOCKUSER": c.MQCAUT_BLOCKUSER, "BLOCKADDR": c.MQCAUT_BLOCKADDR, "SSLPEERMAP": c.MQCAUT_SSLPEERMAP,
+    "ADDRESSMAP": c.MQCAUT_ADDRESSMAP, "USERMAP": c.MQCAUT_USERMAP, "QMGRMAP": c.MQCAUT_QMGRMAP,
+}  # fmt: skip
+CLIENT_CHECKS = {word: CHECKS[word] for word in ("ASQMGR", "REQDADM", "REQUIRED")}
+USER_SOURCES = {"MAP": c.MQUSRC_MAP, "NOACCESS": c.MQUSRC_NOACCESS, "CHANNEL": c.MQUSRC_CHANNEL}
+CHLAUTH = (
+    text("ADDRESS", c.MQCACH_CONNECTION_NAME, 264),
+    texts("ADDRLIST", c.MQCACH_CONNECTION_NAME_LIST, 264),
+    kept_text("ALTDATE", c.MQCA_ALTERATION_DATE, 12),
+    kept_text("ALTTIME", c.MQCA_ALTERATION_TIME, 8),
+    word("CHCKCLNT", c.MQIA_CHECK_CLIENT_BINDING, None, CLIENT_CHECKS),
+    text("CLNTUSER", c.MQCACH_CLIENT_USER_ID, 64),
+    text("CUSTOM", c.MQCA_CUSTOM, 128),
+    text("DESCR", c.MQCA_CHLAUTH_DESC, 64),
+    text("MCAUSER", c.MQCACH_MCA_USER_ID, 64),
+    text("QMNAME", c.MQCA_REMOTE_Q_MGR_NAME, 48),
+    text("SSLCERTI", c.MQCA_SSL_CERT_ISSUER_NAME, 256),
+    text("SSLPEER", c.MQCACH_SSL_PEER_NAME, 1024),
+    texts("USERLIST", c.MQCACH_MCA_USER_ID_LIST, 64),
+    word("USERSRC", c.MQIACH_USER_SOURCE, None, USER_SOURCES),
+    word("WARN", c.MQIACH_WARNING, None, NO_YES),
+)  # fmt: skip
+
 STATUS_TABLE: dict[Status, dict[str, Attribute]] = {
     kind: {row.keyword: row for row in rows}
     for kind, rows in (
@@ -142,5 +181,7 @@ STATUS_TABLE: dict[Status, dict[str, Attribute]] = {
         (Status.CONNECTION, CONNECTION),
         (Status.CONNECTION_HANDLE, CONNECTION_HANDLE),
         (Status.STATISTICS, STATISTICS),
+        (Status.LISTENER, LISTENER),
+        (Status.CHLAUTH, CHLAUTH),
     )
 }

@@ -6,6 +6,7 @@ and back into the text that DISPLAY shows. Knows no object kind and no store.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -126,11 +127,38 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Custom(Text):
+    """CUSTOM of a queue or topic: blank, or CAPEXPRY(n), the one pair of name and value that is known there.
+
+    Source: IBM MQ, "CAPEXPRY: Limit message expiry time" (tenths of a second, or NOLIMIT).
+    """
+
+    def canonical(self, keyword: str, raw: Raw) -> Value:
+        text = Text.canonical(self, keyword, raw)
+        if text and custom_cap(str(text)) is None:
+            raise InvalidValue(keyword, raw)
+        return text
+
+
+def custom_cap(custom: str) -> int | None:
+    """CAPEXPRY in a value of CUSTOM, -1 for NOLIMIT and for a blank value; None: the value is not valid."""
+    found = _CAPEXPRY.fullmatch(custom)
+    if found is None or (found["cap"] or "NOLIMIT").upper() == "NOLIMIT":
+        return None if found is None else -1
+    cap = int(found["cap"])
+    return cap if 0 < cap <= 999_999_999 else None
+
+
+_CAPEXPRY = re.compile(r" *(?:CAPEXPRY *\( *(?P<cap>NOLIMIT|[0-9]{1,9}) *\) *)?", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """A list of object names, at most `most`."""
+    """A list of names, at most `most`. `free`: of any characters, as user identifiers and addresses are."""
 
     most: int = 256
     length: int = 48
+    free: bool = False
 
     def canonical(self, keyword: str, raw: Raw) -> Value:
         names = raw.split(",") if isinstance(raw, str) else raw
@@ -138,7 +166,8 @@ class Names:
             raise InvalidValue(keyword, raw)
         stripped = [str(name).strip(" \0") for name in names]
         result = [name for name in stripped if name]
-        if len(result) > self.most or not all(valid_name(name, self.length) for name in result):
+        fits = all(len(name) <= self.length if self.free else valid_name(name, self.length) for name in result)
+        if len(result) > self.most or not fits:
             raise InvalidValue(keyword, raw)
         return result
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from mqlite.attributes import Kind
-from mqlite.commands import authority, channels, inquire, objects, refresh, status
+from mqlite.commands import authority, channel_authentication, channels, inquire, listeners, objects, refresh, status
 from mqlite.commands.filters import Where
 from mqlite.commands.request import Request, Response, Row
 from mqlite.conditions import CommandError, Condition
@@ -39,6 +39,11 @@ COMMANDS: Mapping[tuple[str, str], Run] = {
     ("PING", "CHANNEL"): channels.ping,
     ("START", "CHANNEL"): channels.start,
     ("STOP", "CHANNEL"): channels.stop,
+    ("START", "LISTENER"): listeners.start,
+    ("STOP", "LISTENER"): listeners.stop,
+    ("DISPLAY", "LSSTATUS"): listeners.display_status,
+    ("SET", "CHLAUTH"): channel_authentication.set_record,
+    ("DISPLAY", "CHLAUTH"): channel_authentication.display_records,
     ("RESET", "CHANNEL"): channels.reset,
     ("RESOLVE", "CHANNEL"): channels.resolve,
     ("SET", "AUTHREC"): authority.set_records,

@@ -19,6 +19,7 @@ from mqlite.security.authority import (
     GENERAL,
     OBJECT_TYPES,
     Record,
+    group_exists,
     groups,
     profile_matches,
     valid_profile,
@@ -38,6 +39,7 @@ LIST = Attribute(keyword="AUTHLIST", selector=c.MQIACF_AUTHORIZATION_LIST, type=
 TYPES: Mapping[str, str] = {
     **dict.fromkeys(("QLOCAL", "QALIAS", "QREMOTE", "QMODEL", "QUEUE", "QSTATUS"), "QUEUE"),
     **dict.fromkeys(("CHANNEL", "CHSTATUS"), "CHANNEL"),
+    "LSSTATUS": "LISTENER",
     **{noun: noun for noun in ("PROCESS", "NAMELIST", "TOPIC", "AUTHINFO", "LISTENER")},
 }
 VERBS = {"ALTER": "CHG", "DELETE": "DLT", "CLEAR": "CLR", "START": "CTRL", "STOP": "CTRL", "PING": "CTRL",
@@ -54,6 +56,8 @@ def set_records(admin: Administration, request: Request) -> Response:
         raise CommandError(Condition.REQUIRED_MISSING, reason=c.MQRCCF_AUTH_VALUE_MISSING)
     if (added or set()) & (removed or set()):
         raise CommandError(Condition.VALUE_ERROR, reason=c.MQRCCF_AUTH_VALUE_ERROR)
+    if any(kind == "GROUP" and not group_exists(name) for kind, name in _entities(request)):
+        raise CommandError(Condition.UNKNOWN_ENTITY, parameter=c.MQCACF_GROUP_ENTITY_NAMES)
     there = {record.key: record for record in admin.authority_records()}
     changed = []
     for entity_type, entity in _entities(request):

@@ -110,8 +110,12 @@ def resolve(admin: Administration, request: Request) -> Response:
 
 
 def display_status(admin: Administration, request: Request) -> Response:
-    """DISPLAY CHSTATUS: channels that are active or stopped; an inactive one has no status."""
-    rows = [_row(admin, status, state) for status, state in _current(admin) if generic_match(request.name, status.name)]
+    """DISPLAY CHSTATUS: channels that are active or stopped; an inactive one has no status.
+
+    A server-connection channel has a row for each program that is connected through it.
+    """
+    rows = [_row(admin, status, state) for status, state in _current(admin)] + list(_client_rows(admin))
+    rows = [row for row in rows if generic_match(request.name, str(row.identity[0][1]))]
     found = tuple(row for row in rows if request.admits(row))
     if not found:
         raise CommandError(Condition.CHANNEL_STATUS_NOT_FOUND, name=request.name)
@@ -130,6 +134,31 @@ def _current(admin: Administration) -> Iterator[tuple[ChannelStatus, int]]:
             state = c.MQCHS_INACTIVE
         if state != c.MQCHS_INACTIVE:
             yield status, state
+
+
+def _client_rows(admin: Administration) -> Iterator[Row]:
+    """The instances of server-connection channels: one for each connection of a client."""
+    serving = {
+        name
+        for _, name, values in admin.find((Kind.CHANNEL,))
+        if channel_type(values["CHLTYPE"]) == "SVRCONN"
+    }  # fmt: skip
+    for _, values in admin.connections():
+        if values["CHANNEL"] in serving:
+            figures: dict[str, Value] = {
+                "CHLTYPE": c.MQCHT_SVRCONN,
+                "CHSTADA": values["STARTDA"],
+                "CHSTATI": values["STARTTI"],
+                "CONNAME": values["CONNAME"],
+                "JOBNAME": str(values["PID"]),
+                "MCASTAT": c.MQMCAS_RUNNING,
+                "MCAUSER": values["USERID"],
+                "RAPPLTAG": values["APPLTAG"],
+                "STATUS": c.MQCHS_RUNNING,
+                "STOPREQ": 0,
+            }
+            identity = ((CHANNEL_NAME, values["CHANNEL"]),)
+            yield status_row(Status.CHANNEL, Condition.CHANNEL_STATUS_SHOWN, identity, figures)
 
 
 def _receiver_state(status: ChannelStatus, *, connected: bool) -> int:

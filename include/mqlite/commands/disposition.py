@@ -51,7 +51,8 @@ def check_found(admin: Administration, kind: Kind, request: Request, there: Mapp
     word = request.options.get(KEYWORD)
     if word is not None:
         if admin.platform != "zos":
-            raise CommandError(Condition.UNKNOWN_PARAMETER, name=KEYWORD, parameter=c.MQIA_QSG_DISP)
+            reason = Condition.UNKNOWN_PARAMETER.value.reason
+            raise CommandError(Condition.NOT_BUILT, name=KEYWORD, reason=reason, parameter=c.MQIA_QSG_DISP)
         if word.upper() not in WORDS[request.verb]:
             raise CommandError(Condition.VALUE_ERROR, name=request.name, parameter=c.MQIA_QSG_DISP)
         wanted = WORDS[request.verb][word.upper()]

@@ -233,6 +233,8 @@ STATUSES: Mapping[str, Mapping[str, Status]] = {
     "QMSTATUS": {"": Status.QMGR},
     "CHSTATUS": {"": Status.CHANNEL},
     "CONN": {"CONN": Status.CONNECTION, "HANDLE": Status.CONNECTION_HANDLE},
+    "LSSTATUS": {"": Status.LISTENER},
+    "CHLAUTH": {"": Status.CHLAUTH},
 }
 
 
@@ -241,6 +243,8 @@ def tables_of(noun: str, options: Mapping[str, str]) -> list[Mapping[str, Attrib
     status = STATUSES.get(noun)
     if status is None:
         return [TABLE[kind] for kind in kinds_of(noun)]
+    if len(status) == 1:
+        return [STATUS_TABLE[kind] for kind in status.values()]
     chosen = options.get("TYPE", next(iter(status)))
     return [STATUS_TABLE[kind] for word_, kind in status.items() if chosen in {word_, "ALL"}]
 

@@ -101,7 +101,8 @@ def _check_platform(admin: Administration, request: Request) -> None:
     """Raises CommandError for an option that z/OS does not have."""
     for option, parameter in {"AUTHREC": c.MQIACF_REMOVE_AUTHREC, "IGNSTATE": c.MQIACF_IGNORE_STATE}.items():
         if option in request.options and admin.platform == "zos":
-            raise CommandError(Condition.UNKNOWN_PARAMETER, name=option, parameter=parameter)
+            reason = Condition.UNKNOWN_PARAMETER.value.reason
+            raise CommandError(Condition.NOT_BUILT, name=f"{option} on z/OS", reason=reason, parameter=parameter)
 
 
 def named(admin: Administration, request: Request) -> Request:

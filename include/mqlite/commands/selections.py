@@ -101,7 +101,12 @@ OPEN_HANDLES = _words(
     OPEN_TYPES,
     {"ALL": (), "INPUT": _more("INPUT", 0), "OUTPUT": _more("OUTPUT", 0)},
 )
+TARGETS = {c.MQOT_Q: "QUEUE", c.MQOT_TOPIC: "TOPIC"}
+TARGET_TYPE = _words(
+    "TARGTYPE", c.MQIA_BASE_TYPE, TARGETS, {name: _is("TARGTYPE", number) for number, name in TARGETS.items()}
+)
 QUEUE_SELECTIONS = (
+    TARGET_TYPE,
     _text("CLUSTER", c.MQCA_CLUSTER_NAME),
     _text("CLUSNL", c.MQCA_CLUSTER_NAMELIST),
     _text("CFSTRUCT", c.MQCA_CF_STRUC_NAME),

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mqlite.attributes import Attribute, Kind, Value
-from mqlite.attributes.rows import bits, name, word
-from mqlite.attributes.status import STATUS_TABLE, Status
+from mqlite.attributes.rows import bits, name, text, word
+from mqlite.attributes.status import CHLAUTH_TYPES, STATUS_TABLE, Status
 from mqlite.commands import disposition
 from mqlite.commands.filters import generic_match
 from mqlite.commands.nouns import CHANNEL_NAME, NOUNS, QUEUE_NAME, kinds_of
@@ -25,6 +25,9 @@ CONNECTION_ID = bits("CONN", c.MQBACF_CONNECTION_ID, 24)
 CONNECTION_TYPE = word(
     "TYPE", c.MQIACF_CONN_INFO_TYPE, None, {"CONN": c.MQIACF_CONN_INFO_CONN, "HANDLE": c.MQIACF_CONN_INFO_HANDLE}
 )
+LISTENER_NAME = NOUNS[Kind.LISTENER].name
+CHLAUTH_PROFILE = text("CHLAUTH", c.MQCACH_CHANNEL_NAME, 20)
+CHLAUTH_TYPE = word("TYPE", c.MQIACF_CHLAUTH_TYPE, None, CHLAUTH_TYPES)
 STATISTICS_NAME = name("QSTATS", c.MQCA_Q_NAME)
 QMGR_NAME = name("QMNAME", c.MQCA_Q_MGR_NAME)
 IDENTITIES: Mapping[str, tuple[Attribute, ...]] = {
@@ -32,6 +35,8 @@ IDENTITIES: Mapping[str, tuple[Attribute, ...]] = {
     "QMSTATUS": (QMGR_NAME,),
     "CHSTATUS": (CHANNEL_NAME,),
     "CONN": (CONNECTION_ID, CONNECTION_TYPE),
+    "LSSTATUS": (LISTENER_NAME,),
+    "CHLAUTH": (CHLAUTH_PROFILE, CHLAUTH_TYPE),
 }
 
 

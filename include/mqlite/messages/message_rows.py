@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from mqlite.attributes import custom_cap
 from mqlite.failure import Failure
 from mqlite.messages import descriptor as d
 from mqlite.objects.definitions import Attributes
@@ -54,8 +55,14 @@ def rank_of(local: Attributes, priority: int) -> int:
 
 
 def cap_of(definitions: Iterable[Attributes]) -> int:
-    """The lowest CAPEXPRY of the definitions on the way to a queue, in tenths of a second; 0 for none."""
-    caps = [int(str(definition.get("CAPEXPRY", -1))) for definition in definitions]
+    """The lowest CAPEXPRY of the definitions on the way to a queue, in tenths of a second; 0 for none.
+
+    It is the attribute of that name, or stands in CUSTOM (IBM MQ, "CAPEXPRY: Limit message expiry time").
+    """
+    caps = []
+    for definition in definitions:
+        caps.append(int(str(definition.get("CAPEXPRY", -1))))
+        caps.append(custom_cap(str(definition.get("CUSTOM", ""))) or 0)
     return min((cap for cap in caps if cap > 0), default=0)
 
 

@@ -22,12 +22,16 @@ from mqlite.attributes import (
     attribute,
     rows,
 )
+from mqlite.attributes.status import CHLAUTH_TYPES, STATUS_TABLE, Status
 from mqlite.commands import COMMANDS
+from mqlite.commands.channel_authentication import ACTIONS, MATCHES
 from mqlite.commands.filters import OPERATORS, Where, operator_fits
 from mqlite.commands.nouns import NOUNS, QUEUE_TYPE, QUEUES, STATUSES, kinds_of, tables_of
 from mqlite.commands.request import Request
 from mqlite.commands.selections import Selection, selections_of
+from mqlite.commands.status import QMGR_NAME
 from mqlite.conditions import CommandError, Condition
+from mqlite.mqsc.keywords import ibm_has
 from mqlite.mqsc.parser import Parameter, Statement
 
 SWITCH: frozenset[str] = frozenset()  # a keyword without a value: it stands for YES, NO... for NO of the same keyword
@@ -37,6 +41,8 @@ YES_NO = frozenset({"YES", "NO"})
 AUTHORITY_RECORD: dict[str, frozenset[str] | None] = {"AUTHREC": YES_NO}
 IGNORE_STATE: dict[str, frozenset[str] | None] = {"IGNSTATE": YES_NO}
 BY_IDENTIFIER = {("ALTER", "SUB"), ("DELETE", "SUB"), ("DISPLAY", "SUB")}  # SUBID stands for the name
+UNKNOWN_ELSEWHERE = {"EXPRYINT"}  # to a queue manager that is not on z/OS (E16)
+CHLAUTH_OPTIONS = {"TYPE": frozenset(CHLAUTH_TYPES), "ACTION": frozenset(ACTIONS)}
 CHANNELS = frozenset({"ALL", *CHANNEL_TYPES})
 OPTIONS: Mapping[tuple[str, str], Mapping[str, frozenset[str] | None]] = {
     ("DEFINE", ""): {"REPLACE": SWITCH, "NOREPLACE": SWITCH, "LIKE": None},
@@ -55,6 +61,7 @@ OPTIONS: Mapping[tuple[str, str], Mapping[str, frozenset[str] | None]] = {
     ("DISPLAY", "QSTATUS"): {"TYPE": frozenset({"QUEUE", "HANDLE"})},
     ("DISPLAY", "CHANNEL"): {"TYPE": CHANNELS, "CHLTYPE": CHANNELS},
     ("DISPLAY", "CHSTATUS"): {"CURRENT": SWITCH},
+    ("DISPLAY", "CHLAUTH"): {"TYPE": frozenset({"ALL", *CHLAUTH_TYPES}), "MATCH": frozenset(MATCHES)},
     ("DISPLAY", "CONN"): {"TYPE": frozenset({"CONN", "HANDLE", "ALL"})},
     ("STOP", "CHANNEL"): {
         "MODE": frozenset({"QUIESCE", "FORCE", "TERMINATE"}),
@@ -74,12 +81,28 @@ AUTHORITY_MATCHES = {"PROFILE", "EXACT", "MEMBERSHIP"}
 
 
 def request_of(statement: Statement, platform: str) -> Request:
-    """The request a statement makes. Raises CommandError with a condition that runmqsc counts as a syntax error."""
+    """The request a statement makes.
+
+    Raises CommandError: a condition that runmqsc counts as a syntax error, or NOT_BUILT for a keyword that IBM MQ has
+    and mqlite has not.
+    """
+    try:
+        return _request_of(statement, platform)
+    except CommandErrorAt as error:
+        known = ibm_has(statement.verb, statement.noun, error.at.keyword)
+        if error.condition is not Condition.UNKNOWN_PARAMETER or not known:
+            raise
+        raise CommandErrorAt(Condition.NOT_BUILT, error.at) from error
+
+
+def _request_of(statement: Statement, platform: str) -> Request:
     noun, name = statement.noun, statement.name or ""
     if (statement.verb, noun) not in COMMANDS or ((statement.verb, noun) in ZOS_ONLY and platform != "zos"):
         raise CommandError(Condition.NOT_SUPPORTED, name=f"{statement.verb} {noun}")
     if noun == "AUTHREC":
         return _authority(statement)
+    if (statement.verb, noun) == ("SET", "CHLAUTH"):
+        return _channel_authentication(statement)
     if not name and not _needs_no_name(statement):
         raise CommandError(Condition.REQUIRED_MISSING)
     if statement.name is not None and noun in {"QMGR", "QMSTATUS"}:
@@ -108,7 +131,7 @@ def _needs_no_name(statement: Statement) -> bool:
     identified = any(parameter.keyword == "SUBID" and parameter.values for parameter in statement.parameters)
     return (
         statement.noun in {"QMGR", "QMSTATUS", "SECURITY"}
-        or command == ("DISPLAY", "CONN")
+        or command in {("DISPLAY", "CONN"), ("START", "LISTENER"), ("STOP", "LISTENER")}
         or (command in BY_IDENTIFIER and identified)
     )
 
@@ -130,6 +153,22 @@ def _authority(statement: Statement) -> Request:
             raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, parameter)
         options[parameter.keyword] = parameter.value
     return Request(verb=statement.verb, noun="AUTHREC", options=options)
+
+
+def _channel_authentication(statement: Statement) -> Request:
+    """SET CHLAUTH: TYPE and ACTION belong to the command, the other keywords to the record."""
+    table = STATUS_TABLE[Status.CHLAUTH]
+    options: dict[str, str] = {}
+    values: dict[str, Value] = {}
+    for parameter in statement.parameters:
+        row = table.get(parameter.keyword)
+        if parameter.keyword in {"TYPE", "ACTION"}:
+            _set_option(options, parameter, CHLAUTH_OPTIONS[parameter.keyword])
+        elif row is None or row.read_only:
+            raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, parameter)
+        else:
+            values[row.keyword] = _checked(row, parameter)
+    return Request(verb="SET", noun="CHLAUTH", name=(statement.name or "").rstrip(), attributes=values, options=options)
 
 
 class CommandErrorAt(CommandError):
@@ -164,12 +203,22 @@ def _attributes(kind: Kind, parameters: list[Parameter], platform: str) -> dict[
     for parameter in parameters:
         try:
             row = attribute(kind, parameter.keyword)
-            if row.read_only or row.keyword not in there:
-                raise ReadOnly(row.keyword)
-            values[row.keyword] = _value(row, parameter)
-        except AttributeProblem as problem:
-            raise CommandErrorAt(_condition(problem, kind, parameter), parameter) from problem
+        except UnknownAttribute as unknown:
+            raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, parameter) from unknown
+        if row.keyword not in there and row.keyword not in UNKNOWN_ELSEWHERE:
+            raise CommandErrorAt(Condition.NOT_BUILT, parameter)
+        if row.read_only or row.keyword not in there:
+            raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, parameter)
+        values[row.keyword] = _checked(row, parameter)
     return values
+
+
+def _checked(row: Attribute, parameter: Parameter) -> Value:
+    """The value of a parameter. Raises CommandErrorAt where it is not one that it may have."""
+    try:
+        return _value(row, parameter)
+    except AttributeProblem as problem:
+        raise CommandErrorAt(_condition(problem, row, parameter), parameter) from problem
 
 
 def _value(row: Attribute, parameter: Parameter) -> Value:
@@ -186,12 +235,11 @@ def _value(row: Attribute, parameter: Parameter) -> Value:
     return row.type.canonical(row.keyword, parameter.value)
 
 
-def _condition(problem: AttributeProblem, kind: Kind, parameter: Parameter) -> Condition:
+def _condition(problem: AttributeProblem, row: Attribute, parameter: Parameter) -> Condition:
     if isinstance(problem, TooLong):
         return Condition.LENGTH_ERROR
     if isinstance(problem, UnknownAttribute | ReadOnly):
         return Condition.UNKNOWN_PARAMETER
-    row = attribute(kind, parameter.keyword)
     if isinstance(row.type, Integer) and parameter.value.strip().lstrip("-").isdigit():
         return Condition.RANGE_ERROR
     return Condition.VALUE_ERROR
@@ -241,6 +289,8 @@ def _shown_by_default(noun: str, name: str, where: Where | None) -> set[str] | N
     """Without any attribute asked for: all of one object; of several only their names, and what the filter is about."""
     if noun == "CHSTATUS":
         return {"CHLTYPE", "CONNAME", "RQMNAME", "STATUS", "XMITQ"}
+    if noun == "CHLAUTH" and name.endswith("*"):
+        return {"ADDRESS", "ADDRLIST", "CLNTUSER", "QMNAME", "SSLPEER", "USERLIST", "USERSRC"}
     if where is not None:
         return {where.keyword}
     return set() if name.endswith("*") else None
@@ -260,7 +310,7 @@ def _aliases(tables: list[Mapping[str, Attribute]]) -> dict[str, str]:
 def _identity(noun: str) -> dict[str, Attribute]:
     """Keywords that name the object; they are always shown and may be asked for."""
     if noun in STATUSES:
-        return {}
+        return {QMGR_NAME.keyword: QMGR_NAME} if noun == "QMSTATUS" else {}
     row = NOUNS[kinds_of(noun)[0]]
     both = {row.name.keyword: row.name}
     if row.type is not None:
@@ -277,6 +327,8 @@ def _where(parameter: Parameter, noun: str, tables: list[Mapping[str, Attribute]
     known = _identity(noun) | {name: row for table in tables for name, row in table.items()}
     row = known.get(keyword)
     operator = OPERATORS.get(word.upper())
+    if row is None and ibm_has("DISPLAY", noun, keyword):
+        raise CommandError(Condition.NOT_BUILT, name=keyword)
     if row is None or operator is None or not operator_fits(row, operator):
         raise CommandErrorAt(Condition.FILTER_ERROR, parameter)
     if isinstance(row.type, Text | Names | Words):

@@ -79,11 +79,12 @@ class Objects:
             raise Failure(c.MQRC_OBJECT_ALREADY_EXISTS, name)
         now = _stamps()
         attributes: Attributes = {**defaults(kind, platform=self._platform), **values, **now}
-        if kind is Kind.QLOCAL:
-            attributes.setdefault("DEFTYPE", c.MQQDT_PREDEFINED)
+        if kind in {Kind.QLOCAL, Kind.QMGR}:
             made = before or {}
             attributes["CRDATE"] = made.get("CRDATE", now["ALTDATE"])
             attributes["CRTIME"] = made.get("CRTIME", now["ALTTIME"])
+        if kind is Kind.QLOCAL:
+            attributes.setdefault("DEFTYPE", c.MQQDT_PREDEFINED)
             shared = attributes.get("QSGDISP") == SHARED
             self._queue_row(name, int(str(attributes["DEFTYPE"])), 0, shared=shared)
         self.save(kind, name, attributes)

@@ -58,6 +58,8 @@ class Manager:
 def kept_attributes(manager: Manager) -> Attributes:
     """Attributes that the queue manager sets and no command changes, by MQSC keyword."""
     return {
+        "ADVCAP": c.MQCAP_NOT_SUPPORTED,
+        "AMQPCAP": c.MQCAP_NOT_SUPPORTED,
         "CMDLEVEL": COMMAND_LEVEL,
         "COMMANDQ": COMMAND_QUEUES[manager.platform],
         "DISTL": 0,
@@ -65,8 +67,10 @@ def kept_attributes(manager: Manager) -> Attributes:
         "PLATFORM": PLATFORM_NUMBERS[manager.platform],
         "QMID": f"{manager.name}_{manager.identity.hex().upper()}"[:48],
         "QSGNAME": manager.group,
+        "SPLCAP": c.MQCAP_NOT_SUPPORTED,
         "SYNCPT": 1,
         "VERSION": VERSION,
+        "XRCAP": c.MQCAP_NOT_SUPPORTED,
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mqlite.attributes import Kind
+from mqlite.attributes.status import CHLAUTH_TYPES
 from mqlite.commands.nouns import CHANNEL_NAME, NOUNS, QUEUE_NAME, QUEUES, Noun
 from mqwire import constants as c
 
@@ -16,14 +17,16 @@ class PcfCommand:
 
     name: parameter with the object's name (0: there is none). wanted: the list of attributes to return. like: the
     parameter that names LIKE's object (COPY). options: parameter → option and the words of its values.
-    optional_name: an inquiry without a name means all. exact_name: another parameter with the name, not generic. names:
-    answer with one list of names, under this parameter.
+    optional_name: an inquiry without a name means all. name_left_out: a command without a name has a default.
+    exact_name: another parameter with the name, not generic. names: answer with one list of names, under this
+    parameter.
     """
 
     verb: str
     noun: str
     name: int = 0
     optional_name: bool = False
+    name_left_out: bool = False
     exact_name: int = 0
     wanted: int = 0
     like: int = 0
@@ -31,6 +34,7 @@ class PcfCommand:
     options: Mapping[int, tuple[str, Mapping[int, str]]] = field(default_factory=dict)
 
 
+LISTENER = NOUNS[Kind.LISTENER]
 CHANNEL_TABLE = {c.MQIACH_CHANNEL_TABLE: ("CHLTABLE", {c.MQCHTAB_Q_MGR: "QMGRTBL", c.MQCHTAB_CLNTCONN: "CLNTTBL"})}
 YES_NO = {0: "NO", 1: "YES"}
 REPLACE = {c.MQIACF_REPLACE: ("REPLACE", YES_NO)}
@@ -45,6 +49,8 @@ CLUSTER_QUEUES: dict[int, tuple[str, dict[int, str]]] = {
 }  # there are none to be shown
 PINGING: dict[int, tuple[str, dict[int, str]]] = {c.MQIACH_DATA_COUNT: ("DATALEN", {})}
 STATUS_TYPE = {c.MQIACF_Q_STATUS_TYPE: ("TYPE", {c.MQIACF_Q_STATUS: "QUEUE", c.MQIACF_Q_HANDLE: "HANDLE"})}
+# IBM MQ's page has no such parameter, but its command server takes it, and monitoring programs send it.
+LOCAL_QUEUES = {c.MQIA_Q_TYPE: ("QTYPE", {c.MQQT_LOCAL: "QLOCAL", c.MQQT_ALL: "ALL"})}
 STOPPING = {
     c.MQIACF_MODE: ("MODE", {c.MQMODE_QUIESCE: "QUIESCE", c.MQMODE_FORCE: "FORCE", c.MQMODE_TERMINATE: "TERMINATE"}),
     c.MQIACF_QUIESCE: ("MODE", {c.MQQO_YES: "QUIESCE", c.MQQO_NO: "FORCE"}),
@@ -65,6 +71,21 @@ SECURITY = {
         "TYPE", {c.MQSECTYPE_AUTHSERV: "AUTHSERV", c.MQSECTYPE_SSL: "SSL", c.MQSECTYPE_CONNAUTH: "CONNAUTH"}
     )
 }  # fmt: skip
+CHLAUTH_TYPE = {
+    c.MQIACF_CHLAUTH_TYPE: ("TYPE", {number: word for word, number in {"ALL": c.MQCAUT_ALL, **CHLAUTH_TYPES}.items()})
+}  # fmt: skip
+CHLAUTH_ACTION = {
+    c.MQIACF_ACTION: (
+        "ACTION",
+        {c.MQACT_ADD: "ADD", c.MQACT_REPLACE: "REPLACE", c.MQACT_REMOVE: "REMOVE", c.MQACT_REMOVEALL: "REMOVEALL"},
+    )
+}
+CHLAUTH_MATCH = {
+    c.MQIACH_MATCH: (
+        "MATCH",
+        {c.MQMATCH_GENERIC: "GENERIC", c.MQMATCH_ALL: "ALL", c.MQMATCH_EXACT: "EXACT", c.MQMATCH_RUNCHECK: "RUNCHECK"},
+    )
+}
 RESOLVING = {c.MQIACH_IN_DOUBT: ("ACTION", {c.MQIDO_COMMIT: "COMMIT", c.MQIDO_BACKOUT: "BACKOUT"})}
 
 
@@ -116,7 +137,7 @@ PCF_COMMANDS: Mapping[int, PcfCommand] = {
         noun="QSTATUS",
         name=QUEUE_NAME.selector,
         wanted=c.MQIACF_Q_STATUS_ATTRS,
-        options=STATUS_TYPE,
+        options=STATUS_TYPE | LOCAL_QUEUES,
     ),
     c.MQCMD_INQUIRE_Q_MGR_STATUS: PcfCommand(verb="DISPLAY", noun="QMSTATUS", wanted=c.MQIACF_Q_MGR_STATUS_ATTRS),
     c.MQCMD_INQUIRE_CONNECTION: PcfCommand(
@@ -135,6 +156,25 @@ PCF_COMMANDS: Mapping[int, PcfCommand] = {
         name=CHANNEL_NAME.selector,
         wanted=c.MQIACH_CHANNEL_INSTANCE_ATTRS,
         options={c.MQIACH_CHANNEL_INSTANCE_TYPE: ("CURRENT", {c.MQOT_CURRENT_CHANNEL: "YES"})},
+    ),
+    c.MQCMD_START_CHANNEL_LISTENER: PcfCommand(
+        verb="START", noun="LISTENER", name=LISTENER.name.selector, name_left_out=True
+    ),
+    c.MQCMD_STOP_CHANNEL_LISTENER: PcfCommand(
+        verb="STOP", noun="LISTENER", name=LISTENER.name.selector, name_left_out=True
+    ),
+    c.MQCMD_INQUIRE_LISTENER_STATUS: PcfCommand(
+        verb="DISPLAY", noun="LSSTATUS", name=LISTENER.name.selector, wanted=c.MQIACF_LISTENER_STATUS_ATTRS
+    ),
+    c.MQCMD_SET_CHLAUTH_REC: PcfCommand(
+        verb="SET", noun="CHLAUTH", name=CHANNEL_NAME.selector, options=CHLAUTH_TYPE | CHLAUTH_ACTION
+    ),
+    c.MQCMD_INQUIRE_CHLAUTH_RECS: PcfCommand(
+        verb="DISPLAY",
+        noun="CHLAUTH",
+        name=CHANNEL_NAME.selector,
+        wanted=c.MQIACF_CHLAUTH_ATTRS,
+        options=CHLAUTH_TYPE | CHLAUTH_MATCH,
     ),
     c.MQCMD_START_CHANNEL: PcfCommand(verb="START", noun="CHANNEL", name=CHANNEL_NAME.selector),
     c.MQCMD_STOP_CHANNEL: PcfCommand(verb="STOP", noun="CHANNEL", name=CHANNEL_NAME.selector, options=STOPPING),

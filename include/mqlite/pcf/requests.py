@@ -21,6 +21,7 @@ from mqlite.attributes import (
     Words,
     attribute,
 )
+from mqlite.attributes.status import STATUS_TABLE, Status
 from mqlite.commands.filters import ORDERED, Where, operator_fits
 from mqlite.commands.nouns import NOUNS, kinds_of, tables_of
 from mqlite.commands.request import Request
@@ -74,6 +75,9 @@ def request_of(message: pcf.Message, platform: str, queue_manager: str) -> tuple
             _copied_from(command, given, options)
         kind = Kind(noun)
         values = _attributes(kind, given)
+        return command, Request(verb=command.verb, noun=noun, name=name, attributes=values, options=options)
+    if command.noun == "CHLAUTH":
+        values = _values({row.selector: row for row in STATUS_TABLE[Status.CHLAUTH].values()}, given)
         return command, Request(verb=command.verb, noun=noun, name=name, attributes=values, options=options)
     for left in given.values():
         raise _unknown(left)
@@ -146,8 +150,8 @@ def _name(command: PcfCommand, given: dict[int, pcf.Parameter], options: dict[st
         return "" if found is None else _text(found, command.name)
     if isinstance(found, pcf.MQCFBS):
         return found.value.hex().upper() + ("*" if command.verb == "DISPLAY" else "")
-    if found is None and command.optional_name:
-        return "*"
+    if found is None and (command.optional_name or command.name_left_out):
+        return "*" if command.optional_name else ""
     return _text(found, command.name)
 
 
@@ -204,7 +208,11 @@ def _words(row: Attribute) -> Mapping[str, int]:
 
 
 def _attributes(kind: Kind, given: Mapping[int, pcf.Parameter]) -> dict[str, Value]:
-    by_selector = {row.selector: row for row in TABLE[kind].values()}
+    return _values({row.selector: row for row in TABLE[kind].values()}, given)
+
+
+def _values(by_selector: Mapping[int, Attribute], given: Mapping[int, pcf.Parameter]) -> dict[str, Value]:
+    """Attributes by keyword. Raises CommandError for one that is not in the table, or a value that it may not have."""
     values: dict[str, Value] = {}
     for found in given.values():
         row = by_selector.get(found.parameter)

@@ -11,7 +11,7 @@ from mqlite.pcf.commands import PcfCommand
 from mqwire import constants as c
 from mqwire import pcf
 
-LONGEST_FILLED = 128  # longer texts (topic strings) have their own length
+LONGEST_FILLED = 264  # MQ_CONN_NAME_LENGTH; longer texts (topic strings) have their own length
 
 
 def answer(number: int, command: PcfCommand, response: Response) -> list[pcf.Message]:

@@ -104,6 +104,9 @@ def settings(objects: Objects, topic: str) -> Attributes:
     effective: Attributes = {}
     for _, values in reversed(above(objects, topic)):
         effective |= {key: value for key, value in values.items() if value != PARENTS.get(key)}
+        if (cap := cap_of([values])) > 0:
+            effective["CAPEXPRY"] = cap  # also where CUSTOM says it
+        effective["CUSTOM"] = ""
     return effective
 
 

@@ -149,6 +149,15 @@ def groups(user: str) -> frozenset[str]:
         return frozenset()
 
 
+def group_exists(name: str) -> bool:
+    """Whether the machine knows a group of that name."""
+    try:
+        grp.getgrnam(name)
+    except KeyError:
+        return False
+    return True
+
+
 def held(found: Iterable[Record], user: str, object_type: str, name: str) -> frozenset[str]:
     """The authorities of a user on an object, by these records."""
     entities = {("PRINCIPAL", user)} | {("GROUP", group) for group in groups(user)}

@@ -140,7 +140,7 @@ def test_object_types_are_refused(application: Application) -> None:
 def test_commands_are_refused(application: Application) -> None:
     with pytest.raises(AssertionError, match="AMQ8405I"):
         run_mqsc("DEFINE NOTHING(X)")
-    for command in ("DEFINE SERVICE(X)", "SET CHLAUTH('*') TYPE(BLOCKUSER)"):
+    for command in ("DEFINE SERVICE(X)", "SET POLICY(X) SIGNALG(NONE)"):
         with pytest.raises(AssertionError, match=r"AMQ8101S.*not supported by the embedded queue manager"):
             run_mqsc(command)
     pcf = pymqi.PCFExecute(application.manager)

@@ -18,8 +18,8 @@ INCLUDE = Path(__file__).resolve().parents[3] / "include"
 PAGE = (INCLUDE.parent / "docs" / "mqlite.md").read_text(encoding="utf-8")
 TABLES = re.findall(r"^\| why \| without effect \|\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
 WITHOUT_EFFECT = set(re.findall(r"`(\w+)`", "".join(TABLES)))
-# Listed, and yet named in the code: checked when defined; of other objects; REFRESH QMGR; selected by.
-NAMED = {"QDEPTHHI", "QDEPTHLO", "PASSWORD", "USERID", "PROXYSUB", "STGCLASS"}
+# Listed, and yet named in the code: checked when defined; of other objects and records; REFRESH QMGR; selected by.
+NAMED = {"QDEPTHHI", "QDEPTHLO", "PASSWORD", "USERID", "DESCR", "PROXYSUB", "STGCLASS"}
 REQUIRED = {
     Kind.SUB: {"TOPICSTR": "TOPICSTR('s')", "DEST": "DEST(Q1)"},
     Kind.TOPIC: {"TOPICSTR": "TOPICSTR('t')"},
