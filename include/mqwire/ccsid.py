@@ -22,7 +22,7 @@ from functools import lru_cache
 from mqwire.code_pages import EBCDIC, Family, family_of, invariant_bytes
 from mqwire.constants import MQENC_INTEGER_MASK, MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED, MQENC_NATIVE
 from mqwire.ebcdic import decoding_table
-from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
+from mqwire.errors import NotText, UnknownCcsid, UnknownEncoding
 from mqwire.icu_pages import Conversion, conversion
 from mqwire.single_byte import PAGES
 
@@ -256,7 +256,7 @@ def decode(
         at = offset + getattr(error, "start", 0)
         if codec.partial:
             raise UnknownCcsid(structure, field, at, f"CCSID {ccsid} cannot be converted here") from error
-        raise WireError(structure, field, at, f"not text in CCSID {ccsid}: {_why(error)}") from error
+        raise NotText(structure, field, at, f"not text in CCSID {ccsid}: {_why(error)}") from error
 
 
 def encode(
@@ -279,7 +279,7 @@ def encode(
     except UnicodeError as error:
         if codec.partial:
             raise UnknownCcsid(structure, field, offset, f"CCSID {ccsid} cannot be converted here") from error
-        raise WireError(structure, field, offset, f"{_character(error)} does not exist in CCSID {ccsid}") from error
+        raise NotText(structure, field, offset, f"{_character(error)} does not exist in CCSID {ccsid}") from error
 
 
 def _why(error: UnicodeError) -> str:

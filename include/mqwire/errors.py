@@ -25,6 +25,10 @@ class CutShort(WireError):
     """The bytes end before the structure does; ``field`` is the first one that is not whole."""
 
 
+class NotText(WireError):
+    """Bytes that are not text in their CCSID, or text that the CCSID does not have."""
+
+
 class UnknownCcsid(WireError):
     """No conversion is known for this CCSID, so its text is left as bytes rather than guessed."""
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mqlite.calls.get import GetRequest, GetResult
 from mqlite.messages import descriptor as d
-from mqlite.messages.conversion import NotConverted, converted
+from mqlite.messages.conversion import Converted, NotConverted, Own, converted
 from mqlite.messages.transmitted import Transmitted
 from mqlite.objects.manager import Manager
 from mqwire import constants as c
@@ -14,24 +14,36 @@ from mqwire.structures import MQMD
 
 
 def convert(got: GetResult, request: GetRequest, manager: Manager) -> GetResult:
-    """The message converted; unconverted with a warning (2110, 2119) where that cannot be done without loss or it was
-    truncated.
+    """The message converted; unconverted with a warning that says why (IBM MQ, "Conversion processing").
+
+    A truncated message is returned as it is. One that does not fit after conversion is truncated where the application
+    accepts that, else returned unconverted (MQRC_CONVERTED_MSG_TOO_BIG).
     """
     if got.reason in (c.MQRC_TRUNCATED_MSG_ACCEPTED, c.MQRC_TRUNCATED_MSG_FAILED):
         return got
     encoding, ccsid = d.encoding_of(request.md)
-    ccsid = ccsid or manager.application_ccsid
+    if ccsid in (c.MQCCSI_Q_MGR, c.MQCCSI_APPL):
+        ccsid = manager.application_ccsid
     md = MQMD.unpack(bytes(got.md))
-    if (md.encoding, md.coded_char_set_id) == (encoding, ccsid) or not got.body:
+    if (md.encoding, md.coded_char_set_id) == (encoding, ccsid) or not got.body or not request.room:
         return got
     if not md.format:
         return replace(got, comp=c.MQCC_WARNING, reason=c.MQRC_FORMAT_ERROR)
     message = Transmitted(queue="", queue_manager="", md=md, body=got.body)
+    own = Own(encoding=manager.encoding, ccsid=manager.ccsid, zos=manager.platform == "zos")
     try:
-        done = converted(message, encoding, ccsid)
-    except NotConverted:
-        return replace(got, comp=c.MQCC_WARNING, reason=c.MQRC_NOT_CONVERTED)
-    raw = bytearray(done.md.pack())
-    if len(done.body) > request.room:
-        return replace(got, comp=c.MQCC_WARNING, reason=c.MQRC_CONVERTED_MSG_TOO_BIG)
-    return replace(got, md=raw, body=done.body)
+        done = converted(message, encoding, ccsid, own)
+    except NotConverted as failed:
+        return replace(got, comp=c.MQCC_WARNING, reason=failed.reason)
+    return _fitted(got, request, done)
+
+
+def _fitted(got: GetResult, request: GetRequest, done: Converted) -> GetResult:
+    """The converted message as it goes into the buffer of the application."""
+    new, reason = done.message, c.MQRC_PARTIALLY_CONVERTED if done.partially else 0
+    if len(new.body) > request.room:
+        if not request.options & c.MQGMO_ACCEPT_TRUNCATED_MSG:
+            return replace(got, comp=c.MQCC_WARNING, reason=c.MQRC_CONVERTED_MSG_TOO_BIG)
+        reason = c.MQRC_TRUNCATED_MSG_ACCEPTED
+    got = replace(got, md=bytearray(new.md.pack()), body=new.body)
+    return replace(got, comp=c.MQCC_WARNING, reason=reason) if reason else got

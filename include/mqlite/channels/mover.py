@@ -13,7 +13,7 @@ from mqlite.channels import sync
 from mqlite.channels.delivery import Rules, Undeliverable, deliver, dispose_of_undeliverable, unwrap
 from mqlite.channels.port import ChannelMessage, Port
 from mqlite.channels.sync import IN_DOUBT, RECEIVE, SEND, Journal, Record
-from mqlite.messages.conversion import NotConverted, converted
+from mqlite.messages.conversion import NotConverted, Own, converted
 from mqlite.messages.transmitted import Transmitted
 from mqwire import constants as c
 from mqwire.errors import WireError
@@ -162,7 +162,7 @@ class Channel:
             reason = c.MQRC_MSG_TOO_BIG_FOR_CHANNEL
         if not reason and self.agreed.convert:
             try:
-                return converted(message, self.receiver.encoding, self.receiver.ccsid)
+                return converted(message, self.receiver.encoding, self.receiver.ccsid, self._own()).message
             except NotConverted as failed:
                 reason = failed.reason
         if not reason:
@@ -174,6 +174,11 @@ class Channel:
             stuck.token = got.token
             raise
         return None
+
+    def _own(self) -> Own:
+        """The sending end, which converts."""
+        zos = self.sender.encoding == c.MQENC_S390
+        return Own(encoding=self.sender.encoding, ccsid=self.sender.ccsid, zos=zos)
 
     def _first(self, wait: float) -> ChannelMessage | None:
         """The first message of a batch; looks now and then whether the channel is to stop."""

@@ -1,82 +1,193 @@
-"""CONVERT(YES): the sending end converts messages of MQ's own formats to the partner's CCSID and encoding.
+"""What the queue manager converts by itself: MQGMO_CONVERT, and CONVERT(YES) of a sending channel.
 
-Text (MQSTR) changes its CCSID, an MQRFH2 or MQDLH in front of it is taken along. A message without a format stays as
-it is; one with a format of an application cannot be converted here, for there is no exit that knows it.
+Source: IBM MQ, "Conversion processing", "Processing conventions", "Format (MQCHAR8)".
+1. The chain of headers is converted, each from the encoding and CCSID that what stands before it says, and each then
+   says the new ones of what follows; MQIIH and MQCIH, whose fields are reserved, are left with them.
+2. What stands behind the headers is converted by its format: text, PCF, trigger messages, IMS strings. Data without a
+   format is left as it is behind headers, and cannot be converted at the beginning of a message. There are no exits:
+   a format of an application is MQRC_FORMAT_ERROR.
+3. MQCIH and MQWIH are converted on z/OS only.
+4. Where headers cannot be in the wanted character set (UTF-16), they are converted to the queue manager's own, and only
+   the data to the wanted one: MQRC_PARTIALLY_CONVERTED.
+5. Else all is converted or nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from mqlite.messages.transmitted import Transmitted
 from mqwire import constants as c
-from mqwire.ccsid import decode, encode
-from mqwire.errors import UnknownCcsid, WireError
-from mqwire.headers import Chain, Header, walk
-from mqwire.rfh2 import MQRFH2
-from mqwire.structures import MQDLH, MQMDE
+from mqwire.code_pages import Family, family_of
+from mqwire.conversion import (
+    Form,
+    SourceError,
+    TargetError,
+    orders,
+    pcf_converted,
+    structure_converted,
+    text_converted,
+)
+from mqwire.errors import NotText, UnknownCcsid, UnknownEncoding, WireError
+from mqwire.header_conversion import header_converted
+from mqwire.headers import walk
+from mqwire.structures import MQTM_LAYOUT
+
+ZOS_ONLY = frozenset({"MQCIH", "MQWIH"})
+DECIMALS = frozenset({0, c.MQENC_DECIMAL_NORMAL, c.MQENC_DECIMAL_REVERSED})
+FLOATS = frozenset({0, c.MQENC_FLOAT_IEEE_NORMAL, c.MQENC_FLOAT_IEEE_REVERSED, c.MQENC_FLOAT_S390, c.MQENC_FLOAT_TNS})
+IMS_PREFIX = 4  # bytes of LL and ZZ
 
 
 class NotConverted(Exception):
-    """The data cannot be converted; reason is an MQRC_ value for the MQDLH."""
+    """The data cannot be converted; reason is an MQRC_ value, which the MQDLH of a channel says, too."""
 
     def __init__(self, reason: int) -> None:
         super().__init__(f"reason {reason}")
         self.reason = reason
 
 
-def converted(message: Transmitted, encoding: int, ccsid: int) -> Transmitted:
-    """The message in the partner's encoding and CCSID.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Own:
+    """The queue manager that converts: what its own headers are in, and whether it is on z/OS."""
 
-    Raises NotConverted: the format is unknown here (MQRC_FORMAT_ERROR), the CCSID is (MQRC_SOURCE_CCSID_ERROR or
-    MQRC_TARGET_CCSID_ERROR), or the data is not what it is said to be (MQRC_NOT_CONVERTED).
+    encoding: int = c.MQENC_NATIVE
+    ccsid: int = 1208
+    zos: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted:
+    """The message as it is now. Attributes: `partially` its headers are in the queue manager's character set."""
+
+    message: Transmitted
+    partially: bool = False
+
+
+def converted(message: Transmitted, encoding: int, ccsid: int, own: Own) -> Converted:
+    """The message in the wanted encoding and CCSID.
+
+    Raises NotConverted: MQRC_FORMAT_ERROR, the format is unknown or the data is not what it says; MQRC_SOURCE_* and
+    MQRC_TARGET_*, a CCSID or an encoding that is not known; MQRC_NOT_CONVERTED, a character has no place in the other
+    CCSID, or there is no table for it here.
     """
     md = message.md
     if md.format == c.MQFMT_NONE or (md.encoding, md.coded_char_set_id) == (encoding, ccsid):
-        return message
+        return Converted(message=message)
+    target = Form(encoding, ccsid)
     try:
-        chain = walk(md.format, md.encoding, md.coded_char_set_id, message.body)
-    except UnknownCcsid as unknown:
-        raise NotConverted(c.MQRC_SOURCE_CCSID_ERROR) from unknown
-    except WireError as wrong:
+        return _converted(message, target, own)
+    except TargetError as wrong:
+        raise NotConverted(_reason(wrong, _TARGET)) from wrong
+    except SourceError as wrong:
+        raise NotConverted(_reason(wrong, _SOURCE)) from wrong
+    except NotText as wrong:
         raise NotConverted(c.MQRC_NOT_CONVERTED) from wrong
-    payload, said = _payload(message.body[chain.payload_offset :], chain, encoding, ccsid)
+    except WireError as wrong:
+        raise NotConverted(c.MQRC_FORMAT_ERROR) from wrong
+
+
+def _converted(message: Transmitted, target: Form, own: Own) -> Converted:
+    md = message.md
+    _check_numbers(md.encoding, _SOURCE)
+    _check_numbers(target.encoding, _TARGET)
+    try:
+        chain = walk(md.format, md.encoding, md.coded_char_set_id, message.body, q_mgr_ccsid=own.ccsid)
+    except (UnknownCcsid, UnknownEncoding) as unknown:
+        raise SourceError(unknown) from unknown
+    data, form = message.body[chain.payload_offset :], Form(chain.encoding, chain.ccsid)
+    payload, said = _payload(chain.format, data, form, target)
+    wide = bool(chain.headers) and _is_wide(target)
+    of_headers = Form(own.encoding, own.ccsid) if wide else target
     parts = [payload]
     for header in reversed(chain.headers):
-        parts.append(_header(header, said, encoding, ccsid))
-        said = (encoding, ccsid)
+        if header.name in ZOS_ONLY and not own.zos:
+            raise NotConverted(c.MQRC_FORMAT_ERROR)
+        raw = message.body[header.offset : header.offset + header.length]
+        parts.append(header_converted(header, raw, said, of_headers))
+        said = of_headers
     body = b"".join(reversed(parts))
-    return replace(message, md=replace(md, encoding=said[0], coded_char_set_id=said[1]), body=body)
+    new = replace(md, encoding=said.encoding, coded_char_set_id=said.ccsid)
+    return Converted(message=replace(message, md=new, body=body), partially=wide)
 
 
-def _payload(data: bytes, chain: Chain, encoding: int, ccsid: int) -> tuple[bytes, tuple[int, int]]:
-    """The application's data converted, and the encoding and CCSID it now has."""
-    if chain.format == c.MQFMT_NONE:
-        return data, (chain.encoding, chain.ccsid)
-    if chain.format != c.MQFMT_STRING:
+def _is_wide(target: Form) -> bool:
+    """Whether no field of a header can be in a character set."""
+    return family_of(target.ccsid) is Family.WIDE
+
+
+def _payload(name: str, data: bytes, source: Form, target: Form) -> tuple[bytes, Form]:
+    """The data behind the headers converted, and what it is in now."""
+    if name == c.MQFMT_NONE or not data:
+        return data, source if name == c.MQFMT_NONE else target
+    convert = _BUILT_IN.get(name)
+    if convert is None:
         raise NotConverted(c.MQRC_FORMAT_ERROR)
-    try:
-        text = decode(data, chain.ccsid, chain.encoding)
-    except UnknownCcsid as unknown:
-        raise NotConverted(c.MQRC_SOURCE_CCSID_ERROR) from unknown
-    except WireError as wrong:
-        raise NotConverted(c.MQRC_NOT_CONVERTED) from wrong
-    try:
-        return encode(text, ccsid, encoding), (encoding, ccsid)
-    except UnknownCcsid as unknown:
-        raise NotConverted(c.MQRC_TARGET_CCSID_ERROR) from unknown
-    except WireError as wrong:
-        raise NotConverted(c.MQRC_NOT_CONVERTED) from wrong
+    return convert(data, source, target), target
 
 
-def _header(header: Header, said: tuple[int, int], encoding: int, ccsid: int) -> bytes:
-    """A header in the new encoding and CCSID that says what follows it now."""
-    value = header.value
-    if not isinstance(value, MQDLH | MQMDE | MQRFH2):
-        raise NotConverted(c.MQRC_FORMAT_ERROR)
-    if isinstance(value, MQRFH2) and value.name_value_ccsid != 1208:
-        raise NotConverted(c.MQRC_NOT_CONVERTED)
-    try:
-        return replace(value, encoding=said[0], coded_char_set_id=said[1]).pack(encoding=encoding, ccsid=ccsid)
-    except WireError as wrong:
-        raise NotConverted(c.MQRC_NOT_CONVERTED) from wrong
+def _trigger(data: bytes, source: Form, target: Form) -> bytes:
+    if len(data) < MQTM_LAYOUT.size:
+        raise WireError("MQTM", "", 0, "it is cut short")
+    return structure_converted(MQTM_LAYOUT, data, source, target, 1)
+
+
+def _ims_strings(data: bytes, source: Form, target: Form) -> bytes:
+    """Items of LL (two bytes, of the whole item), ZZ (not converted) and text."""
+    before, after = (("big", "little")[order == "<"] for order in orders(source, target))
+    found, at = [], 0
+    while at < len(data):
+        length = int.from_bytes(data[at : at + 2], before)
+        if not IMS_PREFIX <= length <= len(data) - at:
+            raise WireError("MQIMSVS", "LL", at, f"{length} where {len(data) - at} bytes are left")
+        text = text_converted(data[at + IMS_PREFIX : at + length], source, target)
+        try:
+            prefix = (IMS_PREFIX + len(text)).to_bytes(2, after)
+        except OverflowError as error:
+            raise NotText("MQIMSVS", "LL", at, "the text is too long for it") from error
+        found += [prefix, data[at + 2 : at + IMS_PREFIX], text]
+        at += length
+    return b"".join(found)
+
+
+_BUILT_IN: Mapping[str, Callable[[bytes, Form, Form], bytes]] = {
+    **dict.fromkeys((c.MQFMT_STRING, c.MQFMT_COMMAND_1, c.MQFMT_COMMAND_2), text_converted),
+    **dict.fromkeys((c.MQFMT_ADMIN, c.MQFMT_EVENT, c.MQFMT_PCF), pcf_converted),
+    c.MQFMT_TRIGGER: _trigger,
+    c.MQFMT_IMS_VAR_STRING: _ims_strings,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reasons:
+    """The MQRC_ values of one side of a conversion."""
+
+    ccsid: int
+    integer: int
+    decimal: int
+    floating: int
+
+
+_SOURCE = _Reasons(
+    ccsid=c.MQRC_SOURCE_CCSID_ERROR, integer=c.MQRC_SOURCE_INTEGER_ENC_ERROR, decimal=c.MQRC_SOURCE_DECIMAL_ENC_ERROR,
+    floating=c.MQRC_SOURCE_FLOAT_ENC_ERROR,
+)  # fmt: skip
+_TARGET = _Reasons(
+    ccsid=c.MQRC_TARGET_CCSID_ERROR, integer=c.MQRC_TARGET_INTEGER_ENC_ERROR, decimal=c.MQRC_TARGET_DECIMAL_ENC_ERROR,
+    floating=c.MQRC_TARGET_FLOAT_ENC_ERROR,
+)  # fmt: skip
+
+
+def _check_numbers(encoding: int, reasons: _Reasons) -> None:
+    """The parts of an Encoding that no built-in format needs are at least ones that there are."""
+    if encoding & c.MQENC_INTEGER_MASK not in {0, c.MQENC_INTEGER_NORMAL, c.MQENC_INTEGER_REVERSED}:
+        raise NotConverted(reasons.integer)
+    if encoding & c.MQENC_DECIMAL_MASK not in DECIMALS:
+        raise NotConverted(reasons.decimal)
+    if encoding & c.MQENC_FLOAT_MASK not in FLOATS:
+        raise NotConverted(reasons.floating)
+
+
+def _reason(wrong: SourceError, reasons: _Reasons) -> int:
+    return reasons.integer if isinstance(wrong.error, UnknownEncoding) else reasons.ccsid

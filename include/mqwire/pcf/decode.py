@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from mqwire import constants as c
 from mqwire.ccsid import Codec, codec_for
-from mqwire.errors import CutShort, WireError
+from mqwire.errors import CutShort, NotText, WireError
 from mqwire.layout import Buffer, byte_order
 from mqwire.pcf.structures import (
     BY_KIND,
@@ -165,7 +165,8 @@ class _Reader:
         try:
             return codec.decode(data).rstrip(" ")
         except UnicodeError as error:
-            part.fail(part.shape.data, f"not text in CCSID {codec.ccsid}: {error}")
+            why = f"not text in CCSID {codec.ccsid}: {error}"
+            raise NotText(part.title, part.shape.data, part.at + part.shape.size, why) from error
 
     def numbers(self, part: _Part, count: int, code: str, width: int) -> tuple[tuple[int, ...], bytes | None]:
         most = (part.end - part.at - part.shape.size) // width

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from mqwire import constants as c
 from mqwire.ccsid import Codec, codec_for
-from mqwire.errors import WireError
+from mqwire.errors import NotText, WireError
 from mqwire.layout import byte_order
 from mqwire.pcf.decode import list_length
 from mqwire.pcf.structures import (
@@ -111,7 +111,7 @@ class _Writer:
             try:
                 length = list_length(item.value, codec)
             except UnicodeError as error:
-                raise WireError("MQCFSL", "Strings", 24, f"text is not in CCSID {codec.ccsid}") from error
+                raise NotText("MQCFSL", "Strings", 24, f"text is not in CCSID {codec.ccsid}") from error
         if length == 0 and len(item.value) > 1:
             raise WireError("MQCFSL", "StringLength", 20, f"{len(item.value)} strings of no length")
         return length, b"".join(self._text(item, codec, text, length) for text in item.value)
@@ -127,7 +127,7 @@ class _Writer:
         try:
             raw = codec.encode(text)
         except UnicodeError as error:
-            raise WireError(title, field, at, f"{text!r} is not in CCSID {codec.ccsid}") from error
+            raise NotText(title, field, at, f"{text!r} is not in CCSID {codec.ccsid}") from error
         if length is None:
             return raw
         blanks, odd = divmod(length - len(raw), len(codec.blank))
