@@ -14,6 +14,7 @@ Source: IBM MQ, "Conversion processing", "Processing conventions", "Format (MQCH
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -37,7 +38,7 @@ from mqwire.structures import MQTM_LAYOUT
 ZOS_ONLY = frozenset({"MQCIH", "MQWIH"})
 DECIMALS = frozenset({0, c.MQENC_DECIMAL_NORMAL, c.MQENC_DECIMAL_REVERSED})
 FLOATS = frozenset({0, c.MQENC_FLOAT_IEEE_NORMAL, c.MQENC_FLOAT_IEEE_REVERSED, c.MQENC_FLOAT_S390, c.MQENC_FLOAT_TNS})
-IMS_PREFIX = 4  # bytes of LL and ZZ
+IMS_PREFIX, LONGEST_ITEM = 4, 32_767  # bytes: LL and ZZ, and what LL may say
 
 
 class NotConverted(Exception):
@@ -135,18 +136,16 @@ def _trigger(data: bytes, source: Form, target: Form) -> bytes:
 
 def _ims_strings(data: bytes, source: Form, target: Form) -> bytes:
     """Items of LL (two bytes, of the whole item), ZZ (not converted) and text."""
-    before, after = (("big", "little")[order == "<"] for order in orders(source, target))
+    before, after = orders(source, target)
     found, at = [], 0
     while at < len(data):
-        length = int.from_bytes(data[at : at + 2], before)
+        length = struct.unpack_from(f"{before}H", data, at)[0] if len(data) - at >= IMS_PREFIX else 0
         if not IMS_PREFIX <= length <= len(data) - at:
             raise WireError("MQIMSVS", "LL", at, f"{length} where {len(data) - at} bytes are left")
         text = text_converted(data[at + IMS_PREFIX : at + length], source, target)
-        try:
-            prefix = (IMS_PREFIX + len(text)).to_bytes(2, after)
-        except OverflowError as error:
-            raise NotText("MQIMSVS", "LL", at, "the text is too long for it") from error
-        found += [prefix, data[at + 2 : at + IMS_PREFIX], text]
+        if IMS_PREFIX + len(text) > LONGEST_ITEM:
+            raise NotText("MQIMSVS", "LL", at, "the text is too long for it")
+        found += [struct.pack(f"{after}H", IMS_PREFIX + len(text)), data[at + 2 : at + IMS_PREFIX], text]
         at += length
     return b"".join(found)
 
