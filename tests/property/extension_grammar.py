@@ -13,6 +13,7 @@ from mqops.rules.keywords import KEYWORDS
 from mqwire import constants as c
 from mqwire.ccsid import encode
 from mqwire.errors import WireError
+from mqwire.headers import MQH
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH, MQMD
 
@@ -242,9 +243,23 @@ _folders = st.sampled_from(
 )
 
 
+HEADERS = {
+    "MQIMS": ("IIH", 84), "MQCICS": ("CIH", 164), "MQHWIH": ("WIH", 120), "MQHRF": ("RFH", 40), "MQHREF": ("RMH", 108),
+    "MQHDIST": ("DH", 48), "MQHSAP": ("SAPH", 108), "MQHEPCF": ("EPH", 68),
+}  # fmt: skip
+"""Format of a header that begins as MQIIH does -> its StrucId and length."""
+
+
+def header(format_name, said, encoding, ccsid):
+    """One of `HEADERS` that says the format, encoding and CCSID of what follows; behind its first fields are blanks."""
+    struc_id, length = HEADERS[format_name]
+    begin = MQH(struc_id=struc_id, struc_length=length, **said).pack(encoding=encoding, ccsid=ccsid)
+    return begin + encode(" ", ccsid, encoding) * (length - len(begin))
+
+
 @st.composite
 def messages(draw):
-    """MQMD and body: mostly with an MQDLH, sometimes with an MQRFH2 behind it."""
+    """MQMD and body: mostly with an MQDLH, sometimes with an MQRFH2 behind it, and with another header."""
     ccsid, encoding = draw(_sets)
     text, data_format = draw(_bodies), draw(st.sampled_from(["MQSTR", "MQSTR", "", "MQADMIN"]))
     try:
@@ -253,6 +268,10 @@ def messages(draw):
         body = draw(st.sampled_from([b"\xff\xfe", b"DE", b"{\xc3", text.encode("utf-8", "surrogatepass")]))
     header_ccsid = ccsid if ccsid not in (1200, 1202) else 1208
     said = {"format": data_format, "encoding": encoding, "coded_char_set_id": ccsid}
+    if ccsid == header_ccsid and draw(st.integers(0, 3)) == 0:
+        named = draw(st.sampled_from(sorted(HEADERS)))
+        body = header(named, said, encoding, ccsid) + body
+        said = {**said, "format": named}
     if draw(st.booleans()):
         rfh2 = MQRFH2(**said, name_value_ccsid=draw(st.sampled_from([1208, 1200])))
         folders = draw(st.lists(_folders, max_size=2))

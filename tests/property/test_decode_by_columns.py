@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import pyarrow as pa
+from extension_grammar import HEADERS, header
 from fuzzed import DATES, ODD_BYTES, ODD_NUMBERS, Fuzz, md_bytes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -37,13 +39,13 @@ DATA = (
 )
 _MDE = MQMDE(format="MQSTR", encoding=546, coded_char_set_id=819, group_id=b"G" * 24, msg_seq_number=7, msg_flags=10)
 _XQH = MQXQH(remote_q_name="A", msg_desc=MQMD(version=1, format="MQHMDE", encoding=546, coded_char_set_id=819))
-_IIH = MQH(struc_id="IIH", struc_length=84, format="MQSTR", encoding=0, coded_char_set_id=0)
+_SAID = {"format": "MQSTR", "encoding": 546, "coded_char_set_id": 819}
 _RFH = MQH(struc_id="RFH", struc_length=36, format="MQSTR", encoding=546, coded_char_set_id=-2)
 HEADED: tuple[tuple[str, Callable[[int, int], bytes]], ...] = (
     ("MQHMDE", lambda encoding, ccsid: _MDE.pack(encoding=encoding, ccsid=ccsid)),
     ("MQXMIT", lambda encoding, ccsid: _XQH.pack(encoding=encoding, ccsid=ccsid) + _MDE.pack()),
-    ("MQIMS", lambda encoding, ccsid: _IIH.pack(encoding=encoding, ccsid=ccsid) + bytes(52)),
     ("MQHRF", lambda encoding, ccsid: _RFH.pack(encoding=encoding, ccsid=ccsid) + b"a 1 "),
+    *((name, partial(header, name, _SAID)) for name in HEADERS),
 )
 """Headers behind the MQDLH, or the MQMD: their format, and their bytes in an Encoding and a CCSID."""
 ODD_TEXTS = st.sampled_from([b"", b"\0", b"\0x", b"A B", b"A\0\xff", b"A  \0 ", b" A", b"\0" * 48, *ODD_BYTES, *DATES])
@@ -81,9 +83,9 @@ def dead_letters(draw: st.DrawFn) -> Message:
 @st.composite
 def headed(draw: st.DrawFn) -> Message:
     """A message with one of `HEADED` behind its MQDLH or its MQMD, which may have group fields of its own."""
-    encoding, ccsid = draw(st.sampled_from([546, 273])), draw(st.sampled_from([819, 37]))
-    format_name, header = draw(st.sampled_from(HEADED))
-    body = header(encoding, ccsid) + draw(st.sampled_from(DATA))
+    encoding, ccsid = draw(st.sampled_from([546, 273])), draw(st.sampled_from([819, 37, 939, 1399, 1383, 1377]))
+    format_name, written = draw(st.sampled_from(HEADED))
+    body = written(encoding, ccsid) + draw(st.sampled_from(DATA))
     described = {"version": 2, "format": format_name, "encoding": encoding, "coded_char_set_id": ccsid}
     if draw(st.booleans()):
         said = {"format": format_name, "encoding": encoding, "coded_char_set_id": draw(st.sampled_from([ccsid, -2]))}

@@ -20,7 +20,7 @@ from mqops.doctor import queue_manager as live
 from mqops.doctor import this_machine
 from mqops.doctor.check import State
 from mqops.doctor.needs import LEDGER
-from mqops.errors import mq_error
+from mqops.errors import PermanentMQError, mq_error
 from mqops.ledger.queue import DEFINITION
 from mqops.mq.browse import browse
 from mqops.mq.connection import connect
@@ -226,6 +226,18 @@ def test_a_channel_that_is_too_short_for_the_longest_message(manager, doctor, mo
     assert states == (State.HOLDS, State.HOLDS, State.HOLDS, State.FAILS)
     assert "without TLS" in holds.found
     assert short.do == "ALTER CHANNEL(MQOPS.SVRCONN) CHLTYPE(SVRCONN) MAXMSGL(4194304)"
+
+
+def test_a_message_that_the_channel_does_not_let_through_says_what_to_do(manager):
+    manager.mqsc("DEFINE CHANNEL(SHORT) CHLTYPE(SVRCONN) MAXMSGL(1000)\n")
+    manager.put("A", [({}, b"x" * 2000)])
+    local = manager.connection
+    client = type(local)(
+        queue_manager="QM1", channel="SHORT", conn_name="localhost(1414)", environment=local.environment
+    )
+    with connect(client) as session, pytest.raises(PermanentMQError) as caught:
+        list(browse(session, "A"))
+    assert "MQRC_DATA_LENGTH_ERROR (2010). Raise MAXMSGL of the server-connection channel" in str(caught.value)
 
 
 def test_authorities_that_are_lacking_are_named_with_the_command_that_gives_them(manager, doctor):
