@@ -16,10 +16,10 @@ from mqwire.structures import MQMD
 def convert(got: GetResult, request: GetRequest, manager: Manager) -> GetResult:
     """The message converted; unconverted with a warning that says why (IBM MQ, "Conversion processing").
 
-    A truncated message is returned as it is. One that does not fit after conversion is truncated where the application
-    accepts that, else returned unconverted (MQRC_CONVERTED_MSG_TOO_BIG).
+    A truncated message is converted where the application accepts that it is truncated. One that does not fit after
+    conversion is truncated then, too, else returned unconverted (MQRC_CONVERTED_MSG_TOO_BIG).
     """
-    if got.reason in (c.MQRC_TRUNCATED_MSG_ACCEPTED, c.MQRC_TRUNCATED_MSG_FAILED):
+    if got.reason == c.MQRC_TRUNCATED_MSG_FAILED:
         return got
     encoding, ccsid = d.encoding_of(request.md)
     if ccsid in (c.MQCCSI_Q_MGR, c.MQCCSI_APPL):
@@ -28,19 +28,19 @@ def convert(got: GetResult, request: GetRequest, manager: Manager) -> GetResult:
     if (md.encoding, md.coded_char_set_id) == (encoding, ccsid) or not got.body or not request.room:
         return got
     if not md.format:
-        return replace(got, comp=c.MQCC_WARNING, reason=c.MQRC_FORMAT_ERROR)
+        return replace(got, comp=c.MQCC_WARNING, reason=got.reason or c.MQRC_FORMAT_ERROR)
     message = Transmitted(queue="", queue_manager="", md=md, body=got.body)
     own = Own(encoding=manager.encoding, ccsid=manager.ccsid, zos=manager.platform == "zos")
     try:
         done = converted(message, encoding, ccsid, own)
     except NotConverted as failed:
-        return replace(got, comp=c.MQCC_WARNING, reason=failed.reason)
+        return replace(got, comp=c.MQCC_WARNING, reason=got.reason or failed.reason)
     return _fitted(got, request, done)
 
 
 def _fitted(got: GetResult, request: GetRequest, done: Converted) -> GetResult:
     """The converted message as it goes into the buffer of the application."""
-    new, reason = done.message, c.MQRC_PARTIALLY_CONVERTED if done.partially else 0
+    new, reason = done.message, got.reason or (c.MQRC_PARTIALLY_CONVERTED if done.partially else 0)
     if len(new.body) > request.room:
         if not request.options & c.MQGMO_ACCEPT_TRUNCATED_MSG:
             return replace(got, comp=c.MQCC_WARNING, reason=c.MQRC_CONVERTED_MSG_TOO_BIG)

@@ -49,7 +49,7 @@ CLUSTER_QUEUES: dict[int, tuple[str, dict[int, str]]] = {
 }  # there are none to be shown
 PINGING: dict[int, tuple[str, dict[int, str]]] = {c.MQIACH_DATA_COUNT: ("DATALEN", {})}
 STATUS_TYPE = {c.MQIACF_Q_STATUS_TYPE: ("TYPE", {c.MQIACF_Q_STATUS: "QUEUE", c.MQIACF_Q_HANDLE: "HANDLE"})}
-# IBM MQ's page has no such parameter, but its command server takes it, and monitoring programs send it.
+# IBM MQ's page has no such parameter; monitoring programs send it.
 LOCAL_QUEUES = {c.MQIA_Q_TYPE: ("QTYPE", {c.MQQT_LOCAL: "QLOCAL", c.MQQT_ALL: "ALL"})}
 STOPPING = {
     c.MQIACF_MODE: ("MODE", {c.MQMODE_QUIESCE: "QUIESCE", c.MQMODE_FORCE: "FORCE", c.MQMODE_TERMINATE: "TERMINATE"}),

@@ -327,4 +327,9 @@ def test_converted_data_that_does_not_fit(application: Application) -> None:
         with refused(reason) as caught:
             opened.get(2, pymqi.MD(CodedCharSetId=1208), pymqi.GMO(Options=options))
         assert caught.value.message == expected
+    put(application, HOST, "MQDEAD", dlh(HOST) + text(HOST))
+    md = pymqi.MD(Encoding=546, CodedCharSetId=1208)
+    with refused(CMQC.MQRC_TRUNCATED_MSG_ACCEPTED) as caught:
+        opened.get(175, md, pymqi.GMO(Options=CONVERT | CMQC.MQGMO_ACCEPT_TRUNCATED_MSG))
+    assert (caught.value.message, md.CodedCharSetId) == ((dlh(LINUX) + TEXT.encode())[:175], 1208)
     assert CMQCFC.MQCFT_GROUP == 20
