@@ -25,9 +25,14 @@ CALLERS, RECEIVERS = frozenset({"SDR", "SVR"}), frozenset({"RCVR", "RQSTR"})
 
 
 def start(admin: Administration, request: Request) -> Response:
-    """START CHANNEL: a sender begins to move messages; a receiver that was stopped takes calls again."""
+    """START CHANNEL: a sender begins to move messages; a receiver that was stopped takes calls again.
+
+    IGNSTATE(YES): a channel that is active is no error.
+    """
     kind, there = _channel(admin, request.name)
     if kind in CALLERS and there is not None and there.wanted == "START" and there.active and admin.service_running():
+        if request.options.get("IGNSTATE") == "YES":
+            return Response(done=Condition.CHANNEL_STARTED)
         raise CommandError(Condition.CHANNEL_IN_USE, name=request.name)
     admin.channels.want(request.name, kind, "START")
     if kind not in CALLERS or (there is not None and not there.active):
@@ -45,7 +50,7 @@ def stop(admin: Administration, request: Request) -> Response:
     kind, there = _channel(admin, request.name)
     active = there is not None and there.active and admin.service_running()
     if request.options.get("STATUS") == "INACTIVE":
-        if not active:
+        if not active and request.options.get("IGNSTATE") != "YES":
             raise CommandError(Condition.CHANNEL_NOT_ACTIVE, name=request.name)
         admin.channels.want(request.name, kind, "")
         return Response(done=Condition.CHANNEL_STOPPED)

@@ -25,10 +25,10 @@ DEFAULT = "SYSTEM.DEFAULT.LISTENER.TCP"
 def start(admin: Administration, request: Request) -> Response:
     """START LISTENER; without a name the default one (IBM MQ, "START LISTENER").
 
-    Raises CommandError: there is no such listener, or it runs.
+    Raises CommandError: there is no such listener, or it runs, and IGNSTATE(YES) does not say that this is no error.
     """
     name = _named(admin, request)
-    if admin.listener_started(name) is not None:
+    if admin.listener_started(name) is not None and not _ignored(request):
         raise CommandError(Condition.LISTENER_RUNNING, name=name)
     admin.set_listener(name, running=True)
     return Response(done=Condition.LISTENER_STARTED)
@@ -37,7 +37,7 @@ def start(admin: Administration, request: Request) -> Response:
 def stop(admin: Administration, request: Request) -> Response:
     """STOP LISTENER. Raises CommandError: there is no such listener, or it does not run."""
     name = _named(admin, request)
-    if admin.listener_started(name) is None:
+    if admin.listener_started(name) is None and not _ignored(request):
         raise CommandError(Condition.LISTENER_NOT_ACTIVE, name=name)
     admin.set_listener(name, running=False)
     return Response(done=Condition.LISTENER_STOPPED)
@@ -61,6 +61,10 @@ def _row(name: str, values: dict[str, Value], started: dict[str, Value]) -> Row:
     defined = {keyword: values[keyword] for keyword in STATUS_TABLE[Status.LISTENER] if keyword in values}
     figures = {**defined, **started, "STATUS": c.MQSVC_STATUS_RUNNING}
     return status_row(Status.LISTENER, Condition.LISTENER_STATUS_SHOWN, ((LISTENER_NAME, name),), figures)
+
+
+def _ignored(request: Request) -> bool:
+    return request.options.get("IGNSTATE") == "YES"
 
 
 def _named(admin: Administration, request: Request) -> str:

@@ -63,9 +63,13 @@ OPTIONS: Mapping[tuple[str, str], Mapping[str, frozenset[str] | None]] = {
     ("DISPLAY", "CHSTATUS"): {"CURRENT": SWITCH},
     ("DISPLAY", "CHLAUTH"): {"TYPE": frozenset({"ALL", *CHLAUTH_TYPES}), "MATCH": frozenset(MATCHES)},
     ("DISPLAY", "CONN"): {"TYPE": frozenset({"CONN", "HANDLE", "ALL"})},
+    ("START", "CHANNEL"): IGNORE_STATE,
+    ("START", "LISTENER"): IGNORE_STATE,
+    ("STOP", "LISTENER"): IGNORE_STATE,
     ("STOP", "CHANNEL"): {
         "MODE": frozenset({"QUIESCE", "FORCE", "TERMINATE"}),
         "STATUS": frozenset({"STOPPED", "INACTIVE"}),
+        **IGNORE_STATE,
     },
     ("RESET", "CHANNEL"): {"SEQNUM": None},
     ("RESOLVE", "CHANNEL"): {"ACTION": frozenset({"COMMIT", "BACKOUT"})},
@@ -131,7 +135,7 @@ def _needs_no_name(statement: Statement) -> bool:
     identified = any(parameter.keyword == "SUBID" and parameter.values for parameter in statement.parameters)
     return (
         statement.noun in {"QMGR", "QMSTATUS", "SECURITY"}
-        or command in {("DISPLAY", "CONN"), ("START", "LISTENER"), ("STOP", "LISTENER")}
+        or command in {("DISPLAY", "CONN"), ("START", "LISTENER")}
         or (command in BY_IDENTIFIER and identified)
     )
 

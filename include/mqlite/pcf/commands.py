@@ -41,7 +41,7 @@ REPLACE = {c.MQIACF_REPLACE: ("REPLACE", YES_NO)}
 FORCE = {c.MQIACF_FORCE: ("FORCE", YES_NO)}
 PURGE = {c.MQIACF_PURGE: ("PURGE", YES_NO)}
 DISPOSITION = {c.MQIA_QSG_DISP: ("QSGDISP", {0: "QMGR", 1: "COPY", 2: "SHARED", 3: "GROUP", 4: "PRIVATE"})}
-DELETING = {c.MQIACF_IGNORE_STATE: ("IGNSTATE", {c.MQIS_NO: "NO", c.MQIS_YES: "YES"})}
+IGNORE_STATE = {c.MQIACF_IGNORE_STATE: ("IGNSTATE", {c.MQIS_NO: "NO", c.MQIS_YES: "YES"})}
 AUTHORITY_RECORD = {c.MQIACF_REMOVE_AUTHREC: ("AUTHREC", {c.MQRAR_NO: "NO", c.MQRAR_YES: "YES"})}
 WITH_AUTHORITY_RECORD = frozenset({"QUEUE", "PROCESS", "NAMELIST", "TOPIC"})
 CLUSTER_QUEUES: dict[int, tuple[str, dict[int, str]]] = {
@@ -117,7 +117,7 @@ def _object_commands(kind: Kind, noun: Noun) -> dict[int, PcfCommand]:
 
 
 def _deleting(noun: str) -> Mapping[int, tuple[str, Mapping[int, str]]]:
-    options: dict[int, tuple[str, Mapping[int, str]]] = dict(DELETING)
+    options: dict[int, tuple[str, Mapping[int, str]]] = dict(IGNORE_STATE)
     if noun in WITH_AUTHORITY_RECORD:
         options |= AUTHORITY_RECORD
     if noun == "QUEUE":
@@ -158,10 +158,10 @@ PCF_COMMANDS: Mapping[int, PcfCommand] = {
         options={c.MQIACH_CHANNEL_INSTANCE_TYPE: ("CURRENT", {c.MQOT_CURRENT_CHANNEL: "YES"})},
     ),
     c.MQCMD_START_CHANNEL_LISTENER: PcfCommand(
-        verb="START", noun="LISTENER", name=LISTENER.name.selector, name_left_out=True
+        verb="START", noun="LISTENER", name=LISTENER.name.selector, name_left_out=True, options=IGNORE_STATE
     ),
     c.MQCMD_STOP_CHANNEL_LISTENER: PcfCommand(
-        verb="STOP", noun="LISTENER", name=LISTENER.name.selector, name_left_out=True
+        verb="STOP", noun="LISTENER", name=LISTENER.name.selector, options=IGNORE_STATE
     ),
     c.MQCMD_INQUIRE_LISTENER_STATUS: PcfCommand(
         verb="DISPLAY", noun="LSSTATUS", name=LISTENER.name.selector, wanted=c.MQIACF_LISTENER_STATUS_ATTRS
@@ -176,8 +176,10 @@ PCF_COMMANDS: Mapping[int, PcfCommand] = {
         wanted=c.MQIACF_CHLAUTH_ATTRS,
         options=CHLAUTH_TYPE | CHLAUTH_MATCH,
     ),
-    c.MQCMD_START_CHANNEL: PcfCommand(verb="START", noun="CHANNEL", name=CHANNEL_NAME.selector),
-    c.MQCMD_STOP_CHANNEL: PcfCommand(verb="STOP", noun="CHANNEL", name=CHANNEL_NAME.selector, options=STOPPING),
+    c.MQCMD_START_CHANNEL: PcfCommand(verb="START", noun="CHANNEL", name=CHANNEL_NAME.selector, options=IGNORE_STATE),
+    c.MQCMD_STOP_CHANNEL: PcfCommand(
+        verb="STOP", noun="CHANNEL", name=CHANNEL_NAME.selector, options=STOPPING | IGNORE_STATE
+    ),
     c.MQCMD_PING_CHANNEL: PcfCommand(verb="PING", noun="CHANNEL", name=CHANNEL_NAME.selector, options=PINGING),
     c.MQCMD_RESET_CHANNEL: PcfCommand(
         verb="RESET", noun="CHANNEL", name=CHANNEL_NAME.selector, options={c.MQIACH_MSG_SEQUENCE_NUMBER: ("SEQNUM", {})}

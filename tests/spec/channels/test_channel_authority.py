@@ -62,13 +62,14 @@ def low(estate: Estate) -> Estate:
 
 
 def command() -> bytes:
-    """A PCF command that defines a queue."""
+    """A PCF command that defines a queue, whose description has a letter that EBCDIC of CCSID 500 has not."""
     header = pymqi.CFH(
-        Type=CMQCFC.MQCFT_COMMAND, Version=CMQCFC.MQCFH_VERSION_1, Command=CMQCFC.MQCMD_CREATE_Q, ParameterCount=2
+        Type=CMQCFC.MQCFT_COMMAND, Version=CMQCFC.MQCFH_VERSION_1, Command=CMQCFC.MQCMD_CREATE_Q, ParameterCount=3
     )
     name = pymqi.CFST(Parameter=CMQC.MQCA_Q_NAME, String=b"MADE.BY.REPORT")
     kind = pymqi.CFIN(Parameter=CMQC.MQIA_Q_TYPE, Value=CMQC.MQQT_LOCAL)
-    return header.pack() + name.pack() + kind.pack()
+    description = pymqi.CFST(Parameter=CMQC.MQCA_Q_DESC, String="ж".encode())
+    return header.pack() + name.pack() + kind.pack() + description.pack()
 
 
 def test_P01_without_authority_on_DEADQ_the_message_stays(low: Estate) -> None:
@@ -155,5 +156,5 @@ def test_P02_an_MQXQH_of_ones_own_gives_no_commands_to_the_sending_queue_manager
     connection.disconnect()
     estate.run_channel()
     reasons = [found.dead_letter_header()[0].reason for found in estate.take("A", DEAD)]
-    assert reasons == [c.MQRC_FORMAT_ERROR, c.MQRC_NOT_AUTHORIZED]  # the message, and its report
+    assert reasons == [c.MQRC_NOT_CONVERTED, c.MQRC_NOT_AUTHORIZED]  # the message, and its report
     assert "AMQ8147E" in estate.mqsc("A", "DISPLAY QLOCAL(MADE.BY.REPORT)", code=10)

@@ -104,13 +104,15 @@ def test_a_listener_starts_and_stops(pcf: Any) -> None:
     pcf.MQCMD_START_CHANNEL_LISTENER({LISTENER: b"L"})
     with refused(CMQCFC.MQRCCF_LISTENER_RUNNING):
         pcf.MQCMD_START_CHANNEL_LISTENER({LISTENER: b"L"})
+    pcf.MQCMD_START_CHANNEL_LISTENER({LISTENER: b"L", CMQCFC.MQIACF_IGNORE_STATE: CMQCFC.MQIS_YES})
     (found,) = pcf.MQCMD_INQUIRE_LISTENER_STATUS({LISTENER: b"*"})
     assert (found[CMQCFC.MQIACH_LISTENER_STATUS], found[CMQCFC.MQIACH_PORT]) == (c.MQSVC_STATUS_RUNNING, 1414)
     assert "LISTENER(L)" in shown("DISPLAY LSSTATUS(L)")
     assert "STATUS(RUNNING)" in shown("DISPLAY LSSTATUS(L) STATUS")
     with pytest.raises(AssertionError, match="AMQ8148E"):  # it runs
         run_mqsc("DELETE LISTENER(L)")
-    run_mqsc("STOP LISTENER(L)\nDELETE LISTENER(L)")
+    run_mqsc("STOP LISTENER(L)\nSTOP LISTENER(L) IGNSTATE(YES)\nDELETE LISTENER(L)")
+    run_mqsc("DEFINE CHANNEL(R) CHLTYPE(RCVR)\nSTOP CHANNEL(R) STATUS(INACTIVE) IGNSTATE(YES)")
     assert "AMQ8021I" in shown("START LISTENER")  # the default one
     with pytest.raises(AssertionError, match="AMQ8147E"):
         run_mqsc("START LISTENER(NONE)")
