@@ -12,6 +12,7 @@ from typing import Any
 CLIENT = sys.argv[1]
 mq: Any = importlib.import_module(CLIENT)
 C: Any = importlib.import_module(f"{CLIENT}.CMQC") if CLIENT == "pymqi" else mq.CMQC
+F: Any = importlib.import_module(f"{CLIENT}.CMQCFC") if CLIENT == "pymqi" else mq.CMQCFC
 
 
 def connect() -> Any:
@@ -72,6 +73,20 @@ def answer(manager: Any) -> None:
     print("reply", body.decode(), "correlated" if md.CorrelId != bytes(24) else "")
 
 
+def monitor(manager: Any) -> None:
+    """What a monitoring agent asks by PCF."""
+    pcf = mq.PCFExecute(manager)
+    asked = {C.MQCA_Q_NAME: b"REQUESTS", C.MQIA_Q_TYPE: C.MQQT_ALL, F.MQIACF_Q_STATUS_ATTRS: F.MQIACF_ALL}
+    (queue,) = pcf.MQCMD_INQUIRE_Q_STATUS(asked)
+    print("age", queue[F.MQIACF_OLDEST_MSG_AGE])
+    (channel,) = pcf.MQCMD_INQUIRE_CHANNEL_STATUS({F.MQCACH_CHANNEL_NAME: b"DEV.*"})
+    name = channel[F.MQCACH_CONNECTION_NAME]
+    name = name if isinstance(name, str) else name.decode()
+    print("channel", channel[F.MQIACH_CHANNEL_STATUS] == F.MQCHS_RUNNING, name.strip())
+    (described,) = pcf.MQCMD_INQUIRE_Q_MGR()
+    print("created", described[C.MQCA_CREATION_DATE] == manager.inquire(C.MQCA_CREATION_DATE))
+
+
 connection = connect()
-{"request": request, "serve": serve, "answer": answer}[sys.argv[2]](connection)
+{"request": request, "serve": serve, "answer": answer, "monitor": monitor}[sys.argv[2]](connection)
 connection.disconnect()

@@ -36,3 +36,9 @@ def test_programs_of_either_client_work_with_each_other(home: Path, requester: s
     depths = "\n".join(run_mqsc("DISPLAY QLOCAL(RE*) CURDEPTH"))
     assert depths.count("CURDEPTH(0)") == 2
     assert "CURDEPTH(1)" in depths, "the one that was backed out twice"
+
+
+@pytest.mark.parametrize("client", ["pymqi", "ibmmq"])
+def test_a_monitoring_agent_is_answered(home: Path, client: str) -> None:
+    make("QM1", MQSC)
+    assert run(client, "monitor") == ["age -1", "channel True localhost(1414)", "created True"]
