@@ -253,7 +253,8 @@ def test_what_display_shows_defines_the_same_again(mqsc: Mqsc) -> None:
     [
         "DIS CLUSQMGR(*)", "DEFINE SERVICE(S)", "START SERVICE(S)", "DISPLAY ENTAUTH",
         "DISPLAY PUBSUB ALL", "DISPLAY TPSTATUS('a/b')", "DIS SBSTATUS(*)", "MOVE QL(A) TOQLOCAL(B)",
-        "SUSPEND QMGR", "DISPLAY STGCLASS(*)",
+        "SUSPEND QMGR", "DISPLAY STGCLASS(*)", "DISPLAY TCLUSTER(*)", "RESOLVE INDOUBT(X)",
+        "RECOVER BSDS", "SET ARCHIVE",
     ],
 )  # fmt: skip
 def test_commands_of_IBM_MQ_that_are_not_there_say_so(mqsc: Mqsc, command: str) -> None:
