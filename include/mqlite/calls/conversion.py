@@ -10,6 +10,7 @@ from mqlite.messages.conversion import Converted, NotConverted, Own, converted
 from mqlite.messages.transmitted import Transmitted
 from mqlite.objects.manager import Manager
 from mqwire import constants as c
+from mqwire.fields import before_nul
 from mqwire.structures import MQMD
 
 
@@ -27,7 +28,7 @@ def convert(got: GetResult, request: GetRequest, manager: Manager) -> GetResult:
     md = MQMD.unpack(bytes(got.md))
     if (md.encoding, md.coded_char_set_id) == (encoding, ccsid) or not got.body or not request.room:
         return got
-    if not md.format:
+    if not before_nul(md.format):
         return replace(got, comp=c.MQCC_WARNING, reason=got.reason or c.MQRC_FORMAT_ERROR)
     message = Transmitted(queue="", queue_manager="", md=md, body=got.body)
     own = Own(encoding=manager.encoding, ccsid=manager.ccsid, zos=manager.platform == "zos")

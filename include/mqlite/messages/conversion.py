@@ -31,6 +31,7 @@ from mqwire.conversion import (
     text_converted,
 )
 from mqwire.errors import NotText, UnknownCcsid, UnknownEncoding, WireError
+from mqwire.fields import before_nul
 from mqwire.header_conversion import header_converted
 from mqwire.headers import walk
 from mqwire.structures import MQTM_LAYOUT
@@ -74,7 +75,7 @@ def converted(message: Transmitted, encoding: int, ccsid: int, own: Own) -> Conv
     CCSID, or there is no table for it here.
     """
     md = message.md
-    if md.format == c.MQFMT_NONE or (md.encoding, md.coded_char_set_id) == (encoding, ccsid):
+    if before_nul(md.format) == c.MQFMT_NONE or (md.encoding, md.coded_char_set_id) == (encoding, ccsid):
         return Converted(message=message)
     target = Form(encoding, ccsid)
     try:

@@ -274,6 +274,7 @@ def test_headers_that_cannot_be_in_UTF16_are_in_the_queue_managers_character_set
 FAILURES = [
     # format, what is put, its Encoding and CCSID, those that are wanted, the reason
     ("", b"data", 546, 1208, 273, 1252, CMQC.MQRC_FORMAT_ERROR),
+    (8 * "\0", b"data", 546, 1208, 273, 1252, CMQC.MQRC_FORMAT_ERROR),
     ("OURS", b"data", 546, 1208, 273, 1252, CMQC.MQRC_FORMAT_ERROR),
     ("MQDEAD", dlh(LINUX, "OURS") + b"x", 546, 1208, 273, 1252, CMQC.MQRC_FORMAT_ERROR),
     ("MQDEAD", dlh(LINUX)[:100], 546, 1208, 273, 1252, CMQC.MQRC_FORMAT_ERROR),  # cut short
@@ -314,7 +315,11 @@ def test_what_cannot_be_converted_is_returned_as_it_is(  # noqa: PLR0917
     with refused(reason) as caught:
         opened.get(None, md, pymqi.GMO(Options=CONVERT))
     assert (caught.value.comp, caught.value.message) == (CMQC.MQCC_WARNING, data)
-    assert (md.Encoding, md.CodedCharSetId, md.Format.strip(b" \0")) == (encoding, ccsid, format_name.encode())
+    assert (md.Encoding, md.CodedCharSetId, md.Format.strip(b" \0")) == (
+        encoding,
+        ccsid,
+        format_name.strip("\0").encode(),
+    )
 
 
 def test_converted_data_that_does_not_fit(application: Application) -> None:
