@@ -298,7 +298,11 @@ FAILURES = [
 ]
 
 
-@pytest.mark.parametrize(("format_name", "data", "encoding", "ccsid", "to", "to_ccsid", "reason"), FAILURES)
+@pytest.mark.parametrize(
+    ("format_name", "data", "encoding", "ccsid", "to", "to_ccsid", "reason"),
+    FAILURES,
+    ids=[f"{number}-{row[-1]}" for number, row in enumerate(FAILURES)],
+)
 def test_what_cannot_be_converted_is_returned_as_it_is(  # noqa: PLR0917
     application: Application,
     format_name: str,
