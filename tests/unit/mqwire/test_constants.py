@@ -10,8 +10,8 @@ from mqwire.names import completion_name, feedback_name, lookup, reason_name, va
 ALL = {name: value for name, value in vars(constants).items() if name.startswith("MQ")}
 
 
-def test_there_are_thousands_and_all_are_numbers_text_or_bytes() -> None:
-    assert len(ALL) > 4500
+def test_all_are_numbers_text_or_bytes() -> None:
+    assert len(ALL) > 1000
     assert all(isinstance(value, int | str | bytes) for value in ALL.values())
 
 
