@@ -81,11 +81,6 @@ def _both(code: int) -> str:
     return f"{code} (X'{code:04X}')"
 
 
-def completion_name(completion: int) -> str:
-    """The name of a completion code; an unknown one is given as its digits."""
-    return lookup("MQCC", completion) or str(completion)
-
-
 @cache
 def values(*prefixes: str) -> dict[str, int]:
     """Name to value for all integer constants of these groups: what a rules table or MQSC text may spell out."""

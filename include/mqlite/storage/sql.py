@@ -266,7 +266,6 @@ BACK_OUT_GETS = """UPDATE message SET state = 0, owner = 0, backouts = backouts 
 SET_ASIDE = "UPDATE message SET owner = -owner WHERE seq = ? AND owner = ?"
 RELEASE_TRIGGERS = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state = 4 AND owner = ?"
 RELEASE_ALL = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state IN (3, 4) AND owner = ?"
-HELD = "SELECT DISTINCT queue FROM message WHERE state > 0 AND owner = ?"
 QUEUE_IDS = "SELECT id FROM queue"
 HELD_ON = "SELECT 1 FROM message WHERE queue = ? AND state > 0 AND owner = ? LIMIT 1"
 

@@ -35,6 +35,9 @@ COMMANDS: dict[str, str] = {
     "resume": "mqops.cli.stop:resume",
 }
 """Subcommand → `module:name` of its click command. Each decider has a subcommand of its name besides."""
+UNLISTED = frozenset({"age_out", "backout_reprocess", "dlq_rules", "message_load", "recover"})
+"""Deciders that a noun and a verb name as well (`expiry age-out`, `message move`). Plans, the ledger and DAGs have
+these names: they are commands, and the help leaves them out."""
 
 
 class LazyGroup(Group):
@@ -42,10 +45,10 @@ class LazyGroup(Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         found = [name for name, entry in COMMANDS.items() if find_spec(entry.partition(":")[0]) is not None]
-        return sorted({*found, *DECIDERS})
+        return sorted({*found, *DECIDERS} - UNLISTED)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in (names := self.list_commands(ctx)):
+        if cmd_name not in (names := self.list_commands(ctx)) and cmd_name not in UNLISTED:
             if cmd_name.startswith("-"):
                 return None  # an option: click says what is wrong with it
             raise click.NoSuchCommand(cmd_name, possibilities=names, ctx=ctx)

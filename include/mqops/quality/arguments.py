@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import math
-from functools import cache
 
 from mqops.quality.columns import Column, ColumnKind
 from mqops.quality.regex import problem_of
@@ -12,13 +11,15 @@ from mqops.quality.suite import Argument
 from mqops.quality.vocabulary import Takes
 from mqops.quality.where import Value
 from mqops.settings_file import found
-from mqwire import constants
+from mqwire.names import values
+
+GROUPS = ("MQAT", "MQCCSI", "MQEI", "MQENC", "MQFB", "MQMF", "MQMT", "MQOL", "MQPER", "MQPRI", "MQRC", "MQRCCF", "MQRO")
+"""The groups of MQ's constants that fields of a message have values of."""
 
 
-@cache
 def numbers_by_name() -> dict[str, int]:
-    """MQ's numeric constants."""
-    return {name: value for name, value in vars(constants).items() if name.startswith("MQ") and isinstance(value, int)}
+    """The numeric constants of the fields of a message."""
+    return values(*GROUPS)
 
 
 def argument_value(value: object, takes: Takes, column: Column | None) -> Argument:

@@ -63,7 +63,7 @@ def test_every_error_of_usage_is_an_object_with_json(mqops_here, words):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["ruls"], "Did you mean one of: 'dlq_rules', 'rules', 'runs'?"),
+        (["ruls"], "Did you mean one of: 'rules', 'runs'?"),
         (["undoo"], "Did you mean 'undo'?"),
         (["dlq", "rn"], "Did you mean 'run'?"),
         (["dlq", "run", "--canry", "3"], "'--canary'"),
