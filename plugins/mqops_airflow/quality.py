@@ -56,6 +56,9 @@ class QualityCheckOperator(CheckOperator):
         suites = load_suites(paths)
         with connect(connection_for(self.queue_manager, estate)) as session:
             choice = choose_queues(session, params["queues"])
+        aliases = [is_alias(alias, base) for alias, base in choice.aliases.items()]
+        for line in aliases:
+            self.log.info("%s", printable(line))
         for queue in choice.inhibited:
             self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
         messages = sum(choice.depths.values())

@@ -65,12 +65,14 @@ def finish(
     gone: Collection[str] = (),
     settled: Collection[str] = (),
     unseen: Callable[[str], str] = lambda _queue: "",
+    base: Callable[[str], str] = lambda queue: queue,
 ) -> ObserveSummary:
     """Make the snapshot durable, count its messages and their earlier tries, and write observe.json.
 
     Parameters: `whole` whether the snapshot has every message of its queues; only then its anatomy is recorded;
     `expired` queue → what the queue manager discarded meanwhile; `gone` queues that have ended; `settled`
-    those without uncommitted messages; `unseen` why a browse got nothing from a queue, asked of those alone.
+    those without uncommitted messages; `unseen` why a browse got nothing from a queue, asked of those alone;
+    `base` the queue that a name stands for.
 
     Raises:
         LakeError: the disk refused.
@@ -81,6 +83,8 @@ def finish(
     looked_at = _count(run, queues, counter, expired)
     there = (one for one in looked_at if one.messages or one.queue not in gone)
     observed = tuple(one if one.messages else replace(one, unseen=unseen(one.queue)) for one in there)
+    bases = {queue: behind for queue in queues if queue not in gone and (behind := base(queue)) != queue}
+    observed = tuple(replace(one, base=bases.get(one.queue, "")) for one in observed)
     summary = ObserveSummary(
         run=run.run,
         queue_manager=queue_manager,

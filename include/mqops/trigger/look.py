@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
@@ -83,7 +83,7 @@ def triggered_queue(session: Session, name: str, of: Manager) -> TriggeredQueue:
         if kind == c.MQQT_LOCAL:
             return _of_local(session, queue, name, of)
     if base:
-        return triggered_queue(session, base, of)
+        return replace(triggered_queue(session, base, of), alias=name)
     raise SettingsError(
         f"{name} is {_OTHER_KINDS.get(kind, 'no local queue')}, which holds no messages: name a local queue, for a "
         "remote queue its transmission queue"

@@ -27,6 +27,7 @@ from mqops.errors import MqopsError, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import IDENTIFIERS, criteria
 from mqops.look.core.run_state import RunLine
+from mqops.look.core.searched import passed_over_lines
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.figures import Figures
@@ -242,6 +243,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         opened=any(asked.get(key) for key in MORE),
         put_at=_put_at,
         found=found,
+        passed_over=[*passed_over_lines(found.passed_over)] if found else [],
         next={**again, "run": place.chosen, "after": found.next} if found and found.next else {},
         secret=not PAYLOAD.isdisjoint(again),
         problem=answer.problem,

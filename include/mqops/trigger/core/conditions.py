@@ -97,6 +97,7 @@ def explain(queue: TriggeredQueue) -> Explanation:
         depth_type=queue.type == c.MQTT_DEPTH,
         verdict=verdict,
         conditions=conditions,
+        alias=queue.alias,
     )
 
 

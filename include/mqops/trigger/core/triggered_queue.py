@@ -89,7 +89,8 @@ class TriggeredQueue:
     this may not be inquired; `process_in_data` the process that TRIGDATA names while PROCESS is blank, "" for none;
     `initiation` None if there is no queue of the name `initiation_name`; `usable_initiation` the name of an initiation
     queue that INITQ can name instead, "" where none is looked for; `usable_served` whether a program has that one open
-    for input; `dead_letters` of a queue whose trigger messages the initiation queue does not take, else None.
+    for input; `dead_letters` of a queue whose trigger messages the initiation queue does not take, else None;
+    `alias` that was asked about, "" for the queue itself.
     """
 
     name: str
@@ -120,6 +121,7 @@ class TriggeredQueue:
     usable_served: bool = False
     process_in_data: str = ""
     dead_letters: DeadLetterQueue | None = None
+    alias: str = ""
 
     @property
     def served_when_mended(self) -> bool:
