@@ -12,6 +12,7 @@ from mqops import form_files
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import SettingsError
+from mqops.misnamed import is_alias
 from mqops.printable import printable
 from mqops.quality.no_message import check_no_message, keep_no_message
 from mqops.quality.scope import QueuesSeen

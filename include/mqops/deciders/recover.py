@@ -259,7 +259,9 @@ def _msg_ids(request: RecoverRequest, run: RunFolder) -> set[bytes] | None:
     Raises:
         SettingsError: one is no hex, no message has it, or messages with several MsgIds begin so.
     """
+    from mqops.lake.files import read_json  # noqa: PLC0415
     from mqops.lake.parquet import read_parquet  # noqa: PLC0415 - loads pyarrow
+    from mqops.observe.core.unseen import unseen_queues  # noqa: PLC0415
 
     if not request.msg_ids:
         return None
@@ -273,7 +275,8 @@ def _msg_ids(request: RecoverRequest, run: RunFolder) -> set[bytes] | None:
     for text in named:
         fitting = [by_text[one] for one in by_text if one.startswith(text)]
         if not fitting:
-            raise SettingsError(f"Message ids: {request.queue} has no message whose MsgId begins with {text}")
+            told = "".join(f". {why}" for why in unseen_queues(read_json(run.observe_json)).values())
+            raise SettingsError(f"Message ids: {request.queue} has no message whose MsgId begins with {text}{told}")
         if len(fitting) > 1:
             raise SettingsError(
                 f"Message ids: {len(fitting)} MsgIds on {request.queue} begin with {text}: give more digits of it"

@@ -330,7 +330,7 @@ def _uncommitted(figures: Figures) -> Iterator[Problem]:
     """Queues on which units of work are open: what they put is seen by nobody, what they got is lost to nobody yet."""
     for one in figures.queues:
         if one.uncommitted and not figures.unreachable:
-            text = f"{one.name} has uncommitted messages, of units of work that are open now"
+            text = one.unit or f"{one.name} has uncommitted messages, of units of work that are open now"
             yield Problem(text=text, place=Place.QUEUE, about=one.name)
 
 
@@ -579,10 +579,14 @@ def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[
             looping = [count for count in most if count >= (one.threshold or BACKED_OUT)]
             if looping:
                 by = f". It is open by {', '.join(one.open_by)}" if one.open_by else ""
+                who = (
+                    "the application gets the same message again and again"
+                    if one.readers
+                    else "no program has the queue open for input now"
+                )
                 text = (
                     f"Poison on {queue}: {counted(len(looping), 'message')} came back up to "
-                    f"{counted(max(looping), 'time')}, and BOTHRESH is {one.threshold}: "
-                    f"the application gets the same message again and again{by}"
+                    f"{counted(max(looping), 'time')}, and BOTHRESH is {one.threshold}: {who}{by}"
                 )
                 yield Problem(text=text, place=Place.MESSAGES, about=run.run)
 

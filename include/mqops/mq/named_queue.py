@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from mqops.errors import ADVICE, LOST_CONNECTION, MQError, SettingsError, mq_error
 from mqops.misnamed import Misnamed, is_alias, misnamed
@@ -96,6 +97,23 @@ def _about(session: Session, name: str, found: QueueDefinition | None) -> str:
     if found.kind == "model":
         return "It is a model queue, which holds no messages: name a local queue"
     return ""
+
+
+class Named(NamedTuple):
+    """What stands behind a name that a person has written. Parameters: `queue` the local queue, the name itself where
+    there is none; `said` a sentence about a name that is not that queue's, "" for a local queue's."""
+
+    queue: str
+    said: str = ""
+
+
+def named_by_person(session: Session, name: str) -> Named:
+    """The queue behind a name, and what is to be said of it. Raises `MQError`: it may not be inquired."""
+    found = definition_of(session, name)
+    if found and found.kind == "alias" and found.base:
+        return Named(found.base, is_alias(name, found.base))
+    about = _about(session, name, found)
+    return Named(name, f"{name}: {about[0].lower()}{about[1:]}" if about else "")
 
 
 def alias_of(session: Session, name: str) -> str:

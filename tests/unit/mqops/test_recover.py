@@ -224,7 +224,7 @@ def test_what_a_search_passed_over_is_told_by_all_that_choose(manager, run, mqop
     said = mqops_here("message", "export", "IN", str(tmp_path / "b"), "--text", "Meier", "-m", "QM1").stdout
     assert [one for one in text if one not in said] == []
     assert "passed_over" not in run("message", "export", "IN", str(tmp_path / "c"), ask="")
-    said = mqops_here("message", "show", "IN", "--text", "not there", "-m", "QM1", expect=2).stderr
+    said = mqops_here("message", "show", "IN", "--text", "not there", "-m", "QM1", expect=1).stderr
     assert text[0] in " ".join(said.split())
 
 
