@@ -445,6 +445,27 @@ def test_bytes_are_looked_for_and_what_a_search_passed_over_is_told(site: Any) -
     assert site("/messages?hex=123c").status_code == 400  # payload stands in no address
 
 
+def test_the_name_of_a_queue_is_resolved_and_told(site: Any) -> None:
+    manager = Manager("QM1", Path(os.environ["MQLITE_HOME"]))
+    manager.mqsc(
+        f"DEFINE QALIAS(BY.ALIAS) TARGET({DLQ})\nDEFINE QALIAS(TO.T) TARGET(TRIGGERED)\nDEFINE QLOCAL(UNCOM)\n"
+    )
+    text = site("/messages?queue=BY.ALIAS").text
+    assert f"BY.ALIAS is an alias of {DLQ}, which is looked at" in text
+    assert len(re.findall('href="/messages/one', text)) == 4
+    text = unescape(site("/messages?queue=triggered").text)
+    assert "triggered: it is not there, TRIGGERED is: names of queues are case-sensitive" in text
+    assert "nothing.here: define it, or correct the name" in unescape(site("/dead_letters?queue=nothing.here").text)
+    assert "TO.T is an alias of TRIGGERED, which is looked at" in site("/triggers?queue=TO.T").text
+    assert "TRIGGERED is: names of queues are case-sensitive" in site("/triggers?queue=triggered").text
+    with manager.connected() as connection:
+        pymqi.Queue(connection, "UNCOM").put(b"x", pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        told = "UNCOM has 1 message (CURDEPTH) and open units of work (UNCOM); the oldest unit of work "
+        until(lambda: told in unescape(site("/messages?queue=UNCOM").text))
+        assert "no run has recorded messages of" in site("/messages?queue=UNCOM").text
+        until(lambda: told in unescape(site("/estate/live").text))
+
+
 @pytest.mark.parametrize("more", ["MQRC_Q_FULL) BODY('*IBAN*'", "*) PROP('usr.country' = 'DE'", '0) BODY("*IBAN*"'])
 def test_no_question_about_payload_comes_in_with_a_reason_which_stands_in_addresses(site: Any, more: str) -> None:
     page = site(f"/messages?reason={quote(more)}")

@@ -170,7 +170,7 @@ def find(
 ) -> None:
     """Find the messages of QUEUEs (none: the dead-letter queue) that fit all options, or those of a snapshot.
 
-    QUEUEs are names; of a queue manager also beginnings of names and *, as for `mqops expiry scan`.
+    QUEUEs are names, or beginnings of names and *, as for `mqops expiry scan`.
 
     The queues are only browsed, and no payload is shown. What looks into bodies or properties tells parts of them: if
     the estate names users under `reveal` of the queue manager, only they may ask so. Without options it lists all
@@ -193,6 +193,7 @@ def find(
         _run, folder = store.find(snapshot_folder(lake, snapshot))
         if asks:
             refuse_question_about(folder, this_user())
+        queues = store.queues_recorded(folder, queues)
         with spark_help(folder, wanted, queues) as counts:
             page = find_recorded(folder, wanted, queues=queues, limit=limit, after=after, counts=counts)
     else:

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from mqops.act.sources import PROTECTION_ERRORS
 from mqops.clock import utc_now
 from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.files import make_folder, read_json, write_json
@@ -177,7 +178,7 @@ def _answers(session: Session, storage: Iterable[str]) -> Figures:
     others: list[str] = []
     for row in rows:
         name, depth = row[c.MQCA_Q_NAME], row[c.MQIA_CURRENT_Q_DEPTH]
-        own = not name.startswith(_NOT_OF_APPLICATIONS) or name == dead
+        own = not name.startswith(_NOT_OF_APPLICATIONS) or name == dead or (name == PROTECTION_ERRORS and depth)
         closed = own and (row[c.MQIA_INHIBIT_PUT] or row[c.MQIA_INHIBIT_GET])
         if not own or not (depth or closed or name == dead):
             others += [name] if own else []

@@ -63,14 +63,16 @@ def _local_names(session: Session) -> tuple[str, ...]:
 def told_with_name(session: Session, error: MQError) -> MQError | None:
     """An error with what stands behind the queue's name that it is about, and what to write instead. None where the
     name is not the cause, or nothing more is known."""
-    name = error.object_name
+    name = error.object_name.partition(" ")[0]  # "QUEUE of QMGR"
     if error.reason not in _OF_NAMES or not name or error.advice != ADVICE.get(error.reason, ""):
         return None
     try:
         advice = _about(session, name, definition_of(session, name))
     except MQError:
         return None
-    return mq_error(error.comp, error.reason, verb=error.verb, object_name=name, advice=advice) if advice else None
+    if not advice:
+        return None
+    return mq_error(error.comp, error.reason, verb=error.verb, object_name=error.object_name, advice=advice)
 
 
 _OF_NAMES = frozenset({*_TELLS, c.MQRC_UNKNOWN_OBJECT_NAME, c.MQRC_OPTION_NOT_VALID_FOR_TYPE})

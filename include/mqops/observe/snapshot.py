@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -40,6 +40,34 @@ def find(path: Path) -> tuple[RunFolder | None, Path]:
 def has_queue(folder: Path, queue: str) -> bool:
     """Whether the snapshot in this folder has a message of a queue. Raises `LakeError`."""
     return any(pc.any(pc.equal(batch.column("queue"), queue)).as_py() for batch in read_parquet(folder, ["queue"]))
+
+
+def queues_recorded(folder: Path, names: Iterable[str]) -> tuple[str, ...]:
+    """The names, and for each beginning and `*` the queues of the snapshot that have it, in order, each once. Queues
+    `SYSTEM.*` and `MQOPS.*` are meant only by patterns that begin so, as on a queue manager.
+
+    Raises:
+        LakeError: the snapshot cannot be read.
+        SettingsError: a pattern fits no queue of it.
+    """
+    found: dict[str, None] = {}
+    there: list[str] | None = None
+    for name in names:
+        if not name.endswith("*"):
+            found[name] = None
+            continue
+        there = there if there is not None else sorted(_queues_of(folder))
+        own = tuple(one for one in ("SYSTEM.", "MQOPS.") if not name.startswith(one))
+        fits = [one for one in there if one.startswith(name[:-1]) and not one.startswith(own)]
+        if not fits:
+            has = f"it has {', '.join(there)}" if there else "it has no message"
+            raise SettingsError(f"The snapshot has no queue whose name fits {name}: {has}")
+        found |= dict.fromkeys(fits)
+    return tuple(found)
+
+
+def _queues_of(folder: Path) -> set[str]:
+    return {str(one) for batch in read_parquet(folder, ["queue"]) for one in batch.column("queue").unique().to_pylist()}
 
 
 def begin(run: RunFolder) -> None:
