@@ -67,6 +67,7 @@ def export(
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.named_queue import alias_of  # noqa: PLC0415
     from mqops.observe.snapshot import find  # noqa: PLC0415
+    from mqops.observe.unseen import unseen  # noqa: PLC0415
 
     to = Recipient(lake=lake, who=this_user())
     as_form: Form = "parquet" if (form or file.suffix.lstrip(".")) == "parquet" else "text"
@@ -77,8 +78,9 @@ def export(
     else:
         with connect(connection_to(queue_manager.strip())) as session:
             done = export_queue(session, queue.strip(), file, as_form, wanted, to=to)
-            if alias := alias_of(session, queue.strip()):
-                warn(alias)
+            told = (alias_of(session, queue.strip()), "" if done.messages else unseen(session, queue.strip()))
+            for line in filter(None, told):
+                warn(line)
     for path in done.left_behind:
         warn(f"{path} may be what a killed export left; other users can interfere there, so look at it and remove it")
     if as_json:

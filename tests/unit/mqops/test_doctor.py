@@ -166,7 +166,7 @@ def test_a_deadq_without_messages_is_named_by_each_command_that_reads_it(manager
         assert f"ALTER QMGR DEADQ({DLQ})" in " ".join(done.stderr.split()), command
 
 
-def test_reports_and_messages_that_expire_are_told_by_number_and_reason(doctor, manager):
+def test_reports_and_messages_that_expire_are_told_by_number_and_reason(doctor, manager, mqops_here, tmp_path):
     """B13: what lies on the dead-letter queue besides plain dead letters."""
     assert doctor()["dead letters"] == ("holds", f"{DLQ}: 0 messages looked at", None)
     kinds = {CMQC.MQFB_EXPIRATION: 2, CMQC.MQFB_COD: 1, CMQC.MQFB_COA: 1, CMQC.MQRC_Q_FULL: 1}
@@ -182,6 +182,11 @@ def test_reports_and_messages_that_expire_are_told_by_number_and_reason(doctor, 
     assert f"5 of them are reports that could not be put on the reply-to queue ({reports})" in found
     assert "1 of them has a lifetime and is discarded when it is over, the first in 3" in found
     assert f"{DLQ}: the queue manager discarded 1 expired message when the queue was browsed" in found
+    (tmp_path / "estate.yaml").write_text(ESTATE_NOW)
+    mqops_here("snapshot", DLQ, "-m", "QM1")
+    said = " ".join(mqops_here("estate", "status", str(tmp_path / "estate.yaml"), expect=1).stdout.split())
+    assert f"QM1: besides: {DLQ} had 7 messages when run cli-" in said
+    assert f"looked: 5 of them are reports that could not be put on the reply-to queue ({reports}); 1 of them" in said
 
 
 def test_what_ams_could_not_open_is_a_problem_and_the_queue_a_dead_letter_queue(doctor, manager, mqops_here, tmp_path):
@@ -243,7 +248,8 @@ def test_a_message_that_loops_is_named_with_who_reads_it(doctor, manager, mqops_
     assert doctor()["poison"][0] == "holds"
 
 
-def test_a_queue_whose_messages_are_not_committed_is_not_called_empty(manager, mqops_here):
+def test_a_queue_whose_messages_are_not_committed_is_not_called_empty(manager, mqops_here, tmp_path):
+    manager.mqsc("DEFINE QLOCAL(MQOPS.QUARANTINE)\n")
     with manager.connected() as application:
         queue = pymqi.Queue(application, DLQ, CMQC.MQOO_OUTPUT)
         for _ in range(3):
@@ -251,6 +257,8 @@ def test_a_queue_whose_messages_are_not_committed_is_not_called_empty(manager, m
         for words in (
             *("dlq run --once", "dlq run --dry-run", f"snapshot {DLQ}", f"message find {DLQ}", "dlq anatomy"),
             *(f"message show {DLQ} 41", f"message move {DLQ} --all --to A --dry-run"),
+            *(f"message move {DLQ} 41 --to A --dry-run", f"message export {DLQ} {tmp_path / 'a'}"),
+            f"backout run {DLQ} --dry-run",
         ):
             done = mqops_here(*words.split(), "-m", "QM1", text="ACTION(RETRY)", expect=None)
             text = " ".join(f"{done.stdout} {done.stderr}".split())
