@@ -9,6 +9,17 @@ from typing import Any
 import pytest
 from mq_support import Manager
 
+from mqops.deciders.backout import survey
+from mqops.deciders.choice import named_queues
+from mqops.deciders.dead_letters import source_queue
+from mqops.errors import MQError
+from mqops.expiry.scan import candidates
+from mqops.mq.connection import connect
+from mqops.mq.session import Session
+from mqops.quality.queues import choose_queues
+from mqops.trigger.look import manager as manager_of
+from mqops.trigger.look import triggered_queue
+
 QUEUES = """\
 DEFINE QLOCAL(PAY.IN)
 DEFINE QLOCAL(OUT)
@@ -82,6 +93,26 @@ def test_a_name_that_is_no_local_queue_s_is_told_by_every_command(manager: Manag
         if done.exit_code == 0 or told not in said:
             untold.append((queue, name, done.exit_code, said))
     assert untold == []
+
+
+def test_what_forms_ask_a_queue_manager_is_told_with_the_name(manager: Manager, tmp_path: Any) -> None:
+    """The functions by which the first tasks of the DAGs look at the queues of their forms."""
+    looks: dict[str, Callable[[Session, str], object]] = {
+        "dlq_rules": source_queue,
+        "mq_recover": lambda session, queue: named_queues(session, [queue]),
+        "backout_reprocess": lambda session, queue: survey(
+            session, queues=[queue], replay_cap=3, quarantine="MQOPS.QUARANTINE"
+        ),
+        "snapshot_quality": lambda session, queue: choose_queues(session, [queue]),
+        "expiry_scan": lambda session, queue: candidates(session, tmp_path, [queue]),
+        "mq_trigger_explain": lambda session, queue: triggered_queue(session, queue, manager_of(session)),
+    }
+    for name, look in looks.items():
+        with pytest.raises(MQError) as told, connect(manager.connection) as session:
+            look(session, "pay.in")
+        assert "It is not there, PAY.IN is: names of queues are case-sensitive" in str(told.value), name
+        with connect(manager.connection) as session:
+            look(session, "BY.ALIAS")
 
 
 def test_with_json_a_wrong_name_keeps_its_reason(manager: Manager, mqops_here: Any) -> None:
