@@ -217,8 +217,8 @@ def test_a_loop_that_nobody_reads_speaks_of_no_program(manager, doctor, mqops_he
         application.backout()
     found, _do = failing(doctor())["poison"]
     told = (
-        "no program has the queue open for input now. The queue manager takes no action at BOTHRESH: they lie there "
-        "until a person moves them"
+        "no program has the queue open for input now. The queue manager takes no action at BOTHRESH, so what is there "
+        "stays"
     )
     assert found == f"IN has 1 message with BackoutCount 1, at or over BOTHRESH(1): {told}"
     said = " ".join(mqops_here("backout", "run", "-m", "QM1", "--dry-run", text="ACTION(RETRY)").stdout.split())

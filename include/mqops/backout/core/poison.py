@@ -47,9 +47,7 @@ class Poison:
         if self.readers is None:
             return f"who reads the queue cannot be inquired. {_NO_ACTION}: the program that reads it has to"
         if not self.readers:
-            return (
-                f"no program has the queue open for input now. {_NO_ACTION}: they lie there until a person moves them"
-            )
+            return f"no program has the queue open for input now. {_NO_ACTION}, so what is there stays"
         many = len(self.readers) > 1
         return f"it is read by {', '.join(self.readers)}. {_NO_ACTION}, and {_THESE if many else _THIS}"
 

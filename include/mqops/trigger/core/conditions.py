@@ -355,7 +355,8 @@ def _monitored(queue: TriggeredQueue) -> Condition:
     start = (
         "CKTI for CICS (CKQC STARTCKTI), CSQQTRMN for IMS"
         if queue.zos
-        else f"for example runmqtrm -m {queue.queue_manager} -q {name}"
+        else f"for example runmqtrm -m {queue.queue_manager} -q {name}; for an embedded queue manager that of mqops "
+        f"(docs/triggering.md), as mqlite start serves {CHANNEL_INITIATOR} alone"
     )
     return Condition("T08", FAILS, f"no trigger monitor has {name} open for input: start one, {start}")
 
