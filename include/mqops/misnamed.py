@@ -24,6 +24,11 @@ class Misnamed:
     there: bool = True
 
 
+def is_alias(name: str, base: str) -> str:
+    """What people are told of an alias that they have named."""
+    return f"{name} is an alias of {base}, which is looked at"
+
+
 def misnamed(name: str, found: QueueDefinition | None, others: Iterable[str] = ()) -> Misnamed | None:
     """What is wrong with a name; None for a local queue that is no transmission queue.
 

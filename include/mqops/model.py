@@ -172,7 +172,8 @@ class QueueObserved:
     """One queue as the snapshot has it: messages and their bytes (MQMD not counted).
 
     Parameters: `expired` messages that the queue manager discarded when it was browsed; `expired_exact` as in
-    `mqops.observe.expired.Expired`; `unseen` why a browse got nothing from a queue that has a depth, "" elsewhere.
+    `mqops.observe.expired.Expired`; `unseen` why a browse got nothing from a queue that has a depth, "" elsewhere;
+    `base` the queue that an alias stands for, "" for another name.
     """
 
     queue: str
@@ -184,6 +185,7 @@ class QueueObserved:
     expired: int = 0
     expired_exact: bool = True
     unseen: str = ""
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

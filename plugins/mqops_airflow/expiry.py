@@ -14,6 +14,7 @@ from mqops.counted import counted
 from mqops.errors import SettingsError, Unbalanced
 from mqops.expiry.core.outcome import not_seen
 from mqops.lake.run import RunFolder
+from mqops.misnamed import is_alias
 from mqops.printable import printable
 from mqops_airflow.check import CheckOperator
 from mqops_airflow.depth import trigger_again
@@ -63,9 +64,11 @@ class ExpiryCheckOperator(CheckOperator):
         for queue, why in chosen.why.items():
             self.log.info("%s: %s", printable(queue), printable(why))
         for alias, base in chosen.aliases.items():
-            self.log.info("%s is an alias of %s, which is looked at", printable(alias), printable(base))
+            self.log.info("%s", printable(is_alias(alias, base)))
         self.log.info("worth a scan: %d of %s", len(chosen.why), counted(chosen.looked_at, "queue"))
         found = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at, "inhibited": list(chosen.inhibited)}
+        if chosen.aliases:
+            found["aliases"] = dict(chosen.aliases)
         if chosen.unseen:
             found["unseen"] = list(chosen.unseen)
             self.log.error("%s", printable(not_seen(chosen.unseen)))
@@ -104,8 +107,10 @@ class ExpiryReportOperator(BaseOperator):
 
         folder = RunFolder(Path(self.folder))
         summary = ExpirySummary.from_json(read_json(folder.expiry_json))
-        unseen = read_json(folder.handed_on_json)["found"].get("unseen", ()) if folder.handed_on_json.exists() else ()
-        value = report(self, context, replace(summary, unseen=tuple(unseen), balanced=summary.balanced and not unseen))
+        found = read_json(folder.handed_on_json)["found"] if folder.handed_on_json.exists() else {}
+        unseen = tuple(found.get("unseen", ()))
+        more = replace(summary, unseen=unseen, aliases=found.get("aliases", {}))
+        value = report(self, context, replace(more, balanced=summary.balanced and not unseen))
         context["outlet_events"][self.asset].extra = value
         if warning := trigger_again(self.log, self.queue_manager, "expiry_scan"):
             keep_for_note(context, md("{} {}", in_words(summary), warning))
@@ -174,6 +179,8 @@ def in_words(summary: ExpirySummary) -> Markdown:
         thousands(summary.done),
         thousands(summary.left),
     )
+    for alias, base in summary.aliases.items():
+        words = md("{} {}.", words, is_alias(alias, base))
     if passed_over := summary.passed_over():
         words = md("{} {}.", words, passed_over)
     if summary.unseen:

@@ -12,6 +12,7 @@ from mqops import form_files
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import SettingsError
+from mqops.misnamed import is_alias
 from mqops.printable import printable
 from mqops.quality.no_message import check_no_message, keep_no_message
 from mqops.quality.scope import QueuesSeen
@@ -56,6 +57,9 @@ class QualityCheckOperator(CheckOperator):
         suites = load_suites(paths)
         with connect(connection_for(self.queue_manager, estate)) as session:
             choice = choose_queues(session, params["queues"])
+        aliases = [is_alias(alias, base) for alias, base in choice.aliases.items()]
+        for line in aliases:
+            self.log.info("%s", printable(line))
         for queue in choice.inhibited:
             self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
         messages = sum(choice.depths.values())

@@ -54,7 +54,8 @@ def rows(conditions: Iterable[Condition]) -> list[tuple[Markdown, Markdown, str,
 
 def answer(found: Explanation) -> Markdown:
     """The verdict and, in Markdown, the table of the conditions that do not hold, as many as a note takes."""
-    verdict = md("{} of {}: {}", found.queue, found.queue_manager, found.verdict)
+    alias = md("{}. ", found.of_alias) if found.of_alias else NOTHING
+    verdict = md("{}{} of {}: {}", alias, found.queue, found.queue_manager, found.verdict)
     conditions = sorted((one for one in found.conditions if one.state != "holds"), key=lambda one: one.state)
     held = md("ok: {}", joined(", ", (words(one.id) for one in found.conditions if one.state == "holds")))
     for shown in range(len(conditions), 0, -1):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from airflow.sdk import DAG
+from explain_support import queue_manager
 
+from mqops.errors import MQError
 from mqops.estate import parse
+from mqops_airflow import outcome_text
 
 ESTATE = """\
 lake: lake
@@ -90,6 +95,25 @@ def test_expiry_dags_run_at_their_interval(expiry: dict[str, DAG]) -> None:
     assert dag.params.dump() == {"queues": ["PAYMENTS.*"], "all_filled": False}
     assert wiring(dag) == {"check": {"scan"}, "scan": {"report"}, "report": set()}
     assert "Every 0:15:00" in (dag.doc_md or "")
+
+
+@pytest.mark.parametrize("platform", ["unix", "zos"])
+def test_E18_refresh_takes_an_alias_and_says_so(
+    dag_file: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str
+) -> None:
+    connection = {"conn_type": "mq", "extra": {"queue_manager": "QM1"}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(connection))
+    monkeypatch.setenv("MQOPS_LAKE", str(tmp_path / "lake"))
+    operator = dag_file("expiry_scan").mq_refresh_expiry.get_task("refresh")
+    pushed: dict[str, Any] = {}
+    ti = SimpleNamespace(xcom_push=lambda key, value: pushed.update({key: value}))
+    with queue_manager(platform, "DEFINE QLOCAL(PAY)\nDEFINE QALIAS(BY.ALIAS) TARGET(PAY)\n") as application:
+        application.put("PAY")
+        found = operator.execute({"params": {"queue_manager": "QM1", "name": "BY.ALIAS"}, "ti": ti})
+        assert (found["queue"], found["aliases"]) == ("PAY", {"BY.ALIAS": "PAY"})
+        assert "`BY.ALIAS is an alias of PAY, which is looked at`" in pushed[outcome_text.KEY]
+        with pytest.raises(MQError, match="It is not there, PAY is: names of queues are case-sensitive"):
+            operator.execute({"params": {"queue_manager": "QM1", "name": "pay"}, "ti": ti})
 
 
 def test_E18_refresh_has_a_form(expiry: dict[str, DAG]) -> None:

@@ -401,7 +401,13 @@ def test_a_message_that_no_table_judges_says_why(site: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "form", [{"text": "IBAN"}, {"property": "usr.country", "value": "DE"}, {"where": "BODY('*IBAN*')"}]
+    "form",
+    [
+        {"text": "IBAN"},
+        {"hex": "49 42 41 4E"},
+        {"property": "usr.country", "value": "DE"},
+        {"where": "BODY('*IBAN*')"},
+    ],
 )
 def test_a_search_in_payload_needs_the_right_to_reveal(site: Any, form: dict[str, str]) -> None:
     assert "/messages/one?" in site("/messages", **form).text
@@ -410,6 +416,54 @@ def test_a_search_in_payload_needs_the_right_to_reveal(site: Any, form: dict[str
     assert "/messages/one?" not in refused.text
     assert "The setting reveal of QM1" in unescape(refused.text)
     assert "viewer" not in refused.text
+
+
+def test_bytes_are_looked_for_and_what_a_search_passed_over_is_told(site: Any) -> None:
+    """On a queue whose messages have text beside a packed number, no text, and an MQXQH's destination."""
+    manager, lake = Manager("QM1", Path(os.environ["MQLITE_HOME"])), Path(os.environ["MQOPS_LAKE"])
+    run = RunFolder.at(lake, "QM1", "bytes")
+    manager.mqsc("DEFINE QLOCAL(BYTES)\n")
+    sent = [
+        ({"Format": "MQSTR"}, b"Meier\0\x12\x3c"),
+        ({"Format": "MQSTR"}, bytes(range(128, 256))),
+        dead_letter("B", b""),
+    ]
+    ids = [one.hex() for one in manager.put("BYTES", sent)]
+    observe(manager.connection, run, ["BYTES"])
+
+    def found(**form: str) -> tuple[list[str], str]:
+        text = site("/messages", run="bytes", queue="BYTES", **form).text
+        return re.findall("msg_id=([0-9a-f]{48})", text), text
+
+    shown, text = found(hex="12 3C")
+    assert (shown, "passed over" in text) == (ids[:1], False)
+    assert 'name="hex" value="12 3C"' in text
+    shown, text = found(text="Meier")
+    assert shown == ids[:1]
+    assert "passed over: 1 message: it is not text in CCSID 1208" in text
+    assert "These bytes are not pairs of hex digits" in found(hex="123")[1]
+    assert site("/messages?hex=123c").status_code == 400  # payload stands in no address
+
+
+def test_the_name_of_a_queue_is_resolved_and_told(site: Any) -> None:
+    manager = Manager("QM1", Path(os.environ["MQLITE_HOME"]))
+    manager.mqsc(
+        f"DEFINE QALIAS(BY.ALIAS) TARGET({DLQ})\nDEFINE QALIAS(TO.T) TARGET(TRIGGERED)\nDEFINE QLOCAL(UNCOM)\n"
+    )
+    text = site("/messages?queue=BY.ALIAS").text
+    assert f"BY.ALIAS is an alias of {DLQ}, which is looked at" in text
+    assert len(re.findall('href="/messages/one', text)) == 4
+    text = unescape(site("/messages?queue=triggered").text)
+    assert "triggered: it is not there, TRIGGERED is: names of queues are case-sensitive" in text
+    assert "nothing.here: define it, or correct the name" in unescape(site("/dead_letters?queue=nothing.here").text)
+    assert "TO.T is an alias of TRIGGERED, which is looked at" in site("/triggers?queue=TO.T").text
+    assert "TRIGGERED is: names of queues are case-sensitive" in site("/triggers?queue=triggered").text
+    with manager.connected() as connection:
+        pymqi.Queue(connection, "UNCOM").put(b"x", pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        told = "UNCOM has 1 message (CURDEPTH) and open units of work (UNCOM); the oldest unit of work "
+        until(lambda: told in unescape(site("/messages?queue=UNCOM").text))
+        assert "no run has recorded messages of" in site("/messages?queue=UNCOM").text
+        until(lambda: told in unescape(site("/estate/live").text))
 
 
 @pytest.mark.parametrize("more", ["MQRC_Q_FULL) BODY('*IBAN*'", "*) PROP('usr.country' = 'DE'", '0) BODY("*IBAN*"'])

@@ -48,6 +48,16 @@ def test_the_answer_is_a_table_and_the_json_of_the_command(explain: Any) -> None
         assert lines[-1].startswith("ok: T01, T02, ")
 
 
+def test_an_alias_is_said_and_another_name_is_told_with_what_to_write(explain: Any) -> None:
+    with queue_manager(mqsc="DEFINE QALIAS(BY.ALIAS) TARGET(APP)\n"):
+        define("TRIGTYPE(FIRST)")
+        found = explain(queue_manager="QM1", queue="BY.ALIAS")
+        assert found["return_value"] == explained().to_json() | {"alias": "BY.ALIAS"}
+        assert found[outcome_text.KEY].startswith("`BY.ALIAS is an alias of APP, which is looked at`. `APP` of `QM1`: ")
+        with pytest.raises(MQError, match="It is not there, APP is: names of queues are case-sensitive"):
+            explain(queue_manager="QM1", queue="app")
+
+
 def test_the_table_of_a_queue_with_everything_wrong_fits_a_note(explain: Any) -> None:
     with queue_manager() as application:
         define("TRIGTYPE(FIRST)", process="UNKNOWN")

@@ -18,7 +18,10 @@ from mqops.rules.keyword import COMPARED_NUMBERS
 from mqops.rules.keywords import KEYWORDS
 
 NUMBERS = [name for name, one in KEYWORDS.items() if one.kind in COMPARED_NUMBERS]
-COLUMNS = sorted({column for name in NUMBERS for column in KEYWORDS[name].columns} | {"properties"})
+COLUMNS = sorted(
+    {column for name in NUMBERS for column in KEYWORDS[name].columns}
+    | {"properties", "format", "dlh_format", "dlh_error"}
+)
 EDGES = ("20240229", "20230229", "21000229", "00000101", "00010101", "99991231", "20231301", "20230100", "        ", "")
 EDGES += ("2023١231", "2023-1-1", "19700101", "20230431")
 CLOCKS = ("00000000", "23595999", "24000000", "12606000", "12596000", "12595999", "        ", "1200000x")
@@ -32,9 +35,12 @@ KINDS = {
     **dict.fromkeys(("put_date", "dlh_put_date"), DATES),
     **dict.fromkeys(("put_time", "dlh_put_time"), TIMES),
     "body_length": st.integers(0, 2**33),
+    **dict.fromkeys(("format", "dlh_format"), st.sampled_from(["", "MQSTR", "MQHRF2", "MQDEAD"])),
+    "dlh_error": st.sampled_from([None, "no MQDLH"]),
 }
 TYPES = {"observed_at": pa.timestamp("us", tz="UTC"), "properties": pa.string(), "body_length": pa.int64()}
 TYPES |= dict.fromkeys(("put_date", "dlh_put_date", "put_time", "dlh_put_time"), pa.string())
+TYPES |= dict.fromkeys(("format", "dlh_format", "dlh_error"), pa.string())
 NUMBER = st.one_of(st.none(), st.integers(-(2**31), 2**31 - 1))
 ROW = st.fixed_dictionaries({name: KINDS.get(name, NUMBER) for name in COLUMNS})
 UNITS = {"AGE": ("s", "m", "h", "d"), "SIZE": ("", "K", "M")}

@@ -135,13 +135,17 @@ def test_T10a_there_it_waits_for_the_end_of_the_unit_of_work_too(
 
 @pytest.mark.parametrize("dead", ["ALTER QMGR DEADQ(' ')", "ALTER QMGR DEADQ(GONE)", "ALTER QLOCAL(DLQ) PUT(DISABLED)"])
 def test_T07_what_the_dead_letter_queue_does_not_take_is_discarded(
-    application: Application, monitor: Monitor, dead: str
+    application: Application, monitor: Monitor, home: Path, dead: str
 ) -> None:
     run_mqsc(f"DEFINE QLOCAL(DLQ)\nALTER QMGR DEADQ(DLQ)\n{dead}")
     alter("MAXDEPTH(0)", "IQ")
     define("TRIGTYPE(EVERY)")
     application.put("APP")
     assert (application.depth("APP"), application.depth("DLQ")) == (1, 0)
+    (log,) = home.glob("*/errors.log")
+    assert (
+        "the trigger message for queue APP was discarded: initiation queue IQ did not take it (2053)" in log.read_text()
+    )
 
 
 def test_T07_the_dead_letter_queue_is_triggered_by_it_in_turn(application: Application, monitor: Monitor) -> None:

@@ -22,7 +22,7 @@ from mqlite.messages.message_rows import QueuedMessage, rank_of
 from mqlite.objects.definitions import Attributes
 from mqlite.objects.engine import Engine, LocalQueue
 from mqlite.objects.sharing_group import is_shared
-from mqlite.storage import sql
+from mqlite.storage import error_log, sql
 from mqlite.storage.rows import QueueRow, UncommittedPut
 from mqlite.storage.store import Store
 from mqlite.triggering.conditions import (
@@ -40,6 +40,8 @@ from mqlite.triggering.conditions import (
 from mqlite.triggering.situation import QueueSituation, milliseconds
 from mqlite.triggering.trigger_message import TriggerMessage, put_on_dead_letter_queue, put_on_initiation_queue
 from mqwire import constants as c
+
+_DISCARDED = "the trigger message for queue %s was discarded: initiation queue %s did not take it (%d), nor the DEADQ"
 
 
 def message_put(
@@ -196,12 +198,15 @@ def _write_for(now: QueueSituation, *, owner: int = 0, last: bool = False) -> tu
 
 
 def _write(engine: Engine, message: TriggerMessage, *, last: bool) -> tuple[QueuedMessage, ...]:
-    """On the initiation queue, else on the dead-letter queue, which may be triggered by that itself."""
+    """On the initiation queue, else on the dead-letter queue, which may be triggered by that itself; else the error log
+    has it (IBM MQ, "When triggering does not work")."""
     try:
         return (put_on_initiation_queue(engine, message),)
     except Failure as failure:
-        dead = None if last else put_on_dead_letter_queue(engine, message, failure.reason)
+        reason = failure.reason
+        dead = None if last else put_on_dead_letter_queue(engine, message, reason)
     if dead is None:
+        error_log.append(engine.manager.folder, _DISCARDED, message.queue.name, message.initiation.name, reason)
         return ()
     queue, placed = dead
     rank = rank_of(queue.local, int(str(message.initiation.local["DEFPRTY"])))

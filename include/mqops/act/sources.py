@@ -9,13 +9,17 @@ from mqops.mq.session import Session
 from mqwire import constants as c
 
 DEAD_LETTERS = "SYSTEM.DEAD.LETTER.QUEUE"
+PROTECTION_ERRORS = "SYSTEM.PROTECTION.ERROR.QUEUE"
+"""Where Advanced Message Security puts, behind an MQDLH, what it cannot open (IBM MQ, "Error handling for AMS"): a
+second dead-letter queue."""
 
 
 def check_source(session: Session, queue: str) -> None:
     """See that messages may be taken from a queue, under whatever name.
 
     The ledger queue holds the records and the lane tokens of runs. The messages of a transmission queue are its
-    channel's. Queues `SYSTEM.*` are the queue manager's, but for its dead-letter queue.
+    channel's. Queues `SYSTEM.*` are the queue manager's, but for its dead-letter queue and that of Advanced Message
+    Security.
 
     Raises:
         SettingsError: nothing may be taken from it.
@@ -25,7 +29,7 @@ def check_source(session: Session, queue: str) -> None:
     name = queue if base == queue else f"{queue} (an alias of {base})"
     if base == LEDGER:
         raise SettingsError(f"{name} holds the records of mqops: no workflow takes messages from it")
-    if base.startswith("SYSTEM.") and base not in {DEAD_LETTERS, _dead_letter_queue(session)}:
+    if base.startswith("SYSTEM.") and base not in {DEAD_LETTERS, PROTECTION_ERRORS, _dead_letter_queue(session)}:
         raise SettingsError(f"{name} is a queue of the queue manager: no workflow takes messages from it")
     if _usage(session, base) == c.MQUS_TRANSMISSION:
         raise SettingsError(f"{name} is a transmission queue: no workflow takes the messages of a channel")

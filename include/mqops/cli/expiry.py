@@ -27,6 +27,7 @@ from mqops.clock import utc_text
 from mqops.counted import counted
 from mqops.estate_values import duration
 from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan, not_seen
+from mqops.misnamed import is_alias
 from mqops.observe.core.expired import Expired
 
 
@@ -129,7 +130,7 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
 
 def _show_aliases(aliases: Mapping[str, str]) -> None:
     for alias, base in aliases.items():
-        show_folded(f"{alias} is an alias of {base}, which is looked at")
+        show_folded(is_alias(alias, base))
 
 
 @expiry.command("age-out")

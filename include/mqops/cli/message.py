@@ -82,6 +82,7 @@ def show(
     from mqops.look.reveal import refuse_question  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
+    from mqops.mq.named_queue import alias_of  # noqa: PLC0415
     from mqops.observe import snapshot as store  # noqa: PLC0415
 
     run, folder = store.find(snapshot_folder(lake, snapshot)) if snapshot else (None, None)
@@ -102,6 +103,8 @@ def show(
             if asks:
                 refuse_question(queue_manager_name(session), this_user(), Account.SYSTEM)
             found = show_live(session, lake, queue, wanted, position=position, table=table, reveal_to=reveal_to)
+            if alias := alias_of(session, queue):
+                warn(alias)
     if as_json:
         show_json(found.to_json())
         return
@@ -167,7 +170,7 @@ def find(
 ) -> None:
     """Find the messages of QUEUEs (none: the dead-letter queue) that fit all options, or those of a snapshot.
 
-    QUEUEs are names; of a queue manager also beginnings of names and *, as for `mqops expiry scan`.
+    QUEUEs are names, or beginnings of names and *, as for `mqops expiry scan`.
 
     The queues are only browsed, and no payload is shown. What looks into bodies or properties tells parts of them: if
     the estate names users under `reveal` of the queue manager, only they may ask so. Without options it lists all
@@ -176,11 +179,12 @@ def find(
     A snapshot of more than 10 million messages is looked through by Spark behind its first million: on this machine, or
     on the Spark Connect server that SPARK_REMOTE names. Standard error tells how far it is.
     """
+    from mqops.look.core.searched import passed_over_lines  # noqa: PLC0415
     from mqops.look.find import find_live, find_recorded, refuse_question_about  # noqa: PLC0415
     from mqops.look.reveal import refuse_question  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
-    from mqops.mq.named_queue import queues_named, usable_dead_letter_queue  # noqa: PLC0415
+    from mqops.mq.named_queue import alias_of, queues_named, usable_dead_letter_queue  # noqa: PLC0415
     from mqops.observe import snapshot as store  # noqa: PLC0415
     from mqops.observe.unseen import unseen  # noqa: PLC0415
 
@@ -189,6 +193,7 @@ def find(
         _run, folder = store.find(snapshot_folder(lake, snapshot))
         if asks:
             refuse_question_about(folder, this_user())
+        queues = store.queues_recorded(folder, queues)
         with spark_help(folder, wanted, queues) as counts:
             page = find_recorded(folder, wanted, queues=queues, limit=limit, after=after, counts=counts)
     else:
@@ -197,6 +202,8 @@ def find(
                 refuse_question(queue_manager_name(session), this_user(), Account.SYSTEM)
             named = queues_named(session, queues) or (usable_dead_letter_queue(session),)
             page = find_live(session, named, wanted, limit=limit, after=after)
+            for alias in filter(None, (alias_of(session, queue) for queue in named)):
+                warn(alias)
             if not page.looked_at:
                 for why in filter(None, (unseen(session, queue) for queue in named)):
                     warn(why)
@@ -205,8 +212,8 @@ def find(
     else:
         for one in page.messages:
             show_folded(found_line(one), indent=4)
-        for why, count in page.passed_over.items():
-            show_folded(f"passed over: {counted(count, 'message')}: {why}")
+        for line in passed_over_lines(page.passed_over):
+            show_folded(line)
         more = f"; to go on: --after {page.next}" if page.next else ""
         show_folded(f"{counted(len(page.messages), 'message')} of {page.looked_at} looked at{more}")
     raise SystemExit(0 if page.messages or after else 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,9 +62,12 @@ def export(
     FILE is new and private (0600); it holds the messages' contents. IBM's dmpmqmsg loads the text format, too. Only a
     user whom the estate names under `reveal` may export, and the ledger says who exported which message.
     """
+    from mqops.look.core.searched import passed_over_lines  # noqa: PLC0415
     from mqops.message_file.export import Recipient, export_queue, export_snapshot  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
+    from mqops.mq.named_queue import alias_of  # noqa: PLC0415
     from mqops.observe.snapshot import find  # noqa: PLC0415
+    from mqops.observe.unseen import unseen  # noqa: PLC0415
 
     to = Recipient(lake=lake, who=this_user())
     as_form: Form = "parquet" if (form or file.suffix.lstrip(".")) == "parquet" else "text"
@@ -75,13 +78,18 @@ def export(
     else:
         with connect(connection_to(queue_manager.strip())) as session:
             done = export_queue(session, queue.strip(), file, as_form, wanted, to=to)
+            told = (alias_of(session, queue.strip()), "" if done.messages else unseen(session, queue.strip()))
+            for line in filter(None, told):
+                warn(line)
     for path in done.left_behind:
         warn(f"{path} may be what a killed export left; other users can interfere there, so look at it and remove it")
     if as_json:
-        show_json(asdict(done))
+        show_json(done.to_json())
     else:
         size = f"{counted(done.messages, 'message')}, {counted(done.bytes, 'byte')}"
         show_line(f"{done.file}: {size} of {done.queue} of {done.queue_manager}, as {done.form}")
+        for line in passed_over_lines(done.passed_over):
+            show_line(line)
 
 
 @click.command()

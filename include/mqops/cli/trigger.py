@@ -98,6 +98,8 @@ def explain(
 
 def _show(found: Explanation, *, with_fixes: bool = True) -> None:
     show_folded(f"{found.queue} of {found.queue_manager}")
+    if found.of_alias:
+        show_folded(found.of_alias)
     for one in found.conditions:
         show_folded(f"  {one.id:5} {MARKS.get(one.state, 'unknown'):8} {one.found}", indent=17)
     show_folded(found.verdict)

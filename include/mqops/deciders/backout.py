@@ -10,6 +10,7 @@ from mqops.backout.core.origin import Setting
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.errors import SettingsError, mq_error
 from mqops.ledger.core.replays import WORKFLOW
+from mqops.misnamed import is_alias
 from mqops.rules import Table
 from mqwire import constants as c
 
@@ -84,18 +85,19 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
     bases = {one.name: one.base for one in definitions if one.kind == "alias"}
     if quarantine not in {one.name for one in definitions}:
         raise SettingsError(f"{name} has no queue {quarantine} for messages that were replayed too often: define it")
-    notes = [f"{queue} is an alias of {bases[queue]}, which is looked at" for queue in queues if queue in bases]
-    queues = tuple(dict.fromkeys(bases.get(queue, queue) for queue in queues))
-    kinds = {one.name: one.kind for one in definitions}
+    notes = [is_alias(queue, bases[queue]) for queue in queues if queue in bases]
+    kinds = {one.name: one.kind for one in definitions if one.kind != "alias"}
     for queue in queues:
-        if queue not in local and queue in kinds:
+        base = bases.get(queue, queue)
+        if base not in local and base in kinds:
             raise SettingsError(
-                f"{queue} of {name} is a {kinds[queue]} queue, which holds no messages: name a local queue"
+                f"{base} of {name} is a {kinds[base]} queue, which holds no messages: name a local queue"
             )
-        if queue not in local:
+        if base not in local:
             raise mq_error(
                 c.MQCC_FAILED, c.MQRC_UNKNOWN_OBJECT_NAME, verb="MQCMD_INQUIRE_Q", object_name=f"{queue} of {name}"
             )
+    queues = tuple(dict.fromkeys(bases.get(queue, queue) for queue in queues))
     for queue in queues:
         check_source(session, queue)
     dead_letters = _dead_letter_queue(session)

@@ -19,6 +19,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -197,14 +198,16 @@ def text_of(request: RecoverRequest) -> str:
 @dataclass(slots=True, kw_only=True)
 class _Chosen:
     """The chosen messages of a snapshot. Parameters: `numbers` in its order; how many of them ask for `reports`, and
-    have an MQDLH (`headers`) or none."""
+    have an MQDLH (`headers`) or none; `passed_over` those whose text or properties cannot be read, by the reason."""
 
     numbers: set[int] = field(default_factory=set)
     reports: int = 0
     headers: int = 0
+    passed_over: Counter[str] = field(default_factory=Counter)
 
     def remarks(self, request: RecoverRequest) -> Iterable[str]:
         """What an approver may not expect."""
+        yield from self.left_unread()
         if request.do is Do.COPY:
             yield "each copy has the MsgId of its original, which stays on its queue"
             if self.reports:
@@ -215,6 +218,12 @@ class _Chosen:
             yield f"{counted(without, 'chosen message has', 'chosen messages have')} no MQDLH that can be read: left"
         if request.do in (Do.MOVE, Do.COPY) and self.headers and not request.strip:
             yield f"{counted(self.headers, 'message keeps its', 'messages keep their')} MQDLH"
+
+    def left_unread(self) -> Iterable[str]:
+        """What the search passed over: these messages are left."""
+        from mqops.look.core.searched import passed_over_lines  # noqa: PLC0415 - loads code pages
+
+        return passed_over_lines(self.passed_over)
 
 
 def _chosen(request: RecoverRequest, run: RunFolder) -> _Chosen:
@@ -235,9 +244,12 @@ def _chosen(request: RecoverRequest, run: RunFolder) -> _Chosen:
                 found.numbers.add(before + place)
                 found.reports += row["report"] != 0
                 found.headers += row["dlh_error"] is None
+        unread = [one for one in search.passed_over if ids is None or batch.column("msg_id")[one.place].as_py() in ids]
+        found.passed_over.update(one.why for one in unread)
         before += batch.num_rows
     if before and not found.numbers:
-        raise SettingsError(f"No message of {request.queue} fits ({text_of(request)}). Nothing was planned")
+        told = "".join(f"; {line}" for line in found.left_unread())
+        raise SettingsError(f"No message of {request.queue} fits ({text_of(request)}). Nothing was planned{told}")
     return found
 
 
@@ -247,7 +259,9 @@ def _msg_ids(request: RecoverRequest, run: RunFolder) -> set[bytes] | None:
     Raises:
         SettingsError: one is no hex, no message has it, or messages with several MsgIds begin so.
     """
+    from mqops.lake.files import read_json  # noqa: PLC0415
     from mqops.lake.parquet import read_parquet  # noqa: PLC0415 - loads pyarrow
+    from mqops.observe.core.unseen import unseen_queues  # noqa: PLC0415
 
     if not request.msg_ids:
         return None
@@ -261,7 +275,8 @@ def _msg_ids(request: RecoverRequest, run: RunFolder) -> set[bytes] | None:
     for text in named:
         fitting = [by_text[one] for one in by_text if one.startswith(text)]
         if not fitting:
-            raise SettingsError(f"Message ids: {request.queue} has no message whose MsgId begins with {text}")
+            told = "".join(f". {why}" for why in unseen_queues(read_json(run.observe_json)).values())
+            raise SettingsError(f"Message ids: {request.queue} has no message whose MsgId begins with {text}{told}")
         if len(fitting) > 1:
             raise SettingsError(
                 f"Message ids: {len(fitting)} MsgIds on {request.queue} begin with {text}: give more digits of it"

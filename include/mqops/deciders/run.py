@@ -23,6 +23,7 @@ from mqops.model import RunSummary
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import queue_manager_name
 from mqops.observe import anatomy
+from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.in_process import observe
 from mqops.prove import undo_record
 from mqops.prove.outcomes import look_back
@@ -70,8 +71,11 @@ def discard_if_empty(run: RunFolder, plan: PlanSummary) -> bool:
     """Remove a run whose queues had no message; whether that was so. Raises `LakeError`."""
     if plan.rows:
         return False
-    observed_at = str(read_json(run.observe_json)["observed_at"])
+    observed = read_json(run.observe_json)
+    observed_at, unseen = str(observed["observed_at"]), unseen_queues(observed)
     for queue in plan.queue.split(","):
+        if queue in unseen:
+            continue
         anatomy.note_empty(run.lake_folder, plan.queue_manager, queue, observed_at)
     run.discard()
     return True

@@ -27,6 +27,8 @@ NOT_REACHED = (
     "ledger queue",
     "ledger access",
     "dead-letter queue",
+    "dead letters",
+    "protection errors",
     "poison",
     "MAXMSGL",
 )
@@ -95,6 +97,8 @@ def _live(
     yield from _ledger(session, lake, name)
     yield guarded("ledger access", lambda: live.others_may_put(session, folder_of(lake, name), {user, *own}))
     yield guarded("dead-letter queue", lambda: live.dead_letters(session))
+    yield guarded("dead letters", lambda: live.letters(session))
+    yield guarded("protection errors", lambda: live.protection_errors(session, name))
     yield guarded("poison", lambda: live.poison(session, name))
     yield guarded("MAXMSGL", lambda: live.message_lengths(session))
     yield guarded("clock", lambda: live.clock(session, now))

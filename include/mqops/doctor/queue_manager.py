@@ -1,7 +1,7 @@
 """Checks of a queue manager: nothing is put on an application's queue, nothing got.
 
-They open and inquire. Only queues with BOTHRESH that have messages are browsed, their first descriptors, and by that
-the queue manager discards those of them that have expired.
+They open and inquire. Only the dead-letter queue and queues with BOTHRESH that have messages are browsed, their first
+descriptors, and by that the queue manager discards those of them that have expired.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from mqops.act.sources import PROTECTION_ERRORS
 from mqops.backout.core.origin import backout_queues
 from mqops.backout.poison import looping
 from mqops.command import command as shell_command
@@ -39,6 +40,7 @@ from mqops.mq.connection import MqConnection
 from mqops.mq.inquire import (
     command,
     dead_letter_queue,
+    depth,
     inquire_queues,
     is_zos,
     opened,
@@ -50,6 +52,8 @@ from mqops.mq.inquire import (
 from mqops.mq.named_queue import mended_deadq, wrong_name
 from mqops.mq.session import Session
 from mqops.mqsc import mqsc_name
+from mqops.observe.core.dead_letters import protected
+from mqops.observe.dead_letters import first_kinds
 from mqwire import constants as c
 from mqwire.names import lookup
 
@@ -186,6 +190,42 @@ def dead_letters(session: Session) -> Check:
         )
         ones.append(fails(name, short, f"ALTER QLOCAL({mqsc_name(queue)}) MAXMSGL({longest.length})"))
     return summed_up(name, ones, f"{queue}: CURDEPTH {state.depth:,} of {state.max_depth:,}")
+
+
+def letters(session: Session) -> Check:
+    """Reports, and messages that expire, among the first messages of the dead-letter queue. Raises `MQError`."""
+    name = "dead letters"
+    queue = _deadq(session)
+    try:
+        kinds = first_kinds(session, queue) if queue else None
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        do = "Give the user BROWSE on it" if error.reason == c.MQRC_NOT_AUTHORIZED else ""
+        return unknown(name, f"{queue} cannot be browsed: {_reason(error)}", do)
+    if kinds is None:
+        return unknown(name, "no dead-letter queue is known")
+    expired = (kinds.expired.sentence(queue),) if kinds.expired.messages else ()
+    seen = f"{queue}: {counted(kinds.counted.seen, 'message')} looked at"
+    return holds(name, "; ".join((seen, *kinds.counted.sentences(), *expired)))
+
+
+def protection_errors(session: Session, name: str) -> Check:
+    """The second dead-letter queue, of Advanced Message Security. Parameters: `name` of the queue manager. Raises
+    `MQError`."""
+    what = "protection errors"
+    try:
+        messages = depth(session, PROTECTION_ERRORS)
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
+            return holds(what, f"there is no {PROTECTION_ERRORS}")
+        return unknown(what, f"{PROTECTION_ERRORS} cannot be inquired: {_reason(error)}", "Give the user INQ on it")
+    if messages <= 0:
+        return holds(what, f"{PROTECTION_ERRORS} is empty")
+    do = f"Find the cause in the error log; `{shell_command('mqops', 'dlq', 'anatomy', PROTECTION_ERRORS, name)}`"
+    return fails(what, protected(messages), do)
 
 
 def poison(session: Session, name: str) -> Check:

@@ -81,7 +81,7 @@ def bases_of(session: Session, queues: Iterable[QueueNow], patterns: Iterable[st
         there = definition_of(session, name)
         if there and there.kind in {"remote", "model"}:
             raise SettingsError(f"{name} is a {there.kind} queue, which holds no messages: name a local queue")
-        if there and there.kind == "alias":
+        if there and there.kind == "alias" and there.base:
             found[name] = there.base
     return found
 

@@ -145,13 +145,22 @@ def refresh(connection: MqConnection, lake: Path, generic_name: str) -> ExpirySu
         before = candidates(session, lake, named(generic_name), all_filled=True)
         by = "scan"
         depths: dict[str, int] = {}
+        name = before.aliases.get(generic_name, generic_name)
         if has_refresh(session):
-            depths = {queue.name: queue.depth for queue in named_by(local_queues(session), named(generic_name))}
-            if refresh_expiry(session, generic_name):
+            depths = {queue.name: queue.depth for queue in named_by(local_queues(session), named(name))}
+            if refresh_expiry(session, name):
                 by = "REFRESH QMGR TYPE(EXPIRY)"
         scans = scan(session, lake, before)
     done = (_since(one, depths) for one in scans.done)
-    return summarise(done, run="", queue_manager=before.queue_manager, by=by, gone=scans.gone, unseen=before.unseen)
+    return summarise(
+        done,
+        run="",
+        queue_manager=before.queue_manager,
+        by=by,
+        gone=scans.gone,
+        unseen=before.unseen,
+        aliases=before.aliases,
+    )
 
 
 def named(generic_name: str) -> tuple[str, ...]:

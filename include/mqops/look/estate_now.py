@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mqops.act.sources import PROTECTION_ERRORS
 from mqops.actions import SENDS, Action
 from mqops.clock import utc, utc_now
 from mqops.command import command
@@ -45,6 +46,7 @@ from mqops.look.runs import list_runs
 from mqops.look.scan_reports import GrewDuringScans, grew_during_scans
 from mqops.look.taken_since import still_there
 from mqops.mqsc import mqsc_name, raised_max_depth
+from mqops.observe.core.dead_letters import Kind, Kinds, kinds_of, protected
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
@@ -243,6 +245,12 @@ def manager_now(
         lambda: grew_during_scans(folder, discarding),
         (),
     )
+    kinds: tuple[Problem, ...] = _or_problem(
+        problems,
+        "What the dead letters are cannot be read",
+        lambda: tuple(_dead_letters_by_kind(folder, figures, runs)),
+        (),
+    )
     stop = _or_problem(problems, "The kill switch cannot be read", lambda: stop_in(folder), None)
     return ManagerNow(
         name=name,
@@ -262,7 +270,7 @@ def manager_now(
         ledger=ledger,
         ledger_grew=ledger is not None and written_since(folder, ledger),
         problems=tuple(problems),
-        notes=(*notes, *wrong, *_in_storage(figures), *_uncommitted(figures)),
+        notes=(*notes, *wrong, *kinds, *_in_storage(figures), *_uncommitted(figures)),
     )
 
 
@@ -330,7 +338,7 @@ def _uncommitted(figures: Figures) -> Iterator[Problem]:
     """Queues on which units of work are open: what they put is seen by nobody, what they got is lost to nobody yet."""
     for one in figures.queues:
         if one.uncommitted and not figures.unreachable:
-            text = f"{one.name} has uncommitted messages, of units of work that are open now"
+            text = one.unit or f"{one.name} has uncommitted messages, of units of work that are open now"
             yield Problem(text=text, place=Place.QUEUE, about=one.name)
 
 
@@ -459,6 +467,8 @@ def _waiting_for_a_person(figures: Figures, ambiguous: Mapping[str, _Ambiguous])
         if one.depth and one.name == figures.dead_letter_queue:
             text = f"{one.name}, the dead-letter queue, has {messages}"
             yield Problem(text=text, place=Place.DEAD_LETTERS, about=one.name)
+        elif one.depth and one.name == PROTECTION_ERRORS:
+            yield Problem(text=protected(one.depth), place=Place.QUEUE, about=one.name)
         elif one.depth and one.is_backout:
             left = ambiguous.get(one.name)
             yield _on_backout_queue(one, left if left and left.messages <= one.depth else None)
@@ -579,12 +589,44 @@ def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[
             looping = [count for count in most if count >= (one.threshold or BACKED_OUT)]
             if looping:
                 by = f". It is open by {', '.join(one.open_by)}" if one.open_by else ""
+                who = (
+                    "the application gets the same message again and again"
+                    if one.readers
+                    else "no program has the queue open for input now"
+                )
                 text = (
                     f"Poison on {queue}: {counted(len(looping), 'message')} came back up to "
-                    f"{counted(max(looping), 'time')}, and BOTHRESH is {one.threshold}: "
-                    f"the application gets the same message again and again{by}"
+                    f"{counted(max(looping), 'time')}, and BOTHRESH is {one.threshold}: {who}{by}"
                 )
                 yield Problem(text=text, place=Place.MESSAGES, about=run.run)
+
+
+def _dead_letters_by_kind(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[Problem]:
+    """Reports, and messages that expire, on the dead-letter queue, by the newest snapshot of the last day."""
+    queue = figures.dead_letter_queue
+    if not any(one.name == queue and one.depth for one in figures.queues):
+        return
+    for run in _of_last_day(runs):
+        if queue not in dict(_observed(folder / "runs" / run.run)):
+            continue
+        found = _kinds(folder / "runs" / run.run, queue)
+        if told := found.sentences():
+            text = f"{queue} had {counted(found.seen, 'message')} when run {run.run} looked: {'; '.join(told)}"
+            yield Problem(text=text, place=Place.DEAD_LETTERS, about=queue)
+        return
+
+
+@single_flight
+@lru_cache(maxsize=1024)
+def _kinds(run: Path, queue: str) -> Kinds:
+    """The kinds of messages of a snapshot. A snapshot never changes."""
+    if not RunFolder(run).snapshot.is_dir():
+        return Kinds()
+    return kinds_of(
+        Kind(row["msg_type"], row["feedback"], row["expiry"])
+        for batch in read_parquet(RunFolder(run).snapshot, ["queue", "msg_type", "feedback", "expiry"])
+        for row in batch.filter(pc.equal(batch.column("queue"), queue)).to_pylist()
+    )
 
 
 def _bytes_of_counts(found: Mapping[str, Sequence[int]]) -> int:

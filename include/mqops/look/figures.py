@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from mqops.act.sources import PROTECTION_ERRORS
 from mqops.clock import utc_now
 from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.files import make_folder, read_json, write_json
@@ -26,6 +27,7 @@ from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import LAST_PUT, command, dead_letter_queue, inquire_queues, last_put
 from mqops.mq.named_queue import mended_deadq, wrong_name
 from mqops.mq.session import Session
+from mqops.observe.unseen import units_in_words
 from mqops.storage import is_named, named_in_estate
 from mqwire import constants as c
 
@@ -59,8 +61,8 @@ class QueueFigures:
     `readers` and `writers` handles; `open_by` the programs that have it open, with their users and what they do;
     `threshold` BOTHRESH; `is_backout` whether another queue names it as BOQNAME; `storage` whether messages lie there
     until a person looks at them, so that no reader is missed (`mqops.storage`); `transmission` whether it is a
-    transmission queue; `last_put` as the queue manager tells
-    it, blank where it does not.
+    transmission queue; `last_put` as the queue manager tells it, blank where it does not; `unit` whose unit of work its
+    uncommitted messages are of, in words, blank where there are none.
     """
 
     name: str
@@ -78,6 +80,7 @@ class QueueFigures:
     storage: bool = False
     transmission: bool = False
     last_put: str = ""
+    unit: str = ""
 
     @property
     def nearly_full(self) -> bool:
@@ -175,7 +178,7 @@ def _answers(session: Session, storage: Iterable[str]) -> Figures:
     others: list[str] = []
     for row in rows:
         name, depth = row[c.MQCA_Q_NAME], row[c.MQIA_CURRENT_Q_DEPTH]
-        own = not name.startswith(_NOT_OF_APPLICATIONS) or name == dead
+        own = not name.startswith(_NOT_OF_APPLICATIONS) or name == dead or (name == PROTECTION_ERRORS and depth)
         closed = own and (row[c.MQIA_INHIBIT_PUT] or row[c.MQIA_INHIBIT_GET])
         if not own or not (depth or closed or name == dead):
             others += [name] if own else []
@@ -229,6 +232,8 @@ def _channels(session: Session, waiting: list[str]) -> tuple[tuple[ChannelFigure
 def _with_status(session: Session, queues: list[QueueFigures]) -> Iterable[QueueFigures]:
     """The queues with oldest message, uncommitted ones and programs. Who may not ask for the status sees the rest."""
     status = {row[c.MQCA_Q_NAME]: row for row in _status(session, c.MQCA_Q_NAME, *_OF_QUEUE)}
+    open_units = [one for one in queues if _monitored(status.get(one.name, {}).get(c.MQIACF_UNCOMMITTED_MSGS))]
+    units = units_in_words(session, {one.name: one.depth for one in open_units}) if open_units else {}
     users: dict[str, list[str]] = {}
     if any(one.readers or one.writers for one in queues):
         for row in _status(session, c.MQCA_Q_NAME, *_OF_HANDLE, kind=c.MQIACF_Q_HANDLE):
@@ -241,6 +246,7 @@ def _with_status(session: Session, queues: list[QueueFigures]) -> Iterable[Queue
             uncommitted=_monitored(row.get(c.MQIACF_UNCOMMITTED_MSGS)),
             open_by=_named(users.get(one.name, ())),
             last_put=last_put(row),
+            unit=units.get(one.name, ""),
         )
 
 

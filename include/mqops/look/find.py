@@ -92,8 +92,8 @@ class FoundMessage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPage:
     """A page of messages. Parameters: `looked_at` messages of this search so far, those before the page too; `next` the
-    cursor to go on with, "" where no further message fits; `passed_over` messages of the page that have no text to be
-    searched, by the reason."""
+    cursor to go on with, "" where no further message fits; `passed_over` messages of the page whose text or
+    properties cannot be read, by the reason."""
 
     messages: tuple[FoundMessage, ...]
     looked_at: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -21,6 +22,7 @@ from mqops.lake.parquet import chunks_with
 from mqops.lake.run import RunFolder, folder_of
 from mqops.look.core.criteria import Criteria, id_range
 from mqops.look.core.rule_verdicts import RuleVerdict, verdicts
+from mqops.look.core.searched import passed_over_lines
 from mqops.look.core.taken_apart import MessageShown, taken_apart
 from mqops.look.find import (
     LISTED,
@@ -235,8 +237,10 @@ def _only(
 ) -> Hit:
     """The one message that fits. Parameters: `why` a sentence about a queue that shows none of its messages, or ""."""
     found: list[Hit] = []
+    passed_over = Counter[str]()
     for hit in hits(looked, Search(wanted), Cursor(), live=True):
         if isinstance(hit, PassedOver):
+            passed_over[hit.why] += 1
             continue
         if isinstance(hit, int) or len(found) > MOST_NAMED:
             break
@@ -247,7 +251,8 @@ def _only(
     if not found:
         if unseen_because := why():
             raise SettingsError(f"{where} shows no such message: {unseen_because}")
-        raise SettingsError(f"{where} has no such message: `mqops message find` lists those that are there")
+        told = "".join(f"; {line}" for line in passed_over_lines(passed_over))
+        raise SettingsError(f"{where} has no such message: `mqops message find` lists those that are there{told}")
     if len(found) > 1:
         raise SettingsError(f"{_several(found)} of {where} fit: {_places(found)}. Give more digits, or --position")
     return found[0]

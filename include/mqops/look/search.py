@@ -10,6 +10,8 @@
    passed over, and told.
 5. The body of a message is read for an identifier or a destination only where its Format, or that of its MQDLH, says
    that it has an MQXQH (`mqops.look.core.searched`).
+6. A message whose headers have no property that can be read, because one of them is not valid, is passed over where a
+   property is asked for, and told.
 """
 
 from __future__ import annotations
@@ -26,7 +28,17 @@ import pyarrow.compute as pc
 
 from mqops.decide.core.answers import answers, columns_for, text_of
 from mqops.look.core.criteria import Criteria, id_range
-from mqops.look.core.searched import CHAIN_COLUMNS, TEXT_COLUMNS, Data, Transmitted, data_of, not_strict, transmitted
+from mqops.look.core.searched import (
+    A_HEADER,
+    CHAIN_COLUMNS,
+    NO_PROPERTY,
+    TEXT_COLUMNS,
+    Data,
+    Transmitted,
+    data_of,
+    not_strict,
+    transmitted,
+)
 from mqops.look.number_columns import number_test
 from mqops.observe.core.columns import PATTERN_COLUMNS
 from mqops.observe.core.put_time import DIGITS
@@ -45,7 +57,8 @@ MARKED = "marked"
 
 
 class PassedOver(NamedTuple):
-    """A message that fits but for its text, which it has none of. Parameters: `place` in its batch."""
+    """A message that fits but for its text or its properties, which cannot be read. Parameters: `place` in
+    its batch."""
 
     place: int
     why: str
@@ -89,7 +102,8 @@ class Search:
             self._tests.append(_put_between(_digits(wanted.since), _digits(wanted.until)))
             columns += ["put_date", "put_time"]
         self._tests += [number_test(one) for one in conditions if one.question.kind in COMPARED_NUMBERS]
-        self._tests += [_has_property(one) for one in self._properties]
+        self._of_properties = [_has_property(one) for one in self._properties]
+        columns += ["format", "dlh_format", "dlh_error"] if self._properties else []
         self._tests += [_may_have_text(str(one.value)) for one in self._bodies if one.question.key == "BODY"]
         self._tests += [_may_have_text(self._text)] if self._text else []
         self._tests += [_has_bytes(self._bytes)] if self._bytes else []
@@ -105,6 +119,9 @@ class Search:
         tests = [test(batch) for test in self._tests]
         if self._outside:
             tests += self._of_identity(batch, others or batch.select)
+        if self._properties:
+            self._without_properties(batch, tests)
+        tests += [test(batch) for test in self._of_properties]
         if tests:
             keep = reduce(pc.and_, (pc.fill_null(test, False) for test in tests))
             found: list[int] = pc.indices_nonzero(keep).to_pylist()
@@ -113,6 +130,16 @@ class Search:
         for one in self._properties:
             found = _with_property(one, batch, found)
         return list(self._by_message(batch, found)) if self._bodies or self._text else found
+
+    def _without_properties(self, batch: pa.RecordBatch, tests: Sequence[pa.Array]) -> None:
+        """Rule 6. Parameters: `tests` whether each message fits in all else."""
+        none = batch.column("properties").is_null()
+        dead = pc.equal(batch.column("format"), c.MQFMT_DEAD_LETTER_HEADER)
+        broken = pc.and_(dead, batch.column("dlh_error").is_valid())
+        rfh2 = [pc.equal(batch.column(name), c.MQFMT_RF_HEADER_2) for name in _FORMATS]
+        for why, test in ((A_HEADER, broken), (NO_PROPERTY, pc.or_kleene(*rfh2))):
+            keep = reduce(pc.and_, (pc.fill_null(one, False) for one in (none, test, *tests)))
+            self.passed_over += [PassedOver(place, why) for place in pc.indices_nonzero(keep).to_pylist()]
 
     def _of_identity(self, batch: pa.RecordBatch, others: Others) -> list[pa.Array]:
         """Whether each message has the identifiers and the destination, itself or behind its MQXQH."""

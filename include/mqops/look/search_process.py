@@ -11,6 +11,7 @@ import json
 import os
 import resource
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ import pyarrow as pa
 
 from mqops.errors import MqopsError
 from mqops.lake.run import RunFolder
-from mqops.look.core.criteria import criteria
+from mqops.look.core.criteria import Criteria, criteria
 from mqops.look.find import find_recorded
 from mqops.look.plan_view import planned_rows
 
@@ -38,8 +39,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """
     try:
         run = RunFolder(Path(asked["run"]))
-        since, until = (datetime.fromisoformat(asked[name]) if asked[name] else None for name in ("since", "until"))
-        wanted = criteria(asked["where"], since=since, until=until, md_format=asked["md_format"], **asked["ids"])
+        wanted = criteria_of(asked)
         marks = planned_rows(run, asked["plan"], asked["action"]) if asked["action"] else None
         found = find_recorded(
             run.snapshot, wanted, queues=asked["queues"], limit=asked["limit"], after=asked["after"], marks=marks
@@ -49,6 +49,18 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
         return {"error": TOO_MUCH}
     except (MqopsError, ValueError, OSError) as error:
         return {"problem": str(error)}
+
+
+def criteria_of(asked: Mapping[str, Any]) -> Criteria:
+    """What is looked for. Parameters: `asked` as the page Messages has it (`mqops_airflow.pages.asked`).
+
+    Raises:
+        RulesError, SettingsError: as `criteria`.
+        ValueError: a time is not in ISO 8601.
+    """
+    since, until = (datetime.fromisoformat(asked[name]) if asked[name] else None for name in ("since", "until"))
+    others = {name: asked[name] for name in ("md_format", "destination", "text", "hex_bytes")}
+    return criteria(asked["where"], since=since, until=until, **others, **asked["ids"])
 
 
 def bounded() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
@@ -45,7 +46,8 @@ class Exported:
     """What an export wrote.
 
     Parameters: `bytes` of all bodies; `sha256` of the messages, as a load names them; `left_behind` paths that killed
-    exports may have left, for a person to remove.
+    exports may have left, for a person to remove; `passed_over` messages whose text or properties cannot be read, by
+    the reason.
     """
 
     file: str
@@ -56,6 +58,11 @@ class Exported:
     bytes: int
     sha256: str
     left_behind: tuple[str, ...]
+    passed_over: Mapping[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {name: value for name, value in asdict(self).items() if value or name != "passed_over"}
 
 
 class Fingerprint:
@@ -119,8 +126,8 @@ def _export(
     browsed: Browsed, batches: Iterable[pa.RecordBatch], file: Path, form: Form, wanted: Criteria, *, to: Recipient
 ) -> Exported:
     refuse_unless_named(browsed.queue_manager, to.who, Account.SYSTEM)
-    search, fingerprint = Search(wanted), Fingerprint()
-    messages = fingerprint.over(_fitting(batches, search, browsed, to))
+    search, fingerprint, passed_over = Search(wanted), Fingerprint(), Counter[str]()
+    messages = fingerprint.over(_fitting(batches, search, browsed, to, passed_over))
     left = (_write_text if form == "text" else _write_parquet)(file, browsed, messages)
     return Exported(
         file=str(file),
@@ -131,19 +138,21 @@ def _export(
         bytes=fingerprint.bytes,
         sha256=fingerprint.hex(),
         left_behind=left,
+        passed_over=dict(passed_over),
     )
 
 
 def _fitting(
-    batches: Iterable[pa.RecordBatch], search: Search, browsed: Browsed, to: Recipient
+    batches: Iterable[pa.RecordBatch], search: Search, browsed: Browsed, to: Recipient, passed_over: Counter[str]
 ) -> Iterator[tuple[bytes, bytes]]:
     """MQMD and body of the messages that fit, in their order; at the end, before the file has its name, the ledger says
-    that they were revealed."""
+    that they were revealed. Parameters: `passed_over` takes the reasons why messages could not be searched."""
     revealed: list[MarkerRow] = []
     for batch in batches:
         for row in batch.select(list(_READ)).take(pa.array(search.fitting(batch), pa.int64())).to_pylist():
             revealed.append(revealed_row(len(revealed), row))
             yield row["md"], row["body"]
+        passed_over.update(one.why for one in search.passed_over)
     record_reveals(to.lake, browsed.queue_manager, browsed.queue, revealed, run=to.run, who=to.who)
 
 

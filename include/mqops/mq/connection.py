@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from mqops.errors import SettingsError, mq_error
+from mqops.errors import MQError, SettingsError, mq_error
 from mqops.mq.session import Session
 from mqwire import constants as c
 
@@ -92,7 +92,8 @@ def load_pymqi() -> Any:
 
 @contextmanager
 def connect(connection: MqConnection) -> Iterator[Session]:
-    """A session with the queue manager, ended on leaving; a unit of work still open then is backed out.
+    """A session with the queue manager, ended on leaving; a unit of work still open then is backed out. An error that
+    leaves it because of a queue's name is told with what stands behind the name.
 
     Raises:
         MQError: the queue manager refused (2058 its name, 2035 user or password, 2059 not running ...).
@@ -101,6 +102,12 @@ def connect(connection: MqConnection) -> Iterator[Session]:
     session = open_session(connection)
     try:
         yield session
+    except MQError as error:
+        from mqops.mq.named_queue import told_with_name  # noqa: PLC0415 - it knows sessions
+
+        if (told := told_with_name(session, error)) is None:
+            raise
+        raise told from error
     finally:
         session.disconnect()
 

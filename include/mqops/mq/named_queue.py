@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from mqops.errors import LOST_CONNECTION, MQError, SettingsError
-from mqops.misnamed import Misnamed, misnamed
+from mqops.errors import ADVICE, LOST_CONNECTION, MQError, SettingsError, mq_error
+from mqops.misnamed import Misnamed, is_alias, misnamed
 from mqops.model import QueueDefinition
 from mqops.mq.inquire import KINDS, base_queue, dead_letter_queue, inquire_queues, opened, queue_names
 from mqops.mq.session import Session
@@ -56,6 +58,71 @@ def _local_names(session: Session) -> tuple[str, ...]:
         if error.reason in LOST_CONNECTION:
             raise
         return ()
+
+
+def told_with_name(session: Session, error: MQError) -> MQError | None:
+    """An error with what stands behind the queue's name that it is about, and what to write instead. None where the
+    name is not the cause, or nothing more is known."""
+    name = error.object_name.partition(" ")[0]  # "QUEUE of QMGR"
+    if error.reason not in _OF_NAMES or not name or error.advice != ADVICE.get(error.reason, ""):
+        return None
+    try:
+        advice = _about(session, name, definition_of(session, name))
+    except MQError:
+        return None
+    if not advice:
+        return None
+    return mq_error(error.comp, error.reason, verb=error.verb, object_name=error.object_name, advice=advice)
+
+
+_OF_NAMES = frozenset({*_TELLS, c.MQRC_UNKNOWN_OBJECT_NAME, c.MQRC_OPTION_NOT_VALID_FOR_TYPE})
+"""Reasons that a name of a queue can have, where a local queue is wanted."""
+
+
+def _about(session: Session, name: str, found: QueueDefinition | None) -> str:
+    """What stands behind a name that cannot be used, and what mends it, "" where a queue is there that can."""
+    if found is None:
+        names = _local_names(session)
+        wrong = misnamed(name, None, names)
+        if wrong and wrong.instead:
+            return f"It is not there, {wrong.instead} is: names of queues are case-sensitive"
+        near = next(iter(difflib.get_close_matches(name, sorted(names), n=1)), "")
+        like = f". The nearest name is {near}" if near else ""
+        return f"Define it, or correct the name: DEFINE QLOCAL({mqsc_name(name)}){like}"
+    if found.kind == "alias" and not found.base:
+        rows = inquire_queues(session, name, (c.MQCA_BASE_Q_NAME,), kind=c.MQQT_ALIAS)
+        base = next((str(row.get(c.MQCA_BASE_Q_NAME, "")) for row in rows), "")
+        mend = f"DEFINE QLOCAL({mqsc_name(base)}), or ALTER QALIAS({mqsc_name(name)}) TARGET(...)"
+        return f"It is an alias of {base or 'a queue'}, which is not there: {mend}"
+    if found.kind == "remote":
+        return "It is a remote queue, which holds no messages here: name its transmission queue, or a local queue"
+    if found.kind == "model":
+        return "It is a model queue, which holds no messages: name a local queue"
+    return ""
+
+
+class Named(NamedTuple):
+    """What stands behind a name that a person has written. Parameters: `queue` the local queue, the name itself where
+    there is none; `said` a sentence about a name that is not that queue's, "" for a local queue's."""
+
+    queue: str
+    said: str = ""
+
+
+def named_by_person(session: Session, name: str) -> Named:
+    """The queue behind a name, and what is to be said of it. Raises `MQError`: it may not be inquired."""
+    found = definition_of(session, name)
+    if found and found.kind == "alias" and found.base:
+        return Named(found.base, is_alias(name, found.base))
+    about = _about(session, name, found)
+    return Named(name, f"{name}: {about[0].lower()}{about[1:]}" if about else "")
+
+
+def alias_of(session: Session, name: str) -> str:
+    """A sentence about a name that is an alias, with the queue that it stands for; "" for another name. Raises
+    `MQError`."""
+    base = base_queue(session, name)
+    return "" if base == name else is_alias(name, base)
 
 
 def said_with_base(session: Session, name: str) -> str:

@@ -10,7 +10,7 @@ from mqops.lake.run import RunFolder
 from mqops.mq.browse import browse
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import queue_manager_name
-from mqops.mq.named_queue import usable_dead_letter_queue
+from mqops.mq.named_queue import alias_of, usable_dead_letter_queue
 from mqops.observe.anatomy import AnatomyCounter, with_growth
 from mqops.observe.batches import record_batches
 from mqops.observe.core.anatomy import QueueAnatomy
@@ -40,4 +40,5 @@ def look(connection: MqConnection, lake: Path, queue: str = "") -> tuple[QueueAn
         (anatomy,) = counter.queues()
         remarks: tuple[str, ...] = (expired.sentence(queue),) if expired.messages else ()
         remarks += tuple(filter(None, ("" if anatomy.messages else unseen(session, queue),)))
+        remarks = (*filter(None, (alias_of(session, queue),)), *remarks)
     return with_growth(RunFolder.at(lake, name, "none").lake_folder, anatomy), remarks

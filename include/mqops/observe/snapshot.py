@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -42,6 +42,34 @@ def has_queue(folder: Path, queue: str) -> bool:
     return any(pc.any(pc.equal(batch.column("queue"), queue)).as_py() for batch in read_parquet(folder, ["queue"]))
 
 
+def queues_recorded(folder: Path, names: Iterable[str]) -> tuple[str, ...]:
+    """The names, and for each beginning and `*` the queues of the snapshot that have it, in order, each once. Queues
+    `SYSTEM.*` and `MQOPS.*` are meant only by patterns that begin so, as on a queue manager.
+
+    Raises:
+        LakeError: the snapshot cannot be read.
+        SettingsError: a pattern fits no queue of it.
+    """
+    found: dict[str, None] = {}
+    there: list[str] | None = None
+    for name in names:
+        if not name.endswith("*"):
+            found[name] = None
+            continue
+        there = there if there is not None else sorted(_queues_of(folder))
+        own = tuple(one for one in ("SYSTEM.", "MQOPS.") if not name.startswith(one))
+        fits = [one for one in there if one.startswith(name[:-1]) and not one.startswith(own)]
+        if not fits:
+            has = f"it has {', '.join(there)}" if there else "it has no message"
+            raise SettingsError(f"The snapshot has no queue whose name fits {name}: {has}")
+        found |= dict.fromkeys(fits)
+    return tuple(found)
+
+
+def _queues_of(folder: Path) -> set[str]:
+    return {str(one) for batch in read_parquet(folder, ["queue"]) for one in batch.column("queue").unique().to_pylist()}
+
+
 def begin(run: RunFolder) -> None:
     """Make the run's folder for a new snapshot.
 
@@ -65,12 +93,14 @@ def finish(
     gone: Collection[str] = (),
     settled: Collection[str] = (),
     unseen: Callable[[str], str] = lambda _queue: "",
+    base: Callable[[str], str] = lambda queue: queue,
 ) -> ObserveSummary:
     """Make the snapshot durable, count its messages and their earlier tries, and write observe.json.
 
     Parameters: `whole` whether the snapshot has every message of its queues; only then its anatomy is recorded;
     `expired` queue → what the queue manager discarded meanwhile; `gone` queues that have ended; `settled`
-    those without uncommitted messages; `unseen` why a browse got nothing from a queue, asked of those alone.
+    those without uncommitted messages; `unseen` why a browse got nothing from a queue, asked of those alone;
+    `base` the queue that a name stands for.
 
     Raises:
         LakeError: the disk refused.
@@ -81,6 +111,8 @@ def finish(
     looked_at = _count(run, queues, counter, expired)
     there = (one for one in looked_at if one.messages or one.queue not in gone)
     observed = tuple(one if one.messages else replace(one, unseen=unseen(one.queue)) for one in there)
+    bases = {queue: behind for queue in queues if queue not in gone and (behind := base(queue)) != queue}
+    observed = tuple(replace(one, base=bases.get(one.queue, "")) for one in observed)
     summary = ObserveSummary(
         run=run.run,
         queue_manager=queue_manager,

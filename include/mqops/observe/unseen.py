@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from mqops.errors import LOST_CONNECTION, MQError
@@ -38,14 +39,31 @@ def unseen(session: Session, queue: str) -> str:
         return ""
 
 
+def units_in_words(session: Session, depths: Mapping[str, int]) -> dict[str, str]:
+    """Queue → a sentence about its open units of work, by inquiry alone. Parameters: `depths` of local queues that have
+    uncommitted messages. Raises `MQError` for a lost connection."""
+    units, users = _units(session), _users(session)
+    return {
+        queue: str(
+            Unseen(
+                queue=queue, depth=depth, uncommitted=True, oldest=_oldest(units, users.get(queue, ())), browsed=False
+            )
+        )
+        for queue, depth in depths.items()
+    }
+
+
 def _with_unit(session: Session, found: Unseen, base: str) -> Unseen:
     units = _units(session)
-    users = _users(session, base) if units else frozenset()
+    users = _users(session).get(base, set()) if units else set()
+    return replace(found, uncommitted=True, oldest=_oldest(units, users))
+
+
+def _oldest(units: Mapping[bytes, Unit], users: Collection[bytes]) -> Unit | None:
+    """The oldest unit of work of these connections; of any where they have none. None where there is none at all."""
     own = [unit for connection, unit in units.items() if connection in users]
     oldest = min(own or units.values(), key=lambda unit: (not unit.since, unit.since), default=None)
-    if oldest and not own:
-        oldest = Unit(program=oldest.program, user=oldest.user, since=oldest.since, on_queue=False)
-    return Unseen(queue=found.queue, depth=found.depth, uncommitted=True, oldest=oldest)
+    return replace(oldest, on_queue=bool(own)) if oldest else None
 
 
 def _uncommitted(session: Session, queue: str) -> bool | None:
@@ -69,10 +87,12 @@ def _units(session: Session) -> dict[bytes, Unit]:
     }
 
 
-def _users(session: Session, queue: str) -> frozenset[bytes]:
-    """The connections that have a queue open."""
-    rows = _connections(session, c.MQIACF_CONN_INFO_HANDLE, (c.MQCACF_OBJECT_NAME, c.MQIACF_OPEN_OPTIONS))
-    return frozenset(_identifier(row) for row in rows if row.get(c.MQCACF_OBJECT_NAME) == queue)
+def _users(session: Session) -> dict[str, set[bytes]]:
+    """Object → the connections that have it open."""
+    found: dict[str, set[bytes]] = {}
+    for row in _connections(session, c.MQIACF_CONN_INFO_HANDLE, (c.MQCACF_OBJECT_NAME, c.MQIACF_OPEN_OPTIONS)):
+        found.setdefault(str(row.get(c.MQCACF_OBJECT_NAME, "")), set()).add(_identifier(row))
+    return found
 
 
 def _connections(session: Session, kind: int, wanted: tuple[int, ...]) -> list[dict[int, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mqops.errors import mq_error
@@ -22,12 +22,13 @@ class QueueChoice:
     queue.
 
     Attributes: `depths` queue → messages, for those that have any; `inhibited` queues that cannot be read at the moment
-    (GET(DISABLED)); `empty` those that have no message.
+    (GET(DISABLED)); `empty` those that have no message; `aliases` alias that was named → the queue.
     """
 
     depths: dict[str, int]
     inhibited: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
+    aliases: dict[str, str] = field(default_factory=dict)
 
 
 def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:
@@ -42,16 +43,17 @@ def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:
     from mqops.mq.named_queue import definition_of  # noqa: PLC0415
 
     found: dict[str, tuple[int, int]] = {}
+    aliases: dict[str, str] = {}
     for pattern in patterns:
         rows = inquire_queues(session, pattern, (c.MQIA_CURRENT_Q_DEPTH, c.MQIA_INHIBIT_GET))
         if not rows and not pattern.endswith("*"):
             there = definition_of(session, pattern)
             if there and there.kind == "alias" and there.base:
                 rows = inquire_queues(session, there.base, (c.MQIA_CURRENT_Q_DEPTH, c.MQIA_INHIBIT_GET))
+                aliases |= {pattern: there.base} if rows else {}
         if not rows and not pattern.endswith("*"):
-            advice = "Define it as a local queue, or correct the name in the estate or the form"
             unknown = c.MQRC_UNKNOWN_OBJECT_NAME
-            raise mq_error(c.MQCC_FAILED, unknown, verb="MQCMD_INQUIRE_Q", object_name=pattern, advice=advice)
+            raise mq_error(c.MQCC_FAILED, unknown, verb="MQCMD_INQUIRE_Q", object_name=pattern)
         for row in rows:
             name = str(row[c.MQCA_Q_NAME])
             if meant(name, pattern) or not pattern.endswith("*"):
@@ -61,6 +63,7 @@ def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:
         depths={name: depth for name, depth in readable.items() if depth},
         inhibited=tuple(sorted(set(found) - set(readable))),
         empty=tuple(name for name, depth in readable.items() if not depth),
+        aliases=aliases,
     )
 
 

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.mq.inquire import (
+    QueueState,
     command,
+    dead_letter_queue,
     inquire_queues,
     is_zos,
     opened,
     queue_attribute,
     queue_manager_attribute,
     queue_manager_name,
+    queue_state,
 )
+from mqops.mq.named_queue import wrong_name
 from mqops.mq.session import Session, is_gone
 from mqops.trigger.core.conditions import CHANNEL_INITIATOR
-from mqops.trigger.core.triggered_queue import Disposition, InitiationQueue, Reader, TriggeredQueue
+from mqops.trigger.core.triggered_queue import (
+    MQTM_BYTES,
+    DeadLetterQueue,
+    Disposition,
+    InitiationQueue,
+    Reader,
+    TriggeredQueue,
+)
 from mqops.trigger.in_estate import named_in_estate
 from mqwire import constants as c
+from mqwire.structures import MQDLH
 
 DEFAULT_INITIATION_QUEUE = "SYSTEM.DEFAULT.INITIATION.QUEUE"
 """The one that every queue manager has, and that runmqtrm serves unless another is named."""
@@ -71,7 +83,7 @@ def triggered_queue(session: Session, name: str, of: Manager) -> TriggeredQueue:
         if kind == c.MQQT_LOCAL:
             return _of_local(session, queue, name, of)
     if base:
-        return triggered_queue(session, base, of)
+        return replace(triggered_queue(session, base, of), alias=name)
     raise SettingsError(
         f"{name} is {_OTHER_KINDS.get(kind, 'no local queue')}, which holds no messages: name a local queue, for a "
         "remote queue its transmission queue"
@@ -99,6 +111,7 @@ def _of_local(session: Session, queue: _Object, name: str, of: Manager) -> Trigg
     wrong = not named or (initiation is not None and (not initiation.local or initiation.transmission))
     usable = _usable_initiation_queue(session, name, of, transmission=transmission) if wrong else ""
     status = _status(session, name)
+    undelivered = initiation is not None and not initiation.refused and initiation.local and initiation.takes_none
     return TriggeredQueue(
         name=name,
         queue_manager=of.name,
@@ -121,11 +134,13 @@ def _of_local(session: Session, queue: _Object, name: str, of: Manager) -> Trigg
         uncommitted=status.uncommitted,
         last_put=status.last_put,
         process=process,
-        process_defined=_is_defined(session, process) if process else _has_process_of_its_name(session, name),
+        process_defined=_is_defined(session, process) if process else _has_process(session, name),
+        process_in_data="" if process or transmission else _process_in_data(session, queue.text(c.MQCA_TRIGGER_DATA)),
         initiation_name=named,
         initiation=initiation,
         usable_initiation=usable,
         usable_served=bool(usable) and _served_if_known(session, usable),
+        dead_letters=_dead_letters(session) if undelivered else None,
     )
 
 
@@ -146,14 +161,50 @@ def _is_defined(session: Session, process: str) -> bool | None:
         raise
 
 
-def _has_process_of_its_name(session: Session, queue: str) -> bool:
-    """False, too, where it may not be inquired: it matters only for the command that is proposed."""
+def _has_process(session: Session, name: str) -> bool:
+    """Whether a process of this name is there; False, too, where it may not be inquired: it matters only for the
+    command that is proposed."""
     try:
-        return bool(_is_defined(session, queue))
+        return bool(_is_defined(session, name))
     except MQError as error:
         if error.reason in LOST_CONNECTION:
             raise
         return False
+
+
+def _process_in_data(session: Session, data: str) -> str:
+    """The process that TRIGDATA names, as a whole or as its first word; "" where it names none."""
+    words = dict.fromkeys((data, *data.split()[:1]))
+    return next((one for one in words if 0 < len(one) <= c.MQ_PROCESS_NAME_LENGTH and _has_process(session, one)), "")
+
+
+def _dead_letters(session: Session) -> DeadLetterQueue:
+    """Whether the queue manager's dead-letter queue takes a trigger message behind an MQDLH."""
+    try:
+        name = dead_letter_queue(session)
+    except SettingsError:
+        return DeadLetterQueue(refuses="the queue manager names no dead-letter queue (DEADQ is blank)")
+    try:
+        if wrong := wrong_name(session, name):
+            return DeadLetterQueue(name=name, refuses=f"DEADQ names {name}, {wrong.why}")
+        return DeadLetterQueue(name=name, refuses=_refusal(queue_state(session, name)))
+    except MQError as error:
+        if error.reason != c.MQRC_NOT_AUTHORIZED:
+            raise
+        return DeadLetterQueue(name=name, known=False, refuses=f"the connection's user may not inquire {name} (+inq)")
+
+
+def _refusal(queue: QueueState) -> str:
+    needed = MQDLH.LAYOUT.size + MQTM_BYTES
+    if not queue.put_allowed:
+        return f"the dead-letter queue {queue.name} has PUT(DISABLED)"
+    if queue.depth >= queue.max_depth:
+        return f"the dead-letter queue {queue.name} is full (CURDEPTH {queue.depth}, MAXDEPTH {queue.max_depth})"
+    if queue.max_msg_length < needed:
+        return (
+            f"the dead-letter queue {queue.name} has MAXMSGL({queue.max_msg_length}), and it has {needed} bytes there"
+        )
+    return ""
 
 
 def _initiation_queue(session: Session, name: str, of: Manager) -> InitiationQueue | None:
@@ -170,6 +221,7 @@ def _initiation_queue(session: Session, name: str, of: Manager) -> InitiationQue
                 get_allowed=queue.number(c.MQIA_INHIBIT_GET) == c.MQQA_GET_ALLOWED,
                 depth=queue.number(c.MQIA_CURRENT_Q_DEPTH),
                 max_depth=queue.number(c.MQIA_MAX_Q_DEPTH),
+                max_length=queue.number(c.MQIA_MAX_MSG_LENGTH),
                 open_input=open_input,
                 readers=_readers(session, name) if open_input else (),
                 last_put=_status(session, name).last_put,

@@ -8,25 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mqops.command import command
-from mqops.look.core.criteria import IDENTIFIERS, Criteria, criteria
+from mqops.look.core.criteria import IDENTIFIERS, Criteria
+from mqops.look.search_process import criteria_of
 
 FIELDS = {
     "reason": ("REASON", "Reason", "MQRC_Q_FULL"),
-    "dest_q": ("DESTQ", "Destination queue", "contains, or PAY*"),
+    "dest_q": ("", "Destination queue", "contains, or PAY*"),
     "application": ("APPLNAME", "Application", "contains, or billing*"),
     "user": ("USERID", "User", "contains"),
     "format": ("", "Format (MQMD)", "contains"),
 }
 """Field of the form → keyword of the rules language, its label, an example. A text without wildcards is looked for
-anywhere in the field; a reason is a whole name. The format is that of the MQMD, which is shown, and has no keyword."""
-MORE = (*IDENTIFIERS, "since", "until", "property", "value", "where")
+anywhere in the field; a reason is a whole name. The format is that of the MQMD, which is shown, and the destination
+queue that of the MQDLH or of an MQXQH: these have no keyword."""
+MORE = (*IDENTIFIERS, "since", "until", "property", "value", "hex", "where")
 """The fields that are shown on demand."""
-PAYLOAD = frozenset({"text", "property", "value", "where"})
+PAYLOAD = frozenset({"text", "property", "value", "hex", "where"})
 """The fields that can have payload in them."""
 LONGEST = 4000
 """Characters of a field."""
@@ -35,11 +36,14 @@ _REASON = re.compile(r"[^()'\"]*")
 
 
 class Wanted(NamedTuple):
-    """What is looked for. Parameters: `where` conditions; `md_format` a pattern of MQMD.Format; `since` and `until`
+    """What is looked for, as `mqops.look.core.criteria` takes it. Parameters: `where` conditions; `since` and `until`
     ISO 8601; `ids` column → the beginning of the identifier in hex."""
 
     where: str
     md_format: str
+    destination: str
+    text: str
+    hex_bytes: str
     since: str
     until: str
     ids: Mapping[str, str]
@@ -55,14 +59,15 @@ class Wanted(NamedTuple):
         ]
         if asked.get("property"):
             parts.append(f"PROP({_quoted(asked['property'])} = {_quoted(asked.get('value') or '*')})")
-        if asked.get("text"):
-            parts.append(f"BODY({_quoted('*' + asked['text'] + '*')})")
         if asked.get("where"):
             parts.append(asked["where"])
         ids = {key: asked[key] for key in IDENTIFIERS if asked.get(key)}
         return cls(
             where=" ".join(parts),
             md_format=_anywhere(asked.get("format", "")),
+            destination=_anywhere(asked.get("dest_q", "")),
+            text=asked.get("text", ""),
+            hex_bytes=asked.get("hex", ""),
             since=asked.get("since", ""),
             until=asked.get("until", ""),
             ids=ids,
@@ -70,8 +75,7 @@ class Wanted(NamedTuple):
 
     def criteria(self) -> Criteria:
         """The same, read. Raises `RulesError`, `SettingsError`, `ValueError`."""
-        since, until = (datetime.fromisoformat(text) if text else None for text in (self.since, self.until))
-        return criteria(self.where, since=since, until=until, md_format=self.md_format, **self.ids)
+        return criteria_of(self.to_json())
 
     def to_json(self) -> dict[str, Any]:
         """For `mqops.look.search_process`."""
@@ -82,6 +86,9 @@ class Wanted(NamedTuple):
         options = {
             "--where": self.where,
             "--md-format": self.md_format,
+            "--destination": self.destination,
+            "--text": self.text,
+            "--hex": self.hex_bytes,
             "--since": self.since,
             "--until": self.until,
             **{f"--{name.replace('_', '-')}": text for name, text in self.ids.items()},

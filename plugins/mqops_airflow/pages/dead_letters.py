@@ -13,6 +13,7 @@ from mqops.decide.core.preflight import ANOTHER_QUEUE, COMES_BACK
 from mqops.decide.on_snapshot import SnapshotDecision
 from mqops.errors import MqopsError
 from mqops.estate_sections import dag_prefix
+from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of
 from mqops.look.core.run_state import RunState
 from mqops.look.dead_letters import (
@@ -28,9 +29,11 @@ from mqops.look.plan_view import planned_actions
 from mqops.look.runs import list_runs
 from mqops.look.scan_reports import GrewDuringScans, grew_during_scans
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, aged_by_md
+from mqops.observe.core.unseen import unseen_queues
 from mqops.printable import printable
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.queue_figures import figures_now
+from mqops_airflow.pages.queue_named import named_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
@@ -55,6 +58,7 @@ def router(page: Page) -> APIRouter:
         own = (section.queue if section else "") or figures.dead_letter_queue or queue_seen_last(place, name)
         records, found = _known(place, name, queue or own)
         dag_id = f"{dag_prefix(name)}_dlq_rules" if section else ""
+        named = named_now(who.estate, name, queue) if queue and not found else None
         return render_page(
             request,
             page,
@@ -62,6 +66,8 @@ def router(page: Page) -> APIRouter:
             name,
             template=template,
             every=EVERY,
+            said=named.said if named else "",
+            unseen=_unseen(place, found.anatomy) if found else "",
             queue=queue,
             own=own,
             records=records,
@@ -96,6 +102,14 @@ def router(page: Page) -> APIRouter:
 
 
 queue_seen_last = shared(queue_of_last_run)
+
+
+def _unseen(place: Path, anatomy: QueueAnatomy) -> str:
+    """Why the run's browse got nothing from a queue that had a depth then, "" elsewhere."""
+    run = RunFolder.at(place, anatomy.queue_manager, anatomy.run) if anatomy.run and not anatomy.messages else None
+    return (
+        unseen_queues(read_json(run.observe_json)).get(anatomy.queue, "") if run and run.observe_json.exists() else ""
+    )
 
 
 @shared

@@ -24,9 +24,11 @@ from mqops.actions import DISCARDS, Action
 from mqops.decide.backout_setting import read_setting
 from mqops.deciders.recover import WORKFLOW as CHOSEN
 from mqops.errors import MqopsError, SettingsError
+from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import IDENTIFIERS, criteria
 from mqops.look.core.run_state import RunLine
+from mqops.look.core.searched import passed_over_lines
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.figures import Figures
@@ -37,10 +39,12 @@ from mqops.look.plan_view import Planned, planned_actions
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs, run_line
 from mqops.model import Account
+from mqops.observe.core.unseen import unseen_queues
 from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD, Wanted
 from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
 from mqops_airflow.pages.queue_figures import figures_now
+from mqops_airflow.pages.queue_named import named_now
 from mqops_airflow.pages.render import below, render_page
 from mqops_airflow.pages.run_forms import RECOVER
 from mqops_airflow.pages.searches import Searches, TooSlow
@@ -148,7 +152,7 @@ class _Place(NamedTuple):
 
     Parameters: `asked` the form, field → text; `name` of the queue manager; `recorded` its runs; `chosen` the run that
     is searched, "" for none, and its folder `run`; `queues` of it, none for all; `planned` what it plans; `problem` why
-    it cannot be searched.
+    it cannot be searched; `queue` that is looked for, and what is `said` of the name that the form has for it.
     """
 
     asked: Mapping[str, str]
@@ -159,15 +163,18 @@ class _Place(NamedTuple):
     queues: tuple[str, ...] = ()
     planned: Planned = Planned()
     problem: str = ""
+    queue: str = ""
+    said: str = ""
 
 
 def _place(who: Reader, asked: Mapping[str, str]) -> _Place:
     """Where a form is answered. Raises `HTTPException` 403, `LakeError`."""
-    name, queue = who.queue_manager(asked.get("queue_manager", "")), asked.get("queue", "")
+    name = who.queue_manager(asked.get("queue_manager", ""))
     recorded = _recorded(lake(who.estate), name)
+    queue, said = _behind(who, name, asked.get("queue", ""), recorded)
     chosen = asked.get("run") or _default([one for one in recorded.newest if _named(queue, one.queue)])
     chosen = chosen or recorded.default
-    found = _Place(asked, name, recorded, chosen)
+    found = _Place(asked, name, recorded, chosen, queue=queue, said=said)
     if not chosen:
         return found
     try:
@@ -178,6 +185,14 @@ def _place(who: Reader, asked: Mapping[str, str]) -> _Place:
         return found._replace(queues=tuple(queues))
     except (MqopsError, ValueError) as error:
         return found._replace(problem=str(error))
+
+
+def _behind(who: Reader, name: str, queue: str, recorded: _Recorded) -> tuple[str, str]:
+    """The queue behind a name that no run has recorded, and what is said of the name."""
+    if not queue or "*" in queue or any(_named(queue, one.queue) for one in recorded.newest):
+        return queue, ""
+    found = named_now(who.estate, name, queue)
+    return (found.queue, found.said) if found else (queue, "")
 
 
 class _Answer(NamedTuple):
@@ -213,9 +228,10 @@ async def _answered(who: Reader, place: _Place) -> _Answer:
 
 def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: _Answer) -> HTMLResponse:
     asked, found = place.asked, answer.found
-    name, queue, (recorded, newest, _default_run) = place.name, asked.get("queue", ""), place.recorded
+    name, queue, (recorded, newest, _default_run) = place.name, place.queue, place.recorded
     line = next((one for one in recorded if one.run == place.chosen), None)
     unrecorded = bool(queue) and "*" not in queue and not any(_named(queue, one.queue) for one in newest)
+    figures = figures_now(who.estate, [name])[name] if unrecorded else Figures()
     again = {key: value for key, value in asked.items() if value} | {"queue_manager": name}
     elsewhere = {key: value for key, value in again.items() if key not in {"run", "after", "action"}}
     return render_page(
@@ -233,7 +249,10 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
             if one.run != place.chosen and (not queue or _named(queue, one.queue))
         ][:MOST_OTHERS],
         unrecorded=queue if unrecorded else "",
-        depth=figures_now(who.estate, [name])[name].depth_of(queue) if unrecorded else None,
+        depth=figures.depth_of(queue),
+        unit=next((one.unit for one in figures.queues if one.name == queue), ""),
+        said=place.said,
+        unseen=_unseen(place.run, queue) if found and not found.messages else (),
         total=line.messages if line and not queue else 0,
         actions=place.planned.actions,
         asked=asked,
@@ -242,12 +261,20 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         opened=any(asked.get(key) for key in MORE),
         put_at=_put_at,
         found=found,
+        passed_over=[*passed_over_lines(found.passed_over)] if found else [],
         next={**again, "run": place.chosen, "after": found.next} if found and found.next else {},
         secret=not PAYLOAD.isdisjoint(again),
         problem=answer.problem,
         forbidden=answer.forbidden,
         command=answer.command,
     )
+
+
+def _unseen(run: RunFolder, queue: str) -> tuple[str, ...]:
+    """Why the run's browse got nothing from queues that had a depth then. Parameters: `queue` one of them, "" for all,
+    or a pattern."""
+    found = unseen_queues(read_json(run.observe_json)) if run.observe_json.exists() else {}
+    return tuple(why for one, why in found.items() if not queue or _named(queue, one))
 
 
 class _Recorded(NamedTuple):

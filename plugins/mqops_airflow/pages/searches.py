@@ -133,4 +133,5 @@ def _page(answer: Mapping[str, Any]) -> FoundPage:
         raise TooSlow
     found = answer["found"]
     messages = tuple(FoundMessage(**one) for one in found["messages"])
-    return FoundPage(messages=messages, looked_at=found["looked_at"], next=found["next"])
+    passed_over = found.get("passed_over", {})
+    return FoundPage(messages=messages, looked_at=found["looked_at"], next=found["next"], passed_over=passed_over)

@@ -605,6 +605,19 @@ def test_text_is_found_beside_NULs_and_bytes_that_are_none_and_the_rest_is_count
     assert [sum(page.get("passed_over", {}).values()) for page in pages] == [0, 2]
 
 
+def test_a_pattern_stands_for_the_queues_of_a_snapshot(manager, mqops, lake):
+    """B13: as on a queue manager, and in the order of their names."""
+    manager.mqsc("DEFINE QLOCAL(APP.B)\nDEFINE QLOCAL(APP.C)\n")
+    for queue in ("A", "APP.C", "APP.B"):
+        manager.put(queue, [({}, queue.encode())])
+    run = json.loads(mqops("snapshot", "APP.C", "A", "APP.B", "-m", "QM1", "--json").stdout)["folder"]
+    done = mqops("message", "find", "APP.*", "--snapshot", run, "--json")
+    assert sorted(one["queue"] for one in json.loads(done.stdout)["messages"]) == ["APP.B", "APP.C"]
+    done = mqops("message", "find", "PAY.*", "--snapshot", run, "--json", expect=1)
+    told = "The snapshot has no queue whose name fits PAY.*: it has A, APP.B, APP.C"
+    assert json.loads(done.stdout)["error"]["message"] == told
+
+
 def test_bytes_are_found_and_law9_only_by_who_may_ask_for_payload(manager, view, mqops, tmp_path):
     ids = [one.hex() for one in manager.put("A", [({}, b"\x00\x12\x3c"), ({}, b"\x01\x23\xc0"), ({}, b"")])]
     assert [one["msg_id"] for one in view("find", "A", "--hex", "12 3C")["messages"]] == ids[:1]

@@ -24,6 +24,7 @@ from mqops.mq.inquire import queue_attribute
 from mqops.observe.originals import Originals
 from mqops.undo.in_process import act_undo
 from mqops.undo.undo_port import UndoPort
+from mqwire.rfh2 import MQRFH2
 
 QUEUES = (
     "".join(f"DEFINE QLOCAL({name})\n" for name in ("IN", "OUT", "MQOPS.QUARANTINE", "APP.A"))
@@ -189,6 +190,42 @@ def test_messages_are_chosen_by_id_and_by_all_that_find_has(manager, run, mqops_
     assert "       1  FWD: 1 moved, 0 discarded, 0 left, 0 gone\n" in told
     assert "       1  IGNORE (not chosen): 0 moved, 0 discarded, 1 left, 0 gone\n" in told
     assert manager.bodies("OUT") == [b"n0", b"n2", b"n3"]
+
+
+def test_what_a_search_passed_over_is_told_by_all_that_choose(manager, run, mqops_here, tmp_path):
+    """A5: as `find` does; in the dry run, in the outcome, in an export, and where nothing fits."""
+    broken = MQRFH2(format="MQSTR", coded_char_set_id=1208, folders=(b"<<usr>  ",)).pack() + b"x"
+    sent = [
+        ({"Format": "MQSTR"}, b"Meier 42"),
+        ({"Format": "MQSTR"}, bytes(range(128, 256))),
+        ({"Format": "MQADMIN"}, b"Meier 42"),
+        ({"Format": "MQHRF2"}, broken),
+        dead_letter("OUT", b"Meier 42"),
+        ({"Format": "MQDEAD"}, b"no header"),
+    ]
+    manager.put("IN", sent)
+    text = [
+        "passed over: 1 message: it is not text in CCSID 1208",
+        "passed over: 1 message: Format MQADMIN is not text",
+    ]
+    text.append("passed over: 1 message: a header before the data is not valid")
+    for do, more in (("move", ("--to", "OUT")), ("copy", ("--to", "OUT")), ("replay", ())):
+        plan = run("message", do, "IN", "--text", "Meier", *more, ask="--dry-run")["plan"]
+        assert [one for one in plan["remarks"] if one.startswith("passed over")] == text, do
+        said = mqops_here("message", do, "IN", "--text", "Meier", *more, "--dry-run", "-m", "QM1").stdout
+        assert text[0] in " ".join(said.split())
+    properties = ["passed over: 1 message: its MQRFH2 has no property that can be read", text[2]]
+    done = mqops_here("message", "discard", "IN", "--property", "usr.a=1", "-m", "QM1", "--dry-run", "--json", expect=1)
+    assert [one for one in properties if one not in json.loads(done.stdout)["error"]["message"]] == []
+    found = run("message", "find", "IN", "--property", "usr.a=1", ask="", expect=1)
+    assert found["passed_over"] == {"its MQRFH2 has no property that can be read": 1, text[2].split(": ", 2)[2]: 1}
+    exported = run("message", "export", "IN", str(tmp_path / "a"), "--text", "Meier", ask="")
+    assert (exported["messages"], sum(exported["passed_over"].values())) == (2, 3)
+    said = mqops_here("message", "export", "IN", str(tmp_path / "b"), "--text", "Meier", "-m", "QM1").stdout
+    assert [one for one in text if one not in said] == []
+    assert "passed_over" not in run("message", "export", "IN", str(tmp_path / "c"), ask="")
+    said = mqops_here("message", "show", "IN", "--text", "not there", "-m", "QM1", expect=1).stderr
+    assert text[0] in " ".join(said.split())
 
 
 @pytest.mark.parametrize(

@@ -237,3 +237,92 @@ def test_a_right_that_lacks_makes_its_condition_unknown_and_no_other() -> None:
         run_mqsc("SET AUTHREC PROFILE(P) OBJTYPE(PROCESS) PRINCIPAL('app') AUTHADD(INQ,DSP)")
         found = json.loads(CliRunner().invoke(main, ["trigger", "explain", "APP", "QM1", "--json"], env=app).stdout)
         assert [one["id"] for one in found["conditions"] if one["state"] == "unknown"] == ["T07", "T08"]
+
+
+FULL = "ALTER QLOCAL(IQ) MAXDEPTH(0)"
+SHORT = "ALTER QLOCAL(IQ) MAXMSGL(683)"
+
+
+@pytest.mark.parametrize(
+    ("mqsc", "why", "fate", "dead"),
+    [
+        (FULL, "(CURDEPTH 0, MAXDEPTH 0)", "goes to the dead-letter queue DLQ behind an MQDLH (MQRC_Q_FULL)", 1),
+        (SHORT, "MAXMSGL(683), and a trigger message has 684 bytes", "DLQ behind an MQDLH (MQRC_MSG_TOO_BIG_", 1),
+        (f"{FULL}\nALTER QMGR DEADQ(' ')", "IQ is full", "discarded, because the queue manager names no dead-", 0),
+        (f"{FULL}\nALTER QMGR DEADQ(GONE)", "IQ is full", "because DEADQ names GONE, which is not there", 0),
+        (f"{FULL}\nALTER QMGR DEADQ(D.ALIAS)", "IQ is full", "DEADQ names D.ALIAS, which is an alias of DLQ", 0),
+        (f"{FULL}\nALTER QLOCAL(DLQ) PUT(DISABLED)", "IQ is full", "queue DLQ has PUT(DISABLED)", 0),
+        (f"{FULL}\nALTER QLOCAL(DLQ) MAXDEPTH(0)", "IQ is full", "queue DLQ is full (CURDEPTH 0, MAX", 0),
+        (f"{SHORT}\nALTER QLOCAL(DLQ) MAXMSGL(855)", "MAXMSGL(683)", "MAXMSGL(855), and it has 856 bytes there", 0),
+    ],
+)
+def test_T07_what_becomes_of_a_trigger_message_that_cannot_be_put(mqsc: str, why: str, fate: str, dead: int) -> None:
+    definitions = "DEFINE QLOCAL(DLQ)\nDEFINE QALIAS(D.ALIAS) TARGET(DLQ)\nALTER QMGR DEADQ(DLQ)"
+    with queue_manager(mqsc=definitions) as application:
+        define("TRIGTYPE(EVERY)")
+        monitor = Monitor()
+        assert mqops("explain", "APP", "QM1")[0] == mqops("audit", "QM1")[0] == 0
+        run_mqsc(mqsc)
+        code, text = mqops("explain", "APP", "QM1", "--json")
+        found = json.loads(text)
+        assert (code, found["would_trigger"]) == (1, False)
+        assert found["verdict"].startswith(
+            "The next message of sufficient priority makes a trigger message that starts n"
+        )
+        (told,) = [one["found"] for one in found["conditions"] if one["state"] == "fails"]
+        assert why in told
+        assert fate in told
+        code, text = mqops("audit", "QM1")
+        assert code == 1
+        assert (
+            "broken  APP: The next message of sufficient priority makes a trigger message that starts nothing" in text
+        )
+        application.put("APP")  # what the queue manager does with it
+        assert (application.depth("IQ"), application.depth("DLQ")) == (0, dead)
+        monitor.stop()
+
+
+def test_T07_one_that_is_put_inhibited_gets_its_trigger_message_later() -> None:
+    with queue_manager() as application:
+        define("TRIGTYPE(FIRST)")
+        monitor = Monitor()
+        run_mqsc("ALTER QLOCAL(IQ) PUT(DISABLED)")
+        code, text = mqops("explain", "APP", "QM1")
+        assert code == 1
+        assert "IQ has PUT(DISABLED): no trigger message is made; with PUT(ENABLED) again one is made" in " ".join(
+            text.split()
+        )
+        application.put("APP")
+        run_mqsc("ALTER QLOCAL(IQ) PUT(ENABLED)")
+        assert monitor.triggered() == ["APP"]
+        monitor.stop()
+
+
+def test_T06_trigger_data_that_names_the_process_is_told() -> None:
+    with queue_manager() as application:
+        run_mqsc("DEFINE QLOCAL(APP) TRIGGER INITQ(IQ) TRIGTYPE(FIRST) TRIGDATA('P')")
+        monitor = Monitor()
+        (found,) = [one for one in explained().conditions if one.state == "fails"]
+        assert (found.id, found.fix) == ("T06", "ALTER QLOCAL(APP) PROCESS(P)")
+        assert "TRIGDATA names the process P, but it is no more than data for the program" in found.found
+        assert not next_message_triggers(application)
+        run_mqsc("ALTER QLOCAL(APP) PROCESS(P)\nCLEAR QLOCAL(APP)")
+        assert explained().would_trigger
+        monitor.stop()
+
+
+@pytest.mark.parametrize(
+    ("platform", "queue", "advice"),
+    [
+        ("unix", "IQ", "start one, for example runmqtrm -m QM1 -q IQ"),
+        ("zos", "IQ", "start one, CKTI for CICS (CKQC STARTCKTI), CSQQTRMN for IMS"),
+        ("unix", "SYSTEM.CHANNEL.INITQ", "START CHINIT, or mqlite start QM1 for an embedded one"),
+        ("zos", "SYSTEM.CHANNEL.INITQ", "open for input: START CHINIT"),
+    ],
+)
+def test_T08_the_trigger_monitor_to_start_is_that_of_the_platform(platform: str, queue: str, advice: str) -> None:
+    with queue_manager(platform):
+        define("TRIGTYPE(FIRST)")
+        run_mqsc(f"ALTER QLOCAL(APP) INITQ({queue})")
+        (told,) = [one.found for one in explained().conditions if one.id == "T08"]
+        assert advice in told

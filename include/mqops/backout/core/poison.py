@@ -11,6 +11,9 @@ from mqops.command import command
 from mqops.counted import counted
 from mqops.model import QueueDefinition
 
+_NO_ACTION = "The queue manager takes no action at BOTHRESH"
+_THIS, _THESE = "this program takes none", "these programs take none"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Poison:
@@ -37,16 +40,16 @@ class Poison:
         first = f" among its first {self.seen:,}" if self.seen < self.depth else ""
         return (
             f"{self.queue} has {number}{first} with BackoutCount {up_to}{self.most}, at or over "
-            f"BOTHRESH({self.threshold}): {self._who()}. The queue manager takes no action at BOTHRESH, and this "
-            "program takes none"
+            f"BOTHRESH({self.threshold}): {self._who()}"
         )
 
     def _who(self) -> str:
         if self.readers is None:
-            return "who reads the queue cannot be inquired"
+            return f"who reads the queue cannot be inquired. {_NO_ACTION}: the program that reads it has to"
         if not self.readers:
-            return "no program has the queue open for input now"
-        return f"it is read by {', '.join(self.readers)}"
+            return f"no program has the queue open for input now. {_NO_ACTION}, so what is there stays"
+        many = len(self.readers) > 1
+        return f"it is read by {', '.join(self.readers)}. {_NO_ACTION}, and {_THESE if many else _THIS}"
 
     @property
     def do(self) -> str:

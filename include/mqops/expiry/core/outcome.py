@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 from mqops.counted import counted
@@ -71,7 +72,7 @@ class DeadLetterQueue:
 class ExpirySummary:
     """A run: `found`, `done` (discarded) and `left` (in flight included) in messages; `dead_letters` None where the
     depth is not known; `gone` the queues that ended before they were looked at, or meanwhile, and are in no figure;
-    `unseen` the queues that the connection's user may not inquire."""
+    `unseen` the queues that the connection's user may not inquire; `aliases` alias that was named → the queue."""
 
     run: str
     queue_manager: str
@@ -87,6 +88,7 @@ class ExpirySummary:
     dead_letters: DeadLetterQueue | None = None
     gone: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def came(self) -> int:
@@ -144,6 +146,7 @@ def summarise(
     dead_letters: DeadLetterQueue | None = None,
     gone: Iterable[str] = (),
     unseen: Iterable[str] = (),
+    aliases: Mapping[str, str] = MappingProxyType({}),
 ) -> ExpirySummary:
     """The summary of a run over these queues. It does not balance where queues that are meant could not be seen."""
     not_seen = tuple(sorted(unseen))
@@ -161,6 +164,7 @@ def summarise(
         queues=queues,
         dead_letters=dead_letters,
         gone=tuple(sorted(gone)),
+        aliases=dict(aliases),
         unseen=not_seen,
     )
 

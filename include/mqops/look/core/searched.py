@@ -8,9 +8,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from mqops.counted import counted
 from mqops.observe.core.payload import BINARY_FORMATS, Described, behind_dlh
 from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
 from mqwire.headers import Chain, walk_far
@@ -21,6 +22,7 @@ TEXT_COLUMNS = ("text_kind", "text_offset", "text_decoded")
 CHAIN_COLUMNS = ("body", "format", "encoding", "ccsid", "dlh_format", "dlh_encoding", "dlh_ccsid", "dlh_error")
 """The columns of a snapshot that these functions read."""
 A_HEADER = "a header before the data is not valid"
+NO_PROPERTY = "its MQRFH2 has no property that can be read"
 
 
 class Transmitted(NamedTuple):
@@ -70,6 +72,12 @@ def not_strict(message: Mapping[str, Any]) -> str:
     """Why a message has no text for rules."""
     found = data_of(message)
     return found.why if found.text is None else "it has NULs, or bytes outside its CCSID, so BODY matches nothing"
+
+
+def passed_over_lines(passed_over: Mapping[str, int]) -> Iterator[str]:
+    """What a search passed over, a line a reason. Parameters: `passed_over` reason → messages."""
+    for why, count in passed_over.items():
+        yield f"passed over: {counted(count, 'message')}: {why}"
 
 
 def _chain(message: Mapping[str, Any]) -> tuple[Chain, WireError | None]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mqops.counted import counted
+from mqops.misnamed import is_alias
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,11 @@ class Expired:
 
 
 def remarks(observed: Mapping[str, Any]) -> tuple[str, ...]:
-    """A sentence for each queue of a snapshot that has lost messages, has ended, or shows none of its
-    messages. Parameters: `observed`
-    RUN/observe.json; one of an earlier version says nothing."""
+    """A sentence for each queue of a snapshot that is an alias, has lost messages, has ended, or shows none of its
+    messages. Parameters: `observed` RUN/observe.json; one of an earlier version says nothing."""
+    aliases = (is_alias(one["queue"], one["base"]) for one in observed["queues"] if one.get("base"))
     queues = (one for one in observed["queues"] if one.get("expired"))
     expired = (Expired(one["expired"], one["expired_exact"]).sentence(one["queue"]) for one in queues)
     ended = (f"{queue}: the queue ended while queues were looked at" for queue in observed.get("gone", ()))
     unseen = (one["unseen"] for one in observed["queues"] if one.get("unseen"))
-    return (*expired, *ended, *unseen)
+    return (*aliases, *expired, *ended, *unseen)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mqops.counted import counted
 
@@ -23,27 +24,45 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unseen:
-    """What the queue manager tells of such a queue. Parameters: `depth` in messages, `uncommitted` UNCOM, None where it
-    does not say; `oldest` the oldest unit of work, None where none is known."""
+    """What the queue manager tells of such a queue.
+
+    Parameters: `depth` in messages, `uncommitted` UNCOM, None where it does not say; `oldest` the oldest unit of work,
+    None where none is known; `browsed` whether a browse was tried, which gave nothing.
+    """
 
     queue: str
     depth: int
     uncommitted: bool | None = None
     oldest: Unit | None = None
+    browsed: bool = True
 
     def __str__(self) -> str:
-        has = f"{self.queue} has {counted(self.depth, 'message')} (CURDEPTH), {NOT_BROWSED}"
+        has = f"{self.queue} has {counted(self.depth, 'message')} (CURDEPTH)"
+        if not self.browsed:
+            return f"{has} and open units of work (UNCOM){self._unit()}"
+        has += f", {NOT_BROWSED}"
         if self.uncommitted is None:
             return f"{has}: they are not committed, or locked by a browse, or expired; its status cannot be inquired"
         if not self.uncommitted:
             return f"{has}: they are locked by a browse, or expired"
         if self.oldest is None:
             return f"{has}: they are not committed (UNCOM); whose unit of work has them is not known"
+        return f"{has}: they are not committed (UNCOM){self._unit()}"
+
+    def _unit(self) -> str:
+        """The oldest unit of work, "" where none is known."""
+        if self.oldest is None:
+            return ""
         user = f" ({self.oldest.user})" if self.oldest.user else ""
         of = f"{self.oldest.program or 'a program without a name'}{user}"
         since = f" since {self.oldest.since}" if self.oldest.since else ""
         where = "" if self.oldest.on_queue else " of the queue manager"
-        return f"{has}: they are not committed (UNCOM); the oldest unit of work{where} is of {of}{since}"
+        return f"; the oldest unit of work{where} is of {of}{since}"
+
+
+def unseen_queues(observed: Mapping[str, Any]) -> dict[str, str]:
+    """Queue → why a browse got nothing from it, of those that have a depth. Parameters: `observed` RUN/observe.json."""
+    return {str(one["queue"]): str(one["unseen"]) for one in observed.get("queues", ()) if one.get("unseen")}
 
 
 def none_browsed(remarks: Iterable[str]) -> bool:

@@ -13,7 +13,7 @@ from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import gone_of, queue_manager_name, settled_queues
+from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, settled_queues
 from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.observe import snapshot
 from mqops.observe.expired import discarded, states_of
@@ -78,4 +78,5 @@ def observe(
             gone=gone,
             settled=settled,
             unseen=partial(unseen, session),
+            base=partial(base_queue_if_known, session),
         )

@@ -95,6 +95,11 @@ def trigmpri(priority: int) -> Setting:
     return Setting(f"TRIGMPRI({priority})", c.MQIA_TRIGGER_MSG_PRIORITY, priority)
 
 
+def maxmsgl(length: int) -> Setting:
+    """MAXMSGL(length)."""
+    return Setting(f"MAXMSGL({length})", c.MQIA_MAX_MSG_LENGTH, length)
+
+
 def alter(queue: str, *settings: Setting, makes_event: bool = False, warning: str = "") -> Change:
     """ALTER QLOCAL(queue) with these attributes."""
     return Change(name=queue, settings=settings, makes_event=makes_event, warning=warning)

@@ -31,13 +31,22 @@ from mqops.trigger.core.changes import (
     alter,
     applicid,
     initq,
+    maxmsgl,
     process,
     trigmpri,
 )
 from mqops.trigger.core.explanation import FAILS, HOLDS, UNKNOWN, WORK, Condition, Explanation
 from mqops.trigger.core.other_events import TYPES, changing, closing, counts_some_only, duration, interval, needed
-from mqops.trigger.core.triggered_queue import Disposition, InitiationQueue, Reader, TriggeredQueue
+from mqops.trigger.core.triggered_queue import (
+    MQTM_BYTES,
+    DeadLetterQueue,
+    Disposition,
+    InitiationQueue,
+    Reader,
+    TriggeredQueue,
+)
 from mqwire import constants as c
+from mqwire.names import lookup
 
 CHANNEL_INITIATOR = "SYSTEM.CHANNEL.INITQ"
 """The initiation queue that the channel initiator serves."""
@@ -65,9 +74,13 @@ def explain(queue: TriggeredQueue) -> Explanation:
     """Judge each condition in the order of IBM's page."""
     conditions = tuple(condition(queue) for condition in _CONDITIONS)
     failing = sorted((one for one in conditions if one.state == FAILS), key=lambda one: one.id in WORK)
+    undelivered = [one.id for one in failing] == ["T07"] and _takes_none(queue)
     first = failing[0] if failing else None
     open_ones = [one for one in conditions if one.state == UNKNOWN and one.id not in _SHOWN_ONLY]
-    if first is not None:
+    if undelivered:
+        verdict = "The next message of sufficient priority makes a trigger message that starts nothing: "
+        verdict += f"{failing[0].found}."
+    elif first is not None:
         others = counted(len(failing) - 1, "other condition fails", "other conditions fail")
         more = f"; {others}, too" if len(failing) > 1 else ""
         verdict = f"The next message makes no trigger message: {first.found}{more}."
@@ -84,6 +97,7 @@ def explain(queue: TriggeredQueue) -> Explanation:
         depth_type=queue.type == c.MQTT_DEPTH,
         verdict=verdict,
         conditions=conditions,
+        alias=queue.alias,
     )
 
 
@@ -190,8 +204,9 @@ def _again(queue: TriggeredQueue) -> tuple[Change, ...]:
 
 def _can_have_triggered(queue: TriggeredQueue) -> bool:
     """Whether nothing but T01, T03 and T04 keeps the queue from triggering now."""
-    judged = (_get_allowed(queue), _process(queue), _initiation_queue(queue), _monitored(queue), _delivery(queue))
-    return queue.control and all(one.state != FAILS for one in judged)
+    judged = (_get_allowed(queue), _process(queue), _monitored(queue), _delivery(queue))
+    made = _takes_none(queue) or _initiation_queue(queue).state != FAILS
+    return queue.control and made and all(one.state != FAILS for one in judged)
 
 
 def _depth(queue: TriggeredQueue) -> Condition:
@@ -249,6 +264,12 @@ def _process(queue: TriggeredQueue) -> Condition:
         return Condition("T06", HOLDS, "a transmission queue needs no process")
     if queue.process and queue.process_defined is None:
         return Condition("T06", UNKNOWN, f"whether {queue.process} is defined is not known: {_refused('process')}")
+    if queue.process_in_data:
+        found = (
+            f"PROCESS is blank. TRIGDATA names the process {queue.process_in_data}, but it is no more than data for "
+            "the program: PROCESS has to name it"
+        )
+        return Condition("T06", FAILS, found, (_alter(queue, process(queue.process_in_data)),))
     name = queue.process or queue.name
     define = Change(name=name, settings=(applicid(NO_PROGRAM),), define=True, process=True)
     if queue.process:
@@ -273,9 +294,42 @@ def _initiation_queue(queue: TriggeredQueue) -> Condition:
         return Condition("T07", FAILS, f"{name} {kind}" if name else "INITQ is blank", other)
     if not (found.put_allowed and found.get_allowed):
         return _inhibited(name, found)
-    if found.depth >= found.max_depth:
-        return Condition("T07", HOLDS, f"{name} is full: trigger messages go to the dead-letter queue")
+    if found.takes_none:
+        return _undelivered(queue, found)
     return Condition("T07", HOLDS, f"{name} takes trigger messages")
+
+
+def _takes_none(queue: TriggeredQueue) -> bool:
+    """Whether the trigger message is made, as T07 holds by IBM's page, and then cannot be put."""
+    found = queue.initiation
+    usable = found is not None and found.local and not found.transmission and found.put_allowed and found.get_allowed
+    return bool(usable and found and not found.refused and found.takes_none)
+
+
+def _undelivered(queue: TriggeredQueue, found: InitiationQueue) -> Condition:
+    """IBM MQ, "When triggering does not work"."""
+    name = queue.initiation_name
+    if found.takes_none == c.MQRC_MSG_TOO_BIG_FOR_Q:
+        why = f"{name} has MAXMSGL({found.max_length}), and a trigger message has {MQTM_BYTES} bytes"
+        settings = (*_DISPOSITIONS[found.disposition], maxmsgl(MQTM_BYTES))
+        return Condition("T07", FAILS, f"{why}: {_fate(queue, found)}", (alter(name, *settings),))
+    why = f"{name} is full (CURDEPTH {found.depth}, MAXDEPTH {found.max_depth})"
+    do = "its trigger monitor has to get what is there, or raise its MAXDEPTH"
+    return Condition("T07", FAILS, f"{why}: {_fate(queue, found)}; {do}")
+
+
+def _fate(queue: TriggeredQueue, found: InitiationQueue) -> str:
+    """What becomes of the trigger message that the initiation queue does not take."""
+    dead = queue.dead_letters or DeadLetterQueue(known=False, refuses="it was not looked at")
+    reason = lookup("MQRC", found.takes_none)
+    if not dead.known:
+        return (
+            f"the trigger message goes to the dead-letter queue ({reason}), or is discarded where that does not take "
+            f"it: not known, {dead.refuses}"
+        )
+    if dead.refuses:
+        return f"the trigger message is discarded, because {dead.refuses}; only the error log has it"
+    return f"the trigger message goes to the dead-letter queue {dead.name} behind an MQDLH ({reason})"
 
 
 def _inhibited(name: str, found: InitiationQueue) -> Condition:
@@ -283,7 +337,8 @@ def _inhibited(name: str, found: InitiationQueue) -> Condition:
     wrong |= {} if found.get_allowed else {"GET(DISABLED)": GET_ENABLED}
     settings = (*_DISPOSITIONS[found.disposition], *wrong.values())
     mend = alter(name, *settings, makes_event=not found.put_allowed, warning=_INHIBITED)
-    return Condition("T07", FAILS, f"{name} has {' and '.join(wrong)}", (mend,))
+    until = "" if found.put_allowed else "; with PUT(ENABLED) again one is made for messages that wait (T13a)"
+    return Condition("T07", FAILS, f"{name} has {' and '.join(wrong)}: no trigger message is made{until}", (mend,))
 
 
 def _monitored(queue: TriggeredQueue) -> Condition:
@@ -295,13 +350,15 @@ def _monitored(queue: TriggeredQueue) -> Condition:
     if found.open_input:
         return Condition("T08", HOLDS, f"{name} is open for input{_named(found.readers)}")
     if name == CHANNEL_INITIATOR:
-        return Condition("T08", FAILS, f"the channel initiator does not have {name} open for input: START CHINIT")
-    return Condition(
-        "T08",
-        FAILS,
-        f"no trigger monitor has {name} open for input: start one, "
-        f"for example runmqtrm -m {queue.queue_manager} -q {name}",
+        start = "START CHINIT" + ("" if queue.zos else f", or mqlite start {queue.queue_manager} for an embedded one")
+        return Condition("T08", FAILS, f"the channel initiator does not have {name} open for input: {start}")
+    start = (
+        "CKTI for CICS (CKQC STARTCKTI), CSQQTRMN for IMS"
+        if queue.zos
+        else f"for example runmqtrm -m {queue.queue_manager} -q {name}; for an embedded queue manager that of mqops "
+        f"(docs/triggering.md), as mqlite start serves {CHANNEL_INITIATOR} alone"
     )
+    return Condition("T08", FAILS, f"no trigger monitor has {name} open for input: start one, {start}")
 
 
 def _switched_on(queue: TriggeredQueue) -> Condition:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from mqops.misnamed import is_alias
 from mqops.trigger.core.changes import Change, in_order
 
 State = Literal["holds", "fails", "unknown"]
@@ -41,7 +42,7 @@ class Explanation:
 
     Attributes: `would_trigger` False also where it is not known; `stuck` whether messages wait for a program that does
     not come; `at_work` whether a program has the queue open for input; `depth_type` TRIGTYPE(DEPTH);
-    `verdict` one sentence.
+    `verdict` one sentence; `alias` that was asked about, "" for the queue itself.
     """
 
     queue: str
@@ -52,6 +53,7 @@ class Explanation:
     depth_type: bool
     verdict: str
     conditions: tuple[Condition, ...]
+    alias: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -61,7 +63,12 @@ class Explanation:
             "would_trigger": self.would_trigger,
             "verdict": self.verdict,
             "conditions": [one.to_json() for one in self.conditions],
-        }
+        } | ({"alias": self.alias} if self.alias else {})
+
+    @property
+    def of_alias(self) -> str:
+        """A sentence about the alias that was asked about, "" for none."""
+        return is_alias(self.alias, self.queue) if self.alias else ""
 
     @property
     def broken(self) -> bool:
