@@ -113,7 +113,7 @@ def of_message(format_name: str, body: bytes, ccsid: int = 1208) -> None:
     look(Message(format=format_name, encoding=md.encoding, ccsid=ccsid, body=body), BODY_COLUMNS)
     kept_length(md, body, ARRIVAL.with_data, ARRIVAL)
     with suppress(NotConverted):
-        converted(Transmitted(queue="", queue_manager="", md=md, body=body), 273, 819)
+        converted(Transmitted(queue="", queue_manager="", md=md, body=body), 273, 819, Own())
 
 
 @cases(FOLDERS)

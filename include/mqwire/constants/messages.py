@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 # MQACT
+MQACT_ADD: Final = 5
+MQACT_REPLACE: Final = 6
+MQACT_REMOVE: Final = 7
+MQACT_REMOVEALL: Final = 8
 MQACT_NONE: Final = bytes(32)
 
 # MQACTT
@@ -317,6 +321,13 @@ MQPER_NOT_PERSISTENT: Final = 0
 MQPER_PERSISTENT: Final = 1
 MQPER_PERSISTENCE_AS_Q_DEF: Final = 2
 MQPER_PERSISTENCE_AS_TOPIC_DEF: Final = 2
+
+# MQPMRF
+MQPMRF_MSG_ID: Final = 1
+MQPMRF_CORREL_ID: Final = 2
+MQPMRF_GROUP_ID: Final = 4
+MQPMRF_FEEDBACK: Final = 8
+MQPMRF_ACCOUNTING_TOKEN: Final = 16
 
 # MQPRI
 MQPRI_PRIORITY_AS_PUBLISHED: Final = -3
