@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from mqlite.commands.filters import Where
 from mqlite.conditions import CommandError
 from mqlite.failure import Failure
-from mqlite.messages.conversion import NotConverted, converted
+from mqlite.messages.conversion import NotConverted, Own, converted
 from mqlite.messages.properties import MessageHandle, unfold
 from mqlite.messages.transmitted import Transmitted
 from mqlite.mqsc import requests as mqsc_requests
