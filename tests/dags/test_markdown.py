@@ -150,7 +150,7 @@ def told(evil: str) -> Iterator[Markdown]:
     yield start_runs.Pass([evil], [evil], [evil], [SettingsError(evil)]).in_words()
     mends: Any = SimpleNamespace(mqsc=f"{evil}\n{evil}")
     failed = (Condition("T01", FAILS, evil, (mends,)), Condition("T02", UNKNOWN, evil))
-    states = dict.fromkeys(("would_trigger", "stuck", "at_work", "depth_type"), False)
+    states = dict.fromkeys(("would_trigger", "stuck", "waiting", "at_work", "depth_type"), False)
     yield trigger_explain.answer(Explanation(queue=evil, queue_manager=evil, verdict=evil, conditions=failed, **states))
 
 
