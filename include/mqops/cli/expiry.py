@@ -10,11 +10,12 @@ from pathlib import Path
 import click
 
 from mqops.cli.columns import show_folded
-from mqops.cli.exit_code import ExitCode, of_run
+from mqops.cli.exit_code import ExitCode
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import (
     dry_run_option,
+    ending,
     refuse_to_ask,
     run_once,
     this_user,
@@ -26,8 +27,9 @@ from mqops.cli.run_argument import queue_manager_option
 from mqops.clock import utc_text
 from mqops.counted import counted
 from mqops.estate_values import duration
-from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan, not_seen
+from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
 from mqops.observe.core.expired import Expired
+from mqops.queue_names import not_seen
 
 
 @click.group(cls=Group)
@@ -177,7 +179,7 @@ def age_out(
     )
     question = "" if yes else "Discard these messages?"
     done = run_once(AGE_OUT, what, dry_run=dry_run, as_json=as_json, question=question)
-    sys.exit(of_run(done.summary, done.plan) if done else ExitCode.DONE)
+    sys.exit(ending(done))
 
 
 def _show(summary: ExpirySummary) -> None:

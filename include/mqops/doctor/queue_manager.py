@@ -30,8 +30,6 @@ from mqops.doctor.needs import (
 )
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.estate import EstateFile
-from mqops.expiry.core.candidates import selected
-from mqops.expiry.core.outcome import not_seen
 from mqops.ledger.access import AccessWarning, ledger_access
 from mqops.mq.authority import Grantee
 from mqops.mq.clock import clock_ahead
@@ -50,6 +48,7 @@ from mqops.mq.inquire import (
 from mqops.mq.named_queue import mended_deadq, wrong_name
 from mqops.mq.session import Session
 from mqops.mqsc import mqsc_name
+from mqops.queue_names import not_seen
 from mqwire import constants as c
 from mqwire.names import lookup
 
@@ -193,10 +192,10 @@ def poison(session: Session, name: str) -> Check:
     Raises `MQError`."""
     definitions = queue_definitions(session)
     apart = {*backout_queues(definitions), _deadq(session)}
-    found, not_seen = looping(session, definitions, apart=apart, queue_manager=name)
+    found, not_browsed = looping(session, definitions, apart=apart, queue_manager=name)
     ones = [fails("poison", str(one), one.do) for one in found]
-    if not_seen:
-        ones.append(unknown("poison", f"{', '.join(not_seen)} could not be browsed", "Give the user BROWSE on them"))
+    if not_browsed:
+        ones.append(unknown("poison", f"{', '.join(not_browsed)} could not be browsed", "Give the user BROWSE on them"))
     return summed_up("poison", ones, "no message of a queue with BOTHRESH is at or over it")
 
 
@@ -352,7 +351,7 @@ def clock(session: Session, now: Callable[[], datetime]) -> Check:
 
 def queues_seen(session: Session, patterns: tuple[str, ...], name: str) -> Check:
     """Whether the user may inquire the queues that patterns of the estate stand for. Raises `MQError`."""
-    unseen = sorted(queue for queue in unseen_queues(session) if selected(queue, patterns))
+    unseen = unseen_queues(session, patterns)
     if unseen:
         words = f"`{shell_command('mqops', 'init', name, '--user', 'USER')}`"
         return fails("queues", not_seen(unseen), f"{words} has the authority records")

@@ -314,6 +314,7 @@ def _empty(approved_plan: ApprovedPlan, head: Head, at: str) -> RunSummary:
         workflow=str(approved_plan.document.get("workflow", "dlq_rules")),
         queue_manager=approved_plan.queue_manager,
         queue=",".join(approved_plan.queues),
+        unseen=tuple(approved_plan.document.get("unseen", ())),
         plan=approved_plan.identity.digest,
         remarks=(
             *approved_plan.document.get("remarks", ()),

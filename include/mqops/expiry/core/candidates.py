@@ -83,19 +83,6 @@ def _why(queue: QueueNow, known: Known | None, now: datetime, recheck: timedelta
     return next((text for holds, text in reasons if holds), "")
 
 
-def selected(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a queue is one of those named: by its name, or a beginning and `*`.
-
-    `SYSTEM.` and `MQOPS.` queues are selected only by patterns that name them so.
-    """
-    for pattern in patterns:
-        beginning, star, _ = pattern.partition("*")
-        fits = name.startswith(beginning) if star else name == pattern
-        if fits and (not name.startswith(("SYSTEM.", "MQOPS.")) or beginning.startswith(("SYSTEM.", "MQOPS."))):
-            return True
-    return False
-
-
 def differing_intervals(intervals: Mapping[str, timedelta | None], name: str) -> str:
     """A sentence if members of a queue-sharing group are scanned at different intervals (E17), else "".
 

@@ -40,8 +40,8 @@ class Explanation:
     """Whether the next message of sufficient priority would make a trigger message, and why.
 
     Attributes: `would_trigger` False also where it is not known; `stuck` whether messages wait for a program that does
-    not come; `waiting` whether enough for a trigger message wait, and no program has the queue open; `at_work` whether a program has the queue open for input; `depth_type` TRIGTYPE(DEPTH);
-    `verdict` one sentence.
+    not come; `waiting` whether enough for a trigger message wait, and no program has the queue open; `at_work`
+    whether a program has the queue open for input; `depth_type` TRIGTYPE(DEPTH); `verdict` one sentence.
     """
 
     queue: str
