@@ -120,6 +120,20 @@ def questions(evil: str) -> Iterator[str]:
     yield plan_text.body(replace(made, workflow="undo", table_source=f"undo of run {evil}"), found)
 
 
+@pytest.mark.parametrize("name", ["_PAY_", "__PAY.IN__", "A_B_C", "*PAY*", "MQRC_Q_FULL"])
+def test_a_name_stands_whole_in_a_question(name: str) -> None:
+    """Airflow renders the body as Markdown, which makes italics of what stands between underscores, and shows the
+    subject as it is."""
+    made, found = plan(name)
+    run = SimpleNamespace(run_id=name, dag_id=name, triggering_user_name=name)
+    subject, body = plan_text.question(made, found, {"dag_run": run})
+    assert subject == f"{name}: act on 0 of 1 message of {name}?"
+    shown = AIRFLOW.render(re.sub(r"\]\([^)]*\)", "]()", body))
+    assert "<em>" not in shown
+    assert shown.count(name) == re.sub(r"\]\([^)]*\)", "", body).count(name) > 10
+    assert shown.count(f"<code>{name}") == shown.count(name)
+
+
 def documents(evil: str) -> Iterator[str]:
     approval = Approval.model_construct(
         required=True, timeout=timedelta(1), auto_approve=AutoApprove.model_construct(actions=(evil,), max_messages=1)

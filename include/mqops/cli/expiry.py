@@ -87,7 +87,7 @@ def scan(
     _show_aliases(found.aliases)
     for queue in found.inhibited:
         show_folded(f"{queue} is not looked at: GET(DISABLED)")
-    show_folded(f"{summary.queue_manager}: worth a scan: {len(found.why)} of {counted(found.looked_at, 'queue')}")
+    show_folded(f"{summary.queue_manager}: worth a scan: {len(found.why):,} of {counted(found.looked_at, 'queue')}")
     _show(summary)
     sys.exit(ExitCode.DONE if summary.balanced else ExitCode.NO)
 
@@ -187,7 +187,7 @@ def _show(summary: ExpirySummary) -> None:
         about = "" if scan.exact else " (others are at work: about)"
         show_folded(
             f"{scan.there:8,}  {scan.queue}: {scan.discarded:,} discarded, {scan.left:,} left, "
-            f"{scan.in_flight} in flight{_next(scan)}{about}"
+            f"{scan.in_flight:,} in flight{_next(scan)}{about}"
         )
     if passed_over := summary.passed_over():
         show_folded(passed_over)

@@ -208,7 +208,7 @@ def find(
         for why, count in page.passed_over.items():
             show_folded(f"passed over: {counted(count, 'message')}: {why}")
         more = f"; to go on: --after {page.next}" if page.next else ""
-        show_folded(f"{counted(len(page.messages), 'message')} of {page.looked_at} looked at{more}")
+        show_folded(f"{counted(len(page.messages), 'message')} of {page.looked_at:,} looked at{more}")
     raise SystemExit(0 if page.messages or after else 1)
 
 

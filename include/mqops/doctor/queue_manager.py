@@ -124,7 +124,9 @@ def ledger_queue(session: Session, lake_folder: Path, needed: NeededQueue = LEDG
     if not rows["ledger queue"]:
         rows["ledger queue"] += _attributes(session, needed)
         queue = queue_state(session, needed.name)
-        good = f"{needed.name}: CURDEPTH {queue.depth:,} of {queue.max_depth:,}, MAXMSGL {queue.max_msg_length}, SHARE"
+        good = (
+            f"{needed.name}: CURDEPTH {queue.depth:,} of {queue.max_depth:,}, MAXMSGL {queue.max_msg_length:,}, SHARE"
+        )
     return (
         summed_up("ledger queue", rows["ledger queue"], good),
         summed_up("ledger", rows["ledger"], "every line is signed and whole"),
@@ -181,7 +183,7 @@ def dead_letters(session: Session) -> Check:
     longest = _longest(session)
     if longest and longest.length > state.max_msg_length:
         short = (
-            f"{queue} has MAXMSGL {state.max_msg_length}, and {longest.queue} takes {counted(longest.length, 'byte')}"
+            f"{queue} has MAXMSGL {state.max_msg_length:,}, and {longest.queue} takes {counted(longest.length, 'byte')}"
         )
         ones.append(fails(name, short, f"ALTER QLOCAL({mqsc_name(queue)}) MAXMSGL({longest.length})"))
     return summed_up(name, ones, f"{queue}: CURDEPTH {state.depth:,} of {state.max_depth:,}")
@@ -218,7 +220,7 @@ def message_lengths(session: Session) -> Check:
         return unknown(name, f"the queues cannot be inquired: {_reason(error)}", "Give the user DSP on them")
     above = sorted(queue for queue, length in lengths.items() if length > most)
     if above:
-        named = ", ".join(above[:MOST_NAMED]) + (f" and {len(above) - MOST_NAMED} more" if above[MOST_NAMED:] else "")
+        named = ", ".join(above[:MOST_NAMED]) + (f" and {len(above) - MOST_NAMED:,} more" if above[MOST_NAMED:] else "")
         needed = max(lengths.values())
         return fails(
             name, f"the queue manager has {most}, and these queues more: {named}", f"ALTER QMGR MAXMSGL({needed})"

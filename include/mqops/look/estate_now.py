@@ -311,7 +311,7 @@ def nearly_full(queue: QueueFigures, figures: Figures) -> str:
     raised = raised_max_depth(queue.name, queue.max_depth, queue.depth)
     return (
         f"{queue.name} is {100 * queue.depth // queue.max_depth} % full (CURDEPTH {queue.depth:,}, MAXDEPTH "
-        f"{queue.max_depth}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
+        f"{queue.max_depth:,}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
     )
 
 

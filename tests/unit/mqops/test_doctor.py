@@ -125,7 +125,7 @@ def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
             ("which is a transmission queue", f"ALTER QMGR DEADQ({DLQ})"),
         ),
         (f"ALTER QLOCAL({DLQ}) PUT(DISABLED)", "dead-letter queue", ("PUT(DISABLED)", "PUT(ENABLED)")),
-        (f"ALTER QLOCAL({DLQ}) MAXMSGL(1000)", "dead-letter queue", ("MAXMSGL 1000", "MAXMSGL(4194304)")),
+        (f"ALTER QLOCAL({DLQ}) MAXMSGL(1000)", "dead-letter queue", ("MAXMSGL 1,000", "MAXMSGL(4194304)")),
         ("ALTER QMGR MAXMSGL(50000)", "MAXMSGL", ("has 50000, and these queues more", "ALTER QMGR MAXMSGL(4194304)")),
         ("DELETE QLOCAL(A)", "estate", ("a.rules:1: FWDQ A does not exist", "Define it")),
         (

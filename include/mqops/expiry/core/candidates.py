@@ -76,7 +76,7 @@ def _why(queue: QueueNow, known: Known | None, now: datetime, recheck: timedelta
     due = bool(known.next_expiry) and now >= datetime.fromisoformat(known.next_expiry)
     reasons = (
         (due, f"a message expired at {known.next_expiry}"),
-        (queue.depth != known.depth, f"{counted(queue.depth, 'message')}, {known.depth} after the last scan"),
+        (queue.depth != known.depth, f"{counted(queue.depth, 'message')}, {known.depth:,} after the last scan"),
         (queue.last_put != known.last_put, "messages were put since the last scan"),
         (now - datetime.fromisoformat(known.scanned_at) >= recheck, f"last scanned at {known.scanned_at}"),
     )
