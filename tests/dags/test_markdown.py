@@ -130,8 +130,8 @@ def test_a_name_stands_whole_in_a_question(name: str) -> None:
     assert subject == f"{name}: act on 0 of 1 message of {name}?"
     shown = AIRFLOW.render(re.sub(r"\]\([^)]*\)", "]()", body))
     assert "<em>" not in shown
-    assert shown.count(name) == re.sub(r"\]\([^)]*\)", "", body).count(name) > 10
-    assert shown.count(f"<code>{name}") == shown.count(name)
+    assert shown.count(name) > 10
+    assert name not in re.sub(r"<code>.*?</code>", "", shown)
 
 
 def documents(evil: str) -> Iterator[str]:
