@@ -41,7 +41,7 @@ from mqops_airflow.pages.problem_link import form_of, link_of
 from mqops_airflow.pages.queue_figures import ANSWERS, figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import STOP
-from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.security import Reader, own_dags, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import at_work, next_by_schedule
@@ -99,6 +99,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         ended_early=_ended_early(who, managers),
         next_runs=next_by_schedule(who),
         may_stop=who.may_start(STOP),
+        has_dags=lambda name: bool(own_dags(name, who.estate.estate.queue_managers[name])),
     )
 
 
