@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import make_folder, read_json, write_json
 from mqops.lake.run import HANDED_ON, RunFolder
@@ -53,7 +54,7 @@ def unused(lake: Path, queue_manager: str, key: str) -> RunFolder:
     if not any(last.path.iterdir()):
         return last
     if number == MOST_TRIES:
-        raise SettingsError(f"run {key} was cleared {number - 1} times: start a new run instead")
+        raise SettingsError(f"run {key} was cleared {counted(number - 1, 'time')}: start a new run instead")
     return RunFolder.at(lake, queue_manager, f"{key}.{number + 1}")
 
 
