@@ -13,6 +13,7 @@ from mq_support import DLQ, create, dead_letter
 
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
+from mqops.lake.files import SETTLED_NS
 from mqops.lake.run import RunFolder
 from mqops.rules import parse
 from mqwire.folder import folder
@@ -61,8 +62,15 @@ def make_lake(base: Path, *, runs: int, recorded: int, messages: int) -> RunFold
         copy.mkdir(mode=0o700)
         for path in small.path.glob("*.json"):
             os.link(path, copy / path.name)
-    time.sleep(2.1)  # the index keeps what has not changed for 2 seconds
+    settle(run.lake_folder)
     return run
+
+
+def settle(lake_folder: Path) -> None:
+    """Make every run so old that the index keeps it: one that changed within the last seconds may change again."""
+    old = time.time_ns() - 2 * SETTLED_NS
+    for path in (lake_folder / "runs").iterdir():
+        os.utime(path, ns=(old, old))
 
 
 def plan_all(run: RunFolder, *, recorded: int, messages: int) -> None:

@@ -133,7 +133,8 @@ class RunSummary(Counts, PlanOfRun):
     queue again; `arrived` came after the snapshot; `finished` whether every row with an action was dealt with;
     `reasons` MQRC name → failed tries; `left_because` why → messages that were not tried (a canary came back ...);
     `gone_because` evidence → messages that are gone; `remarks` what the workflow found besides (misconfigured
-    queues ...); `canaries` of each destination and rule; `anatomy` what its dead-letter queues were made of;
+    queues ...); `unseen` queues that are meant and could not be looked at; `canaries` of each destination and rule;
+    `anatomy` what its dead-letter queues were made of;
     `ledger_seq` and `ledger_head` number and hash of the ledger's last line when the run was proved, 0 and blank if
     the ledger had no line, or an earlier version proved it.
     """
@@ -149,6 +150,7 @@ class RunSummary(Counts, PlanOfRun):
     canaries: tuple[CanaryResult, ...] = ()
     rules: tuple[RuleBalance, ...] = ()
     remarks: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
     anatomy: tuple[QueueBrief, ...] = ()
     ledger_seq: int = 0
     ledger_head: str = ""
@@ -163,7 +165,7 @@ class RunSummary(Counts, PlanOfRun):
         """The summary that `to_json` made."""
         rules = tuple(RuleBalance(**rule) for rule in value["rules"])
         canaries = tuple(CanaryResult(**one) for one in value.get("canaries", ()))
-        texts = {name: tuple(value.get(name, ())) for name in ("problems", "remarks", "anatomy")}
+        texts = {name: tuple(value.get(name, ())) for name in ("problems", "remarks", "unseen", "anatomy")}
         return cls(**{**value, "rules": rules, "canaries": canaries, **texts})
 
 

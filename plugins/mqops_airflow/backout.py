@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from mqops import form_files
 from mqops.counted import counted
+from mqops.errors import SettingsError
 from mqops.printable import printable
+from mqops.queue_names import not_seen
 from mqops_airflow.check import CheckOperator, drain_and_log, valid_table
 from mqops_airflow.four_eyes import must_tell_people_apart
 from mqops_airflow.markdown import md
@@ -59,6 +61,8 @@ class BackoutCheckOperator(CheckOperator):
             "rules": str(rules),
             "table_digest": table.digest,
         }
+        if not surveyed.queues and surveyed.setting.unseen:
+            raise SettingsError(not_seen(surveyed.setting.unseen))
         if not surveyed.queues:
             why = md("Nothing to do: the backout queues are empty")
             return self.nothing_to_do(context, found, "backout_reprocess", why)

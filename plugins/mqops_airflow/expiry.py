@@ -12,10 +12,10 @@ from airflow.sdk import Asset, BaseOperator
 
 from mqops.counted import counted
 from mqops.errors import SettingsError, Unbalanced
-from mqops.expiry.core.outcome import not_seen
 from mqops.lake.run import RunFolder
 from mqops.misnamed import is_alias
 from mqops.printable import printable
+from mqops.queue_names import not_seen
 from mqops_airflow.check import CheckOperator
 from mqops_airflow.depth import trigger_again
 from mqops_airflow.markdown import Markdown, md, number, thousands

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mqops.actions import Action, moved_word
 from mqops.model import Counts, total_of
 from mqops.prove.undo_record import WORKFLOW as UNDO
+from mqops.queue_names import not_seen
 from mqops_airflow.markdown import NOTHING, Markdown, code, joined, md, number, thousands, words
 
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ def _sentences(ending: Ending, summary: RunSummary) -> list[Markdown]:
     counts = _counts(summary)
     if ending.acted == "success" and summary.finished:
         by = words(ending.answer.by) if ending.answer and ending.answer.approved else POLICY
-        balance = md("This balances.") if summary.balanced else md("This does NOT balance.")
-        return [md("Approved by {}: {}.", by, counts), balance]
+        return [md("Approved by {}: {}.", by, counts), _balance(summary)]
     if ending.stops:
         return [
             md("Stopped: {}. So far {}.", joined("; ", ending.stops), counts),
@@ -72,6 +72,13 @@ def _sentences(ending: Ending, summary: RunSummary) -> list[Markdown]:
         md("act ended as {}: {}.", words(ending.acted), counts),
         md("Nothing is lost: its log says why it ended. Clear the task act to go on."),
     ]
+
+
+def _balance(summary: RunSummary) -> Markdown:
+    """Whether it balances; of a run that has not seen all queues that it should have, what it has not seen."""
+    if summary.balanced and summary.unseen:
+        return md("{}.", words(not_seen(summary.unseen)))
+    return md("This balances.") if summary.balanced else md("This does NOT balance.")
 
 
 def _counts(summary: RunSummary) -> Markdown:

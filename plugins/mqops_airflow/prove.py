@@ -10,10 +10,11 @@ from airflow.sdk import Asset, BaseOperator
 from airflow.sdk.exceptions import AirflowSkipException
 
 from mqops.actions import moved_word
-from mqops.errors import MqopsError, Unbalanced
+from mqops.errors import MqopsError, SettingsError, Unbalanced
 from mqops.look.core.question import Over
 from mqops.observe.core.anatomy import anatomy_lines
 from mqops.printable import printable
+from mqops.queue_names import not_seen
 from mqops_airflow.answer import end_question
 from mqops_airflow.depth import trigger_again
 from mqops_airflow.hook import MqHook
@@ -42,9 +43,9 @@ class ActUnfinished(MqopsError):
 class ProveOperator(BaseOperator):
     """Balances a run by the ledger and the queue; logs, returns and publishes the summary.
 
-    Then looks what became of the messages that earlier runs moved. Fails if the run does not balance, if act failed, or
-    if act did not finish. Where nothing was approved or the run was dry, it shows that nothing was moved, and why.
-    Without a plan it is skipped.
+    Then looks what became of the messages that earlier runs moved. Fails if the run does not balance, if act failed or
+    did not finish, or if queues that are meant could not be looked at. Where nothing was approved or the run was dry,
+    it shows that nothing was moved, and why. Without a plan it is skipped.
 
     :param mq_conn_id: Airflow connection of type `mq`.
     :param asset: asset whose event gets the summary as extra.
@@ -110,6 +111,8 @@ class ProveOperator(BaseOperator):
         context["outlet_events"][self.asset].extra = {**value, "told": plain(words)}
         if acted == "success" and (warning := trigger_again(self.log, self.queue_manager, self.workflow)):
             keep_for_note(context, md("{} {}", words, warning))
+        if summary.unseen:
+            raise SettingsError(not_seen(summary.unseen))
         return value
 
     def name(self, context: Context) -> str:

@@ -19,6 +19,7 @@ from mqops.quality.scope import QueuesSeen
 from mqops.quality.suite_file import load_suites
 from mqops.quality.summary import QualitySummary, describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
+from mqops.queue_names import not_seen
 from mqops_airflow.check import NOTHING_TO_DO, CheckOperator, end_here
 from mqops_airflow.data_docs import DataDocsLink, address
 from mqops_airflow.markdown import Markdown, joined, link, md, number, words
@@ -62,6 +63,8 @@ class QualityCheckOperator(CheckOperator):
             self.log.info("%s", printable(line))
         for queue in choice.inhibited:
             self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
+        if choice.unseen:
+            self.log.error("%s", printable(not_seen(choice.unseen)))
         messages = sum(choice.depths.values())
         self.log.info(
             "%s on %s; %s empty",
@@ -73,11 +76,12 @@ class QualityCheckOperator(CheckOperator):
             "queues": ",".join(choice.depths),
             "messages": messages,
             "inhibited": list(choice.inhibited),
+            "unseen": list(choice.unseen),
             "suites": ",".join(map(str, paths)),
             "limit": params["limit"] or 0,
         }
         if not messages:
-            seen = QueuesSeen(looked_at=choice.empty, unread=choice.inhibited)
+            seen = QueuesSeen(looked_at=choice.empty, unread=choice.inhibited, unseen=choice.unseen)
             return self._without_a_message(context, found, suites, seen)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             hand_on(context, folder, found | {"empty": list(choice.empty)})
@@ -92,7 +96,7 @@ class QualityCheckOperator(CheckOperator):
             QualityFailed: a critical expectation is not met.
         """
         summary = check_no_message(self.queue_manager, suites, seen, now=utc_now())
-        if all(check.met for check in summary.checks):
+        if all(check.met for check in summary.checks) and not summary.unseen:
             return end_here(self, context, found, joined(". ", [NOTHING_TO_DO, *map(words, summary.told)]))
         with own_folder(context, lake(estate_file()), self.queue_manager) as folder:
             hand_on(context, folder, found | {"empty": list(seen.looked_at)})

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
+from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
-from mqops.lake.files import read_json, write_json
+from mqops.lake.files import make_folder, read_json, write_json
 from mqops.lake.run import HANDED_ON, RunFolder
 from mqops_airflow.workplace import estate_to_look, lake
 
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
     from mqops.estate import EstateFile
 
 LONGEST = 80
+MOST_TRIES = 100
+"""Folders of one DAG run."""
+ACTING = "acting"
+"""LAKE/<queue manager>/acting has a file for each run that may act and was not proved, by the name of the run."""
 
 
 def run_key(dag_id: str, run_id: str) -> str:
@@ -35,23 +42,28 @@ def run_key(dag_id: str, run_id: str) -> str:
 
 
 def unused(lake: Path, queue_manager: str, key: str) -> RunFolder:
-    """The folder of run `key`, or of `key.2` and so on where that run has left files (cleared, it runs again)."""
+    """The folder of run `key`, or of `key.2` and so on where that run has left files (cleared, it runs again).
+
+    Raises:
+        SettingsError: it has run `MOST_TRIES` times.
+    """
     made = folders(lake, queue_manager, key)
     if not made:
         return RunFolder.at(lake, queue_manager, key)
     number, last = made[-1]
-    return RunFolder.at(lake, queue_manager, f"{key}.{number + 1}") if any(last.path.iterdir()) else last
+    if not any(last.path.iterdir()):
+        return last
+    if number == MOST_TRIES:
+        raise SettingsError(f"run {key} was cleared {counted(number - 1, 'time')}: start a new run instead")
+    return RunFolder.at(lake, queue_manager, f"{key}.{number + 1}")
 
 
 def folders(lake: Path, queue_manager: str, key: str) -> list[tuple[int, RunFolder]]:
-    """The folders that run `key` has made, with their numbers, oldest first."""
+    """The folders that run `key` has made, with their numbers, oldest first. The other runs of the lake are not listed:
+    every task asks this."""
     first = RunFolder.at(lake, queue_manager, key).path
-    found = [(1, RunFolder(first))] if first.is_dir() else []
-    for path in first.parent.glob(f"{first.name}.*"):
-        number = path.name.removeprefix(f"{first.name}.")
-        if re.fullmatch(r"[1-9]\d{0,8}", number) and path.is_dir():
-            found.append((int(number), RunFolder(path)))
-    return sorted(found, key=lambda one: one[0])
+    names = (first, *(first.with_name(f"{first.name}.{number}") for number in range(2, MOST_TRIES + 1)))
+    return [(number, RunFolder(path)) for number, path in enumerate(names, 1) if path.is_dir()]
 
 
 def run_of(estate: EstateFile, dag_id: str, run_id: str) -> RunFolder | None:
@@ -91,8 +103,38 @@ def hand_on(context: Context, folder: RunFolder, found: Mapping[str, Any]) -> di
         LakeError: the disk refuses.
     """
     run = context["dag_run"]
+    if found.get("acts"):
+        make_folder(folder.lake_folder / ACTING)
+        write_json(folder.lake_folder / ACTING / folder.run, {})
     write_json(folder.path / HANDED_ON, {"dag_id": run.dag_id, "run_id": run.run_id, "found": dict(found)})
     return {**found, "folder": str(folder.path)}
+
+
+def not_proved(lake_folder: Path) -> Iterator[RunFolder]:
+    """The runs that may act and were not proved. What is no such run any more is forgotten: how many ended ones the
+    lake has costs nothing. Parameters: `lake_folder` LAKE/<queue manager>. Raises `LakeError`, `OSError`."""
+    place = lake_folder / ACTING
+    if not place.is_dir():
+        _note_those_of_before(lake_folder)
+    for path in sorted(place.iterdir()):
+        run = RunFolder(lake_folder / "runs" / path.name)
+        if run.summary_json.exists() or not run.path.is_dir():
+            path.unlink(missing_ok=True)
+        elif run.handed_on_json.exists():
+            yield run
+
+
+def _note_those_of_before(lake_folder: Path) -> None:
+    """Once, for runs of a version that kept no such files: they stand there all at once, or not yet."""
+    new = lake_folder / f".{ACTING}.{uuid4().hex}"
+    make_folder(new)
+    for path in (lake_folder / "runs").iterdir():
+        run = RunFolder(path)
+        if run.handed_on_json.exists() and not run.summary_json.exists():
+            write_json(new / run.run, {})
+    with suppress(OSError):  # another process was first
+        new.rename(lake_folder / ACTING)
+    shutil.rmtree(new, ignore_errors=True)
 
 
 def handed_on(dag_run: Any, queue_manager: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from mqops_airflow.four_eyes import requester
 from mqops_airflow.markdown import NOTHING, Markdown, joined, link, md, words
 from mqops_airflow.pages.views import address
 from mqops_airflow.policy import unattended
-from mqops_airflow.run_folder import folders, run_key
+from mqops_airflow.run_folder import folders, not_proved, run_key
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -79,9 +79,7 @@ def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterabl
     if not acts(context):
         return NOTHING
     own, wanted = context["dag_run"], set(queues)
-    for run in _runs(lake, [queue_manager]):
-        if run.summary_json.exists() or not (run.path / HANDED_ON).exists():
-            continue
+    for run in _not_proved(lake, queue_manager):
         try:
             kept = read_json(run.path / HANDED_ON)
         except LakeError:  # the run itself says so; it keeps nobody waiting
@@ -116,8 +114,7 @@ def _unfinished(context: Context, dag_id: str, run_id: str) -> bool:
     return bool(context["ti"].get_dr_count(dag_id=dag_id, run_ids=[run_id], states=list(UNFINISHED)))
 
 
-def _runs(lake: Path, queue_managers: Iterable[str]) -> Iterator[RunFolder]:
-    """The runs of the lake. Where it cannot be seen, there are none."""
-    for name in queue_managers:
-        with suppress(OSError, SettingsError, LakeError):
-            yield from (RunFolder(path) for path in (folder_of(lake, name) / "runs").iterdir())
+def _not_proved(lake: Path, queue_manager: str) -> Iterator[RunFolder]:
+    """As `not_proved`. Where the lake cannot be seen, there are none."""
+    with suppress(OSError, SettingsError, LakeError):
+        yield from not_proved(folder_of(lake, queue_manager))

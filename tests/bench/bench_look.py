@@ -22,6 +22,7 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from mq_support import DLQ, create, dead_letter
+from pages_lake import settle
 
 from mqops.cli.spark_help import spark_help
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -139,7 +140,7 @@ def many_runs(manager: object, lake: Path) -> None:
         copy.mkdir(mode=0o700)
         for path in run.path.glob("*.json"):
             shutil.copy(path, copy)
-    time.sleep(2.1)  # the index keeps what has not changed for 2 seconds
+    settle(run.lake_folder)
     began, began_at = time.process_time(), time.perf_counter()
     list_runs(lake)
     cpu, clock = time.process_time() - began, time.perf_counter() - began_at

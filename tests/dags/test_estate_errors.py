@@ -111,6 +111,20 @@ def test_a_queue_manager_with_an_error_says_so_on_its_page(broken: Any, client: 
     assert client("/rules", queue_manager="QM3").status_code == 403
 
 
+def test_the_page_estate_names_no_dag_of_a_queue_manager_whose_workflows_have_all_an_error(
+    client: Any, estate_folder: Path
+) -> None:
+    nothing = "There is no run yet"
+    only = ESTATE.replace("    expiry_scan: {interval: 1h}\n", "")
+    (estate_folder / "lake").mkdir(mode=0o700)
+    (estate_folder / "estate.yaml").write_text(only)
+    assert f"{nothing}. Start one from" in client("/estate", queue_manager="QM2").text
+    (estate_folder / "estate.yaml").write_text(only.replace("rules: qm1.rules, approval", "rulez: qm1.rules, approval"))
+    shown = client("/estate", queue_manager="QM2").text
+    assert f"{nothing}, and the estate has no valid workflow for QM2." in shown
+    assert "Start one from" not in shown
+
+
 @pytest.mark.parametrize("what", list(BROKEN))
 def test_the_kill_switch_stops_every_queue_manager(broken: Any, dag_file: Any, estate_folder: Path, what: str) -> None:
     from types import SimpleNamespace  # noqa: PLC0415

@@ -120,6 +120,20 @@ def questions(evil: str) -> Iterator[str]:
     yield plan_text.body(replace(made, workflow="undo", table_source=f"undo of run {evil}"), found)
 
 
+@pytest.mark.parametrize("name", ["_PAY_", "__PAY.IN__", "A_B_C", "*PAY*", "MQRC_Q_FULL"])
+def test_a_name_stands_whole_in_a_question(name: str) -> None:
+    """Airflow renders the body as Markdown, which makes italics of what stands between underscores, and shows the
+    subject as it is."""
+    made, found = plan(name)
+    run = SimpleNamespace(run_id=name, dag_id=name, triggering_user_name=name)
+    subject, body = plan_text.question(made, found, {"dag_run": run})
+    assert subject == f"{name}: act on 0 of 1 message of {name}?"
+    shown = AIRFLOW.render(re.sub(r"\]\([^)]*\)", "]()", body))
+    assert "<em>" not in shown
+    assert shown.count(name) > 10
+    assert name not in re.sub(r"<code>.*?</code>", "", shown)
+
+
 def documents(evil: str) -> Iterator[str]:
     approval = Approval.model_construct(
         required=True, timeout=timedelta(1), auto_approve=AutoApprove.model_construct(actions=(evil,), max_messages=1)
@@ -150,7 +164,7 @@ def told(evil: str) -> Iterator[Markdown]:
     yield start_runs.Pass([evil], [evil], [evil], [SettingsError(evil)]).in_words()
     mends: Any = SimpleNamespace(mqsc=f"{evil}\n{evil}")
     failed = (Condition("T01", FAILS, evil, (mends,)), Condition("T02", UNKNOWN, evil))
-    states = dict.fromkeys(("would_trigger", "stuck", "at_work", "depth_type"), False)
+    states = dict.fromkeys(("would_trigger", "stuck", "waiting", "at_work", "depth_type"), False)
     yield trigger_explain.answer(Explanation(queue=evil, queue_manager=evil, verdict=evil, conditions=failed, **states))
 
 

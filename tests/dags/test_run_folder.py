@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from mqops.errors import LakeError, SettingsError
-from mqops_airflow.run_folder import HANDED_ON, hand_on, handed_on, own_folder, run_key, unused
+from mqops.lake.run import RunFolder
+from mqops_airflow.markdown import plain
+from mqops_airflow.run_folder import ACTING, HANDED_ON, MOST_TRIES, hand_on, handed_on, own_folder, run_key, unused
+from mqops_airflow.which_run import waited_for
+
+RUNS = int(os.environ.get("MQOPS_RUNS", "30"))
 
 
 def test_key_tells_the_run_and_is_a_file_name() -> None:
@@ -70,3 +78,70 @@ def test_a_first_task_that_fails_leaves_no_folder(tmp_path: Path) -> None:
     with pytest.raises(LakeError):
         fails()
     assert list((tmp_path / "QM1" / "runs").iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def looked_at() -> list[str]:
+    """The files that were opened and the folders that were listed, while it is asked."""
+    seen: list[str] = []
+
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in {"open", "os.listdir", "os.scandir"} and isinstance(arguments[0], str):
+            seen.append(arguments[0])
+
+    sys.addaudithook(note)
+    return seen
+
+
+def acting_run(lake: Path, run_id: str, *, queue: str = "A") -> RunFolder:
+    run = SimpleNamespace(dag_id="d", run_id=run_id)
+    with own_folder({"dag_run": run}, lake, "QM1") as folder:
+        hand_on({"dag_run": run}, folder, {"acts": True, "queue": queue, "requested_by": "alice"})
+    return folder
+
+
+def about(run_id: str, *, unfinished: set[str]) -> Any:
+    def count(*, dag_id: str, run_ids: list[str], states: list[str]) -> int:
+        return len(unfinished & set(run_ids))
+
+    run = SimpleNamespace(dag_id="d", run_id=run_id, run_type="manual")
+    return {"dag_run": run, "params": {"dry_run": False}, "ti": SimpleNamespace(get_dr_count=count)}
+
+
+def test_a_run_waits_for_one_that_acts_and_looks_at_none_that_has_ended(
+    estate_folder: Path, looked_at: list[str]
+) -> None:
+    """However many runs the lake has: no file of theirs is opened, nor are they listed. `make full` has 20,000."""
+    lake = estate_folder / "lake"
+    ended = [acting_run(lake, f"ended{number}") for number in range(RUNS)]
+    for one in ended:
+        one.summary_json.write_text("{}")
+    waits, other = acting_run(lake, "waits"), acting_run(lake, "other", queue="B")
+    (waits.lake_folder / ACTING / "removed").write_text("{}")
+    now = about("now", unfinished={"waits", "other"})
+    waited_for(now, lake, "QM1", ["A"])  # forgets the ended ones
+    looked_at.clear()
+    said = plain(waited_for(now, lake, "QM1", ["A", "C"]))
+    assert said.startswith("Run waits of d, which alice started, is at work on A.")
+    assert not waited_for(now, lake, "QM1", ["C"])
+    assert handed_on(SimpleNamespace(dag_id="d", run_id="waits"), "QM1")["queue"] == "A"
+    names = {Path(one).name for one in looked_at}
+    assert not names & {"runs", *(one.run for one in ended)}
+    assert {path.name for path in (waits.lake_folder / ACTING).iterdir()} == {waits.run, other.run}
+    assert not waited_for(about("now", unfinished={"other"}), lake, "QM1", ["A"])
+    assert not waited_for(about("waits", unfinished={"waits"}), lake, "QM1", ["A"])  # its own next try
+
+
+def test_a_run_of_the_version_before_is_waited_for(estate_folder: Path) -> None:
+    lake = estate_folder / "lake"
+    acting_run(lake, "ended").summary_json.write_text("{}")
+    before = acting_run(lake, "before")
+    shutil.rmtree(before.lake_folder / ACTING)
+    assert "Run before of d" in plain(waited_for(about("now", unfinished={"before"}), lake, "QM1", ["A"]))
+    assert {path.name for path in before.lake_folder.iterdir() if "acting" in path.name} == {ACTING}
+
+
+def test_a_run_that_was_cleared_very_often_is_refused(tmp_path: Path) -> None:
+    unused(tmp_path, "QM1", f"k.{MOST_TRIES}").create().observe_json.write_text("{}")
+    with pytest.raises(SettingsError, match="run k was cleared 99 times: start a new run instead"):
+        unused(tmp_path, "QM1", "k")

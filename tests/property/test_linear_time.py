@@ -36,11 +36,11 @@ from mqlite.reports.report_message import ARRIVAL, kept_length
 from mqlite.security.authority import profile_matches
 from mqops.backout.core.origin import jms_queue
 from mqops.decide.core.answers import answers
-from mqops.expiry.core.candidates import selected
 from mqops.observe.by_columns import record_batch
 from mqops.observe.core.decode import Browsed
 from mqops.quality.body import Message, look
 from mqops.quality.columns import COLUMNS, Source
+from mqops.queue_names import selected
 from mqops.rules.conditions import Question
 from mqops.rules.documents import json_values, kind_of, xml_values
 from mqops.rules.pattern import text_match

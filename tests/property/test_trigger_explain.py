@@ -43,6 +43,7 @@ BY_MQSC = {
     "T14": "ALTER QLOCAL(APP) MSGDLVSQ(FIFO) DEFPRTY(0) TRIGMPRI(5)",
 }
 BREAKS = [*BY_MQSC, "T03", "T03a", "T04", "T08"]
+FIRED = "a trigger message of type DEPTH was made, and its program has not come yet"
 OTHER_QUEUES = """\
 DEFINE QLOCAL(OTHER) INITQ(IQ)
 DEFINE QLOCAL(X) USAGE(XMITQ)
@@ -81,9 +82,14 @@ def scene(breaks: frozenset[str], kind: str, platform: str) -> Iterator[Scene]:
         for _ in range(not_committed):
             uncommitted.put("APP", options=CMQC.MQPMO_SYNCPOINT)
         run_mqsc("ALTER QLOCAL(APP) TRIGGER\nCLEAR QLOCAL(IQ)")  # T13 makes a trigger message
-        monitor = None if "T08" in breaks else Monitor()
+        monitor: Monitor | None = Monitor() if FIRED in breaks or "T08" not in breaks else None
+        if FIRED in breaks:
+            application.put("APP")
         if monitor:
             monitor.messages()  # T13c makes one, too
+        if monitor and "T08" in breaks:
+            monitor.stop()
+            monitor = None
         served = server.open("APP", INPUT) if "T04" in breaks else None
         here = Scene(application, uncommitted, server, served, monitor, breaks)
         for name in sorted(breaks & BY_MQSC.keys(), reverse=True):  # a type only while triggering is on
@@ -105,13 +111,16 @@ def messages(breaks: frozenset[str], kind: str) -> tuple[int, int]:
 
 
 def possible(breaks: frozenset[str]) -> frozenset[str]:
-    """Without those that cannot be beside another: a queue with GET(DISABLED) is not opened by its program."""
+    """Without those that cannot be beside another: a queue with GET(DISABLED) is not opened by its program, and what
+    has triggered had messages enough."""
+    breaks = breaks - {"T03", "T03a"} if FIRED in breaks else breaks
     return breaks - {"T04"} if "T05" in breaks else breaks
 
 
 def expected(breaks: frozenset[str], kind: str, platform: str) -> set[str]:
     """The conditions that fail, by IBM's page."""
-    failing = {name.partition(" ")[0] for name in breaks - {"T03", "T03a", "T04"}}
+    failing = {name.partition(" ")[0] for name in breaks - {"T03", "T03a", "T04", FIRED}}
+    failing |= {"T09"} if FIRED in breaks else set()
     if {"T07 missing", "T07 blank", "T07 remote", "T07 transmission"} & breaks:
         failing.add("T08")  # nobody serves the queue that INITQ names, or there is none
     if platform != "zos":
@@ -130,7 +139,7 @@ def failing(found: Explanation) -> set[str]:
 
 
 def broken_and_mended(breaks: frozenset[str], kind: str, platform: str, *, by_pcf: bool) -> None:
-    breaks = possible(breaks)
+    breaks = possible(breaks if kind == "DEPTH" else breaks - {FIRED})
     with scene(breaks, kind, platform) as here:
         wrong = expected(breaks, kind, platform)
         found = explained()
@@ -156,14 +165,22 @@ def mended(here: Scene, kind: str, *, by_pcf: bool) -> None:
     if explained().state("T08") != "holds":
         here.monitored(initiation)  # T13c
     made = triggered(here)
-    if not made or kind != "DEPTH":  # which switches itself off with each: to switch it on again would make one more
-        proposed += carry_out(explained(), by_pcf=by_pcf)
-        made += triggered(here)
-    assert failing(explained()) <= ({"T03", "T09"} if made and kind == "DEPTH" else {"T03"})
+    proposed += carry_out(explained(), by_pcf=by_pcf)
+    made += triggered(here)
     assert made == wanted(failing(before), waiting, kind, proposed)
-    assert kind == "DEPTH" or not explained().fixes()  # nothing more is proposed
+    after = explained()
+    assert not after.fixes()  # nothing more is proposed
+    assert failing(after) <= ({"T03", "T09"} if kind == "DEPTH" and after.waiting else {"T03"})
+    if "T09" in failing(after) and FIRED not in here.breaks and not made:
+        (words,) = [one.found for one in after.conditions if one.id == "T09"]
+        assert "Only if it has not, ALTER QLOCAL(APP) TRIGGER makes one more" in words
+        run_mqsc("ALTER QLOCAL(APP) TRIGGER")  # by a person, who knows that no program was started
+        assert triggered(here) == 1
     run_mqsc("ALTER QLOCAL(APP) GET(ENABLED)")  # it keeps no trigger message from being made, but on z/OS
     serve(here.application, 1 if kind == "DEPTH" else 0)
+    triggered(here)  # T12
+    carry_out(explained(), by_pcf=by_pcf)
+    assert triggered(here) == 0
     assert explained().would_trigger
     assert next_message_triggers(here.application, initiation)
     assert triggered(here)
@@ -188,6 +205,8 @@ def wanted(broken: set[str], waiting: int, kind: str, proposed: list[str]) -> in
     """
     if not broken - {"T01", "T03", "T04"} or waiting < (2 if kind == "DEPTH" else 1):
         return 0
+    if kind == "DEPTH" and "T09" in broken:
+        return 0  # a person has to look whether one was made
     events = ("TRIGGER", "TRIGTYPE", "TRIGMPRI", "PUT(ENABLED)", "GET(ENABLED)")
     event = "T08" in broken or any(word in command for command in proposed for word in events if "(APP)" in command)
     return int(kind != "EVERY" or event)
@@ -215,8 +234,6 @@ def serve(application: Application, left: int) -> None:
         application.get("APP")
     while application.depth("APP") < left:
         application.put("APP")
-    if left:
-        run_mqsc("ALTER QLOCAL(APP) TRIGGER")
 
 
 @pytest.mark.parametrize("name", BREAKS)
@@ -232,7 +249,7 @@ def test_T01_T03_T03a_T04_T05_T06_T07_T08_T09_T10_T14_broken_alone_is_named_and_
     phases=[Phase.explicit, Phase.generate],
 )
 @given(
-    breaks=st.frozensets(st.sampled_from(BREAKS), min_size=2, max_size=3),
+    breaks=st.frozensets(st.sampled_from([*BREAKS, FIRED]), min_size=2, max_size=3),
     kind=st.sampled_from(sorted(BASE)),
     platform=st.sampled_from(["unix", "zos"]),
     by_pcf=st.booleans(),
@@ -241,3 +258,8 @@ def test_T01_T03_T03a_T04_T05_T06_T07_T08_T09_T10_T14_broken_together_are_named_
     breaks: frozenset[str], kind: str, platform: str, by_pcf: bool
 ) -> None:
     broken_and_mended(breaks, kind, platform, by_pcf=by_pcf)
+
+
+@pytest.mark.parametrize("others", [("T04",), ("T08", "T06 missing"), ("T07 put", "T01 put")])
+def test_T09_T13_a_trigger_message_of_type_depth_that_was_made_is_not_made_again(others: tuple[str, ...]) -> None:
+    broken_and_mended(frozenset({FIRED, *others}), "DEPTH", "unix", by_pcf="T08" in others)

@@ -9,11 +9,12 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from mqops.cli.columns import show_folded
-from mqops.cli.exit_code import ExitCode, of_run
+from mqops.cli.exit_code import ExitCode
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
+    ending,
     pacing_options,
     read_table,
     rules_option,
@@ -98,16 +99,17 @@ def run(
     try:
         done = run_once(BACKOUT, what, dry_run=dry_run, as_json=as_json)
     except NothingToDo as nothing:
-        _show_nothing(nothing.selection, as_json=as_json)
-        return
-    sys.exit(of_run(done.summary, done.plan) if done else ExitCode.DONE)
+        sys.exit(_show_nothing(nothing.selection, as_json=as_json))
+    sys.exit(ending(done))
 
 
-def _show_nothing(found: Selection, *, as_json: bool) -> None:
+def _show_nothing(found: Selection, *, as_json: bool) -> ExitCode:
     assert isinstance(found, BackoutQueues)
+    code = ExitCode.NO if found.setting.unseen else ExitCode.DONE
     if as_json:
         show_json({"queues": list(found.depths), "planned": 0, "remarks": found.setting.remarks()})
-        return
+        return code
     for remark in found.setting.remarks():
         show_folded(remark)
     show_folded(f"nothing to do: {', '.join(found.depths) or 'no backout queues'}")
+    return code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import click
 
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option
-from mqops.cli.passes import dry_run_option, run_once, this_user, unit_size_option, warn
+from mqops.cli.passes import dry_run_option, ending, run_once, this_user, unit_size_option, warn
 from mqops.cli.run_argument import queue_manager_option
 from mqops.deciders.decider import Decider
 
@@ -29,7 +30,7 @@ def command_of(decider: Decider[Any]) -> click.Command:
             warn=warn,
             **form,
         )
-        run_once(decider, request, dry_run=dry_run, as_json=as_json)
+        sys.exit(ending(run_once(decider, request, dry_run=dry_run, as_json=as_json)))
 
     command: Any = known_errors(run)
     for option in (json_option, lake_option, unit_size_option, dry_run_option, queue_manager_option):

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mqops.cli.columns import show_folded
+from mqops.cli.exit_code import ExitCode
 from mqops.cli.outcome import connection_to, default_lake, errors_are_usage, json_option, show_json, show_line
+from mqops.clock import utc
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
 from mqops.estate import load
@@ -23,26 +27,25 @@ if TYPE_CHECKING:
     from mqops.estate_sections import QueueManager
     from mqops.look.estate_now import ManagerNow, Problem
     from mqops.mq.connection import MqConnection
+    from mqops.mq.session import Session
     from mqops.trigger.status import Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stands:
     """How a queue manager stands. Parameters: `monitor` its trigger monitors, None where the estate has none for it, or
-    it does not answer; `more` what needs a person besides the problems of `now`; `notes` what one should know."""
+    it does not answer; `more` what needs a person besides the problems of `now`."""
 
     now: ManagerNow
     monitor: Status | None = None
-    more: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    more: tuple[Problem, ...] = ()
 
     def needs(self) -> list[Problem]:
         """What needs a person, worst first."""
         from mqops.look.estate_now import Problem, worst_first  # noqa: PLC0415
 
         waiting = (f"Run {run.run} waits for an approval: {run.queue}" for run in self.now.waiting)
-        others = (Problem(text=text) for text in (*self.more, *waiting))
-        return worst_first((*self.now.problems, *others))
+        return worst_first((*self.now.problems, *self.more, *(Problem(text=text) for text in waiting)))
 
     @property
     def in_order(self) -> bool:
@@ -55,7 +58,7 @@ class _Stands:
             "in_order": self.in_order,
             "seen_at": self.now.figures.seen_at,
             "needs_a_person": [_row(one) for one in self.needs()],
-            "besides": list(self.notes),
+            "besides": [one.text for one in self.now.notes],
         }
 
 
@@ -78,10 +81,11 @@ def status(*, file: Path, names: tuple[str, ...], as_json: bool) -> None:
     """Say what needs a person on the queue managers of the estate FILE (default: the project's), worst first.
 
     It has what the page Estate has: queues that are full, channels that do not run, transmission queues that wait,
-    messages on the dead-letter queue and on backout queues, poison, triggers that are broken, runs that do not balance,
-    are not finished or wait for an approval, stops, a ledger that does not verify. It also says how the trigger
-    monitors stand: whether a program serves each initiation queue, and which trigger messages the dead-letter queue
-    holds. Nothing is put or got. Each queue manager is connected to as by `mqops estate check --live`.
+    messages on the dead-letter queue and on backout queues, poison, triggers that are broken, the last quality run if
+    it is not passed, runs that do not balance, are not finished, say nothing any more or wait for an approval, stops, a
+    ledger that does not verify. It also says how the trigger monitors stand: whether a program serves each initiation
+    queue, and which trigger messages the dead-letter queue holds. Nothing is put or got. Each queue manager is
+    connected to as by `mqops estate check --live`.
 
     Exit code 0 where nothing needs a person, 1 where something does, 2 for an error.
     """
@@ -93,14 +97,15 @@ def status(*, file: Path, names: tuple[str, ...], as_json: bool) -> None:
         show_json({name: each.to_json() for name, each in found.items()})
     else:
         _show(found)
-    sys.exit(0 if all(each.in_order for each in found.values()) else 1)
+    sys.exit(ExitCode.DONE if all(each.in_order for each in found.values()) else ExitCode.NO)
 
 
 def _look(lake: Path, name: str, settings: QueueManager | None) -> _Stands:
     """How a queue manager stands. One that does not answer is shown with its figures of the last time."""
     from mqops.look.accounted import ledger_now  # noqa: PLC0415
-    from mqops.look.estate_now import manager_now  # noqa: PLC0415
+    from mqops.look.estate_now import Problem, left_alone, manager_now  # noqa: PLC0415
     from mqops.look.figures import figures, last_figures  # noqa: PLC0415
+    from mqops.quality.not_in_order import not_in_order  # noqa: PLC0415
 
     try:
         connection = connection_to(name)
@@ -108,20 +113,30 @@ def _look(lake: Path, name: str, settings: QueueManager | None) -> _Stands:
     except SettingsError as error:  # MQOPS_CONNECTION is for another one
         said = last_figures(lake, name, str(error))
     live = _Live() if said.unreachable else _live(connection, lake, name, settings)
-    now = manager_now(said, lake, name, broken_triggers=live.verdicts, ledger=ledger_now(lake, name))
+    now = manager_now(
+        said,
+        lake,
+        name,
+        broken_triggers=live.verdicts,
+        switched_off=live.off,
+        poison=live.poison,
+        ledger=ledger_now(lake, name),
+        more_problems=partial(not_in_order, lake, name),
+    )
     stopped = (f"All acting on {name} is stopped {now.stopped}",) if now.stopped else live.stops
-    off = f"Triggering is switched off (NOTRIGGER) on {', '.join(live.off)}, and no message waits there"
-    notes = (*(one.text for one in now.notes), *([off] if live.off else []))
-    return _Stands(now=now, monitor=live.monitor, more=(*stopped, *live.problems), notes=notes)
+    more = tuple(Problem(text=text) for text in (*stopped, *live.problems))
+    return _Stands(now=now, monitor=live.monitor, more=(*left_alone(now, utc()), *more))
 
 
 @dataclass(slots=True)
 class _Live:
     """What else a queue manager says. Parameters: `verdicts` queue → why it cannot trigger; `off` queues on which
-    triggering is switched off and no message waits; `problems` what could not be asked."""
+    triggering is switched off and no message waits; `poison` queue → what is said of its messages that loop;
+    `problems` what could not be asked."""
 
     verdicts: dict[str, str] = field(default_factory=dict)
     off: tuple[str, ...] = ()
+    poison: dict[str, str] = field(default_factory=dict)
     monitor: Status | None = None
     stops: tuple[str, ...] = ()
     problems: list[str] = field(default_factory=list)
@@ -142,12 +157,26 @@ def _live(connection: MqConnection, lake: Path, name: str, settings: QueueManage
             live.stops = tuple(f"All acting on {name} is stopped, for every lake, {one}" for one in found)
             if settings and settings.trigger_monitor:
                 live.monitor = monitor_status(session, settings.trigger_monitor)
-            broken = [one for one in audit(session).queues if one.broken]
-            live.off = tuple(one.queue for one in broken if one.only_switched_off)
-            live.verdicts = {one.queue: one.verdict for one in broken if not one.only_switched_off}
+            found_broken = audit(session)
+            live.off, live.verdicts = found_broken.switched_off, found_broken.cannot_trigger
+            live.poison = _poison(session, name)
     except MqopsError as error:
-        live.problems.append(f"What triggers cannot be told: {error}")
+        live.problems.append(f"What triggers and what loops cannot be told: {error}")
     return live
+
+
+def _poison(session: Session, name: str) -> dict[str, str]:
+    """Queue → what is said of its messages that loop. Raises `MQError`."""
+    from mqops.backout.core.origin import backout_queues  # noqa: PLC0415
+    from mqops.backout.poison import looping  # noqa: PLC0415
+    from mqops.mq.inquire import dead_letter_queue, queue_definitions  # noqa: PLC0415
+
+    definitions = queue_definitions(session)
+    apart = set(backout_queues(definitions))
+    with suppress(SettingsError):  # it has none
+        apart.add(dead_letter_queue(session))
+    found = looping(session, definitions, apart=apart, queue_manager=name).found
+    return {one.queue: f"Poison: {one}. {one.do}" for one in found}
 
 
 def _show(found: dict[str, _Stands]) -> None:
@@ -165,8 +194,8 @@ def _lines(found: dict[str, _Stands]) -> Iterator[str]:
     for _rank, name, text in sorted(needs, key=lambda one: one[0]):
         yield f"{name}: {text}"
     for name, each in found.items():
-        for note in each.notes:
-            yield f"{name}: besides: {note}"
+        for note in each.now.notes:
+            yield f"{name}: besides: {note.text}"
         for line in each.monitor.lines() if each.monitor else ():
             yield f"{name}: {line}"
     if not any(each.monitor for each in found.values()):

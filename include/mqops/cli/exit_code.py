@@ -22,7 +22,8 @@ MEANING: Mapping[ExitCode, str] = {
     ExitCode.DONE: "done: what was to be done is done, or there was nothing to do; what was asked for is so",
     ExitCode.NO: "the answer is no, or a person has to look: a message that was to go has not gone (its try failed, no "
     "try is left, it was left, its origin is ambiguous), the run was stopped or interrupted or does not balance, a "
-    "table or an estate is not valid, the queue manager or the lake failed",
+    "table or an estate is not valid, a queue that a pattern means cannot be seen, the queue manager or the lake "
+    "failed",
     ExitCode.USAGE: "wrong usage; with commands that answer a question (`doctor`, `estate status`, `trigger`) every "
     "error",
 }
@@ -40,5 +41,5 @@ def of_run(summary: RunSummary, plan: PlanSummary | None = None, *, gone: bool =
     left = any(rule.left or (gone and rule.gone) for rule in moving)
     stuck = any(rule.action in STUCK and rule.planned for rule in summary.rules)
     used_up = plan is not None and plan.used_up > 0
-    good = summary.balanced and summary.finished and not (left or stuck or used_up)
+    good = summary.balanced and summary.finished and not (left or stuck or used_up or summary.unseen)
     return ExitCode.DONE if good else ExitCode.NO

@@ -37,7 +37,8 @@ def show_results(results: Sequence[Result], file: str) -> None:
 def others(result: Result) -> list[str]:
     """The messages that do not fit, by decision, with the first few MsgIds."""
     return [
-        f"{other.messages} {other.decision}: {', '.join(other.ids)}{', ...' if len(other.ids) < other.messages else ''}"
+        f"{other.messages:,} {other.decision}: {', '.join(other.ids)}"
+        + (", ..." if len(other.ids) < other.messages else "")
         for other in sorted(result.others.values(), key=lambda other: -other.messages)
     ]
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import click
 
 from mqops.cli.columns import show_folded
-from mqops.cli.exit_code import ExitCode, of_run
+from mqops.cli.exit_code import ExitCode
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import (
     dry_run_option,
+    ending,
     refuse_to_ask,
     run_once,
     this_user,
@@ -26,9 +27,10 @@ from mqops.cli.run_argument import queue_manager_option
 from mqops.clock import utc_text
 from mqops.counted import counted
 from mqops.estate_values import duration
-from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan, not_seen
+from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
 from mqops.misnamed import is_alias
 from mqops.observe.core.expired import Expired
+from mqops.queue_names import not_seen
 
 
 @click.group(cls=Group)
@@ -86,7 +88,7 @@ def scan(
     _show_aliases(found.aliases)
     for queue in found.inhibited:
         show_folded(f"{queue} is not looked at: GET(DISABLED)")
-    show_folded(f"{summary.queue_manager}: worth a scan: {len(found.why)} of {counted(found.looked_at, 'queue')}")
+    show_folded(f"{summary.queue_manager}: worth a scan: {len(found.why):,} of {counted(found.looked_at, 'queue')}")
     _show(summary)
     sys.exit(ExitCode.DONE if summary.balanced else ExitCode.NO)
 
@@ -178,7 +180,7 @@ def age_out(
     )
     question = "" if yes else "Discard these messages?"
     done = run_once(AGE_OUT, what, dry_run=dry_run, as_json=as_json, question=question)
-    sys.exit(of_run(done.summary, done.plan) if done else ExitCode.DONE)
+    sys.exit(ending(done))
 
 
 def _show(summary: ExpirySummary) -> None:
@@ -186,7 +188,7 @@ def _show(summary: ExpirySummary) -> None:
         about = "" if scan.exact else " (others are at work: about)"
         show_folded(
             f"{scan.there:8,}  {scan.queue}: {scan.discarded:,} discarded, {scan.left:,} left, "
-            f"{scan.in_flight} in flight{_next(scan)}{about}"
+            f"{scan.in_flight:,} in flight{_next(scan)}{about}"
         )
     if passed_over := summary.passed_over():
         show_folded(passed_over)

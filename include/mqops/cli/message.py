@@ -215,7 +215,7 @@ def find(
         for line in passed_over_lines(page.passed_over):
             show_folded(line)
         more = f"; to go on: --after {page.next}" if page.next else ""
-        show_folded(f"{counted(len(page.messages), 'message')} of {page.looked_at} looked at{more}")
+        show_folded(f"{counted(len(page.messages), 'message')} of {page.looked_at:,} looked at{more}")
     raise SystemExit(0 if page.messages or after else 1)
 
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from mqops.cli.criteria import criteria_options
-from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
-from mqops.cli.passes import refuse_to_ask, run_once, this_user, unit_size_option, warn, yes_option
+from mqops.cli.passes import ending, refuse_to_ask, run_once, this_user, unit_size_option, warn, yes_option
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
 from mqops.counted import counted
 
@@ -151,4 +150,4 @@ def load(
         as_json=as_json,
         question="" if yes else "Load these messages?",
     )
-    sys.exit(of_run(done.summary, done.plan, gone=True) if done else ExitCode.DONE)
+    sys.exit(ending(done, gone=True))

@@ -129,7 +129,7 @@ def _rules(story: MessageStory) -> Iterator[str]:
 def _verdict(rule: RuleVerdict) -> str:
     if not rule.matches:
         return "does not match"
-    tries = f", {rule.failed} of {counted(rule.tries, 'try', 'tries')} failed" if rule.failed else ""
+    tries = f", {rule.failed:,} of {counted(rule.tries, 'try', 'tries')} failed" if rule.failed else ""
     hidden = f" by the IGNORE at line {rule.hidden_by}" if rule.hidden_by else ""
     return f"matches, {rule.verdict}{hidden}{tries}"
 

@@ -15,6 +15,7 @@ import click
 
 from mqops.actions import ACTED, NO_RULE_FITS, Action, moved_word
 from mqops.cli.columns import show_command, show_folded
+from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import show_json, show_line, show_text
 from mqops.command import command as command_line
@@ -187,16 +188,25 @@ def refuse_to_ask(*, as_json: bool, answered: bool) -> None:
 
 
 class Done(NamedTuple):
-    """A plan that was carried out, and what was done."""
+    """A plan, and what was done; None after a dry run."""
 
     plan: PlanSummary
-    summary: RunSummary
+    summary: RunSummary | None
+
+
+def ending(done: Done | None, *, gone: bool = False) -> ExitCode:
+    """How a command ends that has made one pass. Parameters: `gone` as of `of_run`."""
+    if done is None:
+        return ExitCode.DONE
+    if done.summary is None:
+        return ExitCode.NO if done.plan.unseen else ExitCode.DONE
+    return of_run(done.summary, done.plan, gone=gone)
 
 
 def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, question: str = "") -> Done | None:
     """Plan a run. Show the plan if `dry_run`, else carry it out and show what was done.
 
-    Returns the plan and what was done, None if nothing was carried out.
+    Returns the plan and what was done, None if there was nothing to do.
 
     Parameters: `question` that is asked below the plan before anything is done, "" for none.
 
@@ -214,7 +224,7 @@ def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, q
         return None
     if dry_run:
         show_dry_run(run, plan, as_json=as_json)
-        return None
+        return Done(plan, None)
     with discarded_unless_agreed(run):
         refuse_own(decider, plan.queue_manager, requester=request.requested_by, approver=this_user())
         show_run_key(run)
@@ -383,6 +393,6 @@ def show_summary(summary: RunSummary) -> None:
     totals = (
         f"{summary.moved:,} {put} + {summary.discarded:,} discarded + {summary.left:,} left + {summary.gone:,} gone"
     )
-    show_folded(f"{summary.planned:,} planned = {totals}: balances")
+    show_folded(f"{summary.planned:,} planned = {totals}{'' if summary.unseen else ': balances'}")
     for line in anatomy_lines(summary.anatomy):
         show_folded(line)

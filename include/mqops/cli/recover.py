@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mqops.cli.criteria import criteria_options
-from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option
 from mqops.cli.passes import (
     dry_run_beside_all,
+    ending,
     pacing_options,
     refuse_to_ask,
     run_once,
@@ -92,7 +92,7 @@ def _command(name: str, help_text: str, *options: Callable[[Any], Any]) -> click
         )
         question = "" if yes else f"{name.capitalize()} these messages?"
         done = run_once(RECOVER, request, dry_run=dry_run, as_json=as_json, question=question)
-        sys.exit(of_run(done.summary, done.plan, gone=True) if done else ExitCode.DONE)
+        sys.exit(ending(done, gone=True))
 
     shared: tuple[Callable[[Any], Any], ...] = (
         click.argument("queue"),

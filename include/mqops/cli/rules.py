@@ -196,7 +196,7 @@ def _number_or_text(keyword: Keyword, name: str, value: object) -> str | int:
             raise ValueError(f"{name}: {error}") from None
     found: str | int = _of(str if keyword.kind is ValueKind.WILD else int, name, value)
     if isinstance(found, str) and len(found.rstrip(" ")) > keyword.length:
-        raise ValueError(f"{name} is longer than its field of {keyword.length}")
+        raise ValueError(f"{name} is longer than its field of {keyword.length:,}")
     return found
 
 

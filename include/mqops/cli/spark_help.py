@@ -58,7 +58,7 @@ def spark_help(snapshot: Path, wanted: Criteria, queues: Sequence[str]) -> Itera
                 warn(f"Spark failed: {printable(why)}. This process looks at the rest alone, which takes longer")
                 return None
             fitting = sum(one.fitting for one in found)
-            warn(f"{sum(chunk.rows for chunk in these)} more looked at, {fitting} of them fit")
+            warn(f"{sum(chunk.rows for chunk in these):,} more looked at, {fitting:,} of them fit")
             return found
 
         yield counts

@@ -87,6 +87,7 @@ def decide(
         ),
         pacing=(pacing or Pacing()).of_table(table.rules),
         requested_by=requested_by,
+        unseen=where.unseen if where else (),
     )
 
 
@@ -108,11 +109,13 @@ def write_plan(
     remarks: tuple[str, ...] = (),
     pacing: Pacing | None = None,
     requested_by: str = "",
+    unseen: tuple[str, ...] = (),
 ) -> PlanSummary:
     """Write a plan and its summary into a run's folder, which has its snapshot.
 
-    Parameters: `rows` in order; `by` what decided; `queues` that messages are
-    taken from, none for those of the snapshot; `pacing` how it is carried out. The rest, and errors, as of `decide`.
+    Parameters: `rows` in order; `by` what decided; `queues` that messages are taken from, none for those of the
+    snapshot; `unseen` queues that could not be looked at; `pacing` how it is carried out. The rest, and errors, as of
+    `decide`.
     """
     if run.issued_json.exists():
         raise PlanChanged(f"The plan of run {run.run} is being acted on; make a new run for a new plan")
@@ -152,6 +155,7 @@ def write_plan(
         handling=how,
         requested_by=requested_by,
         used_up=totals.used_up.total(),
+        unseen=unseen,
     )
     write_json(run.plan_json, summary.to_json())
     return summary

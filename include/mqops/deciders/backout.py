@@ -67,6 +67,8 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
 
     A dead-letter queue that a queue names as BOQNAME is not taken: it belongs to the workflow for dead-letter queues.
 
+    Without `queues`, every queue is meant: one that this user may not inquire can be a backout queue, or name one.
+
     Parameters: `queues` these instead of all; `replay_cap` and `quarantine` as in `Setting`.
 
     Raises:
@@ -77,7 +79,7 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
     from mqops.backout.core.origin import backout_queues, setting  # noqa: PLC0415
     from mqops.backout.poison import looping  # noqa: PLC0415
     from mqops.ledger.queue import NAME as LEDGER  # noqa: PLC0415
-    from mqops.mq.inquire import queue_definitions, queue_manager_name  # noqa: PLC0415
+    from mqops.mq.inquire import queue_definitions, queue_manager_name, unseen_queues  # noqa: PLC0415
 
     name = queue_manager_name(session)
     definitions = queue_definitions(session)
@@ -113,6 +115,7 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
         replay_cap=replay_cap,
         quarantine=quarantine,
         dead_letter_queue=bases.get(dead_letters, dead_letters),
+        unseen=() if queues else unseen_queues(session, ["*"]),
         notes=notes,
     )
     depths = {queue: local[queue] for queue in chosen}

@@ -308,7 +308,7 @@ class Handler:
         """Say what the queue manager discarded when the queue was looked at: no pass has these messages."""
         if one := found.get(self.queue):
             self.expired = Expired(self.expired.messages + one.messages, self.expired.exact and one.exact)
-            self._what.warn(f"{one.sentence(self.queue)}; {self.expired.messages} between passes so far")
+            self._what.warn(f"{one.sentence(self.queue)}; {self.expired.messages:,} between passes so far")
 
     def _gathered(self, again_at: float) -> bool:
         """A message came: let others come, too (rule 3), until there is a pass in any case."""

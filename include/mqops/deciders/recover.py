@@ -279,7 +279,7 @@ def _msg_ids(request: RecoverRequest, run: RunFolder) -> set[bytes] | None:
             raise SettingsError(f"Message ids: {request.queue} has no message whose MsgId begins with {text}{told}")
         if len(fitting) > 1:
             raise SettingsError(
-                f"Message ids: {len(fitting)} MsgIds on {request.queue} begin with {text}: give more digits of it"
+                f"Message ids: {len(fitting):,} MsgIds on {request.queue} begin with {text}: give more digits of it"
             )
         found.update(fitting)
     return found

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mqops.backout.core.origin import backout_queues
 from mqops.decide.rules_check import wrong_queues
-from mqops.doctor.needs import UsedQueues, profile_of
+from mqops.doctor.needs import EVERYTHING, UsedQueues, profile_of
 from mqops.errors import SettingsError
 from mqops.estate import EstateFile
 from mqops.estate_sections import BackoutReprocess, RulesWorkflow
@@ -58,7 +58,9 @@ def patterns_of(file: EstateFile, name: str) -> tuple[str, ...]:
     """The patterns of queues that the workflows of a queue manager look at."""
     settings = file.estate.queue_managers[name]
     sections = (settings.snapshot_quality, settings.expiry_scan)
-    return tuple(dict.fromkeys(one for section in sections if section for one in section.queues if "*" in one))
+    patterns = dict.fromkeys(one for section in sections if section for one in section.queues if "*" in one)
+    backout = settings.backout_reprocess
+    return tuple({**patterns, **({"*": None} if backout and not backout.queues else {})})
 
 
 def wrong_targets(connection: MqConnection, file: EstateFile, name: str) -> Iterator[str]:
@@ -97,6 +99,7 @@ def used_queues(session: Session | None, file: EstateFile | None, name: str) -> 
     return UsedQueues(
         worked=tuple(queue for queue in worked if queue != LEDGER),
         looked_at=tuple(queue for queue in looked_at if queue != LEDGER),
+        shown=(EVERYTHING,) if settings.backout_reprocess and not settings.backout_reprocess.queues else (),
         initiation=wants.initiation_queues,
         switched=tuple(one.queue for one in wants.triggers if one.queue and one.type == MQTT_DEPTH),
     )

@@ -102,6 +102,8 @@ WORK_WORDS = ("BROWSE", "GET", "INQ", "PUT", "PASSALL", "PASSID", "SETALL", "DSP
 """On the queues that messages are taken from and put on: an undo takes them from where they went."""
 LOOK_WORDS = ("BROWSE", "INQ", "DSP")
 """On the queues that expiry scans, snapshots and data quality look at."""
+SHOW_WORDS = ("DSP",)
+"""On every queue where backout queues are found by their definitions: each queue can name one."""
 MONITOR_WORDS = ("BROWSE", "GET", "INQ", "DSP")
 """On initiation queues."""
 SWITCH_WORDS = ("INQ", "SET")
@@ -150,12 +152,14 @@ class Authority:
 class UsedQueues:
     """The queues of one queue manager that mqops uses: names, or profiles of authority records.
 
-    Attributes: `worked` messages are taken from them or put on them; `looked_at` browsed only; `initiation` the trigger
-    monitor serves them; `switched` triggering is switched on again there.
+    Attributes: `worked` messages are taken from them or put on them; `looked_at` browsed only; `shown` their
+    definitions are inquired; `initiation` the trigger monitor serves them; `switched` triggering is switched on again
+    there.
     """
 
     worked: tuple[str, ...] = ()
     looked_at: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
     initiation: tuple[str, ...] = ()
     switched: tuple[str, ...] = ()
 
@@ -165,6 +169,7 @@ class UsedQueues:
         for names, words in (
             (self.worked, WORK_WORDS),
             (self.looked_at, LOOK_WORDS),
+            (self.shown, SHOW_WORDS),
             (self.initiation, MONITOR_WORDS),
             (self.switched, SWITCH_WORDS),
         ):

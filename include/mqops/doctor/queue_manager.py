@@ -31,8 +31,6 @@ from mqops.doctor.needs import (
 )
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.estate import EstateFile
-from mqops.expiry.core.candidates import selected
-from mqops.expiry.core.outcome import not_seen
 from mqops.ledger.access import AccessWarning, ledger_access
 from mqops.mq.authority import Grantee
 from mqops.mq.clock import clock_ahead
@@ -54,6 +52,7 @@ from mqops.mq.session import Session
 from mqops.mqsc import mqsc_name
 from mqops.observe.core.dead_letters import protected
 from mqops.observe.dead_letters import first_kinds
+from mqops.queue_names import not_seen
 from mqwire import constants as c
 from mqwire.names import lookup
 
@@ -129,7 +128,9 @@ def ledger_queue(session: Session, lake_folder: Path, needed: NeededQueue = LEDG
     if not rows["ledger queue"]:
         rows["ledger queue"] += _attributes(session, needed)
         queue = queue_state(session, needed.name)
-        good = f"{needed.name}: CURDEPTH {queue.depth:,} of {queue.max_depth:,}, MAXMSGL {queue.max_msg_length}, SHARE"
+        good = (
+            f"{needed.name}: CURDEPTH {queue.depth:,} of {queue.max_depth:,}, MAXMSGL {queue.max_msg_length:,}, SHARE"
+        )
     return (
         summed_up("ledger queue", rows["ledger queue"], good),
         summed_up("ledger", rows["ledger"], "every line is signed and whole"),
@@ -186,7 +187,7 @@ def dead_letters(session: Session) -> Check:
     longest = _longest(session)
     if longest and longest.length > state.max_msg_length:
         short = (
-            f"{queue} has MAXMSGL {state.max_msg_length}, and {longest.queue} takes {counted(longest.length, 'byte')}"
+            f"{queue} has MAXMSGL {state.max_msg_length:,}, and {longest.queue} takes {counted(longest.length, 'byte')}"
         )
         ones.append(fails(name, short, f"ALTER QLOCAL({mqsc_name(queue)}) MAXMSGL({longest.length})"))
     return summed_up(name, ones, f"{queue}: CURDEPTH {state.depth:,} of {state.max_depth:,}")
@@ -233,10 +234,10 @@ def poison(session: Session, name: str) -> Check:
     Raises `MQError`."""
     definitions = queue_definitions(session)
     apart = {*backout_queues(definitions), _deadq(session)}
-    found, not_seen = looping(session, definitions, apart=apart, queue_manager=name)
+    found, not_browsed = looping(session, definitions, apart=apart, queue_manager=name)
     ones = [fails("poison", str(one), one.do) for one in found]
-    if not_seen:
-        ones.append(unknown("poison", f"{', '.join(not_seen)} could not be browsed", "Give the user BROWSE on them"))
+    if not_browsed:
+        ones.append(unknown("poison", f"{', '.join(not_browsed)} could not be browsed", "Give the user BROWSE on them"))
     return summed_up("poison", ones, "no message of a queue with BOTHRESH is at or over it")
 
 
@@ -259,7 +260,7 @@ def message_lengths(session: Session) -> Check:
         return unknown(name, f"the queues cannot be inquired: {_reason(error)}", "Give the user DSP on them")
     above = sorted(queue for queue, length in lengths.items() if length > most)
     if above:
-        named = ", ".join(above[:MOST_NAMED]) + (f" and {len(above) - MOST_NAMED} more" if above[MOST_NAMED:] else "")
+        named = ", ".join(above[:MOST_NAMED]) + (f" and {len(above) - MOST_NAMED:,} more" if above[MOST_NAMED:] else "")
         needed = max(lengths.values())
         return fails(
             name, f"the queue manager has {most}, and these queues more: {named}", f"ALTER QMGR MAXMSGL({needed})"
@@ -392,7 +393,7 @@ def clock(session: Session, now: Callable[[], datetime]) -> Check:
 
 def queues_seen(session: Session, patterns: tuple[str, ...], name: str) -> Check:
     """Whether the user may inquire the queues that patterns of the estate stand for. Raises `MQError`."""
-    unseen = sorted(queue for queue in unseen_queues(session) if selected(queue, patterns))
+    unseen = unseen_queues(session, patterns)
     if unseen:
         words = f"`{shell_command('mqops', 'init', name, '--user', 'USER')}`"
         return fails("queues", not_seen(unseen), f"{words} has the authority records")

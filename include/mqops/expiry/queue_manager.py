@@ -12,7 +12,7 @@ from datetime import datetime
 
 from mqops.clock import utc_now
 from mqops.errors import MQError, SettingsError, mq_error
-from mqops.expiry.core.candidates import QueueNow, selected
+from mqops.expiry.core.candidates import QueueNow
 from mqops.expiry.core.outcome import DeadLetterQueue, QueueScan, Remaining
 from mqops.mq.browse import OPEN_OPTIONS, SLACK
 from mqops.mq.inquire import (
@@ -26,6 +26,7 @@ from mqops.mq.inquire import (
 )
 from mqops.mq.named_queue import definition_of
 from mqops.mq.session import Session
+from mqops.queue_names import selected
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mqops.errors import MQError
-from mqops.expiry.core.candidates import selected, worth_scanning
+from mqops.expiry.core.candidates import worth_scanning
 from mqops.expiry.core.outcome import DeadLetterQueue, ExpirySummary, QueueScan, summarise
 from mqops.expiry.group import known_by_all, members, note_group
 from mqops.expiry.queue_manager import (
@@ -25,8 +25,9 @@ from mqops.expiry.record import forget_others, known, learn
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import queue_manager_name, queue_names
+from mqops.mq.inquire import queue_manager_name, unseen_queues
 from mqops.mq.session import Session, is_gone
+from mqops.queue_names import selected
 
 DEFAULT_RECHECK = timedelta(hours=1)
 
@@ -67,12 +68,11 @@ def candidates(
     """
     name, group = queue_manager_name(session), group_of(session)
     wanted = tuple(patterns)
-    before = queue_names(session)
     everything = local_queues(session)
-    unseen = (before & queue_names(session)) - {queue.name for queue in everything}  # there before and after
-    aliases = bases_of(session, everything, (one for one in wanted if one not in unseen))
+    hidden = unseen_queues(session, named("*"))
+    aliases = bases_of(session, everything, (one for one in wanted if one not in hidden))
     wanted = tuple(aliases.get(one, one) for one in wanted)
-    queues = named_by(everything, (one for one in wanted if one not in unseen))
+    queues = named_by(everything, (one for one in wanted if one not in hidden))
     own, of_group = lake_folder(lake, name), dict[str, Path]()
     forget_others(own, {queue.name for queue in everything})
     if group:
@@ -88,7 +88,7 @@ def candidates(
         aliases=aliases,
         group=group,
         members=tuple(of_group),
-        unseen=tuple(sorted(queue for queue in unseen if selected(queue, wanted))),
+        unseen=tuple(queue for queue in hidden if selected(queue, wanted)),
     )
 
 

@@ -301,7 +301,7 @@ def find_run(lake: Path, *, key: str, queue_manager: str = "", planned: bool = F
         LakeError: another user can change the run's folder.
     """
     whole = RunFolder.at(lake, queue_manager or "any", key)
-    if queue_manager and whole.path.is_dir() and not planned:
+    if queue_manager and whole.path.is_dir() and (whole.plan_json.exists() or not planned):
         return whole
     name, folders = whole.run, whole.path.parent.glob("*") if queue_manager else lake.glob("*/runs/*")
     begun = [RunFolder(path) for path in sorted(folders) if path.name.startswith(name) and path.is_dir()]

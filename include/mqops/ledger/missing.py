@@ -79,7 +79,7 @@ def _acted(marker: Marker) -> int:
 
 def cut_off(missing: list[str]) -> str:
     """That the ledger lacks it."""
-    more = f"; {len(missing) - 1} more" if len(missing) > 1 else ""
+    more = f"; {len(missing) - 1:,} more" if len(missing) > 1 else ""
     return (
         f"Neither the ledger nor {NAME} has what the runs noted: {missing[0]}{more}. Lines were cut off the ledger, or "
         "markers removed from the queue; restore the ledger from a copy, and keep this one for the inquiry"

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from mqops.act.sources import PROTECTION_ERRORS
 from mqops.actions import SENDS, Action
-from mqops.clock import utc, utc_now
+from mqops.clock import utc, utc_now, utc_text
 from mqops.command import command
 from mqops.counted import counted
 from mqops.decide.backout_setting import read_setting
@@ -171,6 +171,8 @@ def manager_now(
     name: str,
     *,
     broken_triggers: Mapping[str, str] = MappingProxyType({}),
+    switched_off: Sequence[str] = (),
+    poison: Mapping[str, str] = MappingProxyType({}),
     ledger: LedgerNow | None = None,
     expiring: Expiring | None = None,
     more_problems: Callable[[], Iterable[Problem]] = tuple,
@@ -178,8 +180,9 @@ def manager_now(
     """A queue manager as it is now.
 
     Parameters: `figures` what it says; `name` of the queue manager; `broken_triggers` queue → why it cannot trigger;
-    `ledger` as it was verified last; `expiring` as it was counted last; `more_problems` of the lake, which this module
-    does not know.
+    `switched_off` queues on which triggering is off, and no message waits there; `poison` queue → what a browse of now
+    has found of messages that loop: of other queues the newest snapshot tells; `ledger` as it was verified last;
+    `expiring` as it was counted last; `more_problems` of the lake, which this module does not know.
     """
     problems: list[Problem] = []
     if figures.unreachable:
@@ -221,7 +224,10 @@ def manager_now(
         Problem(text=f"{queue} cannot trigger: {verdict}", place=Place.TRIGGERS, about=queue)
         for queue, verdict in broken_triggers.items()
     ]
-    problems += _or_problem(problems, "The snapshots cannot be read", lambda: tuple(_loops(folder, figures, runs)), ())
+    problems += [Problem(text=text, place=Place.QUEUE, about=queue) for queue, text in poison.items()]
+    problems += _or_problem(
+        problems, "The snapshots cannot be read", lambda: tuple(_loops(folder, figures, runs, seen=poison)), ()
+    )
     problems += _or_problem(problems, "The quality runs cannot be read", lambda: tuple(more_problems()), ())
     problems += _damaged(ledger, name)
     problems += [Problem(text=text, place=Place.RUN, about=run.run) for run in runs if (text := _wrong_with(run))]
@@ -270,7 +276,7 @@ def manager_now(
         ledger=ledger,
         ledger_grew=ledger is not None and written_since(folder, ledger),
         problems=tuple(problems),
-        notes=(*notes, *wrong, *kinds, *_in_storage(figures), *_uncommitted(figures)),
+        notes=(*notes, *wrong, *kinds, *_in_storage(figures), *_uncommitted(figures), *_switched_off(switched_off)),
     )
 
 
@@ -313,7 +319,7 @@ def nearly_full(queue: QueueFigures, figures: Figures) -> str:
     raised = raised_max_depth(queue.name, queue.max_depth, queue.depth)
     return (
         f"{queue.name} is {100 * queue.depth // queue.max_depth} % full (CURDEPTH {queue.depth:,}, MAXDEPTH "
-        f"{queue.max_depth}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
+        f"{queue.max_depth:,}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
     )
 
 
@@ -340,6 +346,42 @@ def _uncommitted(figures: Figures) -> Iterator[Problem]:
         if one.uncommitted and not figures.unreachable:
             text = one.unit or f"{one.name} has uncommitted messages, of units of work that are open now"
             yield Problem(text=text, place=Place.QUEUE, about=one.name)
+
+
+def _switched_off(queues: Sequence[str]) -> Iterator[Problem]:
+    """That triggering is off, perhaps on purpose."""
+    if queues:
+        text = f"Triggering is switched off (NOTRIGGER) on {', '.join(queues)}, and no message waits there"
+        yield Problem(text=text, place=Place.TRIGGERS, about=queues[0])
+
+
+QUIET = timedelta(minutes=10)
+"""Act says several times a minute how far it is, and its proof takes minutes at most: after this time a run that is
+not proved has ended too early, unless something has it at work."""
+
+
+def quiet(run: RunLine, now: datetime) -> bool:
+    """Whether a run has said nothing for so long that nothing seems to be at work on it. Parameters: `now` UTC."""
+    return (run.acted_at or run.at) < utc_text(now - QUIET)
+
+
+def approved_and_idle(run: RunLine) -> Problem:
+    """That a run was approved, and nothing carries it out: its act failed, as after a stop."""
+    text = f"Run {run.run} was approved, and it has moved nothing: nothing is at work on it"
+    return Problem(text=text, place=Place.RUN, about=run.run)
+
+
+def left_alone(now: ManagerNow, at: datetime) -> Iterator[Problem]:
+    """The runs that say nothing, where Airflow is not there to tell whether it is at work on them. Parameters: `at` the
+    time, UTC."""
+    for run in now.approved:
+        if quiet(run, at):
+            text = f"Run {run.run} was approved, and it has moved nothing: look whether something is at work on it"
+            yield Problem(text=text, place=Place.RUN, about=run.run)
+    for run in now.acted.unproved:
+        if quiet(run, at) and not _wrong_with(run):
+            text = f"Run {run.run} has begun and is not proved: look whether something is at work on it"
+            yield Problem(text=text, place=Place.RUN, about=run.run)
 
 
 class _Ambiguous(NamedTuple):
@@ -568,7 +610,7 @@ def _observed(run: Path) -> tuple[tuple[str, int], ...]:
     return tuple((str(one["queue"]), int(one.get("messages", 0))) for one in found.get("queues", ()))
 
 
-def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[Problem]:
+def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine], *, seen: Collection[str]) -> Iterator[Problem]:
     """Queues where a message comes back again and again, by the newest snapshot of the last day.
 
     A backed-out message keeps its BackoutCount on a backout queue and on the dead-letter queue, where nothing loops.
@@ -576,7 +618,7 @@ def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[
     asked = {
         one.name: one
         for one in figures.queues
-        if one.depth and not one.is_backout and one.name != figures.dead_letter_queue
+        if one.depth and not one.is_backout and one.name not in {figures.dead_letter_queue, *seen}
     }
     for run in _of_last_day(runs):
         if not asked:

@@ -281,7 +281,7 @@ def _named(programs: Iterable[str]) -> tuple[str, ...]:
     """The programs, each once, with its handles where it has several; those with the most handles first."""
     counts = Counter(programs).most_common()
     shown = [f"{name} ({number} handles)" if number > 1 else name for name, number in counts[:MOST_NAMED]]
-    return (*shown, *([f"{len(counts) - MOST_NAMED} more"] if len(counts) > MOST_NAMED else []))
+    return (*shown, *([f"{len(counts) - MOST_NAMED:,} more"] if len(counts) > MOST_NAMED else []))
 
 
 def _monitored(value: object) -> int | None:

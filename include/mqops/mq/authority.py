@@ -105,7 +105,7 @@ def granted(session: Session, profile: str, object_type: int, to: Grantee) -> se
 def grant(session: Session, profile: str, object_type: int, to: Grantee, words: Iterable[int]) -> None:
     """Add authorities to the record of a profile; what it gives besides stays (PCF MQCMD_SET_AUTH_REC).
 
-    Parameters: as of `granted`; `words` MQAUTH_*.
+    Parameters: as of `granted`; `words` MQAUTH_*, none for a record that gives nothing.
 
     Raises:
         MQError: the command server refused.
@@ -114,7 +114,7 @@ def grant(session: Session, profile: str, object_type: int, to: Grantee, words: 
     asked: dict[int, Any] = {
         c.MQCACF_AUTH_PROFILE_NAME: profile.encode(),
         c.MQIACF_OBJECT_TYPE: object_type,
-        c.MQIACF_AUTH_ADD_AUTHS: list(words),
+        c.MQIACF_AUTH_ADD_AUTHS: list(words) or [c.MQAUTH_NONE],
         names: [to.name.encode()],
     }
     command(session, "MQCMD_SET_AUTH_REC", asked, object_name=profile)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError, mq_error
 from mqops.model import QueueDefinition
 from mqops.mq.session import Session, is_gone
+from mqops.queue_names import selected
 from mqwire import constants as c
 from mqwire.fields import before_nul
 
@@ -340,12 +341,14 @@ def queue_names(session: Session, *, kind: int = c.MQQT_LOCAL) -> set[str]:
     return {str(_text(name)) for row in rows for name in row.get(c.MQCACF_Q_NAMES, ())}
 
 
-def unseen_queues(session: Session) -> set[str]:
-    """The local queues that this user may not inquire: the queue manager leaves them out of its answers, as if they
-    were not there. Raises `MQError`."""
+def unseen_queues(session: Session, patterns: Iterable[str]) -> tuple[str, ...]:
+    """The local queues that patterns mean (`mqops.queue_names.selected`) and that this user may not inquire, sorted:
+    the queue manager leaves them out of its answers, as if they were not there. Raises `MQError`."""
+    wanted = tuple(patterns)
     before = queue_names(session)
     seen = {str(row[c.MQCA_Q_NAME]) for row in inquire_queues(session, "*", (c.MQIA_Q_TYPE,))}
-    return (before & queue_names(session)) - seen
+    unseen = (before & queue_names(session)) - seen  # there before and after
+    return tuple(sorted(name for name in unseen if selected(name, wanted)))
 
 
 LAST_PUT = (c.MQCACF_LAST_PUT_DATE, c.MQCACF_LAST_PUT_TIME)

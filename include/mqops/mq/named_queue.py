@@ -12,6 +12,7 @@ from mqops.model import QueueDefinition
 from mqops.mq.inquire import KINDS, base_queue, dead_letter_queue, inquire_queues, opened, queue_names
 from mqops.mq.session import Session
 from mqops.mqsc import mqsc_name
+from mqops.queue_names import selected
 from mqwire import constants as c
 
 _TELLS = {
@@ -145,8 +146,7 @@ def queues_named(session: Session, names: Iterable[str]) -> tuple[str, ...]:
         fits: tuple[str, ...] = (name,)
         if name.endswith("*"):
             rows = inquire_queues(session, name)
-            own = tuple(one for one in ("SYSTEM.", "MQOPS.") if not name.startswith(one))
-            fits = tuple(sorted(one for row in rows if not (one := str(row[c.MQCA_Q_NAME])).startswith(own)))
+            fits = tuple(sorted(one for row in rows if selected(one := str(row[c.MQCA_Q_NAME]), (name,))))
             if not fits:
                 raise SettingsError(f"{session.name} has no local queue whose name fits {name}: correct the pattern")
         found |= dict.fromkeys(fits)

@@ -63,7 +63,9 @@ def copied(
             found += len(rows)
             yield part
     if found != len(wanted):
-        raise LakeError(f"{snapshot} lacks {len(wanted) - found} of the messages of its plan: the run cannot be undone")
+        raise LakeError(
+            f"{snapshot} lacks {len(wanted) - found:,} of the messages of its plan: the run cannot be undone"
+        )
 
 
 def _at_rows(batch: pa.RecordBatch, rows: list[int]) -> pa.RecordBatch:

@@ -117,7 +117,7 @@ def _says_where_it_stands(run: RunFolder) -> Iterator[None]:
     except LakeError as error:
         acted = read_json(run.act_json) if run.act_json.exists() else {}
         planned = read_json(run.plan_json)["actions"] if run.plan_json.exists() else {}
-        numbers = f"{acted.get('moved', 0)} {moved_word(planned)}, {acted.get('discarded', 0)} discarded"
+        numbers = f"{acted.get('moved', 0):,} {moved_word(planned)}, {acted.get('discarded', 0):,} discarded"
         undone = undo.read_undo_record(run)
         go_on = command_to_go_on(run, undone.plan.run if undone else "")
         error.args = (
@@ -129,7 +129,7 @@ def _says_where_it_stands(run: RunFolder) -> Iterator[None]:
 
 def _unbalanced(approved_plan: ApprovedPlan, problems: Sequence[str]) -> Unbalanced:
     """The error with the first problems: a ledger that is wrong can have one for each row."""
-    more = f"; and {len(problems) - MOST_SHOWN} more" if len(problems) > MOST_SHOWN else ""
+    more = f"; and {len(problems) - MOST_SHOWN:,} more" if len(problems) > MOST_SHOWN else ""
     return Unbalanced(f"Run {approved_plan.identity.run} does not balance: {'; '.join(problems[:MOST_SHOWN])}{more}")
 
 
@@ -212,7 +212,7 @@ def _refuse_if_at_work(session: Session, approved_plan: ApprovedPlan, sums: Acco
     taken = [lane for lane in sums.open_lanes if lane not in waiting]
     if taken:
         raise InProgress(
-            f"Run {approved_plan.identity.run}: another process is at work on {len(taken)} of "
+            f"Run {approved_plan.identity.run}: another process is at work on {len(taken):,} of "
             f"{counted(len(sums.lengths), 'lane')}; "
             "wait for it to end, or for the queue manager to back out what it left, and prove again"
         )
@@ -314,6 +314,7 @@ def _empty(approved_plan: ApprovedPlan, head: Head, at: str) -> RunSummary:
         workflow=str(approved_plan.document.get("workflow", "dlq_rules")),
         queue_manager=approved_plan.queue_manager,
         queue=",".join(approved_plan.queues),
+        unseen=tuple(approved_plan.document.get("unseen", ())),
         plan=approved_plan.identity.digest,
         remarks=(
             *approved_plan.document.get("remarks", ()),

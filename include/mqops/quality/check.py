@@ -199,13 +199,13 @@ def disagreements(
         if rows != (result.failed or 0):
             where = f"{result.suite}.{result.expectation}"
             problems.append(
-                f"{where}: {counted(result.failed or 0, 'message')} failed, {rows} are in the table of failures"
+                f"{where}: {counted(result.failed or 0, 'message')} failed, {rows:,} are in the table of failures"
             )
     for queue in observed.get("queues", ()):
         if found.get(queue["queue"]) != queue["messages"]:
             there = found.get(queue["queue"], 0)
             problems.append(
-                f"{queue['queue']}: observed: {counted(queue['messages'], 'message')}, in the snapshot: {there}"
+                f"{queue['queue']}: observed: {counted(queue['messages'], 'message')}, in the snapshot: {there:,}"
             )
     return problems
 

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from mqops.quality.queues import OWN, choose_queues
+from mqops.quality.queues import choose_queues
 from mqops.quality.suite import Suite
 from mqops.quality.suite_file import read_suite
+from mqops.queue_names import OWN
 from mqops.rules.pattern import text_match
 
 if TYPE_CHECKING:

@@ -96,4 +96,5 @@ class QualityFiles:
     def seen(self, found: Iterable[str]) -> QueuesSeen:
         """The queues of the snapshot. Parameters: `found` those that it has messages of, or was to have."""
         looked_at = {*found, *map(str, self.found.get("empty", ()))}
-        return QueuesSeen(looked_at=tuple(sorted(looked_at)), unread=tuple(self.found.get("inhibited", ())))
+        unread, unseen = (tuple(self.found.get(name, ())) for name in ("inhibited", "unseen"))
+        return QueuesSeen(looked_at=tuple(sorted(looked_at)), unread=unread, unseen=unseen)

@@ -24,6 +24,7 @@ def summary_of(suites: tuple[Suite, ...], results: Sequence[CheckResult], seen: 
         failed={name: sum(r.severity == name and not r.met for r in results) for name in SEVERITIES},
         suites=tuple(suite.name for suite in suites),
         checks=tuple(results),
+        unseen=seen.unseen,
         told=told(suites, seen),
     )
 

@@ -128,7 +128,7 @@ def _index(folder: Path, title: str, results: Sequence[CheckResult]) -> str:
         about = folder / "expectations" / f"{suite}.html"
         name = html.escape(suite)
         named = f'<a href="{_link(folder, about)}">{name}</a>' if about.is_file() else name
-        rows.append(f"<tr><td>{named}</td><td>{len(mine)}</td><td>{failed}</td><td>{seen}</td></tr>")
+        rows.append(f"<tr><td>{named}</td><td>{len(mine):,}</td><td>{failed}</td><td>{seen}</td></tr>")
     heading = "<tr><th>suite</th><th>expectations</th><th>not met</th><th>results</th></tr>"
     return f"<h4>{html.escape(visible(title))}</h4><table>{heading}{''.join(rows)}</table>"
 

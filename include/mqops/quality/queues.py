@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mqops.errors import mq_error
+from mqops.queue_names import selected
 from mqwire import constants as c
 
 if TYPE_CHECKING:
     from mqops.mq.session import Session
-
-OWN = ("SYSTEM.", "MQOPS.")
-"""Queues of the queue manager and of mqops, which are meant only by patterns that begin so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,13 +20,15 @@ class QueueChoice:
     queue.
 
     Attributes: `depths` queue → messages, for those that have any; `inhibited` queues that cannot be read at the moment
-    (GET(DISABLED)); `empty` those that have no message; `aliases` alias that was named → the queue.
+    (GET(DISABLED)); `empty` those that have no message; `aliases` alias that was named → the queue; `unseen` those that
+    the connection's user may not inquire.
     """
 
     depths: dict[str, int]
     inhibited: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
     aliases: dict[str, str] = field(default_factory=dict)
+    unseen: tuple[str, ...] = ()
 
 
 def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:
@@ -39,12 +39,13 @@ def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:
         PermanentMQError: a queue that is named in full is not there, or is no local queue (MQRC_UNKNOWN_OBJECT_NAME).
         MQError: the queue manager cannot be inquired.
     """
-    from mqops.mq.inquire import inquire_queues  # noqa: PLC0415 - loads the MQ library
+    from mqops.mq.inquire import inquire_queues, unseen_queues  # noqa: PLC0415 - loads the MQ library
     from mqops.mq.named_queue import definition_of  # noqa: PLC0415
 
     found: dict[str, tuple[int, int]] = {}
     aliases: dict[str, str] = {}
-    for pattern in patterns:
+    wanted = tuple(patterns)
+    for pattern in wanted:
         rows = inquire_queues(session, pattern, (c.MQIA_CURRENT_Q_DEPTH, c.MQIA_INHIBIT_GET))
         if not rows and not pattern.endswith("*"):
             there = definition_of(session, pattern)
@@ -56,7 +57,7 @@ def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:
             raise mq_error(c.MQCC_FAILED, unknown, verb="MQCMD_INQUIRE_Q", object_name=pattern)
         for row in rows:
             name = str(row[c.MQCA_Q_NAME])
-            if meant(name, pattern) or not pattern.endswith("*"):
+            if selected(name, (pattern,)) or not pattern.endswith("*"):
                 found[name] = (int(row[c.MQIA_CURRENT_Q_DEPTH]), int(row[c.MQIA_INHIBIT_GET]))
     readable = {name: depth for name, (depth, get) in sorted(found.items()) if get == c.MQQA_GET_ALLOWED}
     return QueueChoice(
@@ -64,9 +65,5 @@ def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:
         inhibited=tuple(sorted(set(found) - set(readable))),
         empty=tuple(name for name, depth in readable.items() if not depth),
         aliases=aliases,
+        unseen=unseen_queues(session, wanted),
     )
-
-
-def meant(name: str, pattern: str) -> bool:
-    """Whether a queue that fits a pattern is meant by it."""
-    return not any(name.startswith(own) and not pattern.startswith(own) for own in OWN)

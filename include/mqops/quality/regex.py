@@ -24,7 +24,9 @@ def problem_of(pattern: str) -> str:
     from pyarrow import compute  # noqa: PLC0415
 
     if len(pattern) > LONGEST:
-        return f"must be a regular expression of at most {LONGEST} characters (found {len(pattern)}); make two of it"
+        return (
+            f"must be a regular expression of at most {LONGEST:,} characters (found {len(pattern):,}); make two of it"
+        )
     try:
         compute.match_substring_regex(pa.array([""]), pattern)
     except (pa.ArrowInvalid, UnicodeEncodeError) as error:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from mqops.quality.suite import Check, Suite
 from mqops.quality.summary import CheckResult, result_of
 from mqops.quality.where import queues_sql, sql_of
+from mqops.queue_names import not_seen
 from mqops.rules.pattern import text_match
 
 GET_DISABLED = "GET(DISABLED)"
@@ -34,11 +35,12 @@ class QueuesSeen:
     """The queues that a snapshot is of.
 
     Attributes: `looked_at` those that were read, the empty ones included; `unread` those that could not be read
-    (GET(DISABLED)).
+    (GET(DISABLED)); `unseen` those that are meant, and that the connection's user may not inquire.
     """
 
     looked_at: tuple[str, ...]
     unread: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 def queues_of(suite: Suite, names: Iterable[str]) -> list[str]:
@@ -99,7 +101,8 @@ def told(suites: Iterable[Suite], seen: QueuesSeen) -> tuple[str, ...]:
         for pattern in suite.queues
         if not any(text_match(pattern, name) for name in known)
     ]
-    return (*unfit, *(f"{name} is not checked: it could not be read ({GET_DISABLED})" for name in seen.unread))
+    hidden = filter(None, [not_seen(seen.unseen)])
+    return (*hidden, *unfit, *(f"{name} is not checked: it could not be read ({GET_DISABLED})" for name in seen.unread))
 
 
 def checked_sql(suites: Iterable[Suite]) -> str | None:

@@ -12,6 +12,7 @@ from mqops.errors import MqopsError
 from mqops.quality.suite import Check, Suite
 from mqops.quality.units import about_values, with_unit
 from mqops.quality.vocabulary import SEVERITIES
+from mqops.queue_names import not_seen
 
 WORKFLOW = "snapshot_quality"
 NOTHING: Mapping[str, int] = dict.fromkeys(SEVERITIES, 0)
@@ -96,6 +97,7 @@ class QualitySummary:
         balanced: the table of failures, Great Expectations' own counts and the snapshot agree.
         failed: severity → expectations that are not met.
         messages: severity → messages with a failed check of it.
+        unseen: queues that are meant and that the connection's user may not inquire: nothing is known of them.
         told: what people should know of the queues and the suites' patterns, a sentence each.
         failures: folder of the table of failures, empty if there was no message; `docs` the first page of the Data
             Docs, empty if none were built.
@@ -118,6 +120,7 @@ class QualitySummary:
     checks: tuple[CheckResult, ...] = ()
     queues: tuple[QueueQuality, ...] = ()
     problems: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
     failures: str = ""
     docs: str = ""
@@ -127,8 +130,8 @@ class QualitySummary:
 
     @property
     def ok(self) -> bool:
-        """Whether no critical expectation failed and everything adds up."""
-        return self.balanced and not self.failed["critical"]
+        """Whether no critical expectation failed, everything adds up, and no queue that is meant is unknown."""
+        return self.balanced and not self.failed["critical"] and not self.unseen
 
     def not_met(self, severity: str) -> tuple[CheckResult, ...]:
         """The expectations of a severity that are not met."""
@@ -144,16 +147,18 @@ class QualitySummary:
         """The summary that `to_json` made."""
         checks = tuple(CheckResult(**{**check, "columns": tuple(check["columns"])}) for check in value["checks"])
         queues = tuple(QueueQuality(**queue) for queue in value["queues"])
-        texts = {name: tuple(value.get(name, ())) for name in ("suites", "problems", "told")}
+        texts = {name: tuple(value.get(name, ())) for name in ("suites", "problems", "unseen", "told")}
         return cls(**{**value, **texts, "checks": checks, "queues": queues})
 
 
 def verdict(summary: QualitySummary) -> None:
-    """Raise `QualityFailed` if a critical expectation failed or the counts do not agree; the text names each."""
+    """Raise `QualityFailed` if a critical expectation failed, the counts do not agree, or queues that are meant could
+    not be seen; the text names each."""
     if summary.ok:
         return
     lines = [describe(check) for check in summary.not_met("critical")]
-    raise QualityFailed(f"Quality of {summary.queue_manager}: not met", *lines, *summary.problems)
+    hidden = filter(None, [not_seen(summary.unseen)])
+    raise QualityFailed(f"Quality of {summary.queue_manager}: not met", *lines, *summary.problems, *hidden)
 
 
 def describe(check: CheckResult) -> str:

@@ -56,7 +56,8 @@ def _wild(keyword: Keyword, text: str) -> str:
     length = len(text) - text.count("*")
     if length > keyword.length:
         raise BadValue(
-            f"{length} characters without asterisks, and {keyword.name} is compared with a field of {keyword.length}: "
+            f"{length:,} characters without asterisks, and {keyword.name} is compared with a field of "
+            f"{keyword.length:,}: "
             "shorten it",
             number=TOO_LONG,
         )
@@ -185,7 +186,7 @@ def _name(keyword: Keyword, text: str) -> str:
         raise BadValue(f"{keyword.name} is blank: write the name of a queue")
     if len(text) > keyword.length:
         raise BadValue(
-            f"{len(text)} characters, and {keyword.name} holds {keyword.length}: shorten it", number=TOO_LONG
+            f"{len(text):,} characters, and {keyword.name} holds {keyword.length:,}: shorten it", number=TOO_LONG
         )
     bad = next((c for c in stripped if not (c.isascii() and c.isalnum()) and c not in _NAME_SPECIALS), None)
     if bad is None:

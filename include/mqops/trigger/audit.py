@@ -34,6 +34,16 @@ class Audit:
         """The queues that have to be mended."""
         return tuple(one.queue for one in self.queues if one.broken)
 
+    @property
+    def cannot_trigger(self) -> dict[str, str]:
+        """Queue → why it cannot trigger, of those that have to be mended; not of those that are only switched off."""
+        return {one.queue: one.verdict for one in self.queues if one.broken and not one.only_switched_off}
+
+    @property
+    def switched_off(self) -> tuple[str, ...]:
+        """Queues on which triggering is off, perhaps on purpose, and no message waits for a program."""
+        return tuple(one.queue for one in self.queues if one.only_switched_off)
+
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
         return {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -18,26 +18,30 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from mqops.clock import utc_text
-from mqops.counted import counted
+from mqops.clock import utc
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
-from mqops.lake.run import RunFolder, folder_of
+from mqops.lake.run import folder_of
 from mqops.look.accounted import LedgerNow, ledger_now, written_since
-from mqops.look.estate_now import Expiring, ManagerNow, Place, Problem, expiring_now, manager_now
+from mqops.look.estate_now import (
+    Expiring,
+    ManagerNow,
+    Problem,
+    approved_and_idle,
+    expiring_now,
+    manager_now,
+    quiet,
+)
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import Figures
-from mqops.look.taken_since import still_there
-from mqops.quality.failed_messages import failed_critical
-from mqops.quality.summary import QualitySummary
-from mqops.quality.trend import quality_runs, run_that_counts
+from mqops.quality.not_in_order import not_in_order
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.pages.problem_link import form_of, link_of
 from mqops_airflow.pages.queue_figures import ANSWERS, figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import STOP
-from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.security import Reader, own_dags, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import at_work, next_by_schedule
@@ -53,11 +57,6 @@ EXPIRING: Answers[Expiring] = Answers(5.0)
 QUICK = 0.2
 """Seconds: a ledger whose verification takes longer is verified again after `LEDGERS.kept`, however it grows."""
 AT_ONCE = 0.001
-MOST_NAMED = 5
-"""Queues that a problem names; of more it says how many they are."""
-QUIET = timedelta(minutes=10)
-"""Act says several times a minute how far it is, and its proof takes minutes at most: after this time a run that is
-not proved has ended too early, unless Airflow has it at work."""
 
 
 def router(page: Page) -> APIRouter:
@@ -100,6 +99,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         ended_early=_ended_early(who, managers),
         next_runs=next_by_schedule(who),
         may_stop=who.may_start(STOP),
+        has_dags=lambda name: bool(own_dags(name, who.estate.estate.queue_managers[name])),
     )
 
 
@@ -136,9 +136,9 @@ def _questions_of_queues(who: Reader) -> Callable[[str, str, str], list[Open]]:
 
 def _ended_early(who: Reader, managers: Iterable[ManagerNow]) -> set[tuple[str, str]]:
     """The runs (queue manager and key) that are not proved, and that nothing is at work on."""
-    before = utc_text(datetime.now(UTC) - QUIET)
-    quiet = {(one.name, run.run) for one in managers for run in one.acted.unproved if (run.acted_at or run.at) < before}
-    return quiet - at_work(who, quiet)
+    now = utc()
+    silent = {(one.name, run.run) for one in managers for run in one.acted.unproved if quiet(run, now)}
+    return silent - at_work(who, silent)
 
 
 def _carried_out(who: Reader, managers: Sequence[ManagerNow]) -> list[ManagerNow]:
@@ -149,10 +149,7 @@ def _carried_out(who: Reader, managers: Sequence[ManagerNow]) -> list[ManagerNow
 
 
 def _idle(manager: ManagerNow, nobody: Collection[tuple[str, str]]) -> Iterator[Problem]:
-    for run in manager.approved:
-        if (manager.name, run.run) in nobody:
-            text = f"Run {run.run} was approved, and it has moved nothing: nothing is at work on it"
-            yield Problem(text=text, place=Place.RUN, about=run.run)
+    return (approved_and_idle(run) for run in manager.approved if (manager.name, run.run) in nobody)
 
 
 class _Moments(NamedTuple):
@@ -193,49 +190,14 @@ class _Said:
 
 @shared
 def _now(place: Path, name: str, said: _Said) -> ManagerNow:
+    audit = said.looked.audit if said.looked else None
     return manager_now(
         said.figures,
         place,
         name,
-        broken_triggers=_broken(said.looked),
+        broken_triggers=audit.cannot_trigger if audit else {},
+        switched_off=audit.switched_off if audit else (),
         ledger=said.ledger,
         expiring=said.expiring,
-        more_problems=partial(_not_in_order, place, name),
+        more_problems=partial(not_in_order, place, name),
     )
-
-
-def _not_in_order(place: Path, name: str) -> Iterator[Problem]:
-    """That the last quality run of a suite failed, and what failed is there still. Raises `LakeError`,
-    `LedgerBroken`."""
-    last = run_that_counts(place, quality_runs(place, name))
-    if last is None or last.ok:
-        return
-    whole = last.messages["critical"]
-    left = _left(place, name, last)
-    if whole and not left and last.balanced and all(one.failed is not None for one in last.not_met("critical")):
-        return
-    failed = [one.queue for one in last.queues if one.failed["critical"]]
-    number = last.failed["critical"]
-    where = ", ".join(failed) if 0 < len(failed) <= MOST_NAMED else counted(len(failed or last.queues), "queue")
-    found = (
-        f"found {counted(number, 'critical check')} that {'is' if number == 1 else 'are'} not met"
-        + (f", in {counted(whole, 'message')} on {where}" if whole else "")
-        + (f"; later runs have taken {whole - left:,} of them from there" if left < whole else "")
-        if number
-        else "does not add up"
-    )
-    yield Problem(text=f"The last quality run, of {last.checked_at}, {found}", place=Place.QUALITY, about=last.run)
-
-
-def _left(place: Path, name: str, last: QualitySummary) -> int:
-    """How many messages that failed a critical check no later run has taken."""
-    failed = failed_critical(last.failures, last.checked_at)
-    if failed is None:
-        return last.messages["critical"]
-    return still_there(RunFolder.at(place, name, last.run), failed)
-
-
-def _broken(looked: triggers.Looked | None) -> dict[str, str]:
-    """Queue → why it cannot trigger."""
-    queues = looked.audit.queues if looked and looked.audit else ()
-    return {one.queue: one.verdict for one in queues if one.broken}

@@ -97,7 +97,7 @@ def _question_ended(line: RunLine, tasks: Mapping[str, Task]) -> Shown | None:
 
 def beside(line: RunLine) -> str:
     """What the state of a run means, beside its word: that is not said twice."""
-    return _BESIDE.get(line.state, line.meaning)
+    return line.meaning if line.unseen else _BESIDE.get(line.state, line.meaning)
 
 
 _BESIDE = {

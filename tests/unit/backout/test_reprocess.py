@@ -336,3 +336,48 @@ def test_a_backout_queue_that_ends_after_it_was_found_is_passed_over(manager, tm
     manager.put("SHARED.BOQ", [({}, b"y")])
     with pytest.raises(PermanentMQError, match="MQRC_UNKNOWN_OBJECT_NAME"):
         plan_run(backout, replace(what, queues=("SHARED.BOQ",)))
+
+
+RIGHTS = """\
+SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ,DSP)
+SET AUTHREC PROFILE('PAY') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT,PASSALL,DSP)
+SET AUTHREC PROFILE('PAY.BOQ') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT,PASSALL,DSP)
+SET AUTHREC PROFILE('MQOPS.**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT,PASSALL,DSP)
+SET AUTHREC PROFILE(SYSTEM.DEAD.LETTER.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(INQ,DSP)
+SET AUTHREC PROFILE(SYSTEM.ADMIN.COMMAND.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT)
+SET AUTHREC PROFILE(SYSTEM.DEFAULT.MODEL.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(GET,DSP)
+"""
+
+
+def test_queues_that_the_user_may_not_inquire_are_named_and_nothing_balances(manager, tmp_path, monkeypatch):
+    """Each of them can be a backout queue, or name one. Where the backout queues are named, no other is meant."""
+    manager.mqlite("user", "add", "QM1", "app", text="secret\n")
+    manager.mqsc(RIGHTS)
+    monkeypatch.setenv("MQLITE_HOME", str(manager.home))
+    app = {"MQOPS_CONNECTION": json.dumps({"queue_manager": "QM1", "user": "app", "password": "secret"})}
+
+    def run(*more: str) -> Any:
+        words = ["backout", "run", *more, "-m", "QM1", "--lake", str(tmp_path / "lake")]
+        done = CliRunner().invoke(main, words, input="ACTION(RETRY)\n", env=app)
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done
+
+    hidden = "4 queues not looked at, because the connection's user may not inquire them"
+    nothing = run()
+    assert (nothing.exit_code, hidden in nothing.output, "ELSEWHERE, ONE, SHARED.BOQ, TWO" in nothing.output) == (
+        1,
+        True,
+        True,
+    )
+    manager.put("PAY.BOQ", [({}, b"one"), ({}, b"two")])
+    dry = run("--dry-run")
+    assert (dry.exit_code, hidden in dry.output) == (1, True)
+    named = run("PAY.BOQ", "--dry-run")
+    assert (named.exit_code, "not looked at" in named.output) == (0, False)
+    whole = run()
+    assert (whole.exit_code, hidden in whole.output) == (1, True)
+    assert "2 planned = 2 moved + 0 discarded + 0 left + 0 gone" in whole.output
+    assert "balances" not in whole.output
+    manager.put("PAY.BOQ", [({}, b"three")])
+    named = run("PAY.BOQ")
+    assert (named.exit_code, "0 gone: balances" in named.output) == (0, True)

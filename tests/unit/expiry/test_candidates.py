@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mqops.expiry.core.candidates import Known, QueueNow, selected, worth_scanning
+from mqops.expiry.core.candidates import Known, QueueNow, worth_scanning
 from mqops.expiry.core.outcome import QueueScan, Remaining, summarise
 from mqops.expiry.core.reply import reply_descriptor, reply_expiry
+from mqops.queue_names import selected
 from mqwire import constants as c
 from mqwire.structures import MQMD
 

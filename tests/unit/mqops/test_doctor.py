@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,10 +22,14 @@ from mqops.doctor import this_machine
 from mqops.doctor.check import State
 from mqops.doctor.needs import LEDGER
 from mqops.errors import PermanentMQError, mq_error
+from mqops.lake.files import write_json
+from mqops.lake.run import RunFolder
 from mqops.ledger.queue import DEFINITION
 from mqops.mq.browse import browse
 from mqops.mq.connection import connect
 from mqops.observe.core.anatomy import Group, label
+from mqops.quality.results import keep
+from mqops.quality.summary import QualitySummary
 from mqwire import constants as c
 
 ESTATE = """\
@@ -120,7 +125,7 @@ def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
             ("which is a transmission queue", f"ALTER QMGR DEADQ({DLQ})"),
         ),
         (f"ALTER QLOCAL({DLQ}) PUT(DISABLED)", "dead-letter queue", ("PUT(DISABLED)", "PUT(ENABLED)")),
-        (f"ALTER QLOCAL({DLQ}) MAXMSGL(1000)", "dead-letter queue", ("MAXMSGL 1000", "MAXMSGL(4194304)")),
+        (f"ALTER QLOCAL({DLQ}) MAXMSGL(1000)", "dead-letter queue", ("MAXMSGL 1,000", "MAXMSGL(4194304)")),
         ("ALTER QMGR MAXMSGL(50000)", "MAXMSGL", ("has 50000, and these queues more", "ALTER QMGR MAXMSGL(4194304)")),
         ("DELETE QLOCAL(A)", "estate", ("a.rules:1: FWDQ A does not exist", "Define it")),
         (
@@ -470,6 +475,43 @@ def test_estate_status_says_what_needs_a_person_worst_first(manager, mqops_here,
     assert any("All acting on QM1 is stopped" in one["text"] for one in document["needs_a_person"])
     gone = mqops_here(*status, MQLITE_HOME=str(tmp_path / "nowhere"), expect=1).stdout.splitlines()
     assert gone[0].startswith("QM1: The queue manager does not answer: ")  # the worst comes first
+
+
+def test_estate_status_has_all_problems_of_the_page_estate(manager, mqops_here, tmp_path):
+    """Also without a snapshot: poison. And what only the lake knows: quality, and runs that nothing carries out."""
+    (tmp_path / "estate.yaml").write_text(ESTATE_NOW)
+    manager.mqsc(
+        "DEFINE QLOCAL(IN) BOTHRESH(1) BOQNAME(IN.BOQ)\nDEFINE QLOCAL(IN.BOQ)\nDEFINE PROCESS(P) APPLICID(p)\n"
+    )
+    manager.mqsc("DEFINE QLOCAL(IQ)\nDEFINE QLOCAL(OFF) NOTRIGGER TRIGTYPE(FIRST) INITQ(IQ) PROCESS(P)\n")
+    manager.put("IN", [({}, b"x")])
+    with manager.connected() as program:
+        queue = pymqi.Queue(program, "IN", CMQC.MQOO_INPUT_SHARED)
+        queue.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+        program.backout()
+        queue.close()
+        served = pymqi.Queue(program, "IQ", CMQC.MQOO_INPUT_SHARED)
+        lake = tmp_path / "lake"
+        run = RunFolder.at(lake, "QM1", "checks")
+        found = QualitySummary(run="checks", queue_manager="QM1", queue="A", checked_at="2026-11-01T00:00:00+00:00")
+        run.create()
+        run.quality_json.parent.mkdir()
+        keep(run, replace(found, failed={"critical": 2, "warning": 0, "info": 0}, by_workflow=True))
+        approved = RunFolder.at(lake, "QM1", "approved").create()
+        observed = {"observed_at": "2026-11-01T00:00:00+00:00", "queues": [], "messages": 0}
+        write_json(approved.observe_json, observed)
+        write_json(approved.plan_json, {"queue": "A", "workflow": "dlq_rules", "rows": 1})
+        write_json(approved.approval_json, {"answer": {"approved": True, "by": "alice"}})
+        shown = mqops_here("estate", "status", str(tmp_path / "estate.yaml"), expect=1).stdout
+        served.close()
+    for told in (
+        "Poison: IN has 1 message with BackoutCount 1, at or over BOTHRESH(1): no program has the queue",
+        "The last quality run, of 2026-11-01T00:00:00+00:00, found 2 critical checks that are not met",
+        "Run approved was approved, and it has moved nothing: look whether something is at work on it",
+        "besides: Triggering is switched off (NOTRIGGER) on OFF, and no message waits there",
+    ):
+        assert f"QM1: {told}" in shown
+    assert "1 queue manager: 3 things need a person" in shown
 
 
 def test_a_full_disk_is_told_as_what_it_is(monkeypatch, tmp_path):

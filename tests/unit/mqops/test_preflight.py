@@ -103,7 +103,7 @@ def sent(*states: str, **changes: object) -> Destination:
         (
             sent("RUNNING", queue=replace(XMIT, max_msg_length=4199)),
             [
-                "problem: A: QM2: the longest message has 200 bytes, MAXMSGL is 4199 "
+                "problem: A: QM2: the longest message has 200 bytes, MAXMSGL is 4,199 "
                 "(4000 of them for the transmission header). Raise MAXMSGL to 4200;"
             ],
         ),

@@ -23,6 +23,7 @@ from mqops.counted import counted
 from mqops.misnamed import misnamed
 from mqops.model import QueueDefinition
 from mqops.mqsc import mqsc_name
+from mqops.queue_names import not_seen
 from mqwire.constants import MQ_Q_NAME_LENGTH
 
 JMS_QUEUE = r"^queue://([^/?]*)/([^?]*)"
@@ -54,7 +55,8 @@ class Setting:
 
     Parameters: `named_by` backout queue → queues that name it; `aliases` alias → its target; `local` local queues that
     count for rule 3; `replay_cap` how often a message is put back before it goes to the queue `quarantine`;
-    `dead_letter_queue` the queue manager's DEADQ, blank where it has none (rule 4); `notes` sentences about names that
+    `dead_letter_queue` the queue manager's DEADQ, blank where it has none (rule 4); `unseen` queues that the
+    connection's user may not inquire: each may be a backout queue, or name one; `notes` sentences about names that
     are aliases, and about messages that loop.
     """
 
@@ -66,6 +68,7 @@ class Setting:
     local: tuple[str, ...] = ()
     misconfigured: tuple[Misconfigured, ...] = ()
     dead_letter_queue: str = ""
+    unseen: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -78,7 +81,7 @@ class Setting:
         named_by = {queue: tuple(names) for queue, names in value["named_by"].items()}
         misconfigured = tuple(Misconfigured(**one) for one in value["misconfigured"])
         changed = {"named_by": named_by, "local": tuple(value["local"]), "misconfigured": misconfigured}
-        changed["notes"] = tuple(value.get("notes", ()))
+        changed |= {name: tuple(value.get(name, ())) for name in ("notes", "unseen")}
         return cls(**{**value, **changed})
 
     def ambiguous(self, queue: str) -> str:
@@ -97,7 +100,8 @@ class Setting:
         shown = [f"misconfigured: {one}" for one in self.misconfigured[:MOST_SHOWN]]
         more = len(self.misconfigured) - len(shown)
         left_off = [f"misconfigured: {counted(more, 'more queue')}"] if more else []
-        return (*self.notes, *shown, *left_off)
+        hidden = filter(None, [not_seen(self.unseen)])
+        return (*hidden, *self.notes, *shown, *left_off)
 
 
 def setting(
@@ -108,6 +112,7 @@ def setting(
     replay_cap: int,
     quarantine: str,
     dead_letter_queue: str,
+    unseen: tuple[str, ...] = (),
     notes: Iterable[str] = (),
 ) -> Setting:
     """The setting for backout queues.
@@ -129,6 +134,7 @@ def setting(
         local=tuple(sorted(one.name for one in known.values() if one.kind == "local")),
         misconfigured=tuple(misconfigured(known, dead_letter_queue)),
         dead_letter_queue=dead_letter_queue,
+        unseen=unseen,
         notes=(*notes, *_by_alias(known, worked_on)),
     )
 

@@ -308,7 +308,7 @@ def _of_queue(demand: Demand, there: Destination, queue: LocalQueue) -> Iterator
         reserved = f" ({header} of them for the transmission header)" if header else ""
         yield (
             "problem",
-            f"{where}the longest message has {longest}, MAXMSGL is {queue.max_msg_length}{reserved}",
+            f"{where}the longest message has {longest}, MAXMSGL is {queue.max_msg_length:,}{reserved}",
             f"Raise MAXMSGL to {demand.longest + header}; what is too long stays where it is",
         )
     if there.remote:

@@ -72,7 +72,7 @@ class PlanSummary:
     `remarks` what else the approver should know; `handling` how it is carried out (`mqops.decide.core.pacing`);
     `digest` of the plan's rows (`mqops.decide.core.canonical`) and of its handling, which an approval is bound to;
     `requested_by` who asked for it on the command line, blank for other plans; `used_up` messages that are
-    ignored since no try of a rule that fits them is left.
+    ignored since no try of a rule that fits them is left; `unseen` queues that are meant and could not be looked at.
     """
 
     run: str
@@ -95,6 +95,7 @@ class PlanSummary:
     handling: Mapping[str, Any] = field(default_factory=dict)
     requested_by: str = ""
     used_up: int = 0
+    unseen: tuple[str, ...] = ()
 
     @property
     def actions(self) -> dict[Action, int]:

@@ -93,6 +93,7 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
         digest=covered(summary.digest, pacing.to_json()),
         handling=pacing.to_json(),
         used_up=sum(used_up.values()),
+        unseen=where.unseen if where else (),
         remarks=(
             *expired.remarks(observed),
             *(where.remarks() if where else ()),

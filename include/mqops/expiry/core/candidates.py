@@ -76,24 +76,11 @@ def _why(queue: QueueNow, known: Known | None, now: datetime, recheck: timedelta
     due = bool(known.next_expiry) and now >= datetime.fromisoformat(known.next_expiry)
     reasons = (
         (due, f"a message expired at {known.next_expiry}"),
-        (queue.depth != known.depth, f"{counted(queue.depth, 'message')}, {known.depth} after the last scan"),
+        (queue.depth != known.depth, f"{counted(queue.depth, 'message')}, {known.depth:,} after the last scan"),
         (queue.last_put != known.last_put, "messages were put since the last scan"),
         (now - datetime.fromisoformat(known.scanned_at) >= recheck, f"last scanned at {known.scanned_at}"),
     )
     return next((text for holds, text in reasons if holds), "")
-
-
-def selected(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a queue is one of those named: by its name, or a beginning and `*`.
-
-    `SYSTEM.` and `MQOPS.` queues are selected only by patterns that name them so.
-    """
-    for pattern in patterns:
-        beginning, star, _ = pattern.partition("*")
-        fits = name.startswith(beginning) if star else name == pattern
-        if fits and (not name.startswith(("SYSTEM.", "MQOPS.")) or beginning.startswith(("SYSTEM.", "MQOPS."))):
-            return True
-    return False
 
 
 def differing_intervals(intervals: Mapping[str, timedelta | None], name: str) -> str:

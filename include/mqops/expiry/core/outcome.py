@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -124,17 +124,6 @@ class ExpirySummary:
                 "unseen": tuple(value.get("unseen", ())),
             }
         )
-
-
-def not_seen(queues: Sequence[str]) -> str:
-    """A sentence about queues that the connection's user may not inquire, "" for none."""
-    if not queues:
-        return ""
-    named = ", ".join(queues[:MOST_NAMED]) + (", ..." if len(queues) > MOST_NAMED else "")
-    return (
-        f"{counted(len(queues), 'queue')} not looked at, because the connection's user may not inquire "
-        f"{'it' if len(queues) == 1 else 'them'} (+dsp, +inq, +browse): {named}"
-    )
 
 
 def summarise(

@@ -20,6 +20,7 @@ from typing import Any
 
 from mqops.actions import Action, moved_word
 from mqops.counted import counted
+from mqops.queue_names import not_seen
 
 
 class RunState(StrEnum):
@@ -57,7 +58,7 @@ MEANING: Mapping[RunState, str] = {
     RunState.PLANNED: "planned only: nothing was moved",
     RunState.OBSERVED: "a snapshot only: nothing was planned",
     RunState.CHECKED: "the messages of its snapshot were checked",
-    RunState.FAILED: "the messages of its snapshot do not pass the critical checks",
+    RunState.FAILED: "its messages do not pass the critical checks, or queues could not be looked at",
     RunState.SCANNED: "a scan for expired messages",
     RunState.INCOMPLETE: "no snapshot was finished: the run ended too early, or it has just begun",
 }
@@ -107,6 +108,7 @@ class RunLine:
     manager discarded, and what was left. `checks` what quality checks found, in words, blank where there were none;
     `asks` whether a person is asked about the plan and has not answered: also of a run that was stopped meanwhile;
     `until` when no answer becomes a rejection, ISO 8601 UTC, blank where that is not known.
+    `unseen` queues that it should have looked at, and that the connection's user may not inquire.
     `copies` whether what it has `moved` are copies, whose originals are on their queue.
     """
 
@@ -133,6 +135,7 @@ class RunLine:
     checks: str = ""
     asks: bool = False
     until: str = ""
+    unseen: int = 0
     copies: bool = False
 
     @property
@@ -148,6 +151,8 @@ class RunLine:
     @property
     def meaning(self) -> str:
         """What its state means, in words."""
+        if self.state is RunState.DONE and self.unseen:
+            return f"carried out and proved, but {counted(self.unseen, 'queue')} could not be looked at"
         return self.checks if self.state in {RunState.CHECKED, RunState.FAILED} else MEANING[self.state]
 
     @property
@@ -198,7 +203,7 @@ def _planned(approval: Mapping[str, Any]) -> RunState:
 
 
 def _passes(quality: Mapping[str, Any]) -> bool:
-    return bool(quality["balanced"] and not quality["failed"]["critical"])
+    return bool(quality["balanced"] and not quality["failed"]["critical"] and not quality.get("unseen"))
 
 
 def checks_in_words(quality: Mapping[str, Any]) -> str:
@@ -220,6 +225,8 @@ def _found_in_words(quality: Mapping[str, Any]) -> str:
     ]
     if not quality["balanced"]:
         found.insert(0, "the counts of the checks do not add up")
+    if quality.get("unseen"):
+        found.insert(0, not_seen(quality["unseen"]))
     if found:
         return "; ".join(found)
     met = counted(len(quality["checks"]), "check is met", "checks are met")
@@ -253,6 +260,7 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
         checks=checks_in_words(files.quality) if files.quality else "",
         asks=_unstopped(files) is RunState.WAITING,
         until=(files.approval or {}).get("until", ""),
+        unseen=len(plan.get("unseen", ())) if plan else 0,
         copies=Action.COPY in plan.get("actions", {}) if plan else False,
     )
 

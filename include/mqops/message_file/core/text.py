@@ -295,7 +295,7 @@ class _Reader:
             return self._hex(value.rstrip(b" "), field.length)
         if field.kind is Kind.TEXT:
             if len(value) > field.length:
-                raise self._wrong(f"{code} has {counted(len(value), 'byte')}, at most {field.length} fit")
+                raise self._wrong(f"{code} has {counted(len(value), 'byte')}, at most {field.length:,} fit")
             return value.ljust(field.length)
         number = value.strip(b" ")
         if not _NUMBER.fullmatch(number) or not LEAST <= int(number) <= MOST:

@@ -54,11 +54,11 @@ _SHOWN_ONLY = frozenset({"T02", "T10a", "T04a", "T04b", "T11", "T12", "T13"})
 """Conditions whose `unknown` does not keep the next message of sufficient priority from triggering."""
 _INHIBITED = "somebody has inhibited it, perhaps on purpose"
 _SWITCHED_OFF = "somebody has switched triggering off, perhaps on purpose"
-_AT_WORK = "the program that has the queue open should switch triggering on itself"
+_AT_WORK = "The program that has the queue open should switch triggering on itself"
 _STARTS_NOW = "it starts the program now"
-_ONCE_MORE = (
-    "a second time where a trigger message has switched triggering off and its program is about to start: look at the "
-    "trigger monitor first"
+_MADE_ALREADY = (
+    "One may have been made already for what is there: look whether the trigger monitor has started the program. Only "
+    "if it has not"
 )
 _MONITOR_FIRST = "start the trigger monitor first (T08), then look again; what mends it then"
 _TWO = "Before that this command (T13) and the monitor (T13c) would make a trigger message each for what is there"
@@ -93,6 +93,7 @@ def explain(queue: TriggeredQueue) -> Explanation:
         queue_manager=queue.queue_manager,
         would_trigger=first is None and not open_ones,
         stuck=queue.type == c.MQTT_FIRST and queue.depth > 0 and queue.open_input == 0 and bool(failing),
+        waiting=queue.depth >= needed(queue) and queue.open_input == 0,
         at_work=queue.open_input > 0,
         depth_type=queue.type == c.MQTT_DEPTH,
         verdict=verdict,
@@ -179,10 +180,7 @@ def _first(queue: TriggeredQueue) -> Condition:
     )
     again = _again(queue)
     if not again and _can_have_triggered(queue) and not queue.open_input:
-        there += (
-            ". One may have been made already for what is there: look whether the trigger monitor has started the "
-            "program. Only if it has not, NOTRIGGER and then TRIGGER makes one more (T13)"
-        )
+        there += f". {_MADE_ALREADY}, NOTRIGGER and then TRIGGER makes one more (T13)"
     return Condition("T03", FAILS, there, again)
 
 
@@ -364,17 +362,26 @@ def _monitored(queue: TriggeredQueue) -> Condition:
 def _switched_on(queue: TriggeredQueue) -> Condition:
     if queue.control:
         return Condition("T09", HOLDS, "TRIGGER")
-    why = "; TRIGTYPE(DEPTH) switches itself off with each trigger message" if queue.type == c.MQTT_DEPTH else ""
-    return _mended_by_event("T09", f"NOTRIGGER{why}", queue, TRIGGER, _warning_of_trigger(queue))
+    if queue.type == c.MQTT_DEPTH:
+        return _switched_off_by_depth(queue)
+    return _mended_by_event("T09", "NOTRIGGER", queue, TRIGGER, _warning_of_trigger(queue))
+
+
+def _switched_off_by_depth(queue: TriggeredQueue) -> Condition:
+    """No command where a trigger message may have switched triggering off: it would make a second one (T13), or the
+    program makes one each time that it closes the queue (T12). Then only the words name it."""
+    found = "NOTRIGGER; TRIGTYPE(DEPTH) switches itself off with each trigger message"
+    on = _alter(queue, TRIGGER, makes_event=True)
+    if queue.open_input:
+        return Condition("T09", FAILS, f"{found}. {_AT_WORK}. Only if it has ended and has not: {on.mqsc}")
+    if queue.depth >= needed(queue):
+        return Condition("T09", FAILS, f"{found}. {_MADE_ALREADY}, {on.mqsc} makes one more (T13)")
+    return Condition("T09", FAILS, found, (on,))
 
 
 def _warning_of_trigger(queue: TriggeredQueue) -> str:
-    if queue.open_input:
-        return _AT_WORK if queue.type == c.MQTT_DEPTH else _SWITCHED_OFF
-    is_depth = queue.type == c.MQTT_DEPTH
-    off = () if is_depth else (_SWITCHED_OFF,)
-    now = (_STARTS_NOW,) if queue.depth >= needed(queue) else ()
-    return "; ".join((*off, *now, *((_ONCE_MORE,) if is_depth and now else ())))
+    starts = queue.depth >= needed(queue) and not queue.open_input
+    return "; ".join((_SWITCHED_OFF, *((_STARTS_NOW,) if starts else ())))
 
 
 def _has_type(queue: TriggeredQueue) -> Condition:

@@ -41,14 +41,16 @@ class Explanation:
     """Whether the next message of sufficient priority would make a trigger message, and why.
 
     Attributes: `would_trigger` False also where it is not known; `stuck` whether messages wait for a program that does
-    not come; `at_work` whether a program has the queue open for input; `depth_type` TRIGTYPE(DEPTH);
-    `verdict` one sentence; `alias` that was asked about, "" for the queue itself.
+    not come; `waiting` whether enough for a trigger message wait, and no program has the queue open; `at_work`
+    whether a program has the queue open for input; `depth_type` TRIGTYPE(DEPTH); `verdict` one sentence; `alias` that
+    was asked about, "" for the queue itself.
     """
 
     queue: str
     queue_manager: str
     would_trigger: bool
     stuck: bool
+    waiting: bool
     at_work: bool
     depth_type: bool
     verdict: str
@@ -82,7 +84,7 @@ class Explanation:
     @property
     def only_switched_off(self) -> bool:
         """Whether nothing is broken but that triggering is off (T09), perhaps on purpose, and no message waits."""
-        return not self.stuck and {one.id for one in self.conditions if one.state == FAILS} == {"T09"}
+        return not self.waiting and {one.id for one in self.conditions if one.state == FAILS} == {"T09"}
 
     def state(self, number: str) -> State:
         """The state of one condition, by its SPEC id."""

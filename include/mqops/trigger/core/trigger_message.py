@@ -124,7 +124,7 @@ def run_id(md: bytes, body: bytes) -> str:
 
 def _read(md: MQMD, body: bytes, q_mgr_ccsid: int | None) -> TriggerMessage:
     if len(body) > LONGEST:
-        raise WireError("MQTM", "StrucId", 0, f"its length is {len(body)}, at most {LONGEST}")
+        raise WireError("MQTM", "StrucId", 0, f"its length is {len(body):,}, at most {LONGEST:,}")
     front = before_nul(md.format)
     if front in _NOT_AT_FRONT:
         raise WireError("MQMD", "Format", MQMD_LAYOUT.offset("format"), f"{front} is not MQTRIG")

@@ -74,7 +74,7 @@ def loop(queue: str, seen: Unchanged, now: Fingerprint, *, most: int) -> str:
     """Why no more runs start, or nothing. Parameters: `seen` from `before_start`; `most` runs in a row."""
     if not now.messages or seen.runs < most:
         return ""
-    backed_out = f", its BackoutCount is {now.backouts}" if now.backouts else ""
+    backed_out = f", its BackoutCount is {now.backouts:,}" if now.backouts else ""
     return (
         f"a closed loop (T12b): {counted(seen.runs, 'run')} in a row left the queue {queue} as it was. Its first "
         f"message is still there{backed_out}. No run starts until the queue changes: move or mend that message"

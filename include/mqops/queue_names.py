@@ -1,0 +1,36 @@
+"""Which queues a pattern means, and the words about those of them that the connection's user may not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mqops.counted import counted
+
+OWN = ("SYSTEM.", "MQOPS.")
+"""Queues of the queue manager and of mqops, which are meant only by patterns that begin so."""
+MOST_NAMED = 5
+"""Queues that a sentence names."""
+
+
+def selected(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a queue is one of those named: by its name, or a beginning and `*`.
+
+    `SYSTEM.` and `MQOPS.` queues are selected only by patterns that name them so.
+    """
+    for pattern in patterns:
+        beginning, star, _ = pattern.partition("*")
+        fits = name.startswith(beginning) if star else name == pattern
+        if fits and (not name.startswith(OWN) or beginning.startswith(OWN)):
+            return True
+    return False
+
+
+def not_seen(queues: Sequence[str]) -> str:
+    """A sentence about queues that the connection's user may not inquire, "" for none."""
+    if not queues:
+        return ""
+    named = ", ".join(queues[:MOST_NAMED]) + (", ..." if len(queues) > MOST_NAMED else "")
+    return (
+        f"{counted(len(queues), 'queue')} not looked at, because the connection's user may not inquire "
+        f"{'it' if len(queues) == 1 else 'them'} (+dsp, +inq, +browse): {named}"
+    )

@@ -1,0 +1,96 @@
+"""What a long history costs: the list of runs, the page Estate and the DAG processor look at none of the runs again.
+
+MQOPS_RUNS says how many runs the lake has. Seconds and memory are printed (`pytest -s`), and hold nothing up.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages_lake import make_lake
+
+from mqops.look.accounted import ledger_now
+from mqops.look.estate_now import MOST_ACTED, MOST_OF_A_DAY, manager_now
+from mqops.look.figures import Figures
+from mqops.look.runs import list_runs
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNS = int(os.environ.get("MQOPS_RUNS", "40"))
+_opened: list[str] = []
+
+
+def _note(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in {"open", "os.listdir", "os.scandir"} and isinstance(arguments[0], str | Path):
+        _opened.append(str(arguments[0]))
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    sys.addaudithook(_note)
+    run = make_lake(tmp_path_factory.mktemp("many"), runs=RUNS, recorded=20, messages=20)
+    return run.lake_folder.parent
+
+
+@contextmanager
+def opened(lake: Path, what: str) -> Iterator[list[str]]:
+    """The files and folders of runs that were opened meanwhile."""
+    found: list[str] = []
+    _opened.clear()
+    began = time.perf_counter()
+    yield found
+    seconds = time.perf_counter() - began
+    found += [one for one in _opened if one.startswith(f"{lake / 'QM1' / 'runs'}/")]
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(f"{what}, {RUNS:,} runs: {seconds:.2f} s, {len(found):,} files of runs opened, at most {most:,} MB so far")
+
+
+def twice(lake: Path, what: str, look: Callable[[], object]) -> list[str]:
+    """What the second look opens."""
+    with opened(lake, f"{what}, the first time"):
+        look()
+    with opened(lake, what) as again:
+        look()
+    return again
+
+
+def test_the_list_of_runs_opens_none_of_them_again(lake: Path) -> None:
+    assert twice(lake, "the list of runs", lambda: list_runs(lake, queue_manager="QM1")) == []
+    assert len(list_runs(lake, queue_manager="QM1")) == RUNS
+
+
+def test_the_estate_opens_some_runs_at_most(lake: Path) -> None:
+    def look() -> None:
+        manager_now(Figures(), lake, "QM1", ledger=ledger_now(lake, "QM1"))
+
+    assert len(twice(lake, "the page Estate", look)) <= MOST_ACTED + MOST_OF_A_DAY
+
+
+def test_the_command_runs_lists_the_newest(lake: Path) -> None:
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "mqops.cli", "runs", "--lake", str(lake)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    print(f"`mqops runs`, {RUNS:,} runs: {time.perf_counter() - began:.2f} s, at most {most:,} MB")
+    assert done.stdout
+
+
+def test_the_dag_processor_looks_at_no_run(
+    lake: Path, all_workflows: Path, dag_file: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MQOPS_LAKE", str(lake))
+    files = sorted(path.stem for path in (ROOT / "dags").glob("*.py") if path.stem != "estate_errors")
+    assert files
+    with opened(lake, "every DAG file") as found:
+        for name in files:
+            dag_file(name)
+    assert found == []
+    assert not [one for one in _opened if one == str(lake / "QM1" / "runs")]

@@ -1,0 +1,118 @@
+"""Queues that a workflow should look at, and that its user may not inquire: the first task says so, nothing passes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from mq_support import Manager
+
+from mqops.errors import SettingsError
+from mqops.lake.files import write_json
+from mqops.lake.run import RunFolder
+from mqops.look.core.run_state import RunFiles, RunState, line_of
+from mqops.model import RunSummary
+from mqops.quality.files import QualityFiles
+from mqops.quality.no_message import summary_of
+from mqops.quality.summary import QualityFailed, verdict
+from mqops_airflow.backout import BackoutCheckOperator
+from mqops_airflow.markdown import plain
+from mqops_airflow.outcome_text import Ending, outcome_text
+from mqops_airflow.quality import QualityCheckOperator, in_words
+
+ESTATE = """\
+lake: lake
+queue_managers:
+  QM1:
+    connection: mq_qm1
+    backout_reprocess: {rules: backout.rules, quarantine: MQOPS.QUARANTINE}
+    snapshot_quality: {queues: ["PAY*"], suites: [suite.yaml]}
+"""
+SUITE = "suite: some\nexpectations:\n- {id: any, expect: column_values_to_not_be_null, column: msg_id}\n"
+QUEUES = """\
+DEFINE QLOCAL(PAY) BOTHRESH(2) BOQNAME(PAY.BOQ)
+DEFINE QLOCAL(PAY.BOQ)
+DEFINE QLOCAL(PAY.HIDDEN)
+DEFINE QLOCAL(MQOPS.QUARANTINE)
+"""
+RIGHTS = """\
+SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ,DSP)
+SET AUTHREC PROFILE('PAY') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT,DSP)
+SET AUTHREC PROFILE('PAY.BOQ') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT,DSP)
+SET AUTHREC PROFILE('MQOPS.**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT,DSP)
+SET AUTHREC PROFILE(SYSTEM.DEAD.LETTER.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(INQ,DSP)
+SET AUTHREC PROFILE(SYSTEM.ADMIN.COMMAND.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT)
+SET AUTHREC PROFILE(SYSTEM.DEFAULT.MODEL.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(GET,DSP)
+"""
+HIDDEN = "1 queue not looked at, because the connection's user may not inquire it (+dsp, +inq, +browse): PAY.HIDDEN"
+
+
+@pytest.fixture
+def estate(queue_manager: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Manager:
+    made: Manager = queue_manager(mqsc=QUEUES)
+    made.mqlite("user", "add", "QM1", "app", text="secret\n")
+    made.mqsc(RIGHTS)
+    for name, text in (("estate.yaml", ESTATE), ("suite.yaml", SUITE), ("backout.rules", "ACTION(RETRY)\n")):
+        (tmp_path / name).write_text(text)
+    monkeypatch.setenv("MQOPS_ESTATE", str(tmp_path / "estate.yaml"))
+    monkeypatch.setenv("MQOPS_LAKE", str(tmp_path / "lake"))
+    connection = {"conn_type": "mq", "login": "app", "password": "secret"}
+    extra = {"queue_manager": "QM1", "home": str(made.home)}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_QM1", json.dumps({**connection, "extra": extra}))
+    return made
+
+
+def context(**params: Any) -> Any:
+    return {
+        "params": params,
+        "dag_run": SimpleNamespace(run_type="manual", run_id="run", dag_id="dag", conf={}, start_date=None),
+        "ti": SimpleNamespace(xcom_push=lambda *, key, value: None),
+        "task": SimpleNamespace(get_flat_relatives=lambda upstream: []),
+    }
+
+
+def test_a_quality_run_on_half_of_its_queues_does_not_pass(estate: Manager, tmp_path: Path) -> None:
+    check = QualityCheckOperator(task_id="check", queue_manager="QM1")
+    suites = ["suite.yaml"]
+    with pytest.raises(QualityFailed, match=r"may not inquire it .*: PAY\.HIDDEN"):
+        check.execute(context(queues=["PAY*"], suites=suites, limit=None))
+    check.execute(context(queues=["PAY", "PAY.BOQ"], suites=suites, limit=None))  # they were named: no other is meant
+
+
+def test_what_the_first_task_did_not_see_fails_the_checks_of_the_snapshot(tmp_path: Path) -> None:
+    run = RunFolder.at(tmp_path, "QM1", "run")
+    run.create()
+    (run.path / "snapshot").mkdir()
+    (run.path / "snapshot" / "part.parquet").touch()
+    write_json(run.observe_json, {"queues": [{"queue": "PAY"}]})
+    write_json(run.handed_on_json, {"found": {"unseen": ["PAY.HIDDEN"]}})
+    summary = summary_of((), (), QualityFiles.of(run.path).seen(["PAY"]))
+    assert not summary.ok
+    assert summary.told == (HIDDEN,)
+    assert HIDDEN in plain(in_words(summary, ""))
+    with pytest.raises(QualityFailed, match=r"PAY\.HIDDEN"):
+        verdict(summary)
+    line = line_of("run", "QM1", RunFiles(quality=summary.to_json()))
+    assert (line.state, line.meaning) == (RunState.FAILED, HIDDEN)
+
+
+def test_a_backout_run_that_cannot_see_all_queues_does_not_end_as_nothing_to_do(estate: Manager) -> None:
+    check = BackoutCheckOperator(task_id="check", queue_manager="QM1", four_eyes=False)
+    form: dict[str, Any] = {"rules_file": "backout.rules", "replay_cap": 3}
+    with pytest.raises(SettingsError, match=r"may not inquire it .*: PAY\.HIDDEN"):
+        check.execute(context(queues=[], **form))
+    assert check.execute(context(queues=["PAY.BOQ"], **form))["queue"] == ""
+
+
+def test_a_note_over_half_of_the_queues_says_no_balance() -> None:
+    answer: Any = SimpleNamespace(approved=True, by="alice", refused="")
+    ended = Ending(acted="success", approved="success", answer=answer)
+    seen_all = RunSummary(run="run", workflow="backout_reprocess", queue_manager="QM1", queue="PAY.BOQ", plan="p")
+    assert plain(outcome_text(ended, seen_all)).endswith("This balances.")
+    told = plain(outcome_text(ended, replace(seen_all, unseen=("PAY.HIDDEN",))))
+    assert told.endswith(f"{HIDDEN}.")
+    assert "balances" not in told
