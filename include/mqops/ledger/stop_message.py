@@ -13,17 +13,17 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mqops.errors import MQError, MqopsError, Stopped, mq_error
 from mqops.lake.stop import Stop
-from mqops.ledger.core.received import put_by
+from mqops.ledger.core.received import put_by, who_put
 from mqops.ledger.core.seal import BadSignature, Seal, read_message, sign_message
 from mqops.ledger.keys import KeyRing
-from mqops.ledger.queue import NAME
+from mqops.ledger.queue import NAME, browsed
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.session import RawMessage, Session, is_gone
 from mqops.printable import printable
@@ -47,9 +47,7 @@ _MD = MQMD_LAYOUT.pack(
     }
 )
 _PUT = c.MQPMO_NO_SYNCPOINT | c.MQPMO_FAIL_IF_QUIESCING | c.MQPMO_NEW_MSG_ID
-_BROWSE = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING
 _TAKE = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_MSG_UNDER_CURSOR
-_IDS = bytes(24) + STOP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +94,7 @@ def stops_on(session: Session, seal: Seal | None) -> list[StopOnQueue]:
             return []
         raise
     try:
-        return [_read(got, seal) for got in _browsed(session, handle)]
+        return [_read(got, seal) for got in browsed(session, handle, STOP)]
     except MQError as error:
         if error.reason == c.MQRC_GET_INHIBITED:
             return []
@@ -113,7 +111,7 @@ def take_off(session: Session, seal: Seal | None, *, unverified: bool) -> list[S
         return taken
     handle = session.open(NAME, c.MQOO_BROWSE | c.MQOO_INPUT_SHARED | c.MQOO_FAIL_IF_QUIESCING)
     try:
-        for got in _browsed(session, handle):
+        for got in browsed(session, handle, STOP):
             found = _read(got, seal)
             if (found.verified or unverified) and session.get(handle, _TAKE, name=NAME) is not None:
                 taken.append(found)
@@ -156,16 +154,9 @@ def resume_all(connection: MqConnection, lake_folder: Path, *, unverified: bool 
         return Resumed([], [], str(error))
 
 
-def _browsed(session: Session, handle: int) -> Iterator[RawMessage]:
-    options = _BROWSE | c.MQGMO_BROWSE_FIRST
-    while got := session.get(handle, options, match=c.MQMO_MATCH_CORREL_ID, ids=_IDS, name=NAME):
-        options = _BROWSE | c.MQGMO_BROWSE_NEXT
-        yield got
-
-
 def _read(got: RawMessage, seal: Seal | None) -> StopOnQueue:
     said = put_by(got.md)
-    put = f"{said['user'] or 'unknown'} ({said['application'] or 'unknown program'})"
+    put = who_put(got.md)
     body, verified = got.body, False
     try:
         if seal is not None:
