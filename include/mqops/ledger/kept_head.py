@@ -7,8 +7,8 @@ missed, even if all that its runs noted was removed with the lines (`mqops.ledge
    always sees one.
 3. A head that the ledger does not hold is never replaced, and where the lake noted that there was one
    (LAKE/<queue manager>/ledger/head.json) and it is gone, no other one is put: a later run must not hide what happened.
-4. A lake looks at the heads of its own ledger. Those of other lakes stay; one that a wrong key signed for this ledger
-   is not believed, and the next drain sets it aside.
+4. A lake looks at the heads of its own ledger. Those of other lakes stay. One that no key of the lake signed for this
+   ledger is not believed; the next drain sets it aside, unless its key is unknown: then it may be genuine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mqops.errors import MQError
 from mqops.lake.files import write_json
 from mqops.ledger.core.head_body import CORREL_ID, KeptHead, check, claimed, not_held, of_ledger, pack
 from mqops.ledger.core.received import who_put
-from mqops.ledger.core.seal import BadSignature
+from mqops.ledger.core.seal import BadSignature, Seal
 from mqops.ledger.file import LedgerFile, LedgerWriter
 from mqops.ledger.queue import NAME, browsed, open_ledger_queue
 from mqops.ledger.verified import Verified
@@ -44,15 +44,15 @@ _PUT = c.MQPMO_SYNCPOINT | c.MQPMO_FAIL_IF_QUIESCING | c.MQPMO_NEW_MSG_ID
 _TAKE = c.MQGMO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_MSG_UNDER_CURSOR
 
 
-def is_head(got: RawMessage, file: LedgerFile) -> bool:
-    """Whether a message of the ledger queue is the head of this ledger, or that of another lake. Raises `LakeError`,
-    `LedgerBroken`, `SettingsError`."""
-    if bytes(_correl_id(got.md)[0]) != CORREL_ID or (said := claimed(got.body)) is None:
+def is_head(got: RawMessage, seal: Seal) -> bool:
+    """Whether a message of the ledger queue is a head of this lake, or, signed with a key that is not known, perhaps of
+    another one, or of this one whose key file is elsewhere. Raises `SettingsError`."""
+    if bytes(_correl_id(got.md)[0]) != CORREL_ID or claimed(got.body) is None:
         return False
     try:
-        check(got.body, file.keys)
+        check(got.body, seal)
     except BadSignature as error:
-        return error.foreign and said.first != file.first()
+        return error.foreign
     return True
 
 
@@ -159,7 +159,7 @@ class HeadsThere:
         if forged:
             return (
                 f"{counted(len(forged), 'message')} on {NAME} that no key of this lake signed claims to be its head, "
-                f"put by {forged[0]}: it is not believed, and `mqops ledger drain` sets it aside"
+                f"put by {forged[0]}: it is not believed. Find out who may put there"
             )
         strange = len(self.verified) - len(of_ledger(self.verified, first))
         if not strange:

@@ -201,7 +201,7 @@ class _Sweep:
         """Why a message is to be set aside; None where it stays, and is noted."""
         if is_stop(got.md):
             return None  # it holds until a person takes it off
-        if is_head(got, self._file):
+        if is_head(got, self._file.keys):
             return None  # of this lake or of another one
         try:
             found = receive(got.md, got.body, self._file.keys)
