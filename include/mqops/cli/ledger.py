@@ -85,7 +85,8 @@ def verify(*, queue_managers: tuple[str, ...], more: tuple[str, ...], lake: Path
 
     What the check does not prove: a person who can write to the lake can cut off the lines after the last proof that
     came without markers (who was shown a payload), and, if this person may also get from MQOPS.LEDGER, all others with
-    what was noted of them. And a holder of the key can sign anything. Keep the `head` that --json prints in a place where these persons cannot write.
+    what was noted of them. And a holder of the key can sign anything. Keep the `head` that --json prints in a place
+    where these persons cannot write.
 
     Messages on MQOPS.LEDGER that did not come from mqops are set aside and never recorded: verify shows their number.
 
