@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 from mqops.command import command
 from mqops.errors import MQError, MqopsError, Stopped, mq_error
 from mqops.lake.stop import Stop
-from mqops.ledger.core.received import put_by
+from mqops.ledger.core.received import put_by, who_put
 from mqops.ledger.core.seal import BadSignature, Seal, read_message, sign_message
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
-from mqops.ledger.queue import NAME
+from mqops.ledger.queue import NAME, browsed
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.session import RawMessage, Session, is_gone
 from mqops.printable import printable
@@ -50,9 +50,7 @@ _MD = MQMD_LAYOUT.pack(
     }
 )
 _PUT = c.MQPMO_NO_SYNCPOINT | c.MQPMO_FAIL_IF_QUIESCING | c.MQPMO_NEW_MSG_ID
-_BROWSE = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING
 _TAKE = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_MSG_UNDER_CURSOR
-_IDS = bytes(24) + STOP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +97,7 @@ def stops_on(session: Session, seal: Seal | None) -> list[StopOnQueue]:
             return []
         raise
     try:
-        return [_read(got, seal) for got in _browsed(session, handle)]
+        return [_read(got, seal) for got in browsed(session, handle, STOP)]
     except MQError as error:
         if error.reason == c.MQRC_GET_INHIBITED:
             return []
@@ -116,7 +114,7 @@ def take_off(session: Session, seal: Seal | None, *, unverified: bool) -> list[S
         return taken
     handle = session.open(NAME, c.MQOO_BROWSE | c.MQOO_INPUT_SHARED | c.MQOO_FAIL_IF_QUIESCING)
     try:
-        for got in _browsed(session, handle):
+        for got in browsed(session, handle, STOP):
             found = _read(got, seal)
             if (found.verified or unverified) and session.get(handle, _TAKE, name=NAME) is not None:
                 taken.append(found)
@@ -161,16 +159,9 @@ def resume_all(connection: MqConnection, lake_folder: Path, *, unverified: bool 
         return Resumed([], [], str(error))
 
 
-def _browsed(session: Session, handle: int) -> Iterator[RawMessage]:
-    options = _BROWSE | c.MQGMO_BROWSE_FIRST
-    while got := session.get(handle, options, match=c.MQMO_MATCH_CORREL_ID, ids=_IDS, name=NAME):
-        options = _BROWSE | c.MQGMO_BROWSE_NEXT
-        yield got
-
-
 def _read(got: RawMessage, seal: Seal | None) -> StopOnQueue:
     said = put_by(got.md)
-    put = f"{said['user'] or 'unknown'} ({said['application'] or 'unknown program'})"
+    put = who_put(got.md)
     body, verified = got.body, False
     try:
         if seal is not None:

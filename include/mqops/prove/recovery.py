@@ -22,6 +22,7 @@ from mqops.ledger.core.received import Stranger, StrangerKind, plan_of, receive
 from mqops.ledger.drain import drain, is_in_doubt, refuse_unsigned
 from mqops.ledger.elsewhere import LOST, Whose, at_work, note_taken_off, refuse_at_work, refuse_without_reason
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.kept_head import is_head
 from mqops.ledger.queue import BATCH, NAME, LedgerQueue
 from mqops.ledger.set_aside import SetAside, remark
 from mqops.ledger.stop_message import is_stop
@@ -200,6 +201,8 @@ class _Sweep:
         """Why a message is to be set aside; None where it stays, and is noted."""
         if is_stop(got.md):
             return None  # it holds until a person takes it off
+        if is_head(got, self._file.keys):
+            return None  # of this lake or of another one
         try:
             found = receive(got.md, got.body, self._file.keys)
         except Stranger as stranger:
