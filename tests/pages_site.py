@@ -86,7 +86,13 @@ def served(base: Path, database: Path, *, whole: bool = False) -> Iterator[Site]
         until(lambda: LOGINS in log.read_text() or process.poll() is not None, 120)
         assert process.poll() is None, log.read_text()[-5000:]
         logins = json.loads(log.read_text().split(LOGINS)[1].splitlines()[0])
+        until(lambda: _listens(port), 120)
         yield Site(process, log, port, logins)
     finally:
         process.terminate()
         process.wait()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as made:
+        return made.connect_ex(("127.0.0.1", port)) == 0
