@@ -40,15 +40,16 @@ class Site:
     def login(self, person: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.logins[person]}"} if person else {}
 
-    def send(self, form: dict[str, str], person: str = "admin") -> socket.socket:
-        """A connection on which a search was asked for, and nothing read."""
+    def send(self, form: dict[str, str], person: str = "admin", *, most: int | None = None) -> socket.socket:
+        """A connection on which a search was asked for, and nothing read. Parameters: `most` bytes of the form that
+        are sent, None for all."""
         body = urlencode(form)
         lines = [
             *(f"POST {PREFIX}/messages HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}"),
             *("Content-Type: application/x-www-form-urlencoded", f"Authorization: Bearer {self.logins[person]}"),
         ]
         made = socket.create_connection(("127.0.0.1", self.port))
-        made.sendall("\r\n".join([*lines, "", body]).encode())
+        made.sendall("\r\n".join([*lines, "", body[:most]]).encode())
         return made
 
     def processes(self, module: str) -> list[psutil.Process]:

