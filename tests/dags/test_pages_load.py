@@ -21,6 +21,7 @@ from pages_lake import check_quality, make_lake, plan_all
 from pages_site import Site, served
 
 from mqops.look.core.criteria import IDENTIFIERS
+from mqops.look.runs import list_runs
 from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD
 from mqops_airflow.pages.table import PREFIX
 from mqops_airflow.roles import ROLES
@@ -123,6 +124,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     made = make_lake(tmp_path_factory.mktemp("pages"), runs=RUNS, recorded=MESSAGES, messages=messages)
     plan_all(made, recorded=MESSAGES, messages=messages)
     check_quality(made, MESSAGES)
+    list_runs(made.lake_folder.parent)  # the index, which grows run by run: nobody has so many and no index
     return made
 
 
@@ -133,7 +135,7 @@ if AT_ONCE:  # make full
             served(run.lake_folder.parents[1], airflow_database, whole=True) as site,
             watching(site.port, site.process.pid) as watch,
         ):
-            until(lambda: site.ask("/messages").status_code == 200, 120)
+            until(lambda: site.ask("/messages").status_code == 200, 600)
             slow, shown = [], set()
             for case in cases():
                 statuses, took = _asked(site, case, run.run, watch)
