@@ -225,6 +225,13 @@ class LedgerFile:
                 "on with a new one"
             ) from error
 
+    def holds(self, head: Head, end: int) -> bool:
+        """Whether the line that ends at this byte of the file has this number and hash. Raises `LakeError`."""
+        if not self.path.exists():
+            return False
+        with lake_errors(self.path), self.path.open("rb") as stream:
+            return _holds(stream.fileno(), head, end)
+
     def units(self) -> set[str]:
         """The units of work that are recorded, as MsgIds in hex."""
         return {unit_of(line) for line in self.lines()}
@@ -249,6 +256,11 @@ class LedgerFile:
         names = ("summary.json", "outcomes.json")
         paths = [path for name in names for path in sorted(self.folder.parent.glob(f"runs/*/{name}"))]
         return [proof for path in paths if (proof := _proof(path)) is not None]
+
+
+def _holds(descriptor: int, head: Head, end: int) -> bool:
+    begin = max(0, end - LONGEST_END)
+    return end_of(os.pread(descriptor, end - begin, begin)) == head
 
 
 class LedgerWriter:
@@ -291,9 +303,8 @@ class LedgerWriter:
 
     def holds(self, head: Head, end: int) -> bool:
         """Whether the line that ends at this byte of the file has this number and hash. Raises `LakeError`."""
-        begin = max(0, end - LONGEST_END)
         with lake_errors(self._path):
-            return end_of(os.pread(self._descriptor, end - begin, begin)) == head
+            return _holds(self._descriptor, head, end)
 
     def set_aside(self, messages: Iterable[SetAside]) -> None:
         """Keep messages that are not markers of this lake; returns when they are on disk. Raises `LakeError`."""

@@ -148,11 +148,8 @@ class Relay:
             await self._answered(head_of(scope, get_auth_manager().serialize_user(user)), body, send)
 
     async def _answered(self, head: bytes, body: bytes, send: Any) -> None:
-        process = self._pages.running()
-        reader, writer = await self._pages.connected()
+        process, reader, writer = await self._begun()
         try:
-            async with asyncio.timeout(START):
-                await _frame(reader, process)
             async with asyncio.timeout(SECONDS):
                 await write_frame(writer, head)
                 await write_frame(writer, body)
@@ -163,6 +160,22 @@ class Relay:
                 await send({"type": "http.response.body", "body": b""})
         finally:
             writer.close()
+
+    async def _begun(self) -> tuple[subprocess.Popen[bytes], asyncio.StreamReader, asyncio.StreamWriter]:
+        """A process of the pages that has said that it is there, and the connection to it. Nothing was asked yet: where
+        the process ends before, as one that has grown, the next one is asked."""
+        for last in (False, True):
+            process = self._pages.running()
+            reader, writer = await self._pages.connected()
+            try:
+                async with asyncio.timeout(START):
+                    await _frame(reader, process)
+                return process, reader, writer
+            except BaseException as error:
+                writer.close()
+                if last or not isinstance(error, OSError | asyncio.IncompleteReadError):
+                    raise
+        raise AssertionError
 
 
 async def _frame(reader: asyncio.StreamReader, process: subprocess.Popen[bytes]) -> bytes:

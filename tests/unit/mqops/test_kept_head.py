@@ -72,6 +72,13 @@ def heads(manager: Manager, lake: Path) -> list[int]:
     return [one.head.seq for one in found if one and one.first == first]
 
 
+def doctor(mqops) -> tuple[str, str]:
+    """What `mqops doctor` says of the ledger. Its exit code depends on the machine."""
+    said = json.loads(mqops("doctor", "QM1", "--json", expect=None).stdout)
+    (found,) = [one for one in said["checks"] if one["check"] == "ledger"]
+    return found["state"], found["found"]
+
+
 def rolled_back(lake: Path, run: RunFolder, before: bytes) -> None:
     """All that a person can do who writes the lake: the ledger is what it was, and nothing noted the run."""
     ledger(lake).write_bytes(before)
@@ -85,11 +92,17 @@ def test_a_ledger_that_was_cut_back_with_its_runs_is_missed_and_a_later_run_does
     run = proved(manager, lake)
     lines = ledger(lake).read_bytes().count(b"\n")
     assert mqops("ledger", "verify").stdout == f"QM1: {lines} lines, unbroken\n"
+    assert doctor(mqops) == ("holds", "every line is signed and whole")
     rolled_back(lake, run, before)
     said = mqops("ledger", "verify", expect=1).stdout
     assert f"ends with line {lines - 2}, and its head on {LEDGER} names line {lines}: its end was cut off" in said
+    assert doctor(mqops) == (
+        "fails",
+        f"line {lines}, which its head on {LEDGER} names, is not in it: its end was cut off, or it was written again",
+    )
     proved(manager, lake)
     proved(manager, lake)  # the ledger is longer than ever
+    assert doctor(mqops)[0] == "fails"
     said = mqops("ledger", "verify", expect=1).stdout
     assert f"Line {lines} of the ledger is not the one that its head on {LEDGER} names" in said
 
@@ -161,6 +174,7 @@ def test_a_head_that_was_taken_off_is_told_until_a_person_says_it_is_well(manage
     proved(manager, lake)
     manager.mqsc(f"CLEAR QLOCAL({LEDGER})")
     lost = f"its head is not on {LEDGER} any more"
+    assert lost in doctor(mqops)[1]
     assert lost in mqops("ledger", "verify", expect=1).stdout
     proved(manager, lake)
     said = mqops("ledger", "verify", expect=1).stdout

@@ -58,7 +58,9 @@ def test_the_connections_of_others_are_neither_kept_nor_split(tmp_path: Path, mo
     row = f"{' ' * 3}0: 0100007F:%04X 0100007F:%04X 01 00000000:00000000 00:00000000 00000000  1000 0 1{' ' * 40}\n"
     table = tmp_path / "tcp"
     with own_server("127.0.0.1") as port, peer.connected("127.0.0.1", port) as connection:
-        own = "".join(row for row in open("/proc/net/tcp") if f":{port:04X} " in row)
+        own = "".join(
+            row for row in Path("/proc/net/tcp").read_text().splitlines(keepends=True) if f":{port:04X} " in row
+        )
         table.write_text("header\n" + "".join(row % (one // 1000, one) for one in range(50_000)) + own)
         monkeypatch.setattr(peer, "_TABLES", (table,))
         tracemalloc.start()

@@ -25,8 +25,8 @@ from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.history import events
-from mqops.ledger.file import LedgerFile
 from mqops.ledger.core.seal import sign_message
+from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.stop_message import StopWatch, resume_all, stop_all
 from mqops.prove.outcomes import look
@@ -280,7 +280,7 @@ def test_a_copy_of_a_stop_that_was_taken_back_stops_nothing(manager, tmp_path, w
 def test_a_marker_with_the_correlid_of_stops_is_no_signed_stop(manager, tmp_path):
     mqops = lakes(manager, tmp_path)
     mqops("one", "stop", "-m", "QM1")
-    ((md, body),) = manager.messages("MQOPS.LEDGER")
+    ((md, _body),) = manager.messages("MQOPS.LEDGER")
     mqops("one", "resume", "-m", "QM1")
     marker = sign_message(KeyRing(tmp_path / "one" / "QM1"), b'{"v":1,"kind":"issued"}')
     manager.put("MQOPS.LEDGER", [({"CorrelId": md["CorrelId"]}, marker)])
