@@ -29,7 +29,7 @@ class Site:
     def __init__(self, process: subprocess.Popen[str], log: Path, port: int, logins: dict[str, str]) -> None:
         self.process, self.log, self.port, self.logins = process, log, port, logins
         self.client = httpx.Client(
-            base_url=f"http://127.0.0.1:{port}", timeout=120, limits=httpx.Limits(max_connections=100)
+            base_url=f"http://127.0.0.1:{port}", timeout=600, limits=httpx.Limits(max_connections=100)
         )
 
     def ask(self, path: str, person: str = "admin", *, form: dict[str, str] | None = None, **headers: str) -> Any:
