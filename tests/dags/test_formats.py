@@ -37,9 +37,7 @@ def schemas(value: Any) -> list[Any]:
     return ([value] if isinstance(value, dict) else []) + [one for part in inner for one in schemas(part)]
 
 
-WITH_DAGS = [
-    path.stem for path in (Path(__file__).parents[2] / "dags").glob("*.py") if path.stem != "estate_errors"
-]
+WITH_DAGS = [path.stem for path in (Path(__file__).parents[2] / "dags").glob("*.py") if path.stem != "estate_errors"]
 
 
 @pytest.mark.parametrize("file", WITH_DAGS)

@@ -46,7 +46,7 @@ def answer_commands(connection: Caller) -> None:
     try:
         serve(connection)
     except sqlite3.Error as error:
-        log.error("AMQ8506E: command server MQGET or MQPUT failed: %s", error)  # noqa: TRY400 - a disk has no stack
+        log.error("AMQ8506E: command server MQGET or MQPUT failed: %s", error)
     except Exception:
         log.exception("AMQ8506E: command server MQGET or MQPUT failed")
     finally:
