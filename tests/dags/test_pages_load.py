@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx
 import pytest
 from answers_watch import Slowest, Watch, watching
 from fastapi.dependencies.utils import get_flat_dependant
@@ -174,7 +175,10 @@ def _at_once(site: Site, case: Case, run: str) -> set[int]:
         headers = site.login((*ROLES, "admin")[number % (len(ROLES) + 1)])
         form: Any = {"data": given or {"queue": ""}} if case.path == "/messages" else {"params": given}
         method = "POST" if case.path == "/messages" else "GET"
-        asked = site.client.request(method, PREFIX + path, headers=headers, follow_redirects=True, **form)
+        try:
+            asked = site.client.request(method, PREFIX + path, headers=headers, follow_redirects=True, **form)
+        except httpx.RemoteProtocolError:  # it was given up when its answer had begun
+            return 503
         return int(asked.status_code)
 
     with ThreadPoolExecutor(AT_ONCE) as readers:
