@@ -139,7 +139,7 @@ class Manager:
             handle = pymqi.Queue(queue_manager, queue, CMQC.MQOO_INQUIRE)
             number = handle.inquire(CMQC.MQIA_CURRENT_Q_DEPTH)
             handle.close()
-        return int(number) - (len(self.heads()) if queue == LEDGER else 0)
+        return int(number) - (len(self.heads()) if number and queue == LEDGER else 0)
 
 
 def _padded(fields: dict[str, Any]) -> dict[str, Any]:
