@@ -27,11 +27,12 @@ from mqlite_command import mqlite_here
 from pymqi import CMQC
 
 from mqlite.objects.manager import folder_name
+from mqops.ledger.core.head_body import CORREL_ID as HEAD
 from mqops.mq.connection import _CONNECTING, MqConnection
 from mqwire.constants import MQENC_NATIVE
 from mqwire.structures import MQDLH
 
-DLQ = "SYSTEM.DEAD.LETTER.QUEUE"
+DLQ, LEDGER = "SYSTEM.DEAD.LETTER.QUEUE", "MQOPS.LEDGER"
 BASE = f"""\
 DEFINE QLOCAL(MQOPS.LEDGER) DEFPSIST(YES) MAXDEPTH(999999)
 ALTER QLOCAL({DLQ}) MAXDEPTH(999999)
@@ -104,7 +105,15 @@ class Manager:
         return given
 
     def messages(self, queue: str) -> list[tuple[dict[str, Any], bytes]]:
-        """All messages of a queue (MQMD fields, body), browsed."""
+        """All messages of a queue (MQMD fields, body), browsed. On the ledger queue the heads of ledgers, which stay
+        there (`heads`), are left out."""
+        return [one for one in self._browsed(queue) if queue != LEDGER or one[0]["CorrelId"] != HEAD]
+
+    def heads(self) -> list[tuple[dict[str, Any], bytes]]:
+        """The heads of ledgers on the ledger queue (MQMD fields, body), browsed."""
+        return [one for one in self._browsed(LEDGER) if one[0]["CorrelId"] == HEAD]
+
+    def _browsed(self, queue: str) -> list[tuple[dict[str, Any], bytes]]:
         found = []
         with self.connected() as queue_manager:
             handle = pymqi.Queue(queue_manager, queue, CMQC.MQOO_BROWSE)
@@ -125,12 +134,12 @@ class Manager:
         return [body for _md, body in self.messages(queue)]
 
     def depth(self, queue: str) -> int:
-        """Current depth."""
+        """Current depth; that of the ledger queue without the heads of ledgers, which stay there (`heads`)."""
         with self.connected() as queue_manager:
             handle = pymqi.Queue(queue_manager, queue, CMQC.MQOO_INQUIRE)
             number = handle.inquire(CMQC.MQIA_CURRENT_Q_DEPTH)
             handle.close()
-            return int(number)
+        return int(number) - (len(self.heads()) if number and queue == LEDGER else 0)
 
 
 def _padded(fields: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 import time
 from pathlib import Path
@@ -13,8 +14,9 @@ from mq_support import DLQ, create, dead_letter
 
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
-from mqops.lake.files import SETTLED_NS
+from mqops.lake.files import SETTLED_NS, write_json
 from mqops.lake.run import RunFolder
+from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
 from mqwire.folder import folder
 from mqwire.rfh2 import MQRFH2
@@ -25,6 +27,8 @@ lake: {lake}
 queue_managers:
   QM1: {{connection: mq_qm1, reveal: [admin], dlq_rules: {{rules: t.rules}}}}
 """
+
+LINKS = 10_000
 
 
 def message(number: int) -> tuple[dict[str, object], bytes]:
@@ -57,13 +61,43 @@ def make_lake(base: Path, *, runs: int, recorded: int, messages: int) -> RunFold
     whole = pq.read_table(part)
     for number in range(1, recorded // messages):
         pq.write_table(others(whole, number), part.with_name(f"part-9{number:05}.parquet"), compression="zstd")
-    for number in range(runs - 2):
-        copy = small.path.with_name(f"copy-{number:06}")
-        copy.mkdir(mode=0o700)
-        for path in small.path.glob("*.json"):
-            os.link(path, copy / path.name)
+    for first in range(0, runs - 2, LINKS):
+        copy_run(small.path, first, min(LINKS, runs - 2 - first))
     settle(run.lake_folder)
     return run
+
+
+def copy_run(run: Path, first: int, number: int) -> None:
+    """The run many times over: once copied, then linked, as a file system bounds the links of a file."""
+    copy = shutil.copytree(run, run.with_name(f"copy-{first:06}"))
+    files = [path.relative_to(copy) for path in copy.rglob("*") if path.is_file()]
+    folders = {path.parent for path in files}
+    for other in range(first + 1, first + number):
+        linked = run.with_name(f"copy-{other:06}")
+        for folder_of in sorted(folders):
+            (linked / folder_of).mkdir(mode=0o700, parents=True)
+        for path in files:
+            os.link(copy / path, linked / path)
+
+
+def check_quality(run: RunFolder, failures: int) -> None:
+    """The summary and the table of failures of a quality run, as one writes them."""
+    folder_of = run.quality_json.parent
+    (folder_of / "failures").mkdir(parents=True, mode=0o700)
+    row = {"queue_manager": "QM1", "queue": DLQ, "msg_key": "k", "suite": "s", "expectation": "e"}
+    row |= {"severity": "critical", "tolerated": False, "observed": "wrong"}
+    rows = [{**row, "position": one, "msg_id": f"{one:048x}"} for one in range(failures)]
+    pq.write_table(pa.Table.from_pylist(rows), folder_of / "failures" / "part.parquet")
+    check = CheckResult(
+        suite="s", expectation="e", expect="column_values_to_be_in_set", why="", columns=("format",),
+        severity="critical", met=False, checked=failures, failed=failures,
+    )  # fmt: skip
+    summary = QualitySummary(
+        run=run.run, queue_manager="QM1", queue=DLQ, found=failures, done=0, left=failures, checks=(check,),
+        failed={"critical": 1, "warning": 0, "info": 0}, failures=str(folder_of / "failures"),
+        checked_at="2026-01-01T00:00:00+00:00",
+    )  # fmt: skip
+    write_json(run.quality_json, summary.to_json())
 
 
 def settle(lake_folder: Path) -> None:

@@ -29,7 +29,7 @@ class Site:
     def __init__(self, process: subprocess.Popen[str], log: Path, port: int, logins: dict[str, str]) -> None:
         self.process, self.log, self.port, self.logins = process, log, port, logins
         self.client = httpx.Client(
-            base_url=f"http://127.0.0.1:{port}", timeout=120, limits=httpx.Limits(max_connections=100)
+            base_url=f"http://127.0.0.1:{port}", timeout=600, limits=httpx.Limits(max_connections=100)
         )
 
     def ask(self, path: str, person: str = "admin", *, form: dict[str, str] | None = None, **headers: str) -> Any:
@@ -40,15 +40,16 @@ class Site:
     def login(self, person: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.logins[person]}"} if person else {}
 
-    def send(self, form: dict[str, str], person: str = "admin") -> socket.socket:
-        """A connection on which a search was asked for, and nothing read."""
+    def send(self, form: dict[str, str], person: str = "admin", *, most: int | None = None) -> socket.socket:
+        """A connection on which a search was asked for, and nothing read. Parameters: `most` bytes of the form that
+        are sent, None for all."""
         body = urlencode(form)
         lines = [
             *(f"POST {PREFIX}/messages HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}"),
             *("Content-Type: application/x-www-form-urlencoded", f"Authorization: Bearer {self.logins[person]}"),
         ]
         made = socket.create_connection(("127.0.0.1", self.port))
-        made.sendall("\r\n".join([*lines, "", body]).encode())
+        made.sendall("\r\n".join([*lines, "", body[:most]]).encode())
         return made
 
     def processes(self, module: str) -> list[psutil.Process]:
@@ -86,7 +87,13 @@ def served(base: Path, database: Path, *, whole: bool = False) -> Iterator[Site]
         until(lambda: LOGINS in log.read_text() or process.poll() is not None, 120)
         assert process.poll() is None, log.read_text()[-5000:]
         logins = json.loads(log.read_text().split(LOGINS)[1].splitlines()[0])
+        until(lambda: _listens(port), 120)
         yield Site(process, log, port, logins)
     finally:
         process.terminate()
         process.wait()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as made:
+        return made.connect_ex(("127.0.0.1", port)) == 0

@@ -1,4 +1,4 @@
-"""Make the secrets that docker-compose.yml reads, once, below var/docker/. Standard library only.
+"""Make the secrets that docker-compose.yml reads, once, below var/docker/. Standard library, and `openssl`.
 
     python3 include/docker/make_secrets.py --accept-mq-licence
 
@@ -12,9 +12,15 @@ import base64
 import json
 import os
 import secrets
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+DAYS = 3650
+TLS = {"tls_cipher": "ANY_TLS12_OR_HIGHER", "tls_key_repository": "/opt/mqops/var/trust/key"}
+"""As include/docker/qm1_tls.mqsc and the service mq-trust have it."""
 FOLDER = Path(__file__).resolve().parents[2] / "var" / "docker"
 
 
@@ -28,9 +34,42 @@ def environment(values: dict[str, str]) -> str:
     return "".join(f"{key}={value}\n" for key, value in values.items())
 
 
-def make() -> None:
+def make_certificate(openssl: str) -> None:
+    """A certificate for QM1, its key, and the authority that signed it, whose own key is not kept.
+
+    The image takes no certificate that signed itself (mq-container, "Supplying TLS certificates"). Its user reads the
+    key, hence 0644, as below.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        authority, request = Path(folder, "authority.key"), Path(folder, "request")
+        certificate = FOLDER / "mq_authority.crt"
+        new = ["req", "-newkey", "rsa:3072", "-sha256", "-noenc"]
+        days = ["-days", str(DAYS)]
+        signed = ["-CA", str(certificate), "-CAkey", str(authority), "-CAcreateserial", "-CAserial", f"{folder}/serial"]
+        for arguments in (
+            [
+                *new,
+                "-x509",
+                "-subj",
+                "/O=mqops/CN=authority",
+                *days,
+                "-keyout",
+                str(authority),
+                "-out",
+                str(certificate),
+            ],
+            [*new, "-subj", "/O=mqops/CN=QM1", "-keyout", str(FOLDER / "mq.key"), "-out", str(request)],
+            ["x509", "-req", "-sha256", "-in", str(request), *days, *signed, "-out", str(FOLDER / "mq.crt")],
+        ):
+            subprocess.run([openssl, *arguments], check=True, capture_output=True)
+    for name in ("mq_authority.crt", "mq.crt", "mq.key"):
+        (FOLDER / name).chmod(0o644)
+
+
+def make(openssl: str) -> None:
     """Make every file that docker-compose.yml names."""
     FOLDER.mkdir(parents=True, mode=0o700)
+    make_certificate(openssl)
     database, application = secrets.token_hex(16), secrets.token_hex(16)
     connection = {
         "conn_type": "mq",
@@ -38,7 +77,7 @@ def make() -> None:
         "port": 1414,
         "login": "app",
         "password": application,
-        "extra": {"queue_manager": "QM1", "channel": "MQOPS.SVRCONN"},
+        "extra": {"queue_manager": "QM1", "channel": "MQOPS.SVRCONN"} | TLS,
     }
     token = secrets.token_urlsafe(24)
     spark_connection = {"conn_type": "spark_connect", "host": "localhost", "port": 15002, "password": token}
@@ -85,7 +124,11 @@ def main() -> int:
     if not chosen.accept_mq_licence:
         print(__doc__, file=sys.stderr)
         return 2
-    make()
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        print("openssl is not there: install it, it makes the certificate of IBM MQ's channel", file=sys.stderr)
+        return 1
+    make(openssl)
     print(f"made {FOLDER}; Airflow's login is in {FOLDER / 'airflow_passwords.json'}; next steps: docker-compose.yml")
     return 0
 

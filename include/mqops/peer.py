@@ -15,6 +15,7 @@ import os
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
@@ -88,10 +89,8 @@ def must_be_own(connection: socket.socket) -> None:
 def user_of(connection: socket.socket) -> int | None:
     """The user id of the process at the other end; None where it is not accepted, or the system does not tell."""
     mine, its = _address(connection.getsockname()), _address(connection.getpeername())
-    near, far = (f":{port:04X}" for _host, port in (its, mine))  # first: others can have thousands of connections
-    for row in _rows():
-        if not (row[1].endswith(near) and row[2].endswith(far)):
-            continue
+    near, far = (f":{port:04X}" for _host, port in (its, mine))
+    for row in _rows(f"{near} ", f"{far} "):
         if row[9] != "0" and (_parsed(row[1]), _parsed(row[2])) == (its, mine):
             return int(row[7])
     return None
@@ -99,17 +98,20 @@ def user_of(connection: socket.socket) -> int | None:
 
 def holder(port: int) -> int | None:
     """The user id of a process that listens on a port of this machine; None where there is none to be seen."""
-    found = (int(row[7]) for row in _rows() if row[3] == _LISTENS and int(row[1].rpartition(":")[2], 16) == port)
+    found = (
+        int(row[7])
+        for row in _rows(f":{port:04X} ")
+        if row[3] == _LISTENS and int(row[1].rpartition(":")[2], 16) == port
+    )
     return next(found, None)
 
 
-def _rows() -> list[list[str]]:
-    """The rows of the system's tables: addresses in fields 1 and 2, state in 3, user in 7, inode in 9."""
-    found: list[list[str]] = []
+def _rows(*texts: str) -> Iterator[list[str]]:
+    """The rows of the system's tables that have these texts: addresses in fields 1 and 2, state in 3, user in 7, inode
+    in 9. Others can have a hundred thousand connections: what is not asked for is neither kept nor split."""
     for table in _TABLES:
-        with suppress(OSError):  # a machine without IPv6
-            found += (row.split() for row in table.read_text().splitlines()[1:])
-    return found
+        with suppress(OSError), table.open() as lines:  # a machine without IPv6
+            yield from (row.split() for row in lines if all(text in row for text in texts))
 
 
 def _address(name: tuple[str, int]) -> Address:

@@ -161,7 +161,7 @@ class Relay:
     async def _serve_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         client = End(reader, writer)
         try:
-            if peer.user_of(writer.get_extra_info("socket")) in peer.own_users():
+            if await asyncio.to_thread(peer.user_of, writer.get_extra_info("socket")) in peer.own_users():
                 await self._carry(client)
         except (OSError, SettingsError) as error:  # the JVM has just ended, or something else listens where it did
             print(f"A client was turned away: {error}", flush=True)

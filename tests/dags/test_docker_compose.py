@@ -8,9 +8,12 @@ import os
 import re
 import shlex
 import shutil
+import socket
+import ssl
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from airflow.sdk import Connection
 
 from mqops.spark_private import EVERYWHERE
 from mqops_airflow.connect import server_of
+from mqops_airflow.hook import connection_settings
 from mqops_demo import airflow_home
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,9 +112,9 @@ def test_structure() -> None:
 
 def test_the_asked_for_services_are_there() -> None:
     airflow = {"airflow-init", "api-server", "scheduler", "dag-processor", "triggerer"}
-    assert airflow | {"postgresql", "spark-master", "spark-connect", "spark-worker-1", "spark-worker-2", "mq"} == set(
-        SERVICES
-    )
+    assert airflow | {
+        *("postgresql", "spark-master", "spark-connect", "spark-worker-1", "spark-worker-2", "mq", "mq-trust")
+    } == set(SERVICES)
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
@@ -158,7 +162,8 @@ def test_commands_exist_in_the_locked_packages() -> None:
 
 def test_the_mqsc_mounted_into_mq_is_the_demonstrations() -> None:
     mounted = [volume.split(":")[0] for volume in SERVICES["mq"]["volumes"] if volume.endswith(".mqsc:ro")]
-    assert mounted == ["./include/mqsc/QM1.mqsc", "./include/docker/qm1_access.mqsc"]
+    own = [f"./include/docker/qm1_{name}.mqsc" for name in ("access", "tls")]
+    assert mounted == ["./include/mqsc/QM1.mqsc", *own]
     provisioned = (ROOT / mounted[0]).read_text()
     (channel,) = set(re.findall(r"CHLAUTH\(([A-Z.]+)\)", (ROOT / mounted[1]).read_text()))
     assert f"DEFINE CHANNEL({channel}) CHLTYPE(SVRCONN)" in provisioned
@@ -423,6 +428,71 @@ def test_the_mq_connection_uses_the_password_that_mq_gets(tmp_path: Path) -> Non
     assert connection["password"] == (tmp_path / MADE / "mq_app_password").read_text()
     assert connection["host"] in SERVICES
     assert connection["extra"]["queue_manager"] == SERVICES["mq"]["environment"]["MQ_QMGR_NAME"]
+
+
+def test_the_mq_connection_has_the_tls_that_the_channel_asks_for(tmp_path: Path) -> None:
+    """As far as it can be seen without IBM MQ: both ends have the same CipherSpec, and the client's key repository is
+    there, wherever a program of ours connects, before it starts."""
+    made_in(tmp_path, "--accept-mq-licence")
+    lines = (tmp_path / MADE / "airflow.env").read_text().splitlines()
+    fields = json.loads(dict(line.split("=", 1) for line in lines)["AIRFLOW_CONN_MQ_QM1"])
+    extra = json.dumps(fields.pop("extra"))
+    settings = connection_settings("mq_qm1", Connection(conn_id="mq_qm1", extra=extra, **fields))
+    channel = (ROOT / "include" / "docker" / "qm1_tls.mqsc").read_text().replace("*", "")
+    assert f"ALTER CHANNEL({settings.channel}) CHLTYPE(SVRCONN) SSLCIPH({settings.tls_cipher}) SSLCAUTH(OPT" in channel
+    folder, trust = str(Path(settings.tls_key_repository).parent), SERVICES["mq-trust"]
+    assert trust["command"][3] == settings.tls_key_repository
+    assert f"trust:{folder}" in trust["volumes"]
+    connects = ("api-server", "scheduler", "dag-processor", "triggerer", "spark-connect", "spark-worker-1")
+    for name in connects:
+        assert f"trust:{folder}:ro" in SERVICES[name]["volumes"], name
+        if name != "spark-connect":  # it waits for the scheduler, which does
+            assert SERVICES[name]["depends_on"]["mq-trust"] == {"condition": "service_completed_successfully"}, name
+    assert not [name for name, one in SERVICES.items() if f"trust:{folder}" in one.get("volumes", []) and one != trust]
+
+
+def test_queue_manager_and_client_get_the_two_ends_of_one_certificate(tmp_path: Path) -> None:
+    made_in(tmp_path, "--accept-mq-licence")
+    given = {one["target"]: COMPOSE["secrets"][one["source"]]["file"] for one in SERVICES["mq"]["secrets"]}
+    key, certificate, authority = (
+        tmp_path / given[f"/etc/mqm/pki/keys/qm1/{name}"] for name in ("tls.key", "tls.crt", "ca.crt")
+    )
+    assert (tmp_path / COMPOSE["secrets"]["mq_authority"]["file"]) == authority
+    context = ssl.create_default_context(cafile=str(authority))
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(certificate, key)
+    context.check_hostname = False  # as IBM's client, which compares no name unless SSLPEER is set
+    here, there = socket.socketpair()
+    with ThreadPoolExecutor(1) as other, here, there:
+        accepted = other.submit(server.wrap_socket, there, server_side=True)
+        with context.wrap_socket(here) as client:
+            found = client.getpeercert()
+        accepted.result().close()
+    assert found["subject"] != found["issuer"]  # IBM's image takes no other one
+    named = {value for part in found["subject"] for name, value in part if name == "commonName"}
+    assert named == {SERVICES["mq"]["environment"]["MQ_QMGR_NAME"]}
+    assert not [path for path in (tmp_path / MADE).iterdir() if "PRIVATE" in path.read_text() and path != key]
+
+
+def test_the_key_repository_trusts_the_authority_alone(tmp_path: Path) -> None:
+    """With a `runmqakm` that writes what it is asked for, twice as after a second `docker compose up`."""
+    asked, repository = tmp_path / "asked", tmp_path / "trust" / "key"
+    repository.parent.mkdir()
+    runmqakm = tmp_path / "runmqakm"
+    runmqakm.write_text(
+        f'#!/bin/sh\necho "$@" >> {asked}; test ! -e {repository}.kdb -o "$1" = -cert && touch {repository}.kdb\n'
+    )
+    runmqakm.chmod(0o700)
+    program, script = SERVICES["mq-trust"]["command"][:2]
+    source = (ROOT / Path(script).relative_to("/opt/mqops")).read_text().replace("/opt/mqm/bin/runmqakm", str(runmqakm))
+    for _ in range(2):
+        subprocess.run([program, "-c", source, "authority.crt", str(repository)], check=True)
+    made = re.sub("-pw [^ ]{32} ", "-pw ? ", asked.read_text()).splitlines()
+    assert made == 2 * [
+        f"-keydb -create -db {repository}.kdb -pw ? -type cms -stash",
+        f"-cert -add -db {repository}.kdb -stashed -label mqops authority -file authority.crt -format ascii",
+    ]
+    assert len(set(re.findall("-pw ([^ ]+)", asked.read_text()))) == 2
 
 
 def test_tasks_are_clients_of_the_connect_server_that_is_in_front_of_the_cluster(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from pages_site import Site, served
 
 from mqops.lake.run import RunFolder
 from mqops_airflow.pages.asked import PAYLOAD
-from mqops_airflow.pages.relay import MOST_OF_PERSON
+from mqops_airflow.pages.relay import BODY_SECONDS, MOST_OF_PERSON
 from mqops_airflow.pages.table import PREFIX
 
 SECRET = "SECRET-DE89"
@@ -45,6 +45,13 @@ def site(base: Path, airflow_database: Path) -> Iterator[Site]:
     with served(base, airflow_database) as made:
         until(lambda: _answers(made), 60)
         yield made
+
+
+@pytest.fixture(scope="module", autouse=True)
+def slow(site: Site) -> Iterator[socket.socket]:
+    """A client that sends a byte of its form and no more, while the other tests run."""
+    with site.send(FORM, most=1) as connection:
+        yield connection
 
 
 def _answers(site: Site) -> bool:
@@ -185,6 +192,11 @@ def test_a_process_of_the_pages_that_dies_is_replaced(site: Site) -> None:
     (second,) = site.pages()
     assert second != first
     until(lambda: all(map(_ended, searching)))
+
+
+def test_a_form_that_does_not_arrive_is_given_up(slow: socket.socket) -> None:
+    slow.settimeout(BODY_SECONDS + 60)
+    assert slow.recv(100_000).decode().startswith("HTTP/1.1 408 ")
 
 
 def test_all_processes_end_with_the_api_server(base: Path, site: Site) -> None:

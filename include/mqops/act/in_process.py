@@ -122,7 +122,7 @@ class LaneWorker:
 
     def _stopped_for_all(self) -> bool:
         try:
-            return self._session is not None and self._watch.stopped(self._session)
+            return self._session is not None and self._watch.stopped(self._session, self._seal)
         except MQError:
             return False  # the unit of work that follows meets the same error, and deals with it
 

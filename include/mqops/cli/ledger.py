@@ -32,7 +32,9 @@ from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.run import find_run, folder_of, queue_manager_of
 from mqops.ledger.core.history import COLUMNS, events, is_since
 from mqops.ledger.file import LedgerFile, all_ledgers
+from mqops.ledger.kept_head import HeadsThere, heads_there
 from mqops.ledger.missing import cut_off, not_recorded, noted_by_runs, on_queue
+from mqops.ledger.queue import NAME
 from mqops.ledger.set_aside import counts, remark
 from mqops.ledger.verified import Verified, proofs_of, verified
 from mqops.printable import printable
@@ -77,9 +79,14 @@ def verify(*, queue_managers: tuple[str, ...], more: tuple[str, ...], lake: Path
     Each line is signed with the key of the ledger, so only a holder of the key can write another history. Lines that
     an earlier version wrote are not signed: the command counts them and checks their hashes only.
 
-    What the check does not prove: a person who can write to the lake can cut off the lines after the last proof, with
-    all that the runs noted of them, and a holder of the key can sign anything. Keep the `head` that --json prints in a
-    place where these persons cannot write.
+    A signed message on MQOPS.LEDGER names the number and the hash of the ledger's last line when markers were last
+    recorded. A ledger that lacks this line was cut back or written again, whatever else was removed from the lake. If
+    the message itself is gone, the command says so, and the exit code is 1.
+
+    What the check does not prove: a person who can write to the lake can cut off the lines after the last proof that
+    came without markers (who was shown a payload), and, if this person may also get from MQOPS.LEDGER, all others with
+    what was noted of them. And a holder of the key can sign anything. Keep the `head` that --json prints in a place
+    where these persons cannot write.
 
     Messages on MQOPS.LEDGER that did not come from mqops are set aside and never recorded: verify shows their number.
 
@@ -98,7 +105,7 @@ def verify(*, queue_managers: tuple[str, ...], more: tuple[str, ...], lake: Path
         if result["unsigned"]:
             older = counted(result["unsigned"], "line is", "lines are")
             show_folded(f"{result['queue_manager']}: {older} {_UNSIGNED}")
-        for remarks in filter(None, (result["not_known"], result["set_aside"])):
+        for remarks in filter(None, (result["not_known"], result["head_remark"], result["set_aside"])):
             show_folded(f"{result['queue_manager']}: {remarks}")
         if result["torn"]:
             show_folded(
@@ -120,11 +127,26 @@ def _with_a_past(lake: Path) -> list[str]:
 
 
 def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
-    found = verified(file)
+    there, unknown = _heads(name, file)
+    found = verified(file, there.lines)
     error, not_known = (found.error, "") if found.error else _missing(name, file, found)
+    error = error or ("" if unknown else there.alarm(file, found))
+    not_known = "; ".join(filter(None, (not_known, unknown)))
     result = {"queue_manager": name, "ok": not error, "lines": found.lines, "head": found.head}
     result |= {"error": error, "torn": found.torn, "unsigned": found.unsigned, "not_known": not_known}
-    return result | {"set_aside": remark(file.folder.parent)}
+    return result | {"head_remark": there.remark(found), "set_aside": remark(file.folder.parent)}
+
+
+def _heads(name: str, file: LedgerFile) -> tuple[HeadsThere, str]:
+    """The heads on the ledger queue, and why they are not known: that is said where one was ever put there."""
+    from mqops.mq.connection import connect  # noqa: PLC0415
+
+    try:
+        with connect(connection_to(name)) as session:
+            return heads_there(session, file), ""
+    except MqopsError as error:
+        noted = file.head_note.exists()
+        return HeadsThere(), f"whether {NAME} has the head of a longer ledger is not known: {error}" if noted else ""
 
 
 def _missing(name: str, file: LedgerFile, found: Verified) -> tuple[str, str]:

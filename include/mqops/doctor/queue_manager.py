@@ -32,6 +32,9 @@ from mqops.doctor.needs import (
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.estate import EstateFile
 from mqops.ledger.access import AccessWarning, ledger_access
+from mqops.ledger.file import LedgerFile
+from mqops.ledger.kept_head import heads_there
+from mqops.ledger.queue import NAME
 from mqops.mq.authority import Grantee
 from mqops.mq.clock import clock_ahead
 from mqops.mq.connection import MqConnection
@@ -125,6 +128,8 @@ def ledger_queue(session: Session, lake_folder: Path, needed: NeededQueue = LEDG
         state = State.UNKNOWN if finding.severity == "unknown" else State.FAILS
         rows[name].append(Check(name=name, state=state, found=finding.what, do=finding.remedy))
     good = ""
+    if not any(rows.values()):
+        rows["ledger"] += _head(session, LedgerFile(lake_folder))
     if not rows["ledger queue"]:
         rows["ledger queue"] += _attributes(session, needed)
         queue = queue_state(session, needed.name)
@@ -135,6 +140,13 @@ def ledger_queue(session: Session, lake_folder: Path, needed: NeededQueue = LEDG
         summed_up("ledger queue", rows["ledger queue"], good),
         summed_up("ledger", rows["ledger"], "every line is signed and whole"),
     )
+
+
+def _head(session: Session, ledger: LedgerFile) -> Iterator[Check]:
+    """A check that fails for a ledger that does not have what its head on the ledger queue names."""
+    if why := heads_there(session, ledger).quick_alarm(ledger):
+        verify = shell_command("mqops", "ledger", "verify", session.name)
+        yield fails("ledger", why, f"`{verify}` reads every line (docs/ledger_trust.md, The head on {NAME})")
 
 
 def _attributes(session: Session, needed: NeededQueue) -> Iterator[Check]:

@@ -16,6 +16,7 @@ from mqops.ledger.core.marker import Marker
 from mqops.ledger.core.received import Stranger, StrangerKind, plan_of, put_by, receive
 from mqops.ledger.core.seal import BadSignature, Seal, read_message
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.kept_head import note_head, put_head
 from mqops.ledger.keys import VARIABLE
 from mqops.ledger.queue import BATCH, NAME, LedgerQueue
 from mqops.ledger.set_aside import SetAside
@@ -25,7 +26,8 @@ from mqops.mq.session import RawMessage, Session
 def drain(session: Session, ledger: LedgerFile, run: RunFolder | None, plan: PlanIdentity) -> int:
     """Move a plan's markers from the ledger queue to the ledger; returns the number of lines added.
 
-    A marker is committed off the queue when its line is on disk; a message that is not a marker of this lake, when it
+    A marker is committed off the queue when its line is on disk, in the unit of work that puts the ledger's new head
+    there (`mqops.ledger.kept_head`); a message that is not a marker of this lake, when it
     is set aside (`mqops.ledger.set_aside`). If an unknown key signed it, it stays while it may be genuine
     (`is_in_doubt`). RUN/issued.json is written before the "issued" marker is got.
 
@@ -65,7 +67,10 @@ def _recorded(
             markers, strangers = sorted_out(batch, ledger.keys)
             added += writer.add(markers)
             writer.set_aside(strangers)
+            put = put_head(session, ledger, writer)
             session.commit()
+            if put:
+                note_head(ledger, writer)
     return added
 
 

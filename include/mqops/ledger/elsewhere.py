@@ -15,7 +15,7 @@ from pathlib import Path
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import InProgress, MQError, SettingsError
-from mqops.ledger.core.received import put_by
+from mqops.ledger.core.received import put_by, who_put
 from mqops.ledger.queue import NAME
 from mqops.ledger.set_aside import append_lines
 from mqops.mq.inquire import queue_attribute
@@ -48,7 +48,7 @@ class Whose:
         self.markers += 1
         self.verified &= verified
         if len(self.users) <= MOST_NAMED:
-            self.users.add(f"{said['user'] or 'unknown'} ({said['application'] or 'unknown program'})")
+            self.users.add(who_put(md))
         self.last = max(self.last, f"{said['date']} {said['time']}")
 
     def __str__(self) -> str:

@@ -21,8 +21,10 @@ from mqops.errors import LedgerBroken, SettingsError
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, refuse_foreign
 from mqops.lake.run import RunFolder, queue_manager_of
 from mqops.ledger.core.chain import (
+    LONGEST_END,
     Head,
     Proof,
+    end_of,
     head_of,
     heads,
     held,
@@ -54,6 +56,7 @@ class LedgerFile:
         self.folder = lake_folder / "ledger"
         self.path = self.folder / "ledger.jsonl"
         self.keys = KeyRing(lake_folder)
+        self.head_note = self.folder / "head.json"
         self._now = now
 
     @contextmanager
@@ -117,6 +120,7 @@ class LedgerFile:
             if self.keys.exists():
                 return self.keys.add(self._now(), revoke=revoke)
             self.keys.make(sum(1 for _ in self.lines()) + 1, self._now())
+            self.head_note.unlink(missing_ok=True)  # no key verifies the head that the lost one signed
             return self.keys.newest().id
 
     @contextmanager
@@ -136,6 +140,11 @@ class LedgerFile:
                 yield LedgerWriter(self.path, descriptor, self._now, self.keys)
             finally:
                 os.close(descriptor)
+
+    def first(self) -> str:
+        """The hash of the first line, by which a ledger is known; "" without a line. Raises `LakeError`,
+        `LedgerBroken`."""
+        return next((head_of(line).hash for line in self.lines()), "")
 
     def lines(self) -> Iterator[bytes]:
         """All complete lines; what a crash left half-written at the end is not one."""
@@ -216,6 +225,13 @@ class LedgerFile:
                 "on with a new one"
             ) from error
 
+    def holds(self, head: Head, end: int) -> bool:
+        """Whether the line that ends at this byte of the file has this number and hash. Raises `LakeError`."""
+        if not self.path.exists():
+            return False
+        with lake_errors(self.path), self.path.open("rb") as stream:
+            return _holds(stream.fileno(), head, end)
+
     def units(self) -> set[str]:
         """The units of work that are recorded, as MsgIds in hex."""
         return {unit_of(line) for line in self.lines()}
@@ -242,6 +258,11 @@ class LedgerFile:
         return [proof for path in paths if (proof := _proof(path)) is not None]
 
 
+def _holds(descriptor: int, head: Head, end: int) -> bool:
+    begin = max(0, end - LONGEST_END)
+    return end_of(os.pread(descriptor, end - begin, begin)) == head
+
+
 class LedgerWriter:
     """Adds lines to a ledger whose lock is held."""
 
@@ -251,6 +272,7 @@ class LedgerWriter:
         self._descriptor = descriptor
         self._now = now
         self._units: set[str] = set()
+        self.first = ""
         self.head = self._read()
 
     def add(self, markers: Iterable[Marker]) -> int:
@@ -268,9 +290,21 @@ class LedgerWriter:
             units.add(marker.unit)
         if lines:
             self._append(b"".join(lines))
+            self.first = self.first or head_of(lines[0]).hash
             self.head = head
             self._units |= units
         return len(lines)
+
+    @property
+    def end(self) -> int:
+        """Bytes of the file. Raises `LakeError`."""
+        with lake_errors(self._path):
+            return os.lseek(self._descriptor, 0, os.SEEK_END)
+
+    def holds(self, head: Head, end: int) -> bool:
+        """Whether the line that ends at this byte of the file has this number and hash. Raises `LakeError`."""
+        with lake_errors(self._path):
+            return _holds(self._descriptor, head, end)
 
     def set_aside(self, messages: Iterable[SetAside]) -> None:
         """Keep messages that are not markers of this lake; returns when they are on disk. Raises `LakeError`."""
@@ -300,6 +334,7 @@ class LedgerWriter:
                     os.fsync(self._descriptor)
                     break
                 end += len(line)
+                self.first = self.first or head_of(line).hash
                 last = line
                 self._units.add(unit_of(line))
             self._sync_folder_once(end)

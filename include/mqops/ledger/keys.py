@@ -56,6 +56,7 @@ class KeyRing:
 
     def __init__(self, lake_folder: Path) -> None:
         folder = os.environ.get(VARIABLE)
+        self.lake_folder = lake_folder
         name = f"{lake_folder.name}.json"
         self.path = Path(folder) / name if folder else lake_folder / "ledger" / "keys.json"
         self._note = lake_folder / "ledger" / NOTE

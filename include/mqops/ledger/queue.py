@@ -47,6 +47,14 @@ def open_ledger_queue(session: Session) -> int:
         raise mq_error(error.comp, error.reason, verb="MQOPEN", object_name=NAME, advice=advice) from None
 
 
+def browsed(session: Session, handle: int, correl_id: bytes) -> Iterator[RawMessage]:
+    """The committed messages with this CorrelId, left where they are, on a handle of the caller. Raises `MQError`."""
+    options, ids = _BROWSE_OPTIONS | c.MQGMO_BROWSE_FIRST, _NONE + correl_id
+    while got := session.get(handle, options, match=c.MQMO_MATCH_CORREL_ID, ids=ids, name=NAME):
+        options = _BROWSE_OPTIONS | c.MQGMO_BROWSE_NEXT
+        yield got
+
+
 class LedgerQueue:
     """The ledger queue, open on a session. It signs what it puts, and ignores what is not signed (`received`).
 

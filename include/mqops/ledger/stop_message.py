@@ -6,39 +6,46 @@
 3. The lake's key signs it where there is one. Another lake's key cannot verify it, and it holds nevertheless: to stop
    is the safe direction. What is shown of it then is who put it, by the context that the queue manager set.
 4. `mqops resume` takes off the stops that keys of the lake verify; the others only with a reason.
+5. A copy of a stop that this lake has taken back stops nothing here (`mqops.ledger.taken_stops`): no two stops are the
+   same. The next sweep sets it aside. Another lake cannot know what it is: there it holds, as any other message does.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mqops.command import command
-from mqops.errors import MQError, MqopsError, Stopped, mq_error
+from mqops.errors import LakeError, MQError, MqopsError, Stopped, mq_error
 from mqops.lake.stop import Stop
-from mqops.ledger.core.received import put_by
-from mqops.ledger.core.seal import BadSignature, Seal, read_message, sign_message
+from mqops.ledger.core.received import put_by, who_put
+from mqops.ledger.core.seal import BadSignature, read_message, sign_message
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
-from mqops.ledger.queue import NAME
+from mqops.ledger.queue import NAME, browsed
+from mqops.ledger.taken_stops import note_taken, was_taken
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.session import RawMessage, Session, is_gone
 from mqops.printable import printable
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 
+KIND = "stop"
 STOP = hashlib.sha256(b"mqops: stop all acting").digest()[:24]
 """The CorrelId of a stop."""
 LOOK_AGAIN = 1.0
 """Seconds between two looks of an act that is under way."""
-LONGEST = 4096
-"""Bytes of the longest body that is read."""
+LONGEST, SIGNATURE = 4096, 128
+"""Bytes of the longest body that is read, and for its signature."""
+SHORT = 100
+"""Characters of a reason for which there is always room."""
 _correl_id = MQMD_LAYOUT.reader("correl_id")
 _MD = MQMD_LAYOUT.pack(
     {
@@ -50,9 +57,7 @@ _MD = MQMD_LAYOUT.pack(
     }
 )
 _PUT = c.MQPMO_NO_SYNCPOINT | c.MQPMO_FAIL_IF_QUIESCING | c.MQPMO_NEW_MSG_ID
-_BROWSE = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING
 _TAKE = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_MSG_UNDER_CURSOR
-_IDS = bytes(24) + STOP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +79,16 @@ def is_stop(md: bytes) -> bool:
     return bytes(_correl_id(md)[0]) == STOP
 
 
-def put_stop(session: Session, what: Stop, seal: Seal | None) -> None:
-    """Stop every run on the queue manager. Parameters: `seal` None: unsigned. Raises `MQError`."""
-    body = json.dumps({"v": 1, "kind": "stop", **what.to_json()}, separators=(",", ":")).encode()[:LONGEST]
+def is_copy(got: RawMessage, keys: KeyRing) -> bool:
+    """Whether a stop is a copy of one that this lake has taken back."""
+    return _is_signed(got.body, keys) and was_taken(keys.lake_folder, got.body)
+
+
+def put_stop(session: Session, what: Stop, keys: KeyRing) -> None:
+    """Stop every run on the queue manager. Parameters: `keys` of which the newest signs. Raises `MQError`."""
+    body = _body(what)
     try:
-        signed = sign_message(seal, body) if seal else body
+        signed = sign_message(keys, body)
     except MqopsError:
         signed = body  # without a key, or on a disk that is full: a stop needs none
     handle = session.open(NAME, c.MQOO_OUTPUT | c.MQOO_FAIL_IF_QUIESCING)
@@ -89,9 +99,18 @@ def put_stop(session: Session, what: Stop, seal: Seal | None) -> None:
         session.close(handle)
 
 
-def stops_on(session: Session, seal: Seal | None) -> list[StopOnQueue]:
-    """The stops that are in force for every lake; none without a ledger queue, or where it gives no message: then no
-    run can act anyway. Raises `MQError`."""
+def _body(what: Stop) -> bytes:
+    """The body of a stop, not signed yet; the end of a long reason is left out."""
+    said = {"v": 1, "kind": KIND, "id": secrets.token_hex(16), **what.to_json()}
+    whole, short = (
+        json.dumps(said | {"why": what.why[:length]}, separators=(",", ":")).encode() for length in (LONGEST, SHORT)
+    )
+    return whole if len(whole) <= LONGEST - SIGNATURE else short
+
+
+def stops_on(session: Session, keys: KeyRing) -> list[StopOnQueue]:
+    """The stops that are in force; none without a ledger queue, or where it gives no message: then no run can act
+    anyway. Parameters: `keys` of the lake that asks. Raises `MQError`."""
     try:
         handle = session.open(NAME, c.MQOO_BROWSE | c.MQOO_FAIL_IF_QUIESCING)
     except MQError as error:
@@ -99,7 +118,7 @@ def stops_on(session: Session, seal: Seal | None) -> list[StopOnQueue]:
             return []
         raise
     try:
-        return [_read(got, seal) for got in _browsed(session, handle)]
+        return [_read(got, keys) for got in browsed(session, handle, STOP) if not is_copy(got, keys)]
     except MQError as error:
         if error.reason == c.MQRC_GET_INHIBITED:
             return []
@@ -108,17 +127,19 @@ def stops_on(session: Session, seal: Seal | None) -> list[StopOnQueue]:
         session.close(handle)
 
 
-def take_off(session: Session, seal: Seal | None, *, unverified: bool) -> list[StopOnQueue]:
-    """Take the stops off the queue, and give them. Parameters: `unverified` those that no key of this lake signed,
-    too. Raises `MQError`."""
+def take_off(session: Session, keys: KeyRing, *, unverified: bool) -> list[StopOnQueue]:
+    """Take the stops off the queue, note it, and give them. Parameters: `unverified` those that no key of this lake
+    signed, too. Raises `MQError`."""
     taken: list[StopOnQueue] = []
-    if not stops_on(session, seal):
+    if not stops_on(session, keys):
         return taken
     handle = session.open(NAME, c.MQOO_BROWSE | c.MQOO_INPUT_SHARED | c.MQOO_FAIL_IF_QUIESCING)
     try:
-        for got in _browsed(session, handle):
-            found = _read(got, seal)
+        for got in browsed(session, handle, STOP):
+            found = _read(got, keys)
             if (found.verified or unverified) and session.get(handle, _TAKE, name=NAME) is not None:
+                with suppress(LakeError):  # on a full disk the stop is taken back all the same
+                    note_taken(keys.lake_folder, [got.body] if found.verified else [])
                 taken.append(found)
     finally:
         session.close(handle)
@@ -130,13 +151,13 @@ def stop_all(connection: MqConnection, lake_folder: Path, what: Stop) -> str:
 
     Parameters: `lake_folder` LAKE/<queue manager>, whose key signs the stop.
     """
-    seal = KeyRing(lake_folder)
+    keys = KeyRing(lake_folder)
     try:
         with connect(connection) as session:
-            if not any(one.verified for one in stops_on(session, seal)):
+            if not any(one.verified for one in stops_on(session, keys)):
                 with suppress(MqopsError):  # on a disk that is full the stop is put without a signature
                     LedgerFile(lake_folder).make_key()  # the first command in a lake may be a stop
-                put_stop(session, what, seal)
+                put_stop(session, what, keys)
     except MqopsError as error:
         return str(error)
     return ""
@@ -153,31 +174,28 @@ class Resumed(NamedTuple):
 
 def resume_all(connection: MqConnection, lake_folder: Path, *, unverified: bool = False) -> Resumed:
     """Take the stops for every lake off. Parameters: `unverified` those that no key of this lake signed, too."""
-    seal = KeyRing(lake_folder)
+    keys = KeyRing(lake_folder)
     try:
         with connect(connection) as session:
-            return Resumed(take_off(session, seal, unverified=unverified), stops_on(session, seal))
+            return Resumed(take_off(session, keys, unverified=unverified), stops_on(session, keys))
     except MqopsError as error:
         return Resumed([], [], str(error))
 
 
-def _browsed(session: Session, handle: int) -> Iterator[RawMessage]:
-    options = _BROWSE | c.MQGMO_BROWSE_FIRST
-    while got := session.get(handle, options, match=c.MQMO_MATCH_CORREL_ID, ids=_IDS, name=NAME):
-        options = _BROWSE | c.MQGMO_BROWSE_NEXT
-        yield got
-
-
-def _read(got: RawMessage, seal: Seal | None) -> StopOnQueue:
+def _read(got: RawMessage, keys: KeyRing) -> StopOnQueue:
     said = put_by(got.md)
-    put = f"{said['user'] or 'unknown'} ({said['application'] or 'unknown program'})"
-    body, verified = got.body, False
+    put = who_put(got.md)
+    what = _said(got.body, put, f"{said['date']} {said['time']}")
+    return StopOnQueue(what=what, verified=_is_signed(got.body, keys), put=put)
+
+
+def _is_signed(body: bytes, keys: KeyRing) -> bool:
+    """Whether a key of the lake signed a stop. A marker that it signed is none, whatever its CorrelId is."""
     try:
-        if seal is not None:
-            body, verified = read_message(seal, got.body), True
-    except (BadSignature, MqopsError):
-        pass
-    return StopOnQueue(what=_said(body, put, f"{said['date']} {said['time']}"), verified=verified, put=put)
+        said: Any = json.loads(read_message(keys, body))
+        return bool(said["kind"] == KIND)
+    except (BadSignature, MqopsError, ValueError, KeyError, TypeError, RecursionError):
+        return False
 
 
 def _said(body: bytes, put: str, at: str) -> Stop:
@@ -190,12 +208,12 @@ def _said(body: bytes, put: str, at: str) -> Stop:
     return found if found.by else Stop(by=put, at=at)
 
 
-def refuse_if_stopped_for_all(session: Session, seal: Seal | None, queue_manager: str) -> None:
+def refuse_if_stopped_for_all(session: Session, keys: KeyRing, queue_manager: str) -> None:
     """Raise `Stopped` with who stopped it and how to go on, where a stop for every lake is on the queue.
 
     Raises `MQError`.
     """
-    if found := stops_on(session, seal):
+    if found := stops_on(session, keys):
         go_on = command("mqops", "resume", "-m", queue_manager)
         raise Stopped(
             f"All acting on {printable(queue_manager)} was stopped, for every lake, {found[0]}. What was done is in "
@@ -211,9 +229,9 @@ class StopWatch:
     _looked_at: float = field(default=float("-inf"))
     _found: bool = False
 
-    def stopped(self, session: Session) -> bool:
-        """Whether there is one. Raises `MQError`."""
+    def stopped(self, session: Session, keys: KeyRing) -> bool:
+        """Whether there is one. Parameters: `keys` of the run's lake. Raises `MQError`."""
         if not self._found and self.now() - self._looked_at >= LOOK_AGAIN:
             self._looked_at = self.now()
-            self._found = bool(stops_on(session, None))
+            self._found = bool(stops_on(session, keys))
         return self._found

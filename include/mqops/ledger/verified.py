@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,8 @@ class Verified:
 
     Parameters: `lines` that were checked, and `head` the hash of the last of them; `error` why the ledger is not what
     was written, blank where it is; `torn` bytes of a half-written last line; `unsigned` lines that are older than the
-    ledger's key; `runs` that have begun to act, by these lines; `acted` plan → rows that were acted on.
+    ledger's key; `hashes` number → hash of the first line and of those that were asked for; `runs` that have begun to
+    act, by these lines; `acted` plan → rows that were acted on.
     """
 
     lines: int = 0
@@ -29,12 +30,17 @@ class Verified:
     error: str = ""
     torn: int = 0
     unsigned: int = 0
+    hashes: Mapping[int, str] = field(default_factory=dict)
     runs: frozenset[str] = frozenset()
     acted: Mapping[PlanIdentity, int] = field(default_factory=dict)
 
 
-def verified(file: LedgerFile) -> Verified:
-    """Check each line of a ledger, and that it holds what the proofs of its runs name. The whole file is read, once."""
+def verified(file: LedgerFile, wanted: Collection[int] = ()) -> Verified:
+    """Check each line of a ledger, and that it holds what the proofs of its runs name. The whole file is read, once.
+
+    Parameters: `wanted` numbers of lines whose hashes are given.
+    """
+    hashes: dict[int, str] = {}
     lines, head, torn, signed_from = 0, "", 0, 0
     acted: dict[PlanIdentity, int] = {}
     proofs, error = proofs_of(file)
@@ -43,13 +49,24 @@ def verified(file: LedgerFile) -> Verified:
         torn = file.torn()
         for found in held(_heads(file.entries(), acted), proofs):
             lines, head = found.seq, found.hash
+            if lines == 1 or lines in wanted:
+                hashes[lines] = head
     except (LedgerBroken, LakeError, SettingsError) as broken:
         error = str(broken)
     if not file.path.exists():
         error = f"there is no ledger {file.path}"
     unsigned = min(signed_from - 1, lines) if signed_from else lines
     runs = frozenset(plan.run for plan in acted)
-    return Verified(lines=lines, head=head, error=error, torn=torn, unsigned=unsigned, runs=runs, acted=acted)
+    return Verified(
+        lines=lines,
+        head=head,
+        error=error,
+        torn=torn,
+        unsigned=unsigned,
+        hashes=hashes,
+        runs=runs,
+        acted=acted,
+    )
 
 
 def _heads(entries: Iterable[Mapping[str, Any]], acted: dict[PlanIdentity, int]) -> Iterator[Head]:

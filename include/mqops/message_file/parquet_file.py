@@ -11,9 +11,10 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,6 +22,7 @@ import pyarrow.parquet as pq
 from mqops.counted import counted
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
+from mqops.lake.shared_folder import opened
 from mqops.message_file.core.page_header import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, Content, Page, page_header
 from mqops.message_file.core.text import LONGEST_MESSAGE
 from mqwire.structures import MQMD_LAYOUT
@@ -33,6 +35,8 @@ BATCH_ROWS = (500, 50, 5, 1)
 _COLUMNS = ("md", "body")
 _ENCODINGS = {0, 2, 8}
 """PLAIN, PLAIN_DICTIONARY, RLE_DICTIONARY."""
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+"""A pipe does not wait."""
 _PADDING = 100
 """Bytes that the reader allows a column of an old writer more than its footer says (PARQUET-816)."""
 
@@ -52,7 +56,15 @@ def messages_of_folder(folder: Path) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _messages(part: Path) -> Iterator[tuple[bytes, bytes]]:
-    with part.open("rb") as stream, pq.ParquetFile(part) as file:
+    with opened(part, _READ) as descriptor, open(descriptor, "rb", closefd=False) as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise _not_ours(part, "it is not a regular file")
+        yield from _messages_of(part, stream)
+
+
+def _messages_of(part: Path, stream: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+    """Pages are looked at, and read, in the one file that was opened: another one can stand under its name by then."""
+    with pq.ParquetFile(stream) as file:
         numbers = _columns(part, file)
         content = _Bytes(stream.fileno())
         for group in range(file.metadata.num_row_groups):

@@ -22,9 +22,10 @@ from mqops.ledger.core.received import Stranger, StrangerKind, plan_of, receive
 from mqops.ledger.drain import drain, is_in_doubt, refuse_unsigned
 from mqops.ledger.elsewhere import LOST, Whose, at_work, note_taken_off, refuse_at_work, refuse_without_reason
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.kept_head import is_head
 from mqops.ledger.queue import BATCH, NAME, LedgerQueue
 from mqops.ledger.set_aside import SetAside, remark
-from mqops.ledger.stop_message import is_stop
+from mqops.ledger.stop_message import is_copy, is_stop
 from mqops.mq.session import RawMessage, Session
 from mqops.printable import printable
 from mqops.prove import undo_record as undo
@@ -198,8 +199,12 @@ class _Sweep:
 
     def _stranger(self, got: RawMessage) -> Stranger | None:
         """Why a message is to be set aside; None where it stays, and is noted."""
-        if is_stop(got.md):
-            return None  # it holds until a person takes it off
+        if is_stop(got.md):  # it holds until a person takes it off
+            return (
+                Stranger(StrangerKind.COPIED, "a stop that was taken back") if is_copy(got, self._file.keys) else None
+            )
+        if is_head(got, self._file.keys):
+            return None  # of this lake or of another one
         try:
             found = receive(got.md, got.body, self._file.keys)
         except Stranger as stranger:

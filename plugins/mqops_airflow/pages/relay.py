@@ -47,6 +47,8 @@ LOOK = 1.0
 """Seconds until it is looked whether the process of the pages is there still."""
 BODY = 64 * 1024
 """Bytes of a form."""
+BODY_SECONDS = 10.0
+"""Seconds in which a form has to arrive."""
 BACKLOG = 1024
 SHORT = 60
 """Characters of a folder: the path of a socket has 100 at most."""
@@ -146,11 +148,8 @@ class Relay:
             await self._answered(head_of(scope, get_auth_manager().serialize_user(user)), body, send)
 
     async def _answered(self, head: bytes, body: bytes, send: Any) -> None:
-        process = self._pages.running()
-        reader, writer = await self._pages.connected()
+        process, reader, writer = await self._begun()
         try:
-            async with asyncio.timeout(START):
-                await _frame(reader, process)
             async with asyncio.timeout(SECONDS):
                 await write_frame(writer, head)
                 await write_frame(writer, body)
@@ -161,6 +160,22 @@ class Relay:
                 await send({"type": "http.response.body", "body": b""})
         finally:
             writer.close()
+
+    async def _begun(self) -> tuple[subprocess.Popen[bytes], asyncio.StreamReader, asyncio.StreamWriter]:
+        """A process of the pages that has said that it is there, and the connection to it. Nothing was asked yet: where
+        the process ends before, as one that has grown, the next one is asked."""
+        for last in (False, True):
+            process = self._pages.running()
+            reader, writer = await self._pages.connected()
+            try:
+                async with asyncio.timeout(START):
+                    await _frame(reader, process)
+                return process, reader, writer
+            except BaseException as error:
+                writer.close()
+                if last or not isinstance(error, OSError | asyncio.IncompleteReadError):
+                    raise
+        raise AssertionError
 
 
 async def _frame(reader: asyncio.StreamReader, process: subprocess.Popen[bytes]) -> bytes:
@@ -176,7 +191,15 @@ async def _frame(reader: asyncio.StreamReader, process: subprocess.Popen[bytes])
 
 
 async def _body(receive: Any) -> bytes:
-    """The body of a request. Raises `HTTPException` 413."""
+    """The body of a request. Raises `HTTPException` 408 where it has not come in time, and 413."""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _parts(receive)
+    except TimeoutError:
+        raise HTTPException(408, f"The form did not arrive within {BODY_SECONDS:.0f} s. Send it again.") from None
+
+
+async def _parts(receive: Any) -> bytes:
     found: bytes = b""
     while True:
         message = await receive()

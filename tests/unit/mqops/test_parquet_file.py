@@ -25,7 +25,7 @@ MEGABYTE = 1 << 20
 
 def written(tmp_path: Path, bodies: list[Any], **how: Any) -> Path:
     folder = tmp_path / "file.parquet"
-    folder.mkdir()
+    folder.mkdir(parents=True)
     table = pa.table({"md": [MD] * len(bodies), "body": bodies})
     pq.write_table(table, folder / "part-00000.parquet", **{"compression": "zstd", **how})
     return folder
@@ -72,6 +72,29 @@ def test_a_file_that_its_owner_cuts_while_it_is_read_is_refused(tmp_path):
     os.truncate(folder / "part-00000.parquet", 4096)
     with pytest.raises(LakeError, match=r"nothing was loaded|The lake failed"):
         list(messages)
+
+
+def test_what_was_looked_at_is_what_is_read(tmp_path, monkeypatch):
+    """Its owner puts another file under its name between the two."""
+    folder = written(tmp_path, [b"first"])
+    part = folder / "part-00000.parquet"
+    (other,) = written(tmp_path / "other", [b"second"]).iterdir()
+    opened = pq.ParquetFile
+
+    def swapped(*given: Any, **more: Any) -> Any:
+        os.replace(other, part)
+        return opened(*given, **more)
+
+    monkeypatch.setattr(parquet_file.pq, "ParquetFile", swapped)
+    assert [body for _md, body in messages_of_folder(folder)] == [b"first"]
+
+
+def test_a_pipe_is_refused_and_waited_for_by_nobody(tmp_path):
+    folder = tmp_path / "file.parquet"
+    folder.mkdir()
+    os.mkfifo(folder / "part-00000.parquet")
+    with pytest.raises(LakeError, match="it is not a regular file"):
+        next(messages_of_folder(folder))
 
 
 @pytest.mark.parametrize("names", [["md", "md", "body"], ["md", "body", "body"], ["md", "body", "body.more"]])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import socket
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from neighbours import neighbour
@@ -49,6 +51,24 @@ def test_a_server_of_this_user_is_trusted(host: str, family: int) -> None:
     with own_server(host, family=family) as port, peer.connected("127.0.0.1", port) as connection:
         assert connection.getpeername()[1] == port
         assert peer.user_of(connection) in peer.own_users()
+
+
+def test_the_connections_of_others_are_neither_kept_nor_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A neighbour has as many as the system lets him."""
+    row = f"{' ' * 3}0: 0100007F:%04X 0100007F:%04X 01 00000000:00000000 00:00000000 00000000  1000 0 1{' ' * 40}\n"
+    table = tmp_path / "tcp"
+    with own_server("127.0.0.1") as port, peer.connected("127.0.0.1", port) as connection:
+        own = "".join(
+            row for row in Path("/proc/net/tcp").read_text().splitlines(keepends=True) if f":{port:04X} " in row
+        )
+        table.write_text("header\n" + "".join(row % (one // 1000, one) for one in range(50_000)) + own)
+        monkeypatch.setattr(peer, "_TABLES", (table,))
+        tracemalloc.start()
+        try:
+            assert peer.user_of(connection) in peer.own_users()
+            assert tracemalloc.get_traced_memory()[1] < 1_000_000
+        finally:
+            tracemalloc.stop()
 
 
 def test_a_server_of_another_user_gets_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,9 @@ from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.history import events
+from mqops.ledger.core.seal import sign_message
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.keys import KeyRing
 from mqops.ledger.stop_message import StopWatch, resume_all, stop_all
 from mqops.prove.outcomes import look
 from mqops.prove.prove import prove
@@ -247,6 +249,42 @@ def test_a_stop_holds_for_the_runs_of_every_lake_and_survives_their_drains(manag
     assert "2 moved" in mqops("one", *handle, text="ACTION(RETRY)\n").stdout
     mqops("two", "resume", "-m", "QM1")
     assert manager.depth("MQOPS.LEDGER") == 0
+
+
+@pytest.mark.parametrize("why", ["night", "ü" * 4000])
+def test_a_copy_of_a_stop_that_was_taken_back_stops_nothing(manager, tmp_path, why):
+    """Who may browse MQOPS.LEDGER keeps the signed message, and puts it there again."""
+    mqops = lakes(manager, tmp_path)
+    fill(manager, 3)
+    handle = ("dlq", "run", "--once", DLQ, "QM1")
+    mqops("one", "stop", "-m", "QM1", "--why", why)
+    ((md, body),) = manager.messages("MQOPS.LEDGER")
+    copy = ({"CorrelId": md["CorrelId"], "Format": md["Format"]}, body)
+    manager.put("MQOPS.LEDGER", [copy])
+    mqops("one", *handle, text="ACTION(RETRY)\n", expect=1)  # none was taken back yet
+    assert "it can go on now" in mqops("one", "resume", "-m", "QM1").stdout
+    assert manager.depth("MQOPS.LEDGER") == 0
+    manager.put("MQOPS.LEDGER", [copy])
+    assert "3 moved" in mqops("one", *handle, text="ACTION(RETRY)\n").stdout
+    mqops("one", "ledger", "drain", "-m", "QM1")
+    assert manager.depth("MQOPS.LEDGER") == 0
+    assert "1 message on MQOPS.LEDGER did not come from mqops (1 copied)" in mqops("one", "ledger", "verify").stdout
+    assert " is stopped by " in mqops("one", "stop", "-m", "QM1", "--why", why).stdout  # the next stop is none
+    assert "All acting on QM1 was stopped" in mqops("one", *handle, text="ACTION(RETRY)\n", expect=1).stderr
+    mqops("one", "resume", "-m", "QM1")
+    manager.put("MQOPS.LEDGER", [copy])
+    fill(manager, 1)
+    assert "was stopped, for every lake, by " in mqops("two", *handle, text="ACTION(RETRY)\n", expect=1).stderr
+
+
+def test_a_marker_with_the_correlid_of_stops_is_no_signed_stop(manager, tmp_path):
+    mqops = lakes(manager, tmp_path)
+    mqops("one", "stop", "-m", "QM1")
+    ((md, _body),) = manager.messages("MQOPS.LEDGER")
+    mqops("one", "resume", "-m", "QM1")
+    marker = sign_message(KeyRing(tmp_path / "one" / "QM1"), b'{"v":1,"kind":"issued"}')
+    manager.put("MQOPS.LEDGER", [({"CorrelId": md["CorrelId"]}, marker)])
+    assert "not signed by this lake" in mqops("one", "resume", "-m", "QM1", expect=1).stderr
 
 
 def test_a_stop_of_another_lake_ends_a_run_under_way_behind_its_unit_of_work(manager, lake, tmp_path, monkeypatch):

@@ -408,7 +408,7 @@ def test_an_undo_that_was_begun_is_finished_before_another_is_planned(manager, b
     manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(3)])
     run = bench.run("ACTION(DISCARD)")
     folder, plan = bench.plan(run)
-    manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(2)")  # enough to issue, not to act
+    manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(3)")  # with the head enough to issue, not to act
     with pytest.raises(Exception, match="MQRC_Q_FULL"):
         act_undo(manager.connection, folder, approved=plan.digest, unit_size=1)
     manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(9999)")

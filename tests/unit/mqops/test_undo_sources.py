@@ -115,7 +115,7 @@ def test_an_undo_that_was_begun_is_finished_without_a_queue_that_is_shut_now(man
     plan = plan_undo(
         manager.connection, find_run(tmp_path / "lake", key=run, queue_manager="QM1", planned=True), folder
     )
-    manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(2)")  # enough to issue, not to act
+    manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(3)")  # with the head enough to issue, not to act
     with pytest.raises(Exception, match="MQRC_Q_FULL"):
         act_undo(manager.connection, folder, approved=plan.digest, unit_size=1)
     manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(9999)")

@@ -26,7 +26,7 @@ _END = re.compile(
     rb',"seq":([1-9][0-9]{0,17}),"recorded_at":"[^"]*","prev":"([0-9a-f]{64})"(,"hash":"([0-9a-f]{64})"'
     rb'(?:,"key":"([0-9a-f]{16})","hmac":"([0-9a-f]{64})")?}\n)\Z'
 )
-_LONGEST_END = 512
+LONGEST_END = 512
 """Bytes at the end of a line in which all of that stands."""
 
 
@@ -76,6 +76,15 @@ def head_of(line: bytes) -> Head:
     return Head(seq=end.seq, hash=end.hash)
 
 
+def end_of(tail: bytes) -> Head | None:
+    """The head that the end of a line says, its hash not checked; None where it is not the end of a line.
+
+    Parameters: `tail` the last bytes of the line, `LONGEST_END` at least, its line feed included.
+    """
+    found = _END.search(tail[-LONGEST_END:])
+    return Head(seq=int(found[1]), hash=found[4].decode()) if found else None
+
+
 def head_in(entry: Mapping[str, Any]) -> Head:
     """The head after a line, from the JSON object of a line that was checked."""
     return Head(seq=entry["seq"], hash=entry["hash"])
@@ -88,7 +97,7 @@ def is_signed(line: bytes) -> bool:
 
 def _link(line: bytes) -> _Link:
     """What stands at the end of a line, its hash checked. Nothing but its end is read (`head_of`)."""
-    found = _END.search(line[-_LONGEST_END:])
+    found = _END.search(line[-LONGEST_END:])
     if found is None:
         raise LedgerBroken("The last line of the ledger is not one that mqops wrote")
     seq, prev, end, digest, key, signature = found.groups()

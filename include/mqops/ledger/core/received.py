@@ -99,6 +99,12 @@ def put_by(md: bytes) -> dict[str, str]:
     }
 
 
+def who_put(md: bytes) -> str:
+    """As `put_by`, the user and the program in words."""
+    said = put_by(md)
+    return f"{said['user'] or 'unknown'} ({said['application'] or 'unknown program'})"
+
+
 def _text(value: bytes | str) -> str:
     text = value if isinstance(value, str) else value.decode("latin-1")
     return text.rstrip(" \0")

@@ -20,7 +20,7 @@ from mqops.counted import counted
 
 LONGEST = 4 * 1024 * 1024
 """Bytes of the longest message that is looked into: the MAXMSGL of the ledger queue as mqops defines it."""
-MESSAGE, LINE = b"mqops ledger message", b"mqops ledger line"
+MESSAGE, LINE, HEAD = b"mqops ledger message", b"mqops ledger line", b"mqops ledger head"
 _END = re.compile(rb',"key":"([0-9a-f]{16})","hmac":"([0-9a-f]{64})"}\Z')
 _END_LENGTH = len(',"key":"","hmac":""}') + 16 + 64
 
@@ -82,14 +82,14 @@ class Keys:
         return next((key for key in self.keys if key.id == key_id), None)
 
 
-def sign_message(seal: Seal, body: bytes) -> bytes:
-    """The signed body. Parameters: `body` a JSON object as bytes, ending with its brace."""
+def sign_message(seal: Seal, body: bytes, purpose: bytes = MESSAGE) -> bytes:
+    """The signed body. Parameters: `body` a JSON object as bytes, ending with its brace; `purpose` MESSAGE or HEAD."""
     key = seal.newest()
     content = body[:-1]
-    return content + f',"key":"{key.id}","hmac":"{key.hmac(MESSAGE, content)}"}}'.encode()
+    return content + f',"key":"{key.id}","hmac":"{key.hmac(purpose, content)}"}}'.encode()
 
 
-def read_message(seal: Seal, body: bytes) -> bytes:
+def read_message(seal: Seal, body: bytes, purpose: bytes = MESSAGE) -> bytes:
     """The JSON object of a signed body, without the signature. Nothing is parsed.
 
     Raises:
@@ -101,7 +101,7 @@ def read_message(seal: Seal, body: bytes) -> bytes:
     if found is None:
         raise BadSignature("not signed")
     content = body[:-_END_LENGTH]
-    verify(seal, MESSAGE, content, found[1].decode(), found[2].decode())
+    verify(seal, purpose, content, found[1].decode(), found[2].decode())
     return content + b"}"
 
 

@@ -1,0 +1,44 @@
+"""The stops for every lake that this lake took back (`LAKE/<queue manager>/ledger/stops_taken.jsonl`).
+
+Who may browse the ledger queue can keep a copy of a signed stop, and put it there again after it was taken back. No two
+stops have the same body, so a stop whose body is here is such a copy: it stops nothing, and is set aside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from mqops.clock import utc_now
+from mqops.ledger.set_aside import append_lines
+
+NAME = "stops_taken.jsonl"
+
+
+def note_taken(lake_folder: Path, bodies: Iterable[bytes]) -> None:
+    """Note that stops were taken back. Parameters: `bodies` of their messages, signed. Raises `LakeError`."""
+    at = utc_now()
+    lines = (json.dumps({"at": at, "stop": _digest(body)}, separators=(",", ":")) for body in bodies)
+    if content := "".join(f"{line}\n" for line in lines):
+        append_lines(lake_folder / "ledger" / NAME, content.encode())
+
+
+def was_taken(lake_folder: Path, body: bytes) -> bool:
+    """Whether a stop was taken back. It was not where the file cannot be read: to stop is the safe direction."""
+    digest = _digest(body)
+    with suppress(OSError), (lake_folder / "ledger" / NAME).open("rb") as lines:
+        return any(_stop_in(line) == digest for line in lines)
+    return False
+
+
+def _stop_in(line: bytes) -> str:
+    with suppress(ValueError, AttributeError, RecursionError):
+        return str(json.loads(line).get("stop", ""))
+    return ""
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
