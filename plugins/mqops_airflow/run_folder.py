@@ -104,8 +104,7 @@ def hand_on(context: Context, folder: RunFolder, found: Mapping[str, Any]) -> di
     """
     run = context["dag_run"]
     if found.get("acts"):
-        make_folder(folder.lake_folder / ACTING)
-        write_json(folder.lake_folder / ACTING / folder.run, {})
+        write_json(_acting(folder.lake_folder) / folder.run, {})
     write_json(folder.path / HANDED_ON, {"dag_id": run.dag_id, "run_id": run.run_id, "found": dict(found)})
     return {**found, "folder": str(folder.path)}
 
@@ -113,10 +112,7 @@ def hand_on(context: Context, folder: RunFolder, found: Mapping[str, Any]) -> di
 def not_proved(lake_folder: Path) -> Iterator[RunFolder]:
     """The runs that may act and were not proved. What is no such run any more is forgotten: how many ended ones the
     lake has costs nothing. Parameters: `lake_folder` LAKE/<queue manager>. Raises `LakeError`, `OSError`."""
-    place = lake_folder / ACTING
-    if not place.is_dir():
-        _note_those_of_before(lake_folder)
-    for path in sorted(place.iterdir()):
+    for path in sorted(_acting(lake_folder).iterdir()):
         run = RunFolder(lake_folder / "runs" / path.name)
         if run.summary_json.exists() or not run.path.is_dir():
             path.unlink(missing_ok=True)
@@ -124,8 +120,12 @@ def not_proved(lake_folder: Path) -> Iterator[RunFolder]:
             yield run
 
 
-def _note_those_of_before(lake_folder: Path) -> None:
-    """Once, for runs of a version that kept no such files: they stand there all at once, or not yet."""
+def _acting(lake_folder: Path) -> Path:
+    """The folder with a file for each run that may act. Where it is not there, a version that kept none may have left
+    such runs: they are noted first, and stand there all at once, or not yet."""
+    place = lake_folder / ACTING
+    if place.is_dir():
+        return place
     new = lake_folder / f".{ACTING}.{uuid4().hex}"
     make_folder(new)
     for path in (lake_folder / "runs").iterdir():
@@ -133,8 +133,9 @@ def _note_those_of_before(lake_folder: Path) -> None:
         if run.handed_on_json.exists() and not run.summary_json.exists():
             write_json(new / run.run, {})
     with suppress(OSError):  # another process was first
-        new.rename(lake_folder / ACTING)
+        new.rename(place)
     shutil.rmtree(new, ignore_errors=True)
+    return place
 
 
 def handed_on(dag_run: Any, queue_manager: str) -> dict[str, Any]:

@@ -506,7 +506,7 @@ def test_the_note_of_a_run_that_failed_at_once_says_why_and_what_to_do(airflow: 
     run = airflow.run("qm1_dlq_rules", "alice", queue="NOSUCH.DLQ")
     assert run.task("check").startswith("failed")
     run.call("alice", "PATCH", "", {"state": "failed"})
-    advice = "Define it, or correct the name"
+    advice = "Define it, or correct the name: DEFINE QLOCAL(NOSUCH.DLQ)"
     error = f"MQOPEN on NOSUCH.DLQ failed: MQRC_UNKNOWN_OBJECT_NAME (2085). {advice}"
     assert run.call("alice", "GET", "")["note"] == f"The task check failed: `{error}`"
 

@@ -65,6 +65,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "property": ("usr.{number}",),
     "value": ("?{number}",),
     "text": ("nowhere {number}",),
+    "hex": ("{number:04x}",),
     "action": ("RETRY", "DISCARD"),
     "where": (
         "AGE(<{number}s) SIZE(>1)",

@@ -125,5 +125,5 @@ class PlanSummary:
             )
             for count in value["counts"]
         )
-        texts = {name: tuple(value.get(name, ())) for name in ("message_ids", "remarks")}
+        texts = {name: tuple(value.get(name, ())) for name in ("message_ids", "remarks", "unseen")}
         return cls(**{**plain, "rules": rules, "counts": counts, **texts})
