@@ -109,7 +109,7 @@ def test_a_form_can_be_sent_again_when_its_run_has_ended(site: Any, browser: Any
     started(browser, dag_id)
     assert not browser.find(f"{form}//button").is_enabled()
     browser.until(lambda: browser.find(f"{form}//button").is_enabled())
-    assert ", ended. Dry run: " in browser.find(f"{form}//p[@class='answer']").text
+    assert f", ended. {NAME}: Dry run: " in browser.find(f"{form}//p[@class='answer']").text
 
 
 def test_a_stopped_run_goes_on_by_one_click(site: Any, browser: Any) -> None:
@@ -153,7 +153,7 @@ def test_the_messages_of_a_backout_queue_have_a_form_on_the_estate(site: Any, br
     browser.find(f"{form}//input[@name='destination']").send_keys("WORK")
     browser.click(f"{form}//button")
     started(browser, "mq_recover")
-    browser.until(lambda: ", ended. Dry run: " in browser.find(f"{form}//p[@class='answer']").text)
+    browser.until(lambda: f", ended. {NAME}: Dry run: " in browser.find(f"{form}//p[@class='answer']").text)
     browser.click(f"{form}//p[@class='answer']/a")
     browser.until(lambda: "2 messages of the plan were still on the queue" in browser.text())
     assert (manager.depth("WORK.BACK"), manager.depth("WORK")) == (2, 0)

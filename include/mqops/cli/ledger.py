@@ -338,7 +338,8 @@ def show_outcomes(*, run: str, queue_manager: str, lake: Path, as_json: bool) ->
 
 
 def _show_outcomes(summary: OutcomeSummary) -> None:
-    show_folded(f"{summary.run} moved {counted(summary.moved, 'message')}; looked at {summary.looked_at:,}")
+    when = summary.looked_at
+    show_folded(f"{summary.run} moved {counted(summary.moved, 'message')}; looked at {when}")
     for outcome, count in summary.outcomes.items():
         show_folded(f"{count:8}  {outcome}: {MEANING[outcome]}")
     if summary.untold:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mqops.counted import counted
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.mq.inquire import (
     QueueState,
@@ -199,11 +200,10 @@ def _refusal(queue: QueueState) -> str:
     if not queue.put_allowed:
         return f"the dead-letter queue {queue.name} has PUT(DISABLED)"
     if queue.depth >= queue.max_depth:
-        return f"the dead-letter queue {queue.name} is full (CURDEPTH {queue.depth}, MAXDEPTH {queue.max_depth})"
+        return f"the dead-letter queue {queue.name} is full (CURDEPTH {queue.depth:,}, MAXDEPTH {queue.max_depth:,})"
     if queue.max_msg_length < needed:
-        return (
-            f"the dead-letter queue {queue.name} has MAXMSGL({queue.max_msg_length}), and it has {needed} bytes there"
-        )
+        least = counted(needed, "byte")
+        return f"the dead-letter queue {queue.name} has MAXMSGL({queue.max_msg_length}), and it has {least} there"
     return ""
 
 

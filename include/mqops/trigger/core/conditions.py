@@ -308,10 +308,10 @@ def _undelivered(queue: TriggeredQueue, found: InitiationQueue) -> Condition:
     """IBM MQ, "When triggering does not work"."""
     name = queue.initiation_name
     if found.takes_none == c.MQRC_MSG_TOO_BIG_FOR_Q:
-        why = f"{name} has MAXMSGL({found.max_length}), and a trigger message has {MQTM_BYTES} bytes"
+        why = f"{name} has MAXMSGL({found.max_length}), and a trigger message has {counted(MQTM_BYTES, 'byte')}"
         settings = (*_DISPOSITIONS[found.disposition], maxmsgl(MQTM_BYTES))
         return Condition("T07", FAILS, f"{why}: {_fate(queue, found)}", (alter(name, *settings),))
-    why = f"{name} is full (CURDEPTH {found.depth}, MAXDEPTH {found.max_depth})"
+    why = f"{name} is full (CURDEPTH {found.depth:,}, MAXDEPTH {found.max_depth:,})"
     do = "its trigger monitor has to get what is there, or raise its MAXDEPTH"
     return Condition("T07", FAILS, f"{why}: {_fate(queue, found)}; {do}")
 
