@@ -290,7 +290,8 @@ class LedgerWriter:
             units.add(marker.unit)
         if lines:
             self._append(b"".join(lines))
-            self.first = self.first or head_of(lines[0]).hash
+            if self.head.seq == 0:
+                self.first = head_of(lines[0]).hash
             self.head = head
             self._units |= units
         return len(lines)
@@ -333,8 +334,10 @@ class LedgerWriter:
                     os.ftruncate(self._descriptor, end)
                     os.fsync(self._descriptor)
                     break
+                if end == 0:
+                    with suppress(LedgerBroken):  # no run begins to act; what was done is recorded, and no head is put
+                        self.first = head_of(line).hash
                 end += len(line)
-                self.first = self.first or head_of(line).hash
                 last = line
                 self._units.add(unit_of(line))
             self._sync_folder_once(end)

@@ -114,7 +114,8 @@ def test_D07_an_invalid_table_stops_everything(manager, mqops):
 def test_known_errors_are_one_line_and_exit_code_1(manager, mqops):
     said = mqops("dlq", "run", "--once", "NOT.THERE", "QM1", text=RETRY, expect=1)
     assert said.stderr.splitlines()[-1] == (
-        "mqops: MQOPEN on NOT.THERE failed: MQRC_UNKNOWN_OBJECT_NAME (2085). Define it, or correct the name: DEFINE QLOCAL(NOT.THERE)"
+        "mqops: MQOPEN on NOT.THERE failed: MQRC_UNKNOWN_OBJECT_NAME (2085). "
+        "Define it, or correct the name: DEFINE QLOCAL(NOT.THERE)"
     )
     said = mqops("dlq", "run", "--once", DLQ, "NOBODY", text=RETRY, expect=1)
     assert said.stderr.splitlines()[-1].startswith("mqops: MQCONNX on NOBODY failed: MQRC_Q_MGR_NAME_ERROR (2058).")
