@@ -17,7 +17,7 @@ from fuzzed import FORMATS, GOOD, ODD_NUMBERS, Fuzz, damaged
 from hostile import CHAINS, FOLDERS, JSON, MQSC, PCF, TEXT, XML, rfh2
 
 from mqlite.conditions import CommandError
-from mqlite.messages.conversion import NotConverted, converted
+from mqlite.messages.conversion import NotConverted, Own, converted
 from mqlite.messages.properties import MessageHandle, fold, unfold
 from mqlite.messages.transmitted import Transmitted
 from mqlite.mqsc import requests as mqsc_requests
@@ -159,7 +159,7 @@ def conversions(chance: random.Random) -> None:
     md = MQMD(format=format_name[:8], encoding=encoding, coded_char_set_id=ccsid)
     message = Transmitted(queue="", queue_manager="", md=md, body=body_of(chance))
     with suppress(NotConverted):
-        converted(message, chance.choice((273, 546)), chance.choice(CCSIDS))
+        converted(message, chance.choice((273, 546)), chance.choice(CCSIDS), Own())
 
 
 def pcf_commands(chance: random.Random) -> None:
