@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mqops.command import command
 from mqops.counted import counted
 from mqops.trigger.core.changes import (
     GET_ENABLED,
@@ -348,13 +349,14 @@ def _monitored(queue: TriggeredQueue) -> Condition:
     if found.open_input:
         return Condition("T08", HOLDS, f"{name} is open for input{_named(found.readers)}")
     if name == CHANNEL_INITIATOR:
-        start = "START CHINIT" + ("" if queue.zos else f", or mqlite start {queue.queue_manager} for an embedded one")
+        embedded = command("mqlite", "start", queue.queue_manager)
+        start = "START CHINIT" + ("" if queue.zos else f", or {embedded} for an embedded one")
         return Condition("T08", FAILS, f"the channel initiator does not have {name} open for input: {start}")
     start = (
         "CKTI for CICS (CKQC STARTCKTI), CSQQTRMN for IMS"
         if queue.zos
         else f"for example runmqtrm -m {queue.queue_manager} -q {name}; for an embedded queue manager that of mqops "
-        f"(docs/triggering.md), as mqlite start serves {CHANNEL_INITIATOR} alone"
+        f"(docs/triggering.md), as `mqlite start` serves {CHANNEL_INITIATOR} alone"
     )
     return Condition("T08", FAILS, f"no trigger monitor has {name} open for input: start one, {start}")
 
