@@ -24,6 +24,8 @@ HEALTH = 10.0
 """Seconds for an answer about Airflow's health, while it starts: then the processes are looked at."""
 SETTLED = 60.0
 """Seconds after which the scheduler has surely noted that an approval waits."""
+TRIES = 3
+"""How often a run is asked for once more where Airflow's database refused it."""
 FINISHED = ("success", "failed")
 TELLS_ERRORS = "estate_errors.py"
 """The DAG file without a DAG whose import error tells what is wrong with the estate (`dags/`): it takes no DAG away."""
@@ -58,6 +60,9 @@ class AirflowClient:
         answer = self._http.request(method, f"/api/v2{path}", **kwargs)
         if answer.status_code == httpx.codes.NOT_FOUND and missing_ok:
             return None
+        return self._content(answer, method, path)
+
+    def _content(self, answer: httpx.Response, method: str, path: str) -> Any:
         if answer.is_error:
             raise AirflowFailed(f"{method} {path} was answered with {answer.status_code}: {answer.text[:500]}")
         return answer.json() if answer.content else None
@@ -169,9 +174,22 @@ class AirflowClient:
         self.call("PUT", f"/parseDagFile/{token}")
 
     def trigger(self, dag_id: str, **params: Any) -> str:
-        """Start a run with the values of its form; returns its run id."""
-        answer = self.call("POST", f"/dags/{dag_id}/dagRuns", json={"logical_date": None, "conf": params})
-        return str(answer["dag_run_id"])
+        """Start a run with the values of its form; returns its run id.
+
+        SQLite refuses a writer that has waited for too long, and Airflow then answers 500. The run has its name from
+        here, so that asking once more starts no second one: 409 says that it is there.
+        """
+        run_id, path = f"manual__{datetime.now(UTC).isoformat()}", f"/dags/{dag_id}/dagRuns"
+        form = {"dag_run_id": run_id, "logical_date": None, "conf": params}
+        answer = self._http.post(f"/api/v2{path}", json=form)
+        for _ in range(TRIES):
+            if answer.status_code != httpx.codes.INTERNAL_SERVER_ERROR:
+                break
+            answer = self._http.post(f"/api/v2{path}", json=form)
+            if answer.status_code == httpx.codes.CONFLICT:
+                return run_id
+        self._content(answer, "POST", path)
+        return run_id
 
     def unfinished(self, dag_id: str) -> list[str]:
         """The ids of the runs that have begun or wait to begin, oldest first."""
