@@ -1,0 +1,77 @@
+"""The demonstration's client of Airflow's REST API, where Airflow's database refuses a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from mqops_demo.airflow_client import TRIES, AirflowClient
+from mqops_demo.airflow_home import AirflowHome
+from mqops_demo.airflow_processes import AirflowFailed
+
+
+class Refusing(ThreadingHTTPServer):
+    """Answers to a request for a run as Airflow does. Attributes: `answers` one status after another; `asked` the run
+    ids."""
+
+    answers: list[int]
+    asked: list[str]
+
+
+class Answer(BaseHTTPRequestHandler):
+    """The next answer."""
+
+    server: Refusing
+
+    def do_POST(self) -> None:
+        form = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(form["dag_run_id"])
+        content = json.dumps({"dag_run_id": form["dag_run_id"], "detail": "Database error"}).encode()
+        self.send_response(self.server.answers.pop(0))
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: Any) -> None:
+        """Write nothing."""
+
+
+@pytest.fixture
+def airflow() -> Iterator[Refusing]:
+    server = Refusing(("127.0.0.1", 0), Answer)
+    server.answers, server.asked = [], []
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def client(airflow: Refusing, folder: Path) -> AirflowClient:
+    (folder / "port.json").write_text(json.dumps({"port": airflow.server_address[1]}))
+    return AirflowClient(AirflowHome(folder=folder, queue_managers=folder, lake=folder, settings={}))
+
+
+@pytest.mark.parametrize("answers", [[200], [500, 200], [500, 500, 200], [500, 409], [500, 500, 409]])
+def test_a_run_that_the_database_refused_is_asked_for_again_by_the_same_name(
+    airflow: Refusing, tmp_path: Path, answers: list[int]
+) -> None:
+    """409: it was made before the answer 500 came."""
+    airflow.answers = list(answers)
+    run_id = client(airflow, tmp_path).trigger("some_dag", dry_run=True)
+    assert airflow.asked == [run_id] * len(answers)
+
+
+@pytest.mark.parametrize("answers", [[404], [409], [422], [500] * (TRIES + 1), [500, 404]])
+def test_any_other_answer_is_an_error(airflow: Refusing, tmp_path: Path, answers: list[int]) -> None:
+    airflow.answers = list(answers)
+    with pytest.raises(AirflowFailed, match=f"was answered with {answers[-1]}"):
+        client(airflow, tmp_path).trigger("some_dag")
+    assert airflow.answers == []
