@@ -181,13 +181,12 @@ class AirflowClient:
         """
         run_id, path = f"manual__{datetime.now(UTC).isoformat()}", f"/dags/{dag_id}/dagRuns"
         form = {"dag_run_id": run_id, "logical_date": None, "conf": params}
-        answer = self._http.post(f"/api/v2{path}", json=form)
-        for _ in range(TRIES):
+        for again in range(TRIES + 1):
+            answer = self._http.post(f"/api/v2{path}", json=form)
+            if again and answer.status_code == httpx.codes.CONFLICT:
+                return run_id
             if answer.status_code != httpx.codes.INTERNAL_SERVER_ERROR:
                 break
-            answer = self._http.post(f"/api/v2{path}", json=form)
-            if answer.status_code == httpx.codes.CONFLICT:
-                return run_id
         self._content(answer, "POST", path)
         return run_id
 

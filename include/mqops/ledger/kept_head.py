@@ -24,22 +24,11 @@ from mqops.ledger.core.head_body import CORREL_ID, KeptHead, check, claimed, not
 from mqops.ledger.core.received import who_put
 from mqops.ledger.core.seal import BadSignature, Seal
 from mqops.ledger.file import LedgerFile, LedgerWriter
-from mqops.ledger.queue import NAME, browsed, open_ledger_queue
+from mqops.ledger.queue import NAME, browsed, descriptor, has_correl_id, open_ledger_queue
 from mqops.ledger.verified import Verified
 from mqops.mq.session import RawMessage, Session, is_gone
 from mqwire import constants as c
-from mqwire.structures import MQMD_LAYOUT
 
-_correl_id = MQMD_LAYOUT.reader("correl_id")
-_MD = MQMD_LAYOUT.pack(
-    {
-        "version": c.MQMD_VERSION_2,
-        "format": c.MQFMT_STRING,
-        "coded_char_set_id": 1208,
-        "persistence": c.MQPER_PERSISTENT,
-        "correl_id": CORREL_ID,
-    }
-)
 _PUT = c.MQPMO_SYNCPOINT | c.MQPMO_FAIL_IF_QUIESCING | c.MQPMO_NEW_MSG_ID
 _TAKE = c.MQGMO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_MSG_UNDER_CURSOR
 
@@ -47,7 +36,7 @@ _TAKE = c.MQGMO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_MSG_UNDER_CURSOR
 def is_head(got: RawMessage, seal: Seal) -> bool:
     """Whether a message of the ledger queue is a head of this lake, or, signed with a key that is not known, perhaps of
     another one, or of this one whose key file is elsewhere. Raises `SettingsError`."""
-    if bytes(_correl_id(got.md)[0]) != CORREL_ID or claimed(got.body) is None:
+    if not has_correl_id(got.md, CORREL_ID) or claimed(got.body) is None:
         return False
     try:
         check(got.body, seal)
@@ -70,7 +59,7 @@ def put_head(session: Session, file: LedgerFile, writer: LedgerWriter) -> bool:
         if not _may_put(own, file, writer):
             return False
         head = KeptHead(first=writer.first, head=writer.head, end=writer.end)
-        if session.put(handle, _MD[:1] + _MD[1:], pack(head, file.keys), _PUT):
+        if session.put(handle, descriptor(CORREL_ID), pack(head, file.keys), _PUT):
             return False
         if own:
             _take_older(session, handle, file, own[-1])

@@ -32,6 +32,7 @@ _MD = MQMD_LAYOUT.pack(
 )
 _IDS = MQMD_LAYOUT.offset("msg_id")
 _AFTER_IDS = MQMD_LAYOUT.offset("backout_count")
+_correl_id = MQMD_LAYOUT.reader("correl_id")
 BATCH = 50
 """Markers a unit of work when draining: one fsync of the ledger file each."""
 
@@ -45,6 +46,16 @@ def open_ledger_queue(session: Session) -> int:
             raise
         advice = f"Define it: {DEFINITION}"
         raise mq_error(error.comp, error.reason, verb="MQOPEN", object_name=NAME, advice=advice) from None
+
+
+def descriptor(correl_id: bytes, msg_id: bytes = _NONE) -> bytes:
+    """The MQMD of a message for the ledger queue, new for each put: the queue manager writes into it."""
+    return _MD[:_IDS] + msg_id + correl_id + _MD[_AFTER_IDS:]
+
+
+def has_correl_id(md: bytes, correl_id: bytes) -> bool:
+    """Whether a message has this CorrelId. Parameters: `md` its MQMD."""
+    return bytes(_correl_id(md)[0]) == correl_id
 
 
 def browsed(session: Session, handle: int, correl_id: bytes) -> Iterator[RawMessage]:
@@ -87,7 +98,7 @@ class LedgerQueue:
             MQError: the queue manager refused.
             SettingsError: there is no key.
         """
-        md = _MD[:_IDS] + msg_id + correl_id + _MD[_AFTER_IDS:]
+        md = descriptor(correl_id, msg_id)
         reason = self._session.put(self._handle, md, sign_message(self._seal, body), _PUT_OPTIONS)
         if reason:
             advice = "Let `mqops ledger drain` empty it, or raise its MAXDEPTH" if reason == c.MQRC_Q_FULL else ""

@@ -29,13 +29,12 @@ from mqops.ledger.core.received import put_by, who_put
 from mqops.ledger.core.seal import BadSignature, read_message, sign_message
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
-from mqops.ledger.queue import NAME, browsed
+from mqops.ledger.queue import NAME, browsed, descriptor, has_correl_id
 from mqops.ledger.taken_stops import note_taken, was_taken
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.session import RawMessage, Session, is_gone
 from mqops.printable import printable
 from mqwire import constants as c
-from mqwire.structures import MQMD_LAYOUT
 
 KIND = "stop"
 STOP = hashlib.sha256(b"mqops: stop all acting").digest()[:24]
@@ -46,16 +45,6 @@ LONGEST, SIGNATURE = 4096, 128
 """Bytes of the longest body that is read, and for its signature."""
 SHORT = 100
 """Characters of a reason for which there is always room."""
-_correl_id = MQMD_LAYOUT.reader("correl_id")
-_MD = MQMD_LAYOUT.pack(
-    {
-        "version": c.MQMD_VERSION_2,
-        "format": c.MQFMT_STRING,
-        "coded_char_set_id": 1208,
-        "persistence": c.MQPER_PERSISTENT,
-        "correl_id": STOP,
-    }
-)
 _PUT = c.MQPMO_NO_SYNCPOINT | c.MQPMO_FAIL_IF_QUIESCING | c.MQPMO_NEW_MSG_ID
 _TAKE = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_MSG_UNDER_CURSOR
 
@@ -76,7 +65,7 @@ class StopOnQueue:
 
 def is_stop(md: bytes) -> bool:
     """Whether a message of the ledger queue is a stop. Parameters: `md` its MQMD."""
-    return bytes(_correl_id(md)[0]) == STOP
+    return has_correl_id(md, STOP)
 
 
 def is_copy(got: RawMessage, keys: KeyRing) -> bool:
@@ -93,7 +82,7 @@ def put_stop(session: Session, what: Stop, keys: KeyRing) -> None:
         signed = body  # without a key, or on a disk that is full: a stop needs none
     handle = session.open(NAME, c.MQOO_OUTPUT | c.MQOO_FAIL_IF_QUIESCING)
     try:
-        if reason := session.put(handle, _MD[:1] + _MD[1:], signed, _PUT):
+        if reason := session.put(handle, descriptor(STOP), signed, _PUT):
             raise mq_error(c.MQCC_FAILED, reason, verb="MQPUT", object_name=NAME)
     finally:
         session.close(handle)
