@@ -7,13 +7,13 @@ from airflow.sdk import DAG
 from mqops import form_files
 from mqops.estate_sections import DlqRules, QueueManager, dag_prefix
 from mqops.estate_values import MAX_UNIT_OF_WORK
-from mqops_airflow import params
-from mqops_airflow.check import DlqCheckOperator
-from mqops_airflow.documentation import dlq_rules_page
-from mqops_airflow.notify import deadline
-from mqops_airflow.pipeline import MOST_RUNS, TEMPLATES, plan_and_act
-from mqops_airflow.retry import default_args
-from mqops_airflow.workplace import dags_of, estate_file, schedule_of
+from mqops_airflow.forms import params
+from mqops_airflow.notices.notify import deadline
+from mqops_airflow.operators.check import DlqCheckOperator
+from mqops_airflow.runs.workplace import dags_of, estate_file, schedule_of
+from mqops_airflow.workflows.documentation import dlq_rules_page
+from mqops_airflow.workflows.pipeline import MOST_RUNS, TEMPLATES, plan_and_act
+from mqops_airflow.workflows.retry import default_args
 
 _FILE = estate_file()
 _ESTATE = _FILE.estate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqops.errors import SettingsError
-from mqops_airflow.workplace import estate_file
+from mqops_airflow.runs.workplace import estate_file
 
 if PROBLEMS := estate_file().problems:
     raise SettingsError(*PROBLEMS)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from airflow.sdk import DAG
 
 from mqops.estate_sections import ExpiryScan, QueueManager, dag_prefix
-from mqops_airflow import params
-from mqops_airflow.assets import workflow_asset
-from mqops_airflow.documentation import REFRESH_EXPIRY, expiry_scan_page
-from mqops_airflow.expiry import ExpiryCheckOperator, ExpiryReportOperator, RefreshExpiryOperator
-from mqops_airflow.pipeline import TEMPLATES, checked
-from mqops_airflow.retry import default_args
-from mqops_airflow.spark import MqSparkSubmitOperator
-from mqops_airflow.workplace import dags_of, estate_file, schedule_of, spark_job
+from mqops_airflow.forms import params
+from mqops_airflow.operators.expiry import ExpiryCheckOperator, ExpiryReportOperator, RefreshExpiryOperator
+from mqops_airflow.runs.workplace import dags_of, estate_file, schedule_of, spark_job
+from mqops_airflow.spark.submit import MqSparkSubmitOperator
+from mqops_airflow.workflows.assets import workflow_asset
+from mqops_airflow.workflows.documentation import REFRESH_EXPIRY, expiry_scan_page
+from mqops_airflow.workflows.pipeline import TEMPLATES, checked
+from mqops_airflow.workflows.retry import default_args
 
 _ESTATE = estate_file().estate
 WORKFLOW = "expiry_scan"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from airflow.sdk import DAG
 
 from mqops.estate_sections import PacingSection
-from mqops_airflow import params
-from mqops_airflow.documentation import RECOVER
-from mqops_airflow.pipeline import for_all
-from mqops_airflow.recover import RecoverPlanOperator
-from mqops_airflow.workplace import estate_file
+from mqops_airflow.forms import params
+from mqops_airflow.operators.recover import RecoverPlanOperator
+from mqops_airflow.runs.workplace import estate_file
+from mqops_airflow.workflows.documentation import RECOVER
+from mqops_airflow.workflows.pipeline import for_all
 
 mq_recover: DAG = for_all(
     "recover",

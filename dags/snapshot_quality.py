@@ -6,13 +6,13 @@ from airflow.sdk import DAG
 
 from mqops import form_files
 from mqops.estate_sections import QueueManager, SnapshotQuality, dag_prefix
-from mqops_airflow import params
-from mqops_airflow.assets import workflow_asset
-from mqops_airflow.documentation import snapshot_quality_page
-from mqops_airflow.pipeline import TEMPLATES, checked, observe_task
-from mqops_airflow.quality import QualityCheckOperator, QualityReportOperator, QualitySubmitOperator
-from mqops_airflow.retry import default_args
-from mqops_airflow.workplace import dags_of, estate_file, schedule_of, spark_job
+from mqops_airflow.forms import params
+from mqops_airflow.operators.quality import QualityCheckOperator, QualityReportOperator, QualitySubmitOperator
+from mqops_airflow.runs.workplace import dags_of, estate_file, schedule_of, spark_job
+from mqops_airflow.workflows.assets import workflow_asset
+from mqops_airflow.workflows.documentation import snapshot_quality_page
+from mqops_airflow.workflows.pipeline import TEMPLATES, checked, observe_task
+from mqops_airflow.workflows.retry import default_args
 
 _FILE = estate_file()
 _ESTATE = _FILE.estate

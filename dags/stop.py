@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from airflow.sdk import DAG
 
-from mqops_airflow import params
-from mqops_airflow.documentation import STOP
-from mqops_airflow.retry import default_args
-from mqops_airflow.stop import StopOperator
-from mqops_airflow.workplace import estate_to_look
+from mqops_airflow.forms import params
+from mqops_airflow.operators.stop import StopOperator
+from mqops_airflow.runs.workplace import estate_to_look
+from mqops_airflow.workflows.documentation import STOP
+from mqops_airflow.workflows.retry import default_args
 
 
 def build(names: list[str]) -> DAG:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from airflow.sdk import DAG, Asset, AssetWatcher
 
 from mqops.estate_sections import QueueManager, TriggerMonitor, dag_prefix, startable
-from mqops_airflow.documentation import trigger_monitor_page
-from mqops_airflow.retry import default_args
-from mqops_airflow.start_runs import StartRunsOperator
-from mqops_airflow.trigger_monitor import TriggerMessages
-from mqops_airflow.workplace import dags_of, estate_file
+from mqops_airflow.connections.trigger_monitor import TriggerMessages
+from mqops_airflow.operators.start_runs import StartRunsOperator
+from mqops_airflow.runs.workplace import dags_of, estate_file
+from mqops_airflow.workflows.documentation import trigger_monitor_page
+from mqops_airflow.workflows.retry import default_args
 
 WORKFLOW = "trigger_monitor"
 RETRIES = 30

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from airflow.sdk import DAG
 
-from mqops_airflow import params
-from mqops_airflow.documentation import UNDO
-from mqops_airflow.pipeline import for_all
-from mqops_airflow.undo import UndoPlanOperator
-from mqops_airflow.workplace import estate_file
+from mqops_airflow.forms import params
+from mqops_airflow.operators.undo import UndoPlanOperator
+from mqops_airflow.runs.workplace import estate_file
+from mqops_airflow.workflows.documentation import UNDO
+from mqops_airflow.workflows.pipeline import for_all
 
 mq_undo: DAG = for_all(
     "undo",

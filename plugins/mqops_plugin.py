@@ -6,8 +6,12 @@ from typing import ClassVar
 
 from airflow.plugins_manager import AirflowPlugin
 
-from mqops_airflow import data_docs, formats, imported_once, marked, notes
-from mqops_airflow.pages import app, table, views
+from mqops_airflow.approval import marked
+from mqops_airflow.forms import formats
+from mqops_airflow.notices import notes
+from mqops_airflow.pages import app, data_docs
+from mqops_airflow.spark import imported_once
+from mqops_airflow.ui import table, views
 
 formats.register()
 

@@ -16,7 +16,11 @@ import grimp
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "architecture.md"
-CONTRACTS = {"mqops": "importlinter:contract:rooms", "mqlite": "importlinter:contract:mqlite-rooms"}
+CONTRACTS = {
+    "mqops": "importlinter:contract:rooms",
+    "mqlite": "importlinter:contract:mqlite-rooms",
+    "mqops_airflow": "importlinter:contract:airflow-rooms",
+}
 MADE = re.compile(r"(<!-- made by `make docs` from the imports of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

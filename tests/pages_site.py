@@ -17,7 +17,7 @@ import httpx
 import psutil
 from mq_support import until
 
-from mqops_airflow.pages.table import PREFIX
+from mqops_airflow.ui.table import PREFIX
 
 SERVER = Path(__file__).parent / "dags" / "pages_server.py"
 LOGINS = "logins: "

@@ -7,7 +7,7 @@
 3. The socket has a name that nobody can foresee and no file. The guard serves its own process only.
 4. The token is SPARK_CONNECT_AUTHENTICATE_TOKEN, or stands in the file that MQOPS_SPARK_TOKEN_FILE names, which is read
    for each call: a server that has been started again has a new one.
-5. A server elsewhere proves by TLS who it is. `mqops_airflow.connect` refuses it without.
+5. A server elsewhere proves by TLS who it is. `mqops_airflow.spark.connect` refuses it without.
 """
 
 from __future__ import annotations

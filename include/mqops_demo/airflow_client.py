@@ -232,7 +232,7 @@ class AirflowClient:
         """Wait until Airflow has settled that a question, which is there, waits for its answer.
 
         An answer within seconds of the question is taken by the scheduler for a fault of the task, whose next try goes
-        on with the answer half a minute later (`mqops_airflow.recorded_answer`). This waits until the scheduler has
+        on with the answer half a minute later (`approval.recorded_answer`). This waits until the scheduler has
         noted the end of the process that asked; a question of long ago needs no waiting.
         """
         log = self.home.folder / "logs" / "scheduler.log"

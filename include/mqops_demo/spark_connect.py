@@ -7,7 +7,7 @@
 2. A client needs the token in FOLDER/token, which is private. Each start of the JVM has a new one.
 3. At each connection the system is asked who is at the other end (`mqops.peer`). A client of another user gets no
    byte, and wakes nothing. If a JVM has died and another user's process listens where it did, that gets no byte either.
-4. The server knows no queue manager and no credentials: clients bring them (`mqops_airflow.connect`).
+4. The server knows no queue manager and no credentials: clients bring them (`mqops_airflow.spark.connect`).
 5. Its temporary files are private, as those of every Spark process (`mqops.spark_private`).
 6. All tasks share one session, whose Python workers stay warm (extra `session_id` of the Airflow connection). After
    an upgrade of mqops start the server again (`make down`, `make up`): its workers have imported the version before.

@@ -17,7 +17,7 @@ def get_provider_info() -> dict[str, Any]:
             {
                 "connection-type": "mq",
                 "hook-name": "IBM MQ",
-                "hook-class-name": "mqops_airflow.hook.MqHook",
+                "hook-class-name": "mqops_airflow.connections.hook.MqHook",
                 "ui-field-behaviour": {
                     "hidden-fields": ["schema", "extra"],
                     "relabeling": {"login": "User"},

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from mqops_airflow.connect import Server
+from mqops_airflow.spark.connect import Server
 from mqops_demo import airflow_home, spark_connect
 
 

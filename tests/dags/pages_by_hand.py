@@ -16,9 +16,9 @@ from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from fastapi.testclient import TestClient
 
 from mqops_airflow.pages.routes import application
-from mqops_airflow.pages.table import PAGES, PREFIX
-from mqops_airflow.pages.views import external_views
 from mqops_airflow.roles import ROLES
+from mqops_airflow.ui.table import PAGES, PREFIX
+from mqops_airflow.ui.views import external_views
 
 DLQ = "SYSTEM.DEAD.LETTER.QUEUE"
 HOSTILE = "<script>alert(1)</script>"

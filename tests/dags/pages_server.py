@@ -16,8 +16,8 @@ from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from fastapi import FastAPI
 
 from mqops_airflow.pages.app import app
-from mqops_airflow.pages.table import PREFIX
 from mqops_airflow.roles import ROLES
+from mqops_airflow.ui.table import PREFIX
 
 LOGINS = "logins: "
 

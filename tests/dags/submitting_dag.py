@@ -11,7 +11,7 @@ from pathlib import Path
 
 from airflow.sdk import DAG, Asset
 
-from mqops_airflow.spark import MqSparkSubmitOperator
+from mqops_airflow.spark.submit import MqSparkSubmitOperator
 
 FOLDER = Path(os.environ["TEST_FOLDER"])
 JOB = str(Path(__file__).with_name("submitted_job.py"))

@@ -21,8 +21,8 @@ from neighbours import NOBODY, neighbour
 from mqops import peer
 from mqops.errors import SettingsError
 from mqops.spark_private import TOKEN_FILE
-from mqops_airflow.connect import server_of
 from mqops_airflow.roles import ROLES, RolesAuthManager
+from mqops_airflow.spark.connect import server_of
 from mqops_demo import airflow_home, spark_connect
 from mqops_demo.airflow import connections, dag_ids, estate_of
 from mqops_demo.airflow_client import AirflowClient

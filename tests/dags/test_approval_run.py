@@ -32,9 +32,9 @@ from mqops.ledger.file import LedgerFile
 from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
 from mqops.rules import parse
-from mqops_airflow import outcome_text
-from mqops_airflow.pages.views import address
-from mqops_airflow.run_folder import HANDED_ON, run_key
+from mqops_airflow.notices import outcome_text
+from mqops_airflow.runs.run_folder import HANDED_ON, run_key
+from mqops_airflow.ui.views import address
 from mqops_demo.airflow import NO_PORT
 
 HERE = Path(__file__).parent

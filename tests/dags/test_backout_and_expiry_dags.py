@@ -14,7 +14,7 @@ from explain_support import queue_manager
 
 from mqops.errors import MQError
 from mqops.estate import parse
-from mqops_airflow import outcome_text
+from mqops_airflow.notices import outcome_text
 
 ESTATE = """\
 lake: lake

@@ -17,8 +17,8 @@ from neighbours import neighbour
 
 from mqops.errors import SettingsError, SparkUnreachable
 from mqops.spark_private import TOKEN, TOKEN_FILE
-from mqops_airflow.connect import Client, Server, server_must_answer, server_of
-from mqops_airflow.spark import job_error
+from mqops_airflow.spark.connect import Client, Server, server_must_answer, server_of
+from mqops_airflow.spark.submit import job_error
 
 JOB = """\
 import sys

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mqops.errors import SettingsError
-from mqops_airflow.hook import MqHook, connection_name
+from mqops_airflow.connections.hook import MqHook, connection_name
 from mqops_airflow.provider import get_provider_info
 
 
@@ -37,11 +37,14 @@ def test_the_entry_point_leads_to_it() -> None:
 
 
 def test_the_form_has_a_field_for_every_setting() -> None:
-    from mqops_airflow.hook import FIELDS  # noqa: PLC0415
+    from mqops_airflow.connections.hook import FIELDS  # noqa: PLC0415
 
     (described,) = get_provider_info()["connection-types"]
     assert set(described["conn-fields"]) == FIELDS
-    assert (described["connection-type"], described["hook-class-name"]) == ("mq", "mqops_airflow.hook.MqHook")
+    assert (described["connection-type"], described["hook-class-name"]) == (
+        "mq",
+        "mqops_airflow.connections.hook.MqHook",
+    )
     assert {"schema", "extra"} == set(described["ui-field-behaviour"]["hidden-fields"])
 
 

@@ -17,8 +17,8 @@ from airflow.sdk.definitions.context import _AIRFLOW_PARSING_CONTEXT_DAG_ID
 from airflow.sdk.exceptions import ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
 
-from mqops_airflow import params
-from mqops_airflow.check import asked
+from mqops_airflow.forms import params
+from mqops_airflow.operators.check import asked
 
 ROOT = Path(__file__).resolve().parents[2]
 DAG_FILES = sorted((ROOT / "dags").glob("*.py"))

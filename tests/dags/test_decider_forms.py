@@ -13,8 +13,8 @@ import mqops_demo.airflow
 from mqops.deciders.registry import DECIDERS, decider_named
 from mqops.estate_sections import PacingSection
 from mqops.mq.connection import connect
-from mqops_airflow import which_run
-from mqops_airflow.check import drain_and_log
+from mqops_airflow.approval import which_run
+from mqops_airflow.operators.check import drain_and_log
 from mqops_airflow.pages import security
 
 ESTATE = """\

@@ -24,8 +24,8 @@ from airflow.configuration import retrieve_configuration_description
 from airflow.sdk import Connection
 
 from mqops.spark_private import EVERYWHERE
-from mqops_airflow.connect import server_of
-from mqops_airflow.hook import connection_settings
+from mqops_airflow.connections.hook import connection_settings
+from mqops_airflow.spark.connect import server_of
 from mqops_demo import airflow_home
 
 ROOT = Path(__file__).resolve().parents[2]

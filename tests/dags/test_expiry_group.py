@@ -11,7 +11,7 @@ import pytest
 from mqlite_support import home
 from sharing_support import Group, group
 
-from mqops_airflow.expiry import ExpiryCheckOperator
+from mqops_airflow.operators.expiry import ExpiryCheckOperator
 
 __all__ = ["group", "home"]
 ESTATE = """\

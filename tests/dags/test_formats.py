@@ -9,8 +9,8 @@ import pytest
 from airflow.sdk import DAG, Param
 from airflow.sdk.exceptions import ParamValidationError
 
-from mqops_airflow import params
-from mqops_airflow.formats import INSIDE_FILE, MESSAGE_ID, MQ_NAME, ONE_LINE, QUEUE_PATTERN, RUN_KEY
+from mqops_airflow.forms import params
+from mqops_airflow.forms.formats import INSIDE_FILE, MESSAGE_ID, MQ_NAME, ONE_LINE, QUEUE_PATTERN, RUN_KEY
 
 FORMS = {
     MQ_NAME: (params.queue(None, what="x"), "a b"),

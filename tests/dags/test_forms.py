@@ -13,7 +13,7 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import ParamValidationError
 
 from mqops.lake.run import RunFolder
-from mqops_airflow.params import CARRIED_OUT
+from mqops_airflow.forms.params import CARRIED_OUT
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(path.stem for path in (ROOT / "dags").glob("*.py"))

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mqops_airflow.imported_once import MODULES
+from mqops_airflow.spark.imported_once import MODULES
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTING = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqops_airflow.job_environment import job_environment
+from mqops_airflow.spark.job_environment import job_environment
 
 
 @pytest.mark.parametrize(

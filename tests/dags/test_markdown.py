@@ -38,11 +38,14 @@ from mqops.expiry.core.outcome import DeadLetterQueue, ExpirySummary
 from mqops.model import RunSummary
 from mqops.printable import printable
 from mqops.trigger.core import FAILS, UNKNOWN, Condition, Explanation
-from mqops_airflow import documentation, expiry, notes, outcome_text, plan_text, quality, start_runs, trigger_explain
-from mqops_airflow.answer import Answer
-from mqops_airflow.markdown import Markdown, code, joined, link, md, shortened, table, without_paths, words
+from mqops_airflow.approval import plan_text
+from mqops_airflow.approval.answer import Answer
+from mqops_airflow.notices import notes, outcome_text
+from mqops_airflow.operators import expiry, quality, start_runs, trigger_explain
 from mqops_airflow.pages.render import is_own_page, of_markdown
-from mqops_airflow.pages.table import PREFIX
+from mqops_airflow.ui.markdown import Markdown, code, joined, link, md, shortened, table, without_paths, words
+from mqops_airflow.ui.table import PREFIX
+from mqops_airflow.workflows import documentation
 
 PLUGINS = Path(__file__).parents[2] / "plugins" / "mqops_airflow"
 EXAMPLES = int(os.environ.get("MQOPS_MARKUP_EXAMPLES", "60"))

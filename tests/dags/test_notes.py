@@ -1,4 +1,4 @@
-"""The listener that writes notes leaves the runs of other people's DAGs alone (`mqops_airflow.notes`)."""
+"""The listener that writes notes leaves the runs of other people's DAGs alone (`mqops_airflow.notices.notes`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG
 
-from mqops_airflow import notes
+from mqops_airflow.notices import notes
 
 
 @pytest.fixture

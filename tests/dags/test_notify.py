@@ -17,9 +17,9 @@ from mqops.errors import SettingsError
 from mqops.estate_sections import Notify
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
-from mqops_airflow import notify
-from mqops_airflow.answer import Answer, Asked, Question, write_question
-from mqops_airflow.run_folder import HANDED_ON, run_key
+from mqops_airflow.approval.answer import Answer, Asked, Question, write_question
+from mqops_airflow.notices import notify
+from mqops_airflow.runs.run_folder import HANDED_ON, run_key
 
 RUN = SimpleNamespace(dag_id="qm1_dlq_rules", run_id="manual__1+00:00")
 TOLD: list[str] = []
@@ -108,4 +108,4 @@ def test_the_estate_names_it_once_for_all_dags(said: list[str], dag_file: Any, e
             assert dag.get_task(task).notify == {"notifier": "recording.Recording", "arguments": {"text": "x"}}
     (alert,) = dlq.deadline
     assert alert.interval == timedelta(hours=7, minutes=30)
-    assert alert.callback.path == "mqops_airflow.notify.before_time_out"
+    assert alert.callback.path == "mqops_airflow.notices.notify.before_time_out"

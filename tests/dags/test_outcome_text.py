@@ -8,8 +8,8 @@ import pytest
 
 from mqops.look.core.question import Over
 from mqops.model import RunSummary
-from mqops_airflow.answer import Answer
-from mqops_airflow.outcome_text import Ending, outcome_text
+from mqops_airflow.approval.answer import Answer
+from mqops_airflow.notices.outcome_text import Ending, outcome_text
 
 SUMMARY = RunSummary(
     **{"run": "r1", "workflow": "dlq_rules", "queue_manager": "QM1", "queue": "DLQ", "plan": "d"},

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from mq_support import DLQ, Manager, create, dead_letter
 
-from mqops_airflow.pages.table import PAGES
 from mqops_airflow.roles import ROLES
+from mqops_airflow.ui.table import PAGES
 
 ASK = Path(__file__).with_name("pages_by_hand.py")
 HOSTILE = "<script>alert(1)</script>"

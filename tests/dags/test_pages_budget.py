@@ -22,7 +22,7 @@ from pages_site import Site, served
 from mqops.lake.run import RunFolder
 from mqops_airflow.pages.asked import PAYLOAD
 from mqops_airflow.pages.relay import BODY_SECONDS, MOST_OF_PERSON
-from mqops_airflow.pages.table import PREFIX
+from mqops_airflow.ui.table import PREFIX
 
 SECRET = "SECRET-DE89"
 FORM = {"queue_manager": "QM1", "where": f"BODY('*{SECRET}*')"}

@@ -24,8 +24,8 @@ from pages_site import Site, served
 from mqops.look.core.criteria import IDENTIFIERS
 from mqops.look.runs import list_runs
 from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD
-from mqops_airflow.pages.table import PREFIX
 from mqops_airflow.roles import ROLES
+from mqops_airflow.ui.table import PREFIX
 
 AT_ONCE = int(os.environ.get("MQOPS_PAGES_AT_ONCE", "0"))
 MESSAGES = int(os.environ.get("MQOPS_PAGES_MESSAGES", "20"))

@@ -24,13 +24,13 @@ from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
-from mqops_airflow.act import PlanActOperator
-from mqops_airflow.answer import Answer, Asked, Question
-from mqops_airflow.approval import PlanApprovalOperator
-from mqops_airflow.four_eyes import must_tell_people_apart
-from mqops_airflow.permission import NotAllowed, Permission, permitted
-from mqops_airflow.policy import Verdict
-from mqops_airflow.recorded_answer import RecordedAnswer
+from mqops_airflow.approval.answer import Answer, Asked, Question
+from mqops_airflow.approval.four_eyes import must_tell_people_apart
+from mqops_airflow.approval.permission import NotAllowed, Permission, permitted
+from mqops_airflow.approval.policy import Verdict
+from mqops_airflow.approval.recorded_answer import RecordedAnswer
+from mqops_airflow.operators.act import PlanActOperator
+from mqops_airflow.operators.approval import PlanApprovalOperator
 
 ACT, ASK, STOP = (Verdict(way=way, why="a reason") for way in ("act", "ask", "stop"))
 AGAIN = "clear the task approve and what is behind it to ask"

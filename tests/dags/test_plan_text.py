@@ -8,7 +8,7 @@ from dataclasses import replace
 from mqops.actions import Action
 from mqops.decide.core import PlanCount, PlanSummary, RuleCount, Sample
 from mqops.decide.core.preflight import Finding, Preflight
-from mqops_airflow import plan_text
+from mqops_airflow.approval import plan_text
 
 SAMPLE = Sample(
     row=0, msg_id="41" * 24, put_at="2026-11-21T09:00:00.00Z", put_appl_name="app", bytes=600, shape="xx;99"

@@ -10,7 +10,7 @@ import pytest
 
 from mqops.decide.core.preflight import Demand, Destination, LocalQueue, Looked, Preflight
 from mqops.estate_sections import Approval, AutoApprove
-from mqops_airflow.policy import UNATTENDED, judge, plain, restored, unattended, verdict_on
+from mqops_airflow.approval.policy import UNATTENDED, judge, plain, restored, unattended, verdict_on
 
 ASK = Approval()
 TWO = ("A: it is not there. Define it", "B: it is full")

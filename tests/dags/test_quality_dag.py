@@ -13,9 +13,9 @@ from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.quality.results import keep
 from mqops.quality.summary import CheckResult, QualitySummary
-from mqops_airflow.data_docs import page_of
-from mqops_airflow.quality import in_words
-from mqops_airflow.run_folder import run_key
+from mqops_airflow.operators.quality import in_words
+from mqops_airflow.pages.data_docs import page_of
+from mqops_airflow.runs.run_folder import run_key
 
 ESTATE = """\
 lake: lake

@@ -9,8 +9,8 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import ParamValidationError
 
 from mqops.errors import SettingsError
-from mqops_airflow.formats import FILTER
-from mqops_airflow.recover import refuse_contradictions
+from mqops_airflow.forms.formats import FILTER
+from mqops_airflow.operators.recover import refuse_contradictions
 
 
 @pytest.fixture

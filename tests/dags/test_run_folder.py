@@ -13,9 +13,9 @@ import pytest
 
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.run import RunFolder
-from mqops_airflow.markdown import plain
-from mqops_airflow.run_folder import ACTING, HANDED_ON, MOST_TRIES, hand_on, handed_on, own_folder, run_key, unused
-from mqops_airflow.which_run import waited_for
+from mqops_airflow.approval.which_run import waited_for
+from mqops_airflow.runs.run_folder import ACTING, HANDED_ON, MOST_TRIES, hand_on, handed_on, own_folder, run_key, unused
+from mqops_airflow.ui.markdown import plain
 
 RUNS = int(os.environ.get("MQOPS_RUNS", "30"))
 

@@ -51,20 +51,21 @@ from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
 from mqops.undo.in_process import act_undo
-from mqops_airflow.outcome_text import Ending, outcome_text
-from mqops_airflow.pages import answers, shared, views
+from mqops_airflow.approval.permission import POLICY
+from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY
+from mqops_airflow.notices.outcome_text import Ending, outcome_text
+from mqops_airflow.operators.quality import in_words
+from mqops_airflow.pages import answers, shared
 from mqops_airflow.pages import estate as estate_page
 from mqops_airflow.pages import plan as plan_page
 from mqops_airflow.pages.run_balance import rule_name
 from mqops_airflow.pages.run_words import state_in_words
 from mqops_airflow.pages.which_run import ORDER, Task
 from mqops_airflow.pages.who_answers import asks_for_four_eyes
-from mqops_airflow.permission import POLICY
-from mqops_airflow.plan_text import THIS_PLAN_ONLY
-from mqops_airflow.quality import in_words
 from mqops_airflow.roles import ROLES
-from mqops_airflow.run_folder import run_key
-from mqops_airflow.workplace import estate_file
+from mqops_airflow.runs.run_folder import run_key
+from mqops_airflow.runs.workplace import estate_file
+from mqops_airflow.ui import views
 
 HOSTILE = "<script>alert(1)</script>"
 TABLE = """\

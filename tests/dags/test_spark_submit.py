@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from mqops import errors
-from mqops_airflow.spark import SparkJobFailed, job_error, master_must_answer, spread
+from mqops_airflow.spark.submit import SparkJobFailed, job_error, master_must_answer, spread
 from mqops_demo.spark_archive import write_properties
 
 HERE = Path(__file__).parent

@@ -18,11 +18,11 @@ from mq_support import DLQ, Manager, create
 from mqops.errors import PermanentMQError, SettingsError, TransientMQError
 from mqops.trigger.core.trigger_message import Start
 from mqops.trigger.work import NotStarted
-from mqops_airflow.dag_runs import Answer
-from mqops_airflow.outcome_text import KEY
-from mqops_airflow.retry import mq_retry_policy
-from mqops_airflow.start_runs import QUEUES, STARTED, StartRunsOperator
-from mqops_airflow.trigger_monitor import CONNECTION
+from mqops_airflow.connections.trigger_monitor import CONNECTION
+from mqops_airflow.notices.outcome_text import KEY
+from mqops_airflow.operators.dag_runs import Answer
+from mqops_airflow.operators.start_runs import QUEUES, STARTED, StartRunsOperator
+from mqops_airflow.workflows.retry import mq_retry_policy
 from mqwire import constants as c
 from mqwire.structures import MQDLH, MQTM
 
@@ -62,7 +62,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(start.run_id)
         return Answer(again=again)
 
-    monkeypatch.setattr("mqops_airflow.start_runs.start_run", start_run)
+    monkeypatch.setattr("mqops_airflow.operators.start_runs.start_run", start_run)
     return found
 
 
@@ -193,7 +193,7 @@ def test_T12b_runs_are_counted_also_if_their_pass_breaks(manager: Manager, monke
             manager.mqsc("\n".join(f"STOP CONN({number})" for number in connections(manager)))
         return Answer()
 
-    monkeypatch.setattr("mqops_airflow.start_runs.start_run", start_run)
+    monkeypatch.setattr("mqops_airflow.operators.start_runs.start_run", start_run)
     for _ in range(2):
         manager.put("IQ", [message("orders")])
         manager.put("IQ2", [message("broken")])

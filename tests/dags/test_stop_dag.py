@@ -15,7 +15,7 @@ from mqops.errors import SettingsError, Stopped
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, is_stopped, lifted_in, refuse_if_stopped, stop
-from mqops_airflow.run_folder import HANDED_ON, run_key
+from mqops_airflow.runs.run_folder import HANDED_ON, run_key
 
 ESTATE = """\
 lake: lake
@@ -118,7 +118,7 @@ def test_the_form_opens_ready_and_takes_airflows_run_id(switch: Any, dag_file: A
 
 
 def test_a_stopped_run_is_not_tried_again_by_itself() -> None:
-    from mqops_airflow.retry import FINAL  # noqa: PLC0415
+    from mqops_airflow.workflows.retry import FINAL  # noqa: PLC0415
 
     assert "mqops.errors.Stopped" in FINAL
 

@@ -23,7 +23,7 @@ from mqops.lake.stop import Stop, stop
 from mqops.look.core.criteria import criteria
 from mqops.rules import parse
 from mqops_airflow.pages.render import dated, line_of_markdown, moment, of_markdown, since
-from mqops_airflow.pages.table import PAGES
+from mqops_airflow.ui.table import PAGES
 
 EXAMPLES = int(os.environ.get("MQOPS_PAGES_EXAMPLES", "8"))
 EARLY, LATE = "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from mq_support import DLQ, Manager, create
 
-from mqops_airflow.check import DlqCheckOperator
-from mqops_airflow.outcome_text import KEY
+from mqops_airflow.notices.outcome_text import KEY
+from mqops_airflow.operators.check import DlqCheckOperator
 
 ESTATE = """\
 lake: lake

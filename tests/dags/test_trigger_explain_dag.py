@@ -13,8 +13,8 @@ from mqlite_support import INPUT, run_mqsc
 from trigger_support import Monitor, define
 
 from mqops.errors import MQError
-from mqops_airflow import notes, outcome_text
-from mqops_airflow.trigger_explain import answer
+from mqops_airflow.notices import notes, outcome_text
+from mqops_airflow.operators.trigger_explain import answer
 
 
 @pytest.fixture

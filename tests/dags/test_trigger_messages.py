@@ -15,8 +15,8 @@ import pytest
 from airflow.triggers.base import TriggerEvent
 from mq_support import Manager, create, until
 
-from mqops_airflow import trigger_monitor
-from mqops_airflow.trigger_monitor import CONNECTION, TriggerMessages
+from mqops_airflow.connections import trigger_monitor
+from mqops_airflow.connections.trigger_monitor import CONNECTION, TriggerMessages
 
 
 @pytest.fixture

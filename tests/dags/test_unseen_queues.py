@@ -19,10 +19,10 @@ from mqops.model import RunSummary
 from mqops.quality.files import QualityFiles
 from mqops.quality.no_message import summary_of
 from mqops.quality.summary import QualityFailed, verdict
-from mqops_airflow.backout import BackoutCheckOperator
-from mqops_airflow.markdown import plain
-from mqops_airflow.outcome_text import Ending, outcome_text
-from mqops_airflow.quality import QualityCheckOperator, in_words
+from mqops_airflow.notices.outcome_text import Ending, outcome_text
+from mqops_airflow.operators.backout import BackoutCheckOperator
+from mqops_airflow.operators.quality import QualityCheckOperator, in_words
+from mqops_airflow.ui.markdown import plain
 
 ESTATE = """\
 lake: lake

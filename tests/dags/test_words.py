@@ -21,11 +21,11 @@ from mqops.deciders.recover import RECOVER, Do, RecoverRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.look.runs import run_line
 from mqops.rules import parse
-from mqops_airflow.outcome_text import Ending, outcome_text
+from mqops_airflow.approval.policy import _would
+from mqops_airflow.notices.outcome_text import Ending, outcome_text
 from mqops_airflow.pages import answers, charts, dead_letters, estate, shared
 from mqops_airflow.pages.answers import Answer
 from mqops_airflow.pages.queue_figures import SILENT, silence
-from mqops_airflow.policy import _would
 
 MQSC = "DEFINE QLOCAL(IN)\nDEFINE QLOCAL(OUT)\nDEFINE QLOCAL(A)\n"
 ESTATE = "lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n    dlq_rules: {rules: qm1.rules}\n"

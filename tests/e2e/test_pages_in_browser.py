@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from mq_support import DLQ
 
-from mqops_airflow.pages.table import PAGES
+from mqops_airflow.ui.table import PAGES
 
 NAME = "BROWSER"
 

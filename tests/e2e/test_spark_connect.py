@@ -23,8 +23,8 @@ from neighbours import NOBODY, neighbour
 
 from mqops import errors
 from mqops.mq.connection import MqConnection
-from mqops_airflow.connect import Client, Server
-from mqops_airflow.spark import job_error
+from mqops_airflow.spark.connect import Client, Server
+from mqops_airflow.spark.submit import job_error
 from mqops_demo import airflow_home
 from mqops_demo.airflow_client import PATIENCE
 from mqops_demo.airflow_home import AirflowHome

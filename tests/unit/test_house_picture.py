@@ -7,7 +7,7 @@ from house_picture import MADE, PAGE, implied, imports, layers, page
 
 def test_the_pictures_are_those_of_the_code() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert [found[2] for found in MADE.finditer(text)] == ["mqops", "mqlite"]
+    assert [found[2] for found in MADE.finditer(text)] == ["mqops", "mqlite", "mqops_airflow"]
     assert page(text) == text, "run `make docs`"
 
 

@@ -1,6 +1,6 @@
 """Look at the destinations of a run's plan before it is approved: the same for the command line and Airflow.
 
-A finding does not fail the run. It is reported, and `mqops_airflow.policy` sends a plan to an approver if a problem was
+A finding does not fail the run. It is reported, and `approval.policy` sends a plan to an approver if a problem was
 found or something is unknown.
 """
 

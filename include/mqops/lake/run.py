@@ -132,12 +132,12 @@ class RunFolder:
 
     @property
     def approval_json(self) -> Path:
-        """In Airflow: the question about the plan, and the answer (`mqops_airflow.answer`)."""
+        """In Airflow: the question about the plan, and the answer (`mqops_airflow.approval.answer`)."""
         return self.path / "approval.json"
 
     @property
     def handed_on_json(self) -> Path:
-        """In Airflow: the DAG run, and what its first task found (`mqops_airflow.run_folder`)."""
+        """In Airflow: the DAG run, and what its first task found (`mqops_airflow.runs.run_folder`)."""
         return self.path / HANDED_ON
 
     @property

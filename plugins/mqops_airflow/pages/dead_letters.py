@@ -37,9 +37,9 @@ from mqops_airflow.pages.queue_named import named_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions
-from mqops_airflow.workplace import lake
+from mqops_airflow.runs.workplace import lake
+from mqops_airflow.ui.table import Page
 
 EVERY = 10
 """Seconds until the page asks again what is known of the queue."""

@@ -22,9 +22,9 @@ from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import newest_at_work
-from mqops_airflow.workplace import lake
+from mqops_airflow.runs.workplace import lake
+from mqops_airflow.ui.table import Page
 
 EVERY = 5
 """Seconds until the page asks again what is known."""

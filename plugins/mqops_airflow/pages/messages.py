@@ -50,9 +50,9 @@ from mqops_airflow.pages.run_forms import RECOVER
 from mqops_airflow.pages.searches import Searches, TooSlow
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions
-from mqops_airflow.workplace import lake
+from mqops_airflow.runs.workplace import lake
+from mqops_airflow.ui.table import Page
 
 PAGE = 50
 """Messages of a page."""

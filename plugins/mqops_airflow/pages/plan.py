@@ -17,6 +17,8 @@ from mqops.look.core.run_state import RunLine
 from mqops.look.plan_view import PlanView, acted_on, destinations, look_now, plan_view
 from mqops.look.run_story import BY_HAND, RunStory
 from mqops.look.run_view import latest_view
+from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY, subject
+from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
@@ -26,11 +28,9 @@ from mqops_airflow.pages.run_forms import RECOVER, to_ask_again
 from mqops_airflow.pages.run_words import KIND, beside, folded
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, asked_by, form_of_dry_run, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
-from mqops_airflow.plan_text import THIS_PLAN_ONLY, subject
-from mqops_airflow.reach import connection_for
+from mqops_airflow.ui.table import Page
 
 GROUPS = 200
 """Groups that the page shows, the largest."""

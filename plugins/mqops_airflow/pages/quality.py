@@ -16,13 +16,13 @@ from mqops.quality.failed_messages import FailedMessage, failed_messages
 from mqops.quality.results import verdict_of
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.quality.trend import CheckTrend, checks_of, dag_run, quality_run, quality_runs, trends, with_all_suites
-from mqops_airflow import data_docs
+from mqops_airflow.pages import data_docs
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import newest_at_work
-from mqops_airflow.workplace import lake
+from mqops_airflow.runs.workplace import lake
+from mqops_airflow.ui.table import Page
 
 EVERY = 5
 """Seconds until the page asks again whether a run has checked messages."""

@@ -10,9 +10,9 @@ from typing import Any
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.look.figures import LATE, Figures, figures, last_figures
+from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.answers import Answer, Answers
-from mqops_airflow.reach import connection_for
-from mqops_airflow.workplace import lake
+from mqops_airflow.runs.workplace import lake
 
 ANSWERS: Answers[Figures] = Answers(5.0)
 SILENT = 10.0

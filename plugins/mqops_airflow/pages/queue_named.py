@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mqops.errors import MqopsError
 from mqops.estate_values import MQ_NAME
+from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.answers import Answers
-from mqops_airflow.reach import connection_for
 
 if TYPE_CHECKING:
     from mqops.estate import EstateFile

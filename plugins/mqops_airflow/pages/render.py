@@ -24,8 +24,8 @@ from mqops.counted import counted, length_of_time
 from mqops.printable import visible
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.security import Reader
-from mqops_airflow.pages.table import PAGES, PREFIX, Page
-from mqops_airflow.pages.views import address, airflow_path
+from mqops_airflow.ui.table import PAGES, PREFIX, Page
+from mqops_airflow.ui.views import address, airflow_path
 
 FOLDER = Path(__file__).parent
 SHORT = 24

@@ -15,12 +15,12 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from mqops.errors import MqopsError
 from mqops.printable import printable
-from mqops_airflow import data_docs
+from mqops_airflow.pages import data_docs
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.refusal import refusal
 from mqops_airflow.pages.render import FOLDER, render
 from mqops_airflow.pages.security import HEADERS
-from mqops_airflow.pages.table import PAGES, page
+from mqops_airflow.ui.table import PAGES, page
 
 log = logging.getLogger(__name__)
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

@@ -46,7 +46,6 @@ from mqops_airflow.pages.run_words import (
     why,
 )
 from mqops_airflow.pages.security import Reader
-from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import (
     APPROVE,
     ASKERS,
@@ -60,7 +59,8 @@ from mqops_airflow.pages.which_run import (
     tasks_of,
 )
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions, questions_before, who_answers
-from mqops_airflow.workplace import lake
+from mqops_airflow.runs.workplace import lake
+from mqops_airflow.ui.table import Page
 
 FEW = 10
 """Messages that the page names without being asked to."""

@@ -25,8 +25,8 @@ from mqops.errors import SettingsError
 from mqops.estate import EstateFile
 from mqops.estate_parts import MANAGERS, SECTIONS
 from mqops.estate_sections import Section, dag_prefix
-from mqops_airflow.pages.table import Right
-from mqops_airflow.workplace import estate_to_look
+from mqops_airflow.runs.workplace import estate_to_look
+from mqops_airflow.ui.table import Right
 
 FOR_ALL = ("mq_stop", "mq_undo", "mq_recover", "mq_refresh_expiry", "mq_trigger_explain")
 """DAGs whose form names the queue manager. They tell who may see one that has no DAG of its own."""

@@ -14,12 +14,12 @@ from fastapi.responses import HTMLResponse
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.estate_values import MQ_NAME
+from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.answers import WAIT, Answer, Answers
 from mqops_airflow.pages.queue_figures import silence
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
-from mqops_airflow.pages.table import Page
-from mqops_airflow.reach import connection_for
+from mqops_airflow.ui.table import Page
 
 if TYPE_CHECKING:
     from mqops.trigger.audit import Audit

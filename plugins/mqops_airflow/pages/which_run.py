@@ -26,9 +26,9 @@ from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, find_run
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.security import Reader, may, own_dags, reader
-from mqops_airflow.pages.table import Right
-from mqops_airflow.run_folder import folders, run_key
-from mqops_airflow.workplace import lake
+from mqops_airflow.runs.run_folder import folders, run_key
+from mqops_airflow.runs.workplace import lake
+from mqops_airflow.ui.table import Right
 
 ASKERS: Mapping[str, str] = {
     DagRunType.SCHEDULED: "its schedule",
@@ -37,7 +37,7 @@ ASKERS: Mapping[str, str] = {
     DagRunType.ASSET_TRIGGERED: "the event of an asset",
     DagRunType.OPERATOR_TRIGGERED: "a task of another DAG",
 }
-"""Kind of run, which stands for a person where none started it (`mqops_airflow.four_eyes.requester`) → words."""
+"""Kind of run, which stands for a person where none started it (`approval.four_eyes.requester`) → words."""
 APPROVE = "approve"
 """The task that waits for a person."""
 ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")

@@ -1,5 +1,5 @@
 """Who may answer the question of a run: Airflow's rights say who may answer, and the estate's four eyes who may not
-approve (`mqops_airflow.permission`)."""
+approve (`mqops_airflow.approval.permission`)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mqops.look.core.run_state import RunState
 from mqops.look.run_story import RunStory
 from mqops.look.runs import list_runs
 from mqops.prove.undo_record import WORKFLOW as UNDO
-from mqops_airflow.four_eyes import same_person
+from mqops_airflow.approval.four_eyes import same_person
+from mqops_airflow.approval.which_run import FOR_ALL
 from mqops_airflow.pages.security import Reader, may_answer
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, approvals_of, started_of
 from mqops_airflow.roles import ROLES, RolesAuthManager
-from mqops_airflow.which_run import FOR_ALL
-from mqops_airflow.workplace import lake
+from mqops_airflow.runs.workplace import lake
 
 WAITS = "awaiting_input"
 """The state of a task whose question is open."""
@@ -85,7 +85,7 @@ class Open:
 
 def open_questions(who: Reader, dag_id: str, queue_manager: str, queues: Iterable[str] = ()) -> tuple[Open, ...]:
     """The plans that wait for an answer, and that a real run of a DAG on the same queue would wait for, as
-    `mqops_airflow.which_run.waited_for` has it: it plans nothing meanwhile. An undo keeps none. Raises `LakeError`.
+    `approval.which_run.waited_for` has it: it plans nothing meanwhile. An undo keeps none. Raises `LakeError`.
 
     Parameters: `queues` of the run, none for all.
     """

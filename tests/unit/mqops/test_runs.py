@@ -50,7 +50,7 @@ def shown(mqops, run: str, *words: str) -> dict:
 
 
 def answer(run: RunFolder, given: dict | None, **more: str) -> None:
-    """RUN/approval.json as `mqops_airflow.answer` writes it."""
+    """RUN/approval.json as `mqops_airflow.approval.answer` writes it."""
     asked = {"dag_id": "qm1_dlq_rules", "run_id": "manual__1", "digest": "d", "text": "t"}
     write_json(run.approval_json, {"question": asked, "task_instance": "i", "answer": given, **more})
 

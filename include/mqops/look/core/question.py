@@ -1,6 +1,6 @@
 """What became of the question about a plan, in words: for notes, pages and commands. Pure.
 
-RUN/approval.json has it (`mqops_airflow.answer`).
+RUN/approval.json has it (`mqops_airflow.approval.answer`).
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@
     return link;
   };
 
-  // How a run ended: its note says it, where it has one (mqops_airflow/notes.py). Of a table the first line, of links the text.
+  // How a run ended: its note says it, where it has one (mqops_airflow/notices/notes.py). Of a table the first line, of links the text.
   const ended = (run) => {
     const note = (run.note ?? "").split("\n")[0].replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
       .replace(/(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z/g, "$1 $2 UTC")

@@ -1,0 +1,127 @@
+"""RUN/approval.json: the question that `approve` has put to people, and the answer that Airflow recorded.
+
+1. `approve` puts the question to Airflow, which forgets an earlier answer with that, and writes the file before it
+   waits. So a file without an answer means: what Airflow has recorded since is the answer to this question.
+2. A person answers through Airflow's API, which records who and when, and starts `approve` again with that record. No
+   other task gets it: Airflow shows a task its own records only. `approve` writes it beside the question.
+3. `act` reads the file. Whoever may trigger a DAG, or edit XComs, cannot write it: it is a file of the lake.
+4. Airflow can fail `approve` though a person has answered (`approval.recorded_answer`), and tries it again: that
+   try goes on with the question that the file has. Where a person has cleared a task of the run meanwhile (`cleared`),
+   it asks anew.
+5. A question that nobody can answer any more says why (`over`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops.look.core.question import Over
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """The question of a DAG run: which run asks, about which plan (`digest`), and `text`: the SHA-256 of its words."""
+
+    dag_id: str
+    run_id: str
+    digest: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What Airflow recorded. `by_id` and `by` are empty where no person answered; `at` is UTC, ISO 8601. `refused` why
+    an approval permits nothing (`mqops_airflow.approval.permission`), blank where it does."""
+
+    approved: bool
+    by_id: str
+    by: str
+    at: str
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question and its answer.
+
+    Parameters: `task_instance` the UUID of the task that waits for it; `answer` None while there is none; `cleared` how
+    often tasks of the DAG run had been cleared when it was put; `until` when no answer becomes a rejection, ISO 8601
+    UTC; `over` why nobody can answer any more, None where a person can, or has.
+    """
+
+    question: Question
+    task_instance: str
+    answer: Answer | None = None
+    cleared: int = 0
+    until: str = ""
+    over: Over | None = None
+
+
+def question(context: Context, *, digest: str, subject: str, body: str) -> Question:
+    """The question that this DAG run has to ask."""
+    run = context["dag_run"]
+    text = hashlib.sha256(f"{subject}\n{body}".encode()).hexdigest()
+    return Question(dag_id=run.dag_id, run_id=run.run_id, digest=digest, text=text)
+
+
+def write_question(folder: str, asked: Asked) -> None:
+    """Write it in place of the one before. Raises `LakeError`."""
+    write_json(RunFolder(Path(folder)).approval_json, asdict(asked))
+
+
+def read_question(folder: str) -> Asked | None:
+    """What was asked and answered last, None if no person was asked. Raises `LakeError`."""
+    path = RunFolder(Path(folder)).approval_json
+    if not path.exists():
+        return None
+    value = read_json(path)
+    return Asked(
+        question=Question(**value["question"]),
+        task_instance=value["task_instance"],
+        answer=Answer(**value["answer"]) if value["answer"] else None,
+        cleared=value.get("cleared", 0),  # files of before have the first three
+        until=value.get("until", ""),
+        over=Over(value["over"]) if value.get("over") else None,
+    )
+
+
+def end_question(folder: str, over: Over) -> None:
+    """Note that nobody can answer any more; nothing where somebody has, or nobody was asked. Raises `LakeError`."""
+    asked = read_question(folder)
+    if asked is not None and asked.answer is None and asked.over is None:
+        write_question(folder, replace(asked, over=over))
+
+
+def answered(asked: Asked, event: Mapping[str, Any], *, approve: str) -> Asked:
+    """`asked` with the record that Airflow resumed the task with.
+
+    Parameters: `approve` the option that means yes.
+    """
+    user = event["responded_by_user"] or {}
+    answer = Answer(
+        approved=list(event["chosen_options"]) == [approve],
+        by_id=str(user.get("id") or ""),
+        by=str(user.get("name") or user.get("id") or ""),
+        at=event["responded_at"].isoformat(),
+    )
+    return replace(asked, answer=answer, over=None)
+
+
+def event_of(answer: Answer, *, approve: str, reject: str) -> dict[str, Any]:
+    """The record with which Airflow would resume the task that asked. Parameters: the options yes and no."""
+    return {
+        "chosen_options": [approve if answer.approved else reject],
+        "params_input": {},
+        "responded_at": datetime.fromisoformat(answer.at),
+        "responded_by_user": {"id": answer.by_id, "name": answer.by} if answer.by_id or answer.by else None,
+    }

@@ -1,0 +1,184 @@
+"""A plan as the approver reads it, in Markdown. Text of others is always shown as code (`ui.markdown`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+from mqops import undo
+from mqops.actions import ACTED
+from mqops.counted import counted
+from mqops.decide.core import PlanCount, PlanSummary
+from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight, same_said
+from mqops.printable import printable
+from mqops.prove.undo_record import WORKFLOW
+from mqops.rules.lines import rule_texts
+from mqops_airflow.approval.four_eyes import requester
+from mqops_airflow.ui.markdown import NOTHING, Markdown, code, joined, link, md, number, table, thousands, words
+from mqops_airflow.ui.table import PREFIX
+from mqops_airflow.ui.views import airflow_path
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+TO_THE_MINUTE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:")
+GROUPS_SHOWN = 60
+SAMPLED_GROUPS = 10
+"""Groups of which one message is shown; RUN/plan.json has more of them."""
+SHAPE_SHOWN = 24
+"""Characters of a masked text."""
+NAMED = 6
+"""Destinations that a folded warning names."""
+THIS_PLAN_ONLY = "An approval is for exactly this plan. Messages that came later are not touched."
+"""What an approver is told, in the question and on the page of the plan."""
+
+
+def question(plan: PlanSummary, found: Preflight | None, context: Context) -> tuple[str, Markdown]:
+    """Subject and body of the question of a DAG run. The same files always give the same text."""
+    run = context["dag_run"]
+    page = plan_page(run.dag_id, run.run_id)
+    asked = md("Asked by DAG run {} of {}, which {} started.", run.run_id, run.dag_id, requester(context))
+    return subject(plan), md("{}\n\n{} {}", body(plan, found), asked, link("The whole plan on its page", page))
+
+
+def plan_page(dag_id: str, run_id: str) -> str:
+    """The path of the plan's page in Airflow's UI."""
+    query = urlencode({"dag_id": dag_id, "run_id": run_id}, quote_via=quote)
+    return f"{airflow_path()}{PREFIX}/plan?{query}"
+
+
+def subject(plan: PlanSummary, *, said: str = "{}?") -> str:
+    """One line: what is to be approved. Parameters: `said` how it is told, with `{}` for what the plan does."""
+    moving = sum(count for action, count in plan.actions.items() if action in ACTED)
+    if undone := undone_run(plan):
+        text = f"undo run {undone}: put back {moving:,} of {counted(plan.rows, 'message')}"
+    else:
+        text = f"act on {moving:,} of {counted(plan.rows, 'message')} of {plan.queue.replace(',', ', ')}"
+    return printable(f"{plan.queue_manager}: {said.format(text)}")
+
+
+def undone_run(plan: PlanSummary) -> str:
+    """The run that the plan of an undo undoes, "" for other plans."""
+    return plan.table_source.removeprefix(undo.UNDOES) if plan.workflow == WORKFLOW else ""
+
+
+def body(plan: PlanSummary, found: Preflight | None = None) -> Markdown:
+    """What a person needs for the decision, most important first: problems, counts per rule and destination, warnings,
+    the digest that the approval is for, a few masked samples."""
+    found = found if found and found.plan == plan.digest else None
+    actions = joined(
+        ", ", (md("{} {}", words(action), thousands(count)) for action, count in sorted(plan.actions.items()))
+    )
+    undone = undone_run(plan)
+    parts = [
+        md(
+            "{}**{}** ({}) of {} on {}: {}.",
+            md("Undoes run {}: ", undone) if undone else NOTHING,
+            number(plan.rows, "message"),
+            number(plan.bytes, "byte"),
+            plan.queue,
+            plan.queue_manager,
+            actions,
+        ),
+        problems(found),
+        joined("\n", (md("- {}", remark) for remark in (*plan.remarks, *(found.remarks if found else ())))),
+        groups(plan),
+        warnings(found),
+        md(
+            "{} {}Run: {}. Digest: {}",
+            md(THIS_PLAN_ONLY),
+            NOTHING if undone else md("Rules: {}. ", plan.table_source),
+            plan.run,
+            plan.digest,
+        ),
+        samples(plan.counts[:SAMPLED_GROUPS]),
+    ]
+    return joined("\n\n", (part for part in parts if part))
+
+
+def problems(found: Preflight | None) -> Markdown:
+    """What is wrong with the destinations, worst first; `found` None where nobody has looked at this plan's."""
+    if found is None:
+        return md("**Pre-flight: the destinations were not looked at.**")
+    at_time = md("of {} at {}", number(found.destinations, "destination"), found.checked_at)
+    severities = [one.severity for one in found.findings]
+    counts = joined(", ", (words(counted(severities.count(one), one)) for one in SEVERITIES if one in severities))
+    doubts = found.doubts
+    if not doubts:
+        return md("Pre-flight {}: {}.", at_time, counts or md("nothing found"))
+    rows = [(words(one.severity), one.destination, one.what, one.remedy) for one in doubts[:MOST_SHOWN]]
+    more = len(doubts) - len(rows)
+    left_off = md("\n\n… and {}", number(more, "more finding")) if more else NOTHING
+    shown = table(("", "goes to", "what", "to do"), rows)
+    return md("**Pre-flight {}: {}.**\n\n{}{}", at_time, counts, shown, left_off)
+
+
+def warnings(found: Preflight | None) -> Markdown:
+    """A line for all destinations of which the same is said."""
+    same = same_said(one for one in (found.findings if found else ()) if one.severity == "warning")
+    lines = []
+    for (_severity, what, remedy), destinations in list(same.items())[:MOST_SHOWN]:
+        named = joined(", ", [*destinations[:NAMED], *([md("…")] if len(destinations) > NAMED else [])])
+        to_do = md(". {}", remedy) if remedy else NOTHING
+        lines.append(md("- warning: {}: {}: {}{}", number(len(destinations), "destination"), what, named, to_do))
+    more = len(same) - len(lines)
+    return joined("\n", [*lines, *([md("- … and {}", number(more, "more warning"))] if more else [])])
+
+
+def groups(plan: PlanSummary) -> Markdown:
+    """The largest groups first, each with its rule's own text; what is left off is counted."""
+    texts = rule_texts(plan.table_text)
+    rows = [
+        (
+            thousands(count.messages),
+            words(count.action),
+            joined(" ", filter(None, (at(count.origin_q, count.origin_q_mgr), count.symbol))),
+            at(count.dest_q, count.dest_q_mgr),
+            ruled(count, texts),
+            minute(count.oldest),
+        )
+        for count in plan.counts[:GROUPS_SHOWN]
+    ]
+    headings = ("messages", "action", "was for, reason", "goes to", "rule", "oldest")
+    more = len(plan.counts) - len(rows) + plan.counts_left_off
+    return md("{}{}", table(headings, rows), md("\n\n… and {}", number(more, "smaller group")) if more else NOTHING)
+
+
+def ruled(count: PlanCount, texts: Mapping[int, str]) -> Markdown:
+    """The rule's line, and its own text."""
+    text = texts.get(count.rule_line or 0, "")
+    return joined(" ", filter(None, (line_of(count), code(text) if count.rule_line else "")))
+
+
+def samples(counts: Iterable[PlanCount]) -> Markdown:
+    """A message of each of the largest groups, its text masked (letters x, digits 9)."""
+    rows = [
+        (
+            line_of(count),
+            minute(sample.put_at),
+            sample.put_appl_name,
+            sample.msg_id,
+            sample.shape[:SHAPE_SHOWN],
+        )
+        for count in counts
+        for sample in count.samples[:1]
+    ]
+    if not rows:
+        return NOTHING
+    return md("Samples, masked:\n\n{}", table(("rule", "put", "by", "MsgId", "text"), rows))
+
+
+def line_of(count: PlanCount) -> Markdown:
+    return md("line {}", count.rule_line) if count.rule_line else md("none")
+
+
+def minute(moment: str) -> str:
+    """A moment (ISO 8601, UTC) to its minute: the plan's files have the rest."""
+    return moment[:16].replace("T", " ") if TO_THE_MINUTE.match(moment) else moment
+
+
+def at(queue: str | None, queue_manager: str | None) -> str:
+    """`queue@queue manager`; only one of them if the other is blank."""
+    return f"{queue or ''}@{queue_manager}" if queue_manager else queue or ""

@@ -1,0 +1,1 @@
+"""Connections of type `mq`, and what is reached by them."""

@@ -1,0 +1,1 @@
+"""The fields of the forms of manual runs."""

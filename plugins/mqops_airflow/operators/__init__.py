@@ -1,0 +1,1 @@
+"""The tasks: one operator a file. Only here MQ is reached, and only when a task runs."""

@@ -1,0 +1,39 @@
+"""The task that has Spark act on a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mqops_airflow.approval.permission import permission
+from mqops_airflow.approval.policy import plain, restored
+from mqops_airflow.spark.submit import MqSparkSubmitOperator
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from mqops.estate_sections import Approval
+
+
+class PlanActOperator(MqSparkSubmitOperator):
+    """Submits the job that acts, for the plan that the run has permission for; without one it submits nothing.
+
+    :param folder: the run's folder (templated).
+    :param approval: the estate's policy.
+    """
+
+    template_fields = (*MqSparkSubmitOperator.template_fields, "folder")
+
+    def __init__(self, *, folder: str, approval: Approval, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.folder = folder
+        self.approval = plain(approval)
+
+    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
+        found = permission(context, self.folder, restored(self.approval))
+        self.application_args = [
+            *(self.application_args or ()),
+            f"--plan-digest={found.digest}",
+            f"--requested-by={found.requested_by}",
+            f"--approved-by={found.approved_by}",
+        ]
+        return super().execute(context)

@@ -1,0 +1,209 @@
+"""The first task of a workflow: is everything in order, and is there anything to do? Without a JVM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+from airflow.sdk.bases.skipmixin import SkipMixin
+
+from mqops import form_files
+from mqops.counted import counted
+from mqops.errors import RulesError, SettingsError
+from mqops.printable import printable
+from mqops_airflow.approval.four_eyes import must_tell_people_apart
+from mqops_airflow.approval.which_run import acting, acts, waited_for
+from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.notices.outcome_text import keep_for_note
+from mqops_airflow.operators.depth import trigger_again
+from mqops_airflow.runs.run_folder import hand_on, own_folder
+from mqops_airflow.runs.workplace import estate_file, lake
+from mqops_airflow.ui.markdown import Markdown, md, plain
+from mqops_airflow.ui.views import RunLink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from airflow.sdk import Context
+
+    from mqops.lake.run import RunFolder
+    from mqops.mq.session import Session
+    from mqops.rules import Table
+
+NOTHING_TO_DO = md("Nothing to do")
+
+
+class CheckOperator(BaseOperator, SkipMixin):
+    """The first task of a workflow on one queue manager, which may end the run (`end_here`).
+
+    :param queue_manager: name in the estate.
+    :param four_eyes: whether the person who starts a run may not approve it.
+    """
+
+    operator_extra_links = (RunLink(),)
+    inherits_from_skipmixin = True
+
+    def __init__(self, *, queue_manager: str, four_eyes: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.queue_manager = queue_manager
+        self.four_eyes = four_eyes
+
+    def nothing_to_do(
+        self, context: Context, found: dict[str, Any], workflow: str, why: Markdown = NOTHING_TO_DO
+    ) -> dict[str, Any]:
+        """End the run here. If it may act, the workflow's DEPTH queues trigger again."""
+        warning = trigger_again(self.log, self.queue_manager, workflow) if acts(context) else ""
+        return end_here(self, context, found, md("{}. {}", why, warning) if warning else why)
+
+    def begin(
+        self,
+        context: Context,
+        lake_folder: Path,
+        found: dict[str, Any],
+        keep: Callable[[RunFolder], None] = lambda _folder: None,
+    ) -> dict[str, Any]:
+        """Make the run's folder and hand on what was found; or end the run where another one is waited for.
+
+        Parameters: `found` with `queue`, the names of the queues with commas; `keep` what else is written into the
+        folder, before.
+        """
+        if why := waited_for(context, lake_folder, self.queue_manager, found["queue"].split(",")):
+            return end_here(self, context, found, why)
+        with own_folder(context, lake_folder, self.queue_manager) as folder:
+            keep(folder)
+            return hand_on(context, folder, found | asked(context["params"]) | acting(context))
+
+
+class DlqCheckOperator(CheckOperator):
+    """Checks settings, rules table, queue manager and lake; drains left-over markers; makes the run's folder.
+
+    An empty queue ends the run here: everything behind is skipped. RUN/handed_on.json says what the form asked for, in
+    the words of the Spark jobs' arguments; the XCom tells it to people, no task reads it.
+    """
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        if self.four_eyes:
+            must_tell_people_apart(context)
+        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+        from mqops.mq.inquire import depth  # noqa: PLC0415
+
+        params, estate = context["params"], estate_file()
+        settings = estate.estate.queue_managers[self.queue_manager]
+        rules = form_files.table(estate, params["rules_file"])
+        table = valid_table(rules, self.queue_manager, self.log)
+        connection = connection_for(self.queue_manager, estate)
+        named = params["queue"] or (settings.dlq_rules.queue if settings.dlq_rules else "") or table.control.inputq
+        with connect(connection) as session:
+            queue = self._queue(session, named)
+            drained = drain_and_log(session, lake(estate), self.queue_manager, self.log)
+            messages = depth(session, queue)
+        self.log.info("%s: %s", printable(queue), counted(messages, "message"))
+        self.log.info("%s of earlier runs recorded", counted(drained, "marker"))
+        found = {"queue": queue, "messages": messages, "rules": str(rules), "table_digest": table.digest}
+        if not messages:
+            note_empty(lake(estate), self.queue_manager, queue)
+            return self.nothing_to_do(context, found, "dlq_rules", md("Nothing to do: {} is empty", queue))
+        return self.begin(context, lake(estate), found)
+
+    def _queue(self, session: Session, named: str) -> str:
+        """The queue to work on, which can be read, and the ledger queue beside it, which is there.
+
+        Raises:
+            MQError: one of them is not there or not allowed.
+            SettingsError: no queue is named and the queue manager has no DEADQ; or nothing may be taken from it.
+        """
+        from mqops.act.sources import check_source  # noqa: PLC0415
+        from mqops.mq.browse import OPEN_OPTIONS  # noqa: PLC0415
+        from mqops.mq.named_queue import said_with_base, usable_dead_letter_queue  # noqa: PLC0415
+
+        queue = named or usable_dead_letter_queue(session)
+        check_source(session, queue)
+        self.log.info("the messages of %s", printable(said_with_base(session, queue)))
+        session.close(session.open(queue, OPEN_OPTIONS))
+        return queue
+
+
+def note_empty(lake_folder: Path, queue_manager: str, queue: str) -> None:
+    """Keep in the lake that a dead-letter queue is empty: the next run tells its growth since then.
+
+    Raises:
+        LakeError: the disk refuses.
+    """
+    from mqops.clock import utc_now  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
+    from mqops.observe import anatomy  # noqa: PLC0415 - loads pyarrow
+
+    anatomy.note_empty(RunFolder.at(lake_folder, queue_manager, "any").lake_folder, queue_manager, queue, utc_now())
+
+
+def end_here(
+    operator: BaseOperator, context: Context, found: dict[str, Any], why: Markdown = NOTHING_TO_DO
+) -> dict[str, Any]:
+    """Skip everything behind the task, and say why."""
+    operator.log.info("%s", printable(plain(why)))
+    keep_for_note(context, why)
+    context["ti"].xcom_push(key="return_value", value=found)
+    SkipMixin().skip(context["ti"], context["task"].get_flat_relatives(upstream=False))  # type: ignore[no-untyped-call]
+    return found
+
+
+def valid_table(path: Path, queue_manager: str, log: Any, *, origins: bool = False) -> Table:
+    """The rules table in `path`; every error and warning goes to the log first.
+
+    Parameters: `origins` whether it is for backout queues (see `mqops.rules.parse`).
+
+    Raises:
+        RulesError: it is not valid.
+        SettingsError: it cannot be read, or it is for another queue manager.
+    """
+    from mqops.rules import parse  # noqa: PLC0415
+
+    try:
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise SettingsError(f"rules file {path} cannot be read: {error.strerror}") from error
+    parsed = parse(text, source=path.name, origins=origins)
+    for level, problems in (("warning", parsed.warnings), ("error", parsed.errors)):
+        for problem in problems:
+            for line in f"{path.name}:{problem.render()}".split("\n"):
+                getattr(log, level)("%s", printable(line))
+    if parsed.table is None:
+        places = ", ".join(f"{problem.line}:{problem.column}" for problem in parsed.errors)
+        raise RulesError(
+            f"{path.name} is not valid: {counted(len(parsed.errors), 'error')}, at {places}; see the lines above"
+        )
+    target = parsed.table.control.inputqm
+    if target and target != queue_manager:
+        raise SettingsError(f"{path.name} has INPUTQM({target}), this workflow is for {queue_manager}")
+    return parsed.table
+
+
+def asked(params: Any) -> dict[str, Any]:
+    """What the form asks for, as the Spark jobs take it.
+
+    A limit with chosen messages limits the plan, not the snapshot: the chosen ones may stand behind it.
+    """
+    limit, chosen = params["limit"] or 0, params["message_ids"] or []
+    return {
+        "limit": limit,
+        "observe_limit": 0 if chosen else limit,
+        "message_ids": ",".join(chosen).upper(),
+        "unit_size": params["unit_of_work"],
+        **{name: params[name] for name in ("canary", "canary_wait", "pace", "in_flight", "patience")},
+    }
+
+
+def drain_and_log(session: Session, lake_folder: Path, queue_manager: str, log: Any) -> int:
+    """Bring what killed runs left on the ledger queue into the ledger; returns the number of lines.
+
+    Runs that were begun and are not finished are named in the log, and those that are not in this lake.
+    """
+    from mqops.prove.recovery import drain_earlier_runs  # noqa: PLC0415
+
+    found = drain_earlier_runs(session, lake_folder, queue_manager)
+    for line in found.to_finish():
+        log.warning("%s (or clear its task act)", printable(line))
+    for line in found.not_touched():
+        log.warning("%s", printable(line))
+    return found.lines

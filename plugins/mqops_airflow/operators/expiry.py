@@ -1,0 +1,193 @@
+"""The operators of the expiry workflows: candidates, report, and the explicit request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, BaseOperator
+
+from mqops.counted import counted
+from mqops.errors import SettingsError, Unbalanced
+from mqops.lake.run import RunFolder
+from mqops.misnamed import is_alias
+from mqops.printable import printable
+from mqops.queue_names import not_seen
+from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.notices.outcome_text import keep_for_note
+from mqops_airflow.operators.check import CheckOperator
+from mqops_airflow.operators.depth import trigger_again
+from mqops_airflow.runs.run_folder import hand_on, own_folder
+from mqops_airflow.runs.workplace import estate_file, lake
+from mqops_airflow.ui.markdown import Markdown, md, number, thousands
+from mqops_airflow.ui.views import RunLink
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from mqops.estate import EstateFile
+    from mqops.expiry.core.outcome import ExpirySummary
+
+
+class ExpiryCheckOperator(CheckOperator):
+    """Finds the queues that need a scan (E16), and makes the run's folder. Without such queues the run ends here.
+
+    :param recheck: seconds after which a queue is looked at in any case.
+    """
+
+    def __init__(self, *, recheck: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.recheck = recheck
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.expiry.core.candidates import differing_intervals  # noqa: PLC0415
+        from mqops.expiry.scan import candidates  # noqa: PLC0415
+        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+
+        params, estate = context["params"], estate_file()
+        with connect(connection_for(self.queue_manager, estate)) as session:
+            chosen = candidates(
+                session,
+                lake(estate),
+                params["queues"],
+                recheck=timedelta(seconds=self.recheck),
+                all_filled=params["all_filled"],
+            )
+        intervals = {one: _interval(estate, one) for one in (*chosen.members, self.queue_manager)}
+        if differs := differing_intervals(intervals, self.queue_manager):
+            self.log.warning("%s: give them the same interval", printable(differs))
+        for queue in chosen.inhibited:
+            self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
+        for queue, why in chosen.why.items():
+            self.log.info("%s: %s", printable(queue), printable(why))
+        for alias, base in chosen.aliases.items():
+            self.log.info("%s", printable(is_alias(alias, base)))
+        self.log.info("worth a scan: %d of %s", len(chosen.why), counted(chosen.looked_at, "queue"))
+        found = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at, "inhibited": list(chosen.inhibited)}
+        if chosen.aliases:
+            found["aliases"] = dict(chosen.aliases)
+        if chosen.unseen:
+            found["unseen"] = list(chosen.unseen)
+            self.log.error("%s", printable(not_seen(chosen.unseen)))
+        if not chosen.why:
+            refuse_unseen(chosen.unseen)
+            return self.nothing_to_do(context, found, "expiry_scan")
+        with own_folder(context, lake(estate), self.queue_manager) as folder:
+            return hand_on(context, folder, found)
+
+
+def _interval(file: EstateFile, queue_manager: str) -> timedelta | None:
+    managed = file.estate.queue_managers.get(queue_manager)
+    return managed.expiry_scan.interval if managed and managed.expiry_scan else None
+
+
+class ExpiryReportOperator(BaseOperator):
+    """Logs, returns and publishes what a scan did; fails if the figures of a queue contradict each other.
+
+    :param folder: the run's folder (templated).
+    :param asset: asset whose event gets the summary as extra.
+    :param queue_manager: name in the estate.
+    """
+
+    operator_extra_links = (RunLink(),)
+    template_fields = ("folder",)
+
+    def __init__(self, *, folder: str, asset: Asset, queue_manager: str, **kwargs: Any) -> None:
+        super().__init__(outlets=[asset], **kwargs)
+        self.folder = folder
+        self.queue_manager = queue_manager
+        self.asset = asset
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.expiry.core.outcome import ExpirySummary  # noqa: PLC0415
+        from mqops.lake.files import read_json  # noqa: PLC0415
+
+        folder = RunFolder(Path(self.folder))
+        summary = ExpirySummary.from_json(read_json(folder.expiry_json))
+        found = read_json(folder.handed_on_json)["found"] if folder.handed_on_json.exists() else {}
+        unseen = tuple(found.get("unseen", ()))
+        more = replace(summary, unseen=unseen, aliases=found.get("aliases", {}))
+        value = report(self, context, replace(more, balanced=summary.balanced and not unseen))
+        context["outlet_events"][self.asset].extra = value
+        if warning := trigger_again(self.log, self.queue_manager, "expiry_scan"):
+            keep_for_note(context, md("{} {}", in_words(summary), warning))
+        return value
+
+
+class RefreshExpiryOperator(BaseOperator):
+    """REFRESH QMGR TYPE(EXPIRY) by the form's queue manager and name, or the same by scan (E18)."""
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.expiry.scan import refresh  # noqa: PLC0415 - loads the MQ library
+
+        params, estate = context["params"], estate_file()
+        connection = connection_for(params["queue_manager"], estate)
+        summary = refresh(connection, lake(estate), params["name"])
+        self.log.info(
+            "TYPE(EXPIRY) NAME(%s) on %s: done by %s",
+            printable(params["name"]),
+            printable(summary.queue_manager),
+            printable(summary.by),
+        )
+        return report(self, context, summary)
+
+
+def report(operator: BaseOperator, context: Context, summary: ExpirySummary) -> dict[str, Any]:
+    """The summary in the log, a line a queue, and as the XCom.
+
+    Raises:
+        Unbalanced: the figures of a queue that no other program had open do not add up.
+    """
+    for scan in summary.queues:
+        operator.log.info(
+            "%s: there %d = discarded %d + left %d + in flight %d; next expires %s%s",
+            printable(scan.queue),
+            *(scan.there, scan.discarded, scan.left, scan.in_flight),
+            printable(scan.next_expiry or "none"),
+            "" if scan.exact else " (others were at work meanwhile: about)",
+        )
+    if passed_over := summary.passed_over():
+        operator.log.info("%s", printable(passed_over))
+    operator.log.info("All: there %d = discarded %d + left %d", summary.found, summary.done, summary.left)
+    if dead := summary.dead_letters:
+        operator.log.info("%s: %d before the scan, %d after it", printable(dead.name), dead.before, dead.after)
+    value = summary.to_json()
+    context["ti"].xcom_push(key="return_value", value=value)
+    keep_for_note(context, in_words(summary))
+    if not summary.balanced:
+        refuse_unseen(summary.unseen)
+        wrong = ", ".join(scan.queue for scan in summary.queues if scan.exact and not scan.balanced)
+        raise Unbalanced(f"The figures of {wrong} do not add up; see the lines above")
+    return value
+
+
+def refuse_unseen(unseen: Sequence[str]) -> None:
+    """Raises `SettingsError` where queues that are meant could not be seen: what is on them is not known."""
+    if unseen:
+        raise SettingsError(not_seen(unseen))
+
+
+def in_words(summary: ExpirySummary) -> Markdown:
+    """What a scan did, for the run's note."""
+    words = md(
+        "{}: {} found = {} discarded because expired + {} left.",
+        number(len(summary.queues), "queue"),
+        number(summary.found, "message"),
+        thousands(summary.done),
+        thousands(summary.left),
+    )
+    for alias, base in summary.aliases.items():
+        words = md("{} {}.", words, is_alias(alias, base))
+    if passed_over := summary.passed_over():
+        words = md("{} {}.", words, passed_over)
+    if summary.unseen:
+        words = md("{} {}.", words, not_seen(summary.unseen))
+    if not summary.dead_letters or summary.came <= 0:
+        return words
+    grew = number(summary.came, "message")
+    return md(
+        "{} {} grew by {} meanwhile: reports of expiry may be among them.", words, summary.dead_letters.name, grew
+    )

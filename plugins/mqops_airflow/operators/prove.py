@@ -1,0 +1,165 @@
+"""The last task of a workflow: what became of every planned message. It runs however act ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, BaseOperator
+from airflow.sdk.exceptions import AirflowSkipException
+
+from mqops.actions import moved_word
+from mqops.errors import MqopsError, SettingsError, Unbalanced
+from mqops.look.core.question import Over
+from mqops.observe.core.anatomy import anatomy_lines
+from mqops.printable import printable
+from mqops.queue_names import not_seen
+from mqops_airflow.approval.answer import end_question
+from mqops_airflow.connections.hook import MqHook
+from mqops_airflow.notices.notify import tell_people
+from mqops_airflow.notices.outcome_text import ending_of, keep_for_note, outcome_text
+from mqops_airflow.operators.depth import trigger_again
+from mqops_airflow.runs.run_folder import handed_on
+from mqops_airflow.ui.markdown import code, md, plain
+from mqops_airflow.ui.views import RunLink
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from mqops.lake.run import RunFolder
+    from mqops.model import RunSummary
+    from mqops.mq.connection import MqConnection
+
+
+ENDED = {"failed": Over.FAILED, "success": Over.MARKED_SUCCESS, "skipped": Over.MARKED_SKIPPED}
+"""State of the task approve → what has ended its question, where that has no answer."""
+
+
+class ActUnfinished(MqopsError):
+    """Act has not finished the plan. The other messages are on their queues. Clear the task act to go on."""
+
+
+class ProveOperator(BaseOperator):
+    """Balances a run by the ledger and the queue; logs, returns and publishes the summary.
+
+    Then looks what became of the messages that earlier runs moved. Fails if the run does not balance, if act failed or
+    did not finish, or if queues that are meant could not be looked at. Where nothing was approved or the run was dry,
+    it shows that nothing was moved, and why. Without a plan it is skipped.
+
+    :param mq_conn_id: Airflow connection of type `mq`.
+    :param asset: asset whose event gets the summary as extra.
+    :param queue_manager: name in the estate. The run's folder is no template: there may be none to render.
+    :param plan_task: task that makes the plan.
+    :param act_task: task that moves.
+    :param notify: the estate's notifier (`notices.notify.named`), which tells that a run does not balance.
+    :param workflow: whose queues trigger by DEPTH again when act has finished; "" for one that nothing triggers.
+    """
+
+    operator_extra_links = (RunLink(),)
+
+    def __init__(
+        self,
+        *,
+        mq_conn_id: str,
+        asset: Asset,
+        queue_manager: str,
+        plan_task: str,
+        act_task: str,
+        notify: Mapping[str, Any] | None = None,
+        workflow: str = "",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(outlets=[asset], **kwargs)
+        self.mq_conn_id = mq_conn_id
+        self.asset = asset
+        self.queue_manager = queue_manager
+        self.plan_task = plan_task
+        self.act_task = act_task
+        self.notify = notify
+        self.workflow = workflow
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.lake.run import RunFolder  # noqa: PLC0415
+        from mqops.prove.outcomes import look_back  # noqa: PLC0415
+        from mqops.prove.prove import prove  # noqa: PLC0415
+
+        states = self._states(context)
+        if states.get(self.plan_task) != "success":
+            raise AirflowSkipException(f"There is no plan (task {self.plan_task}): nothing was moved")
+        run = RunFolder(Path(handed_on(context["dag_run"], self.name(context))["folder"]))
+        try:
+            summary = prove(self.connection(context), run)
+        except Unbalanced as error:
+            keep_for_note(context, code(error))
+            tell_people(self.notify, context, subject=f"{self.name(context)}: a run does not balance", text=str(error))
+            raise
+        self._log_summary(summary, run)
+        for earlier in look_back(self.connection(context), run):
+            found = ", ".join(f"{count:,} {outcome}" for outcome, count in earlier.outcomes.items())
+            self.log.info("messages of run %s: %s", printable(earlier.run), printable(found or "no outcome is known"))
+        value = summary.to_json()
+        acted = states.get(self.act_task)
+        if over := ENDED.get(states.get("approve", "")):
+            end_question(str(run.path), over)
+        words = outcome_text(ending_of(context, str(run.path), states, self.act_task), summary)
+        context["ti"].xcom_push(key="return_value", value=value)
+        keep_for_note(context, words)
+        if acted != "skipped" and not (acted == "success" and summary.finished):
+            raise ActUnfinished(plain(words))
+        self.log.info("%s", printable(plain(words)))
+        context["outlet_events"][self.asset].extra = {**value, "told": plain(words)}
+        if acted == "success" and (warning := trigger_again(self.log, self.queue_manager, self.workflow)):
+            keep_for_note(context, md("{} {}", words, warning))
+        if summary.unseen:
+            raise SettingsError(not_seen(summary.unseen))
+        return value
+
+    def name(self, context: Context) -> str:
+        """The queue manager."""
+        return self.queue_manager
+
+    def connection(self, context: Context) -> MqConnection:
+        """How to reach the queue manager."""
+        return MqHook(self.mq_conn_id).get_conn()
+
+    def _states(self, context: Context) -> dict[str, str]:
+        """Task id → state in this run, of the tasks that matter here."""
+        run = context["dag_run"]
+        tasks = [self.plan_task, "approve", self.act_task]
+        found = context["ti"].get_task_states(dag_id=run.dag_id, task_ids=tasks, run_ids=[run.run_id])
+        return {task: str(state) for task, state in found.get(run.run_id, {}).items()}
+
+    def _log_summary(self, summary: RunSummary, run: RunFolder) -> None:
+        """The summary in the log, a line a queue and rule."""
+        for rule in summary.rules:
+            self.log.info(
+                "%s, %s%s: planned %d = %s %d + discarded %d + left %d + gone %d; failed tries %d",
+                printable(rule.queue),
+                printable(f"rule line {rule.rule_line} " if rule.rule_line else ""),
+                printable(rule.action),
+                rule.planned,
+                printable(moved_word([rule.action])),
+                *(rule.moved, rule.discarded, rule.left, rule.gone, rule.failed),
+            )
+        self.log.info(
+            "Balanced: planned %d = %s %d + discarded %d + left %d + gone %d; came later: %d",
+            summary.planned,
+            printable(moved_word(rule.action for rule in summary.rules)),
+            *(summary.moved, summary.discarded, summary.left, summary.gone, summary.arrived),
+        )
+        for line in anatomy_lines(summary.anatomy):
+            self.log.info("%s", printable(line))
+        for canaries in summary.canaries:
+            (self.log.warning if canaries.why else self.log.info)(
+                "canaries of %s: %d moved, %d came back, %d failed, %d unread: %s",
+                printable(canaries.unit_group.removesuffix("@")),
+                *(canaries.moved, canaries.back, canaries.failed, canaries.unread),
+                printable(canaries.why or "the rest followed"),
+            )
+        for why, count in summary.left_because.items():
+            self.log.warning("left: %d: %s", count, printable(why))
+        for remark in summary.remarks:
+            self.log.warning("%s", printable(remark))
+        for reason, count in summary.reasons.items():
+            self.log.info("failed tries: %s %d", printable(reason), count)

@@ -1,0 +1,196 @@
+"""The operators of the data quality workflow: what is to be looked at, the Spark job, and what the run says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, BaseOperator
+
+from mqops import form_files
+from mqops.clock import utc_now
+from mqops.counted import counted
+from mqops.errors import SettingsError
+from mqops.misnamed import is_alias
+from mqops.printable import printable
+from mqops.quality.no_message import check_no_message, keep_no_message
+from mqops.quality.scope import QueuesSeen
+from mqops.quality.suite_file import load_suites
+from mqops.quality.summary import QualitySummary, describe, verdict
+from mqops.quality.vocabulary import SEVERITIES
+from mqops.queue_names import not_seen
+from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.notices.outcome_text import keep_for_note
+from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here
+from mqops_airflow.pages.data_docs import DataDocsLink, address
+from mqops_airflow.runs.run_folder import hand_on, own_folder
+from mqops_airflow.runs.workplace import estate_file, lake
+from mqops_airflow.spark.submit import MqSparkSubmitOperator
+from mqops_airflow.ui.markdown import Markdown, joined, link, md, number, words
+from mqops_airflow.ui.views import RunLink
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from mqops.estate import EstateFile
+    from mqops.quality.suite import Suite
+
+MOST_TOLD = 6
+"""Sentences of a note about checks and patterns that looked at nothing."""
+LEVELS = {"critical": "error", "warning": "warning", "info": "info"}
+
+
+class QualityCheckOperator(CheckOperator):
+    """Checks suites, queue manager and queues; makes the run's folder. All of it without a JVM and without GX.
+
+    Where no queue has a message the suites are checked here, and the run ends: everything behind is skipped, or the run
+    fails, as it would fail on a snapshot without messages. RUN/handed_on.json says what is to be looked at, in the
+    words of the Spark jobs' arguments; the XCom tells it to people, no task reads it.
+    """
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+        from mqops.quality.queues import choose_queues  # noqa: PLC0415
+
+        params, estate = context["params"], estate_file()
+        paths = suite_files(estate, params["suites"])
+        suites = load_suites(paths)
+        with connect(connection_for(self.queue_manager, estate)) as session:
+            choice = choose_queues(session, params["queues"])
+        aliases = [is_alias(alias, base) for alias, base in choice.aliases.items()]
+        for line in aliases:
+            self.log.info("%s", printable(line))
+        for queue in choice.inhibited:
+            self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
+        if choice.unseen:
+            self.log.error("%s", printable(not_seen(choice.unseen)))
+        messages = sum(choice.depths.values())
+        self.log.info(
+            "%s on %s; %s empty",
+            counted(messages, "message"),
+            counted(len(choice.depths), "queue"),
+            counted(len(choice.empty), "queue is", "queues are"),
+        )
+        found = {
+            "queues": ",".join(choice.depths),
+            "messages": messages,
+            "inhibited": list(choice.inhibited),
+            "unseen": list(choice.unseen),
+            "suites": ",".join(map(str, paths)),
+            "limit": params["limit"] or 0,
+        }
+        if not messages:
+            seen = QueuesSeen(looked_at=choice.empty, unread=choice.inhibited, unseen=choice.unseen)
+            return self._without_a_message(context, found, suites, seen)
+        with own_folder(context, lake(estate), self.queue_manager) as folder:
+            hand_on(context, folder, found | {"empty": list(choice.empty)})
+        return {**found, "folder": str(folder.path)}
+
+    def _without_a_message(
+        self, context: Context, found: dict[str, Any], suites: tuple[Suite, ...], seen: QueuesSeen
+    ) -> dict[str, Any]:
+        """End the run. What is not met is kept as of any other run.
+
+        Raises:
+            QualityFailed: a critical expectation is not met.
+        """
+        summary = check_no_message(self.queue_manager, suites, seen, now=utc_now())
+        if all(check.met for check in summary.checks) and not summary.unseen:
+            return end_here(self, context, found, joined(". ", [NOTHING_TO_DO, *map(words, summary.told)]))
+        with own_folder(context, lake(estate_file()), self.queue_manager) as folder:
+            hand_on(context, folder, found | {"empty": list(seen.looked_at)})
+            kept = keep_no_message(folder, summary)
+        log_summary(self.log, kept)
+        said = in_words(kept, "")
+        keep_for_note(context, said)
+        verdict(kept)
+        return end_here(self, context, found, said)
+
+
+def suite_files(estate: EstateFile, names: Iterable[str]) -> list[Path]:
+    """The files of suites.
+
+    Raises:
+        SettingsError: a form may not name one of them.
+    """
+    paths = [form_files.suite(estate, name) for name in names]
+    if any("," in str(path) for path in paths):
+        raise SettingsError(f"a suite's path must not have a comma: {', '.join(map(str, paths))}")
+    return paths
+
+
+class QualitySubmitOperator(MqSparkSubmitOperator):
+    """Submits a job that reads the lake only: it gets no credentials."""
+
+    needs_queue_manager = False
+
+
+class QualityReportOperator(BaseOperator):
+    """Logs, returns and publishes the summary; fails if a critical expectation failed or the counts do not agree.
+
+    :param folder: the run's folder (templated).
+    :param asset: asset whose event gets the summary as extra.
+    """
+
+    template_fields = ("folder",)
+    operator_extra_links = (DataDocsLink(), RunLink())
+
+    def __init__(self, *, folder: str, asset: Asset, **kwargs: Any) -> None:
+        super().__init__(outlets=[asset], **kwargs)
+        self.folder = folder
+        self.asset = asset
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.lake.files import read_json  # noqa: PLC0415
+
+        summary = QualitySummary.from_json(read_json(Path(self.folder) / "quality" / "quality.json"))
+        log_summary(self.log, summary)
+        keep_for_note(context, in_words(summary, address(context["dag_run"].dag_id, context["dag_run"].run_id)))
+        value = summary.to_json()
+        context["ti"].xcom_push(key="return_value", value=value)
+        verdict(summary)
+        context["outlet_events"][self.asset].extra = value
+        return value
+
+
+def log_summary(log: Any, summary: QualitySummary) -> None:
+    """The summary in the log: a line an expectation that is not met, a line a queue, a line a pattern without one."""
+    for severity in SEVERITIES:
+        for check in summary.not_met(severity):
+            getattr(log, LEVELS[severity])("%s", printable(describe(check)))
+    for queue in summary.queues:
+        log.info(
+            "%s: found %d = good %d + with findings %d%s",
+            printable(queue.queue),
+            *(queue.found, queue.done, queue.left),
+            printable(f" + not checked {queue.not_checked}" if queue.not_checked else ""),
+        )
+    for told in summary.told:
+        log.warning("%s", printable(told))
+    if summary.failures:
+        log.info("Which message failed what: %s; Data Docs: %s", printable(summary.failures), printable(summary.docs))
+
+
+def in_words(summary: QualitySummary, docs: str) -> Markdown:
+    """How the checks ended, for the run's note, as pages say it.
+
+    Parameters: `docs` the address of the Data Docs, "" where there are none: no queue had a message.
+    """
+    from mqops.look.core.run_state import checks_in_words  # noqa: PLC0415
+
+    sentences = [words(checks_in_words(summary.to_json()))]
+    if docs:
+        page = link("Data Docs", docs)
+        sentences.append(md("The page Quality names the messages that failed; {} have each check's figures", page))
+    sentences += told_in_note(summary)
+    return md("{}.", joined(". ", sentences))
+
+
+def told_in_note(summary: QualitySummary) -> Iterator[Markdown]:
+    """The suites that looked at no message and what else is told; the first of many, as a note has little room."""
+    unseen = [f"suite {one.suite}: {one.skipped}" for one in summary.checks if one.skipped and not one.met]
+    every = list(dict.fromkeys([*unseen, *summary.told]))
+    yield from map(words, every[:MOST_TOLD])
+    if len(every) > MOST_TOLD:
+        yield md("{} of this kind: see the page Quality", number(len(every) - MOST_TOLD, "more line"))

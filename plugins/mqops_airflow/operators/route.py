@@ -1,0 +1,87 @@
+"""The task that checks a plan's destinations and chooses the next task: prove, approve or act."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseBranchOperator
+
+from mqops.counted import counted
+from mqops.estate_sections import Approval
+from mqops.printable import printable
+from mqops_airflow.approval.policy import plain, restored, verdict_on
+from mqops_airflow.connections.hook import MqHook
+from mqops_airflow.runs.plan_files import preflight_in, read_plan
+from mqops_airflow.ui.views import RunLink
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from mqops.decide.core.preflight import Preflight
+
+
+class PlanRouteOperator(BaseBranchOperator):
+    """Chooses among the tasks behind it by the estate's policy; the XCom `verdict` tells people which way and why.
+
+    Before that it makes the pre-flight of the plan: RUN/preflight.json, and a warning in the log a finding. What is
+    found fails nothing, but a plan that leaves doubts is never approved by the policy (see `approval.policy`).
+    Where people were asked about the plan before, their pre-flight stays: Airflow would show them the same text again.
+
+    :param folder: the run's folder (templated).
+    :param mq_conn_id: Airflow connection of type `mq`.
+    :param approval: the estate's policy.
+    :param ways: way (stop, ask, act) → task to go on with.
+    """
+
+    operator_extra_links = (RunLink(),)
+    template_fields = ("folder",)
+
+    def __init__(
+        self,
+        *,
+        folder: str,
+        mq_conn_id: str,
+        approval: Approval,
+        ways: dict[str, str],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.folder = folder
+        self.mq_conn_id = mq_conn_id
+        self.approval = plain(approval)
+        self.ways = ways
+
+    def choose_branch(self, context: Context) -> str:
+        plan = read_plan(self.folder)
+        found = self._asked_about(plan.digest) or self._preflight()
+        verdict = verdict_on(plan, found, approval=restored(self.approval), context=context)
+        self.log.info("Plan %s: %s (%s)", printable(plan.digest), printable(verdict.way), printable(verdict.why))
+        value = {"way": verdict.way, "why": verdict.why, "digest": plan.digest}
+        context["ti"].xcom_push(key="verdict", value=value)
+        return self.ways[verdict.way]
+
+    def _asked_about(self, digest: str) -> Preflight | None:
+        """The pre-flight that people were shown with this plan, None if no person was asked."""
+        from mqops_airflow.approval import answer  # noqa: PLC0415
+
+        asked, found = answer.read_question(self.folder), preflight_in(self.folder)
+        if asked is None or found is None or not asked.question.digest == found.plan == digest:
+            return None
+        self.log.info("Kept the pre-flight of %s, which the task approve showed to people", printable(found.checked_at))
+        return found
+
+    def _preflight(self) -> Preflight:
+        from mqops.decide.core.preflight import shown  # noqa: PLC0415
+        from mqops.decide.preflight import preflight  # noqa: PLC0415 - loads the MQ library
+        from mqops.lake.run import RunFolder  # noqa: PLC0415
+
+        found = preflight(MqHook(self.mq_conn_id).get_conn(), RunFolder(Path(self.folder)))
+        for line in (*shown(found.findings), *found.remarks):
+            self.log.warning("%s", printable(line))
+        self.log.info(
+            "Pre-flight of %s: %s",
+            counted(found.destinations, "destination"),
+            counted(len(found.findings), "finding"),
+        )
+        return found

@@ -1,0 +1,59 @@
+"""The first task of `mq_undo`: the plan of an undo, made in the task itself, without a JVM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from mqops.counted import counted
+from mqops.printable import printable
+from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
+from mqops_airflow.approval.which_run import run_named
+from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.operators.check import drain_and_log
+from mqops_airflow.runs.run_folder import hand_on, own_folder
+from mqops_airflow.runs.workplace import estate_file, lake
+from mqops_airflow.ui.views import RunLink
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class UndoPlanOperator(BaseOperator):
+    """Looks where the messages of the form's run are now, copies the originals into a run of its own, makes the plan.
+
+    RUN/handed_on.json says which run is undone; the XCom tells people of the plan, no task reads it.
+
+    :param four_eyes: whether the person who starts a run may not approve it.
+    """
+
+    operator_extra_links = (RunLink(),)
+
+    def __init__(self, *, four_eyes: bool, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.four_eyes = four_eyes
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.decide.core.preflight import shown  # noqa: PLC0415
+        from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
+        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+        from mqops.undo.in_process import plan_undo  # noqa: PLC0415
+
+        if self.four_eyes:
+            must_tell_people_apart(context)
+        params, estate = context["params"], estate_file()
+        name, lake_folder = params["queue_manager"], lake(estate)
+        connection = connection_for(name, estate)
+        run = run_named(lake_folder, name=params["run"], queue_manager=name, planned=True)
+        with connect(connection) as session:
+            drain_and_log(session, lake_folder, name, self.log)
+        with own_folder(context, lake_folder, name) as folder:
+            plan, found = plan_undo(connection, run, folder), read_preflight(folder)
+            handed = hand_on(context, folder, {"undoes": run.run, "requested_by": requester(context)})
+            handed |= {"run": plan.run, "digest": plan.digest}
+        for action, count in sorted(plan.actions.items()):
+            (self.log.info if action.acts else self.log.warning)("%s: %s", printable(action), counted(count, "message"))
+        for remark in (*plan.remarks, *(shown(found.findings) if found else ())):
+            self.log.warning("%s", printable(remark))
+        return handed | {"rows": plan.rows, "actions": plan.actions, "remarks": list(plan.remarks)}

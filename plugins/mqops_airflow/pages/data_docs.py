@@ -1,0 +1,87 @@
+"""The Data Docs of a quality run in Airflow's UI: the link on the task, and the pages behind it.
+
+1. The pages lie in the run's folder in the lake. Airflow's API server shows them below `/mqops/data_docs`, to people
+   who may see the DAG's task logs, and to nobody else.
+2. A page is found by DAG id and run id, as the run's own tasks find its folder: no path comes from outside.
+3. The browser runs no script in them and fetches nothing from elsewhere (Content-Security-Policy).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import quote
+
+from airflow.sdk import BaseOperatorLink
+from airflow.sdk.configuration import conf
+
+from mqops.errors import MqopsError
+from mqops.estate_sections import dag_prefix
+from mqops.lake.run import RunFolder
+from mqops.quality.results import docs_of
+from mqops_airflow.runs.run_folder import handed_on
+from mqops_airflow.runs.workplace import estate_to_look
+from mqops_airflow.ui.table import PREFIX
+
+PATH = "/data_docs"
+FIRST = "index.html"
+HEADERS = {
+    "Content-Security-Policy": "sandbox allow-same-origin; default-src 'none'; style-src 'unsafe-inline'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "private, no-store",
+}
+
+
+class DataDocsLink(BaseOperatorLink):
+    """The button on the task that leads to the run's Data Docs."""
+
+    name = "Data Docs"
+
+    def get_link(self, operator: Any, *, ti_key: Any) -> str:
+        """The address of the first page."""
+        return address(ti_key.dag_id, ti_key.run_id)
+
+
+def address(dag_id: str, run_id: str) -> str:
+    """The address of the first page of a run's Data Docs."""
+    base = conf.get("api", "base_url", fallback="").rstrip("/")
+    return f"{base}{PREFIX}{PATH}/{quote(dag_id, safe='')}/{quote(run_id, safe='')}/{FIRST}"
+
+
+def page_of(dag_id: str, run_id: str, page: str) -> Path | None:
+    """The file of a page, None where there is none. Raises `LakeError`, `SettingsError`."""
+    for name, settings in estate_to_look().estate.queue_managers.items():
+        if settings.snapshot_quality and dag_id == f"{dag_prefix(name)}_snapshot_quality":
+            run = SimpleNamespace(dag_id=dag_id, run_id=run_id)
+            docs = docs_of(RunFolder(Path(handed_on(run, name)["folder"])))
+            if docs is None:
+                return None
+            docs = docs.resolve()
+            found = (docs / page).resolve()
+            return found if found.is_relative_to(docs) and found.is_file() else None
+    return None
+
+
+def router() -> Any:
+    """The route of the pages."""
+    from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity  # noqa: PLC0415
+    from airflow.api_fastapi.core_api.security import requires_access_dag  # noqa: PLC0415
+    from fastapi import APIRouter, Depends, HTTPException  # noqa: PLC0415
+    from fastapi.responses import FileResponse  # noqa: PLC0415
+
+    made = APIRouter()
+    may_see = Depends(requires_access_dag("GET", DagAccessEntity.TASK_LOGS))
+
+    @made.get(f"{PATH}/{{dag_id}}/{{run_id}}/{{page:path}}", dependencies=[may_see])
+    def data_docs(dag_id: str, run_id: str, page: str) -> Any:
+        try:
+            found = page_of(dag_id, run_id, page or FIRST)
+        except MqopsError:
+            found = None
+        if found is None:
+            raise HTTPException(404, "There is no such page of Data Docs")
+        return FileResponse(found, headers=HEADERS)
+
+    return made

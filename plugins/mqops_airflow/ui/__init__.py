@@ -1,0 +1,1 @@
+"""What stands in Airflow's own UI: its Markdown, and the places of our pages."""

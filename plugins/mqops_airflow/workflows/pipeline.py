@@ -1,0 +1,221 @@
+"""The tasks of every workflow with a plan: observe, decide, route, approve, act, prove. DAGs for all queue managers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG, BaseOperator, TriggerRule
+
+from mqops.estate import EstateFile
+from mqops.estate_sections import Approval, Notify, dag_prefix
+from mqops.estate_values import MAX_UNIT_OF_WORK
+from mqops_airflow.forms import params
+from mqops_airflow.notices.notify import named
+from mqops_airflow.operators.act import PlanActOperator
+from mqops_airflow.operators.approval import PlanApprovalOperator
+from mqops_airflow.operators.in_task import InTaskActOperator, InTaskProveOperator, InTaskRouteOperator
+from mqops_airflow.operators.prove import ProveOperator
+from mqops_airflow.operators.route import PlanRouteOperator
+from mqops_airflow.runs.run_folder import handed_on
+from mqops_airflow.runs.workplace import spark_job
+from mqops_airflow.spark.submit import MqSparkSubmitOperator
+from mqops_airflow.workflows.assets import workflow_asset
+from mqops_airflow.workflows.retry import default_args
+
+MOST_RUNS = 8
+"""Runs of one DAG at the same time, so that a plan that waits for its answer does not keep the others waiting. Two that
+would act on the same queue do not: see `mqops_airflow.approval.which_run.waited_for`."""
+CHOOSE_QUEUES = frozenset({"backout_reprocess", "snapshot_quality"})
+"""Workflows that find their queues by patterns or definitions: one that ends meanwhile, as a dynamic queue does with
+its program, is passed over."""
+TEMPLATES = {"handed_on": handed_on}
+"""The macros that a DAG with these tasks needs (`user_defined_macros`)."""
+
+
+def checked(queue_manager: str, key: str) -> str:
+    """Template of one thing that the first task of the run handed on (see `mqops_airflow.runs.run_folder`).
+
+    :param key: its name, or `folder`.
+    """
+    return f"{{{{ handed_on(dag_run, '{queue_manager}')['{key}'] }}}}"
+
+
+def observe_task(name: str, workflow: str, *, queues: str, limit: str, **submitted: str) -> MqSparkSubmitOperator:
+    """The task that takes the snapshot.
+
+    :param name: of the queue manager.
+    :param queues: what `check` calls the queues that it hands on, `limit` the most messages of each.
+    :param submitted: the connections, `mq_conn_id` and `conn_id`.
+    """
+    folder = checked(name, "folder")
+    return MqSparkSubmitOperator(
+        task_id="observe",
+        name=f"{dag_prefix(name)} observe",
+        application=spark_job("observe"),
+        application_args=[
+            f"--run={folder}",
+            f"--queue-manager={name}",
+            f"--limit={checked(name, limit)}",
+            *(["--some-may-end"] if workflow in CHOOSE_QUEUES else []),
+        ],
+        repeated={"--queue": checked(name, queues)},
+        summary=f"{folder}/observe.json",
+        shown=("run", "queue_manager", "observed_at", "messages", "bytes", "queues"),
+        asset=workflow_asset(name, workflow, "snapshot"),
+        once=True,
+        **submitted,
+    )
+
+
+def approve_task(folder: str, approval: Approval, notify: Notify | None) -> PlanApprovalOperator:
+    """The task that asks a person, once, as the estate says.
+
+    :param folder: of the run (a template).
+    """
+    return PlanApprovalOperator(
+        task_id="approve",
+        folder=folder,
+        approval=approval,
+        notify=named(notify),
+    )
+
+
+def planned_task() -> EmptyOperator:
+    """A task that does nothing. Without a plan it is `upstream_failed`, and so the run has failed.
+
+    `prove` is skipped then: it has nothing to prove, and a skipped last task alone would make the run a success.
+    """
+    return EmptyOperator(task_id="planned")
+
+
+def plan_and_act(
+    check: BaseOperator,
+    *,
+    name: str,
+    workflow: str,
+    mq_conn_id: str,
+    spark_conn_id: str,
+    approval: Approval,
+    notify: Notify | None,
+) -> None:
+    """Put the tasks behind `check`, inside the DAG that is being built.
+
+    :param check: it hands on queue (names with commas), rules, observe_limit, limit, message_ids, unit_size, canary,
+        canary_wait, pace, in_flight, patience.
+    :param name: of the queue manager.
+    """
+    prefix, folder = dag_prefix(name), checked(name, "folder")
+    submitted: dict[str, Any] = {"mq_conn_id": mq_conn_id, "conn_id": spark_conn_id}
+    observe = observe_task(name, workflow, queues="queue", limit="observe_limit", **submitted)
+    decide = MqSparkSubmitOperator(
+        task_id="decide",
+        name=f"{prefix} decide",
+        application=spark_job("decide"),
+        application_args=[
+            f"--run={folder}",
+            f"--workflow={workflow}",
+            f"--rules={checked(name, 'rules')}",
+            f"--limit={checked(name, 'limit')}",
+            f"--canary={checked(name, 'canary')}",
+            f"--canary-wait={checked(name, 'canary_wait')}",
+            f"--pace={checked(name, 'pace')}",
+            f"--in-flight={checked(name, 'in_flight')}",
+            f"--patience={checked(name, 'patience')}",
+        ],
+        repeated={"--message-id": checked(name, "message_ids")},
+        summary=f"{folder}/plan.json",
+        shown=("run", "queue", "table_digest", "digest", "rows", "bytes", "actions", "rules"),
+        asset=workflow_asset(name, workflow, "plan"),
+        **submitted,
+    )
+    route = PlanRouteOperator(
+        task_id="route",
+        folder=folder,
+        mq_conn_id=mq_conn_id,
+        approval=approval,
+        ways={"stop": "prove", "ask": "approve", "act": "act"},
+    )
+    approve = approve_task(folder, approval, notify)
+    act = PlanActOperator(
+        task_id="act",
+        name=f"{prefix} act",
+        application=spark_job("act"),
+        application_args=[f"--run={folder}", f"--unit-size={checked(name, 'unit_size')}"],
+        summary=f"{folder}/act.json",
+        folder=folder,
+        approval=approval,
+        trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS,
+        **submitted,
+    )
+    prove = ProveOperator(
+        task_id="prove",
+        mq_conn_id=mq_conn_id,
+        queue_manager=name,
+        plan_task="decide",
+        act_task="act",
+        asset=workflow_asset(name, workflow, "report"),
+        notify=named(notify),
+        workflow=workflow,
+        trigger_rule=TriggerRule.ALL_DONE,
+    )
+    check >> observe >> decide >> route >> [approve, act, prove]
+    approve >> act >> prove
+    decide >> planned_task()
+
+
+def for_all(
+    workflow: str,
+    plan_operator: type[BaseOperator],
+    file: EstateFile,
+    *,
+    description: str,
+    page: str,
+    form: dict[str, Any],
+    pacing: dict[str, Any] | None = None,
+) -> DAG:
+    """The DAG `mq_<workflow>` for all queue managers of the estate: started by hand, planned and acted on in its tasks.
+
+    A person approves every plan, another one than who asks where any workflow of the estate wants that.
+
+    :param plan_operator: of the first task; it is made with `four_eyes`, whether the estate asks for four eyes.
+    :param form: its fields besides dry run, queue manager and unit of work.
+    :param pacing: the fields behind the unit of work, none where the form has no pacing.
+    """
+    notify = file.estate.notify
+    approval = Approval(four_eyes=file.four_eyes())
+    folder = "{{ handed_on(dag_run, params['queue_manager'])['folder'] }}"
+    with DAG(
+        f"mq_{workflow}",
+        description=description,
+        doc_md=page,
+        schedule=None,
+        catchup=False,
+        max_active_runs=MOST_RUNS,
+        tags=["mq", workflow],
+        default_args=default_args(),
+        user_defined_macros=TEMPLATES,
+        params={
+            "dry_run": params.dry_run(scheduled=False),
+            "queue_manager": params.queue_manager(file.estate.queue_managers),
+            **form,
+            "unit_of_work": params.unit_of_work(200, MAX_UNIT_OF_WORK),
+            **(pacing or {}),
+        },
+    ) as dag:
+        plan = plan_operator(task_id="plan", four_eyes=approval.four_eyes)
+        route = InTaskRouteOperator(task_id="route", folder=folder, approval=approval)
+        approve = approve_task(folder, approval, notify)
+        act = InTaskActOperator(task_id="act", folder=folder, approval=approval)
+        prove = InTaskProveOperator(
+            task_id="prove",
+            plan_task="plan",
+            act_task="act",
+            asset=workflow_asset("mq", workflow, "report"),
+            notify=named(notify),
+            trigger_rule=TriggerRule.ALL_DONE,
+        )
+        plan >> route >> [approve, prove]
+        approve >> act >> prove
+        plan >> planned_task()
+    return dag
