@@ -14,6 +14,7 @@ from mqops.act.sources import check_source
 from mqops.clock import utc_now
 from mqops.errors import OutcomeUnknown
 from mqops.lake.run import RunFolder
+from mqops.ledger.before_act import refuse_broken
 from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import About
@@ -49,11 +50,11 @@ def issue_tokens_once(
         LedgerBroken: the ledger was changed or damaged. Nothing was moved.
         MQError, LakeError: nothing was moved.
     """
+    ledger = LedgerFile(run.lake_folder)
     with connect(connection) as session:
         refuse_other_queue_manager(session, approved_plan)
-    ledger = LedgerFile(run.lake_folder)
-    ledger.make_key()
-    ledger.refuse_broken()
+        ledger.make_key()
+        refuse_broken(session, ledger)
     check_signer(run, approved_plan.identity, ledger)
     lanes = issued_lanes(run, approved_plan.identity)
     queues = approved_plan.queues if needs is None else needs
@@ -95,7 +96,7 @@ def _issue(
 def unfinished_lanes(session: Session, run: RunFolder, plan: PlanIdentity, lanes: Sequence[int]) -> list[int]:
     """The lanes whose last marker is neither on the ledger queue nor in the ledger. Raises `MQError`, `LakeError`."""
     file = LedgerFile(run.lake_folder)
-    recorded = file.units()
+    recorded = file.recorded({plan.last_id(lane).hex() for lane in range(len(lanes))})
     queue = LedgerQueue(session, file.keys)
     try:
         return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import sys
 from collections.abc import Mapping
 from datetime import datetime
@@ -67,7 +68,8 @@ ledger.add_command(show)
 def verify(*, queue_managers: tuple[str, ...], more: tuple[str, ...], lake: Path, as_json: bool) -> None:
     """Check that no line of the ledgers was changed, removed or added. Without QMGR: all ledgers of the lake.
 
-    Each line has the hash of the line before it, so a change in the middle is found. The proof of a run writes the
+    All segments are checked, on all cores, and that each checkpoint is the one that was written for its segment. Each
+    line has the hash of the line before it, so a change in the middle is found. The proof of a run writes the
     number and the hash of the ledger's last line to RUN/summary.json; each later look at the run's messages writes them
     to RUN/outcomes.json. If the ledger no longer has that line, the end of the ledger was cut off or written again, and
     the command names the run. It cannot check this for a run whose folder was deleted, or that an earlier version
@@ -128,7 +130,7 @@ def _with_a_past(lake: Path) -> list[str]:
 
 def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
     there, unknown = _heads(name, file)
-    found = verified(file, there.lines)
+    found = verified(file, there.lines, cores=os.cpu_count() or 1)
     error, not_known = (found.error, "") if found.error else _missing(name, file, found)
     error = error or ("" if unknown else there.alarm(file, found))
     not_known = "; ".join(filter(None, (not_known, unknown)))
@@ -316,6 +318,42 @@ def rekey(*, queue_manager: str, named: str, revoke: bool, lake: Path, as_json: 
         show_json({"queue_manager": queue_manager, "key": key, "path": str(file.keys.path)})
     else:
         show_line(f"{queue_manager}: key {key} signs from now on, in {file.keys.path}")
+
+
+@ledger.command()
+@click.argument("queue_managers", metavar="[QMGR]...", nargs=-1, shell_complete=completed_queue_managers)
+@click.option(
+    "--queue-manager",
+    "-m",
+    "more",
+    multiple=True,
+    shell_complete=completed_queue_managers,
+    help="As QMGR; may be repeated.",
+)
+@lake_option
+@json_option
+@known_errors
+def index(*, queue_managers: tuple[str, ...], more: tuple[str, ...], lake: Path, as_json: bool) -> None:
+    """Make the index of the ledgers anew from their lines. Without QMGR: of all ledgers of the lake.
+
+    The index says in which closed segment the lines of a message, a run or a unit of work are. It is filled when a
+    segment is closed, and made anew by itself where it is missing or is not the file that mqops wrote. Use this command
+    to have that done at a time of your own, or where you do not trust the file system.
+    """
+    made = []
+    for name in dict.fromkeys(queue_managers + more) or all_ledgers(lake):
+        file = LedgerFile(folder_of(lake, name))
+        if not file.exists():
+            raise SettingsError(f"{lake} has no ledger of {name}")
+        with file.writer():  # what is closed has its checkpoint
+            file.index.remove()
+            file.index.fill()
+        held = file.index.up_to()
+        made.append({"queue_manager": name, "lines": held.seq if held else 0})
+    if as_json:
+        show_json({"ledgers": made})
+    for one in [] if as_json else made:
+        show_line(f"{one['queue_manager']}: {counted(int(str(one['lines'])), 'line')} of closed segments in the index")
 
 
 @ledger.command("outcomes")

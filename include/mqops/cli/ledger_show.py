@@ -31,8 +31,8 @@ def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
     Of a message that a snapshot or a plan has and that no run dealt with, it says when it was last seen, when it was
     gone, and whether it expired or was taken by another program.
 
-    Each ledger is checked while it is read, as by `mqops ledger verify` but for its end: what it says behind the first
-    line that is not what was written is not shown, and that line is named.
+    What is shown is checked: of closed segments of the ledger each line that is about the message, of the open one all
+    lines. What stands behind the first line that is not what was written is not shown, and that line is named.
 
     Exit code 1 where nothing in the lake knows such a message, or a ledger has such a line.
     """

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LOGGERS = ("mqops.act.progress", "mqops.quality.check")
+LOGGERS = ("mqops.act.progress", "mqops.ledger.progress", "mqops.quality.check")
 
 
 class _ToStandardError(logging.Handler):

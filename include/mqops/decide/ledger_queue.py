@@ -10,6 +10,7 @@ from mqops.command import command
 from mqops.decide.core.preflight import Finding
 from mqops.errors import LOST_CONNECTION, LedgerBroken, MQError
 from mqops.lake.stop import stop_in
+from mqops.ledger.before_act import refuse_broken
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import NAME, open_ledger_queue
@@ -31,7 +32,7 @@ def ledger_findings(session: Session, lake_folder: Path) -> Iterator[Finding]:
         LakeError: the ledger cannot be read.
     """
     try:
-        LedgerFile(lake_folder).refuse_broken()
+        refuse_broken(session, LedgerFile(lake_folder))
     except LedgerBroken as error:
         yield Finding(severity="problem", destination="the ledger", what=str(error))
     try:

@@ -139,7 +139,7 @@ def put_before(lake_folder: Path, ids: Collection[str]) -> set[str]:
         LedgerBroken: a line is not readable.
     """
     found: set[str] = set()
-    for marker in LedgerFile(lake_folder).markers(kind="acted"):
+    for marker in LedgerFile(lake_folder).of_messages(ids, "acted"):
         for row in marker.rows:
             msg_id, action = row.msg_id, row.action
             if action in SENDS and msg_id in ids:

@@ -422,7 +422,13 @@ def _to_be_tried(run: RunFolder, table: Table, failed: Collection[str]) -> list[
     """The messages, of those whose try failed, that have a rule left. All of them by their msg_key."""
     if not failed:
         return []
-    past = Past(tries=tries.current(run.lake_folder))
+    ids = {
+        one["msg_id"].hex()
+        for batch in read_parquet(run.snapshot, ["msg_key", "msg_id"])
+        for one in batch.to_pylist()
+        if one["msg_key"] in failed
+    }
+    past = Past(tries=tries.current(run.lake_folder, ids))
     return [
         message["msg_key"]
         for batch in read_messages(run.snapshot, table.questions)

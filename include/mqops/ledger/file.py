@@ -1,15 +1,17 @@
-"""The ledger file: LAKE/<queue manager>/ledger/ledger.jsonl. Lines are added at the end, under a lock, and synced.
+"""The ledger of a queue manager: what is read of it, and the lock under which lines are added (`mqops.ledger.writer`).
 
-1. A line is on disk before the marker it records is committed off the ledger queue.
-2. A marker that comes again (the process died in between) is recognised by its unit and not written twice.
-3. What a crash left of a half-written last line is cut off before the next line is added; nothing else is ever changed.
+The lines are the truth: in closed segments and the open one (`mqops.ledger.segments`). Whoever asks for some of them
+gets those of the segments that the index has from there (`mqops.ledger.index`), and reads the others. So what an answer
+costs does not grow with the ledger, and without an index it is the same.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,14 @@ import filelock
 
 from mqops.clock import utc_now
 from mqops.command import command
-from mqops.errors import LedgerBroken, SettingsError
+from mqops.errors import InProgress, LakeError, LedgerBroken, SettingsError
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, refuse_foreign
 from mqops.lake.run import RunFolder, queue_manager_of
+from mqops.ledger import segments as segment_files
 from mqops.ledger.core.chain import (
-    LONGEST_END,
+    BEGIN,
     Head,
     Proof,
-    end_of,
     head_of,
     heads,
     held,
@@ -33,40 +35,59 @@ from mqops.ledger.core.chain import (
     read_line,
     unit_of,
     verify,
-    write_line,
 )
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker, MarkerKind
-from mqops.ledger.core.seal import Seal
+from mqops.ledger.index import Asked, LedgerIndex, Line, read_places
+from mqops.ledger.index_tables import Place
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.lines_of_plan import START, lines_of_plan
-from mqops.ledger.set_aside import SetAside, set_aside
+from mqops.ledger.proofs import NAME as PROVED
+from mqops.ledger.proofs import add_proof, noted_proofs, proofs_of_runs, write_proofs
+from mqops.ledger.segments import Segments
+from mqops.ledger.writer import LedgerWriter
 
 _BLOCK = 1 << 20
+_FEW = 32
+"""MsgIds that are looked for in a line before it is read."""
 _WHY = (b'"kind":"issued"', b'"kind":"resumed"')
 
 
 class LedgerFile:
     """The ledger of one queue manager.
 
-    Parameters: `lake_folder` LAKE/<queue manager>; `now` gives the UTC time as ISO 8601.
+    Parameters: `lake_folder` LAKE/<queue manager>; `now` gives the UTC time as ISO 8601; `segment_size` bytes at which
+    the open segment is closed, 0 for `mqops.ledger.segments.SEGMENT_SIZE`.
     """
 
-    def __init__(self, lake_folder: Path, now: Callable[[], str] = utc_now) -> None:
+    def __init__(self, lake_folder: Path, now: Callable[[], str] = utc_now, *, segment_size: int = 0) -> None:
         self.folder = lake_folder / "ledger"
-        self.path = self.folder / "ledger.jsonl"
+        self.segments = Segments(self.folder)
+        self.path = self.segments.open_path
         self.keys = KeyRing(lake_folder)
+        self.index = LedgerIndex(self.folder, self.segments, self.keys)
         self.head_note = self.folder / "head.json"
-        self._now = now
+        self.segment_size = segment_size or segment_files.SEGMENT_SIZE
+        self.now = now
 
     @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Hold the ledger's lock. Waits for the process that holds it. Raises `LakeError`."""
+    def lock(self, *, wait: float = -1) -> Iterator[None]:
+        """Hold the ledger's lock. Waits for the process that holds it.
+
+        Parameters: `wait` seconds at most; for ever where it is below 0.
+
+        Raises:
+            InProgress: another process, or this one, has it.
+            LakeError: it cannot be made.
+        """
         make_folder(self.folder)
         refuse_foreign(self.folder.parent, self.folder)
         with lake_errors(self.path):
             lock = filelock.FileLock(self.folder / "ledger.lock", mode=FILE_MODE)
-            lock.acquire()
+            try:
+                lock.acquire(timeout=wait)
+            except filelock.Timeout as error:
+                raise InProgress(f"Somebody writes to the ledger {self.path}") from error
         try:
             yield
         finally:
@@ -102,7 +123,7 @@ class LedgerFile:
                 f"Run {begun} was begun with a key, and the key file {self.keys.path} is not there: give every process "
                 f"the same MQOPS_LEDGER_KEYS, or put the file back from a copy"
             )
-        self.keys.make(number + 1, self._now())
+        self.keys.make(number + 1, self.now())
 
     def _signed_run(self) -> str:
         """A run whose lane tokens were signed, "" where there is none: an earlier version did not note its key."""
@@ -118,8 +139,8 @@ class LedgerFile:
         """
         with self.lock():
             if self.keys.exists():
-                return self.keys.add(self._now(), revoke=revoke)
-            self.keys.make(sum(1 for _ in self.lines()) + 1, self._now())
+                return self.keys.add(self.now(), revoke=revoke)
+            self.keys.make(sum(1 for _ in self.lines()) + 1, self.now())
             self.head_note.unlink(missing_ok=True)  # no key verifies the head that the lost one signed
             return self.keys.newest().id
 
@@ -134,26 +155,29 @@ class LedgerFile:
         """
         with self.lock():
             self._make_key()
-            with lake_errors(self.path):
-                descriptor = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, FILE_MODE)
-            try:
-                yield LedgerWriter(self.path, descriptor, self._now, self.keys)
-            finally:
-                os.close(descriptor)
+            with LedgerWriter.opened(self) as writer:
+                yield writer
+
+    def exists(self) -> bool:
+        """Whether there is a ledger."""
+        return self.path.exists() or self.segments.folder.exists()
 
     def first(self) -> str:
         """The hash of the first line, by which a ledger is known; "" without a line. Raises `LakeError`,
         `LedgerBroken`."""
-        return next((head_of(line).hash for line in self.lines()), "")
+        with self.segments.opened() as opened:
+            return next((head_of(line).hash for line in opened.lines()), "")
 
-    def lines(self) -> Iterator[bytes]:
-        """All complete lines; what a crash left half-written at the end is not one."""
-        if not self.path.exists():
-            return
-        with lake_errors(self.path), self.path.open("rb") as stream:
-            for line in stream:
-                if line.endswith(b"\n"):
-                    yield line
+    def lines(self, after: int = 0) -> Iterator[bytes]:
+        """All complete lines; what a crash left half-written at the end is not one.
+
+        Parameters: `after` number of the closed segment behind which they begin; 0 for all.
+
+        Raises:
+            LedgerBroken: a segment is missing.
+        """
+        with self.segments.opened(after) as opened:
+            yield from opened.lines()
 
     def head(self) -> Head:
         """Number and hash of the last line, which is on disk. Raises as `writer`."""
@@ -178,17 +202,47 @@ class LedgerFile:
         return torn
 
     def about(self, text: str) -> Iterator[dict[str, Any]]:
-        """The lines that contain this text, and all lines of kind `issued` or `resumed`.
+        """The lines that contain this text, and the lines of kind `issued` or `resumed` that may be of their plans.
 
-        The hash chain of every line is checked: about a second for a million moved messages (220 MB).
+        Of what the index has, each of these lines is checked by itself; of the rest, the hash chain of every line.
+
+        Parameters: `text` in which quotation marks at its ends are the JSON's; the index knows MsgIds (hex) alone.
 
         Raises:
             LedgerBroken: a line was changed. The error names the first one.
         """
-        wanted = text.encode()
-        for number, line in enumerate(linked(self.lines(), self.keys), start=1):
-            if wanted in line or any(kind in line[:START] for kind in _WHY):
-                yield read_line(number, line)
+        prefix = text.strip('"')
+        places, after = self._places(lambda asked: asked.of_prefix(prefix)) if _is_hex(prefix) else ([], 0)
+        tail, plans, broken = self._tail_about(text.encode(), after)
+        if after:
+            why = ("issued", "resumed")
+            more = self._places(lambda asked: [one for plan in plans for one in _of(asked, plan) if one.kind in why])[0]
+            places = sorted({*places, *(one for one in more if one.segment <= after)})  # it may go on meanwhile
+        for line in chain(self.read(places), tail):
+            yield read_line(*line)
+        if broken:
+            raise broken
+
+    def _tail_about(self, wanted: bytes, after: int) -> tuple[list[Line], set[PlanIdentity], LedgerBroken | None]:
+        """The lines behind a closed segment that contain this text, or say why; the plans of the former; and the error
+        that names the first line that was changed, behind which none is given."""
+        before, found, plans = self._head_before(after), [], set()
+        try:
+            for number, content in enumerate(linked(self.lines(after), self.keys, before), start=before.seq + 1):
+                if wanted in content:
+                    entry = read_line(number, content)
+                    plans.add(PlanIdentity(run=str(entry.get("run")), digest=str(entry.get("plan"))))
+                elif not any(kind in content[:START] for kind in _WHY):
+                    continue
+                found.append(Line(number, content))
+        except LedgerBroken as error:
+            return found, plans, error
+        return found, plans, None
+
+    def _head_before(self, after: int) -> Head:
+        """The head that the line behind a closed segment follows."""
+        made = self.segments.checkpoint(after, self.keys) if after else None
+        return made.head if made else BEGIN
 
     def markers(self, *, plan: PlanIdentity | None = None, kind: MarkerKind | None = None) -> Iterator[Marker]:
         """The markers of one plan or of one kind, or all.
@@ -196,26 +250,113 @@ class LedgerFile:
         Raises:
             LedgerBroken: a line is not readable.
         """
+        places, after = self._places(lambda asked: _of(asked, plan, kind)) if plan or kind else ([], 0)
+        indexed = self.read([place for place in places if kind in {None, place.kind}])
         sign = b"" if kind is None else f'"kind":"{kind}"'.encode()
-        lines = enumerate(self.lines(), start=1) if plan is None else lines_of_plan(self.path, plan.digest)
-        for number, line in lines:
+        for number, line in chain(indexed, self._lines_of(plan, after)):
             if sign not in line[:START]:  # a line can have a thousand rows: look before reading all of it
                 continue
             marker = Marker.from_json(read_line(number, line))
             if plan is None or (marker.run, marker.plan) == (plan.run, plan.digest):
                 yield marker
 
-    def refuse_broken(self) -> None:
+    def _lines_of(self, plan: PlanIdentity | None, after: int) -> Iterator[Line]:
+        """The lines behind a closed segment; of a plan, where one is given, perhaps with others."""
+        with self.segments.opened(after) as opened:
+            if plan is None:
+                before = self._head_before(after).seq
+                yield from (Line(number, line) for number, line in enumerate(opened.lines(), start=before + 1))
+                return
+            for number in opened.closed:
+                path = self.segments.path(number)
+                with lake_errors(path), path.open("rb") as stream:
+                    yield from lines_of_plan(stream, plan.digest, number)
+            if opened.stream is not None:
+                with lake_errors(self.path):
+                    yield from lines_of_plan(opened.stream, plan.digest, opened.first or 1)
+
+    def of_messages(self, ids: Iterable[str], kind: MarkerKind) -> Iterator[Marker]:
+        """The markers of a kind with rows of messages that have one of these MsgIds (hex), in the ledger's order. Of
+        what the index does not have yet, perhaps all markers of the kind.
+
+        Raises:
+            LedgerBroken: a line is not readable.
+        """
+        rest = iter(ids)
+        some = list(islice(rest, _FEW + 1))
+        places, after = self._places(lambda asked: asked.of_messages(chain(some, rest), kind))
+        few = [one.encode() for one in some] if len(some) <= _FEW else [b""]
+        sign = f'"kind":"{kind}"'.encode()
+        for number, line in chain(self.read(places), self._lines_of(None, after)):
+            if sign in line[:START] and any(one in line for one in few):  # look before reading all of it
+                yield Marker.from_json(read_line(number, line))
+
+    def issued_about(self, name: str, value: str) -> Iterator[Marker]:
+        """The markers of kind "issued" that say this of their run. Parameters: `name` one of
+        `mqops.ledger.index_tables.ABOUT`. Raises as `markers`."""
+        places, after = self._places(lambda asked: asked.about(name, value))
+        for number, line in chain(self.read(places), self._lines_of(None, after)):
+            if b'"kind":"issued"' in line[:START] and value.encode() in line:
+                marker = Marker.from_json(read_line(number, line))
+                if str(marker.about.get(name)) == value:
+                    yield marker
+
+    def recorded(self, units: Collection[str]) -> set[str]:
+        """Those of these units of work (MsgIds in hex) that are recorded. Raises `LedgerBroken`, `LakeError`."""
+        found, after = self.recorded_in_index(units)
+        return found | {unit for line in self.lines(after) if (unit := unit_of(line)) in units}
+
+    def recorded_in_index(self, units: Collection[str]) -> tuple[set[str], int]:
+        """As `recorded`, by the segments that the index has; and the number of the last of these. Only what is read
+        from a line counts. Raises `LedgerBroken`, `LakeError`."""
+        places, after = self._places(lambda asked: [place for unit in units for place in asked.of_unit(unit)])
+        return {unit_of(line.content) for line in self.read(places)}.intersection(units), after
+
+    def _places(self, ask: Callable[[Asked], list[Place]]) -> tuple[list[Place], int]:
+        """Where lines stand in the segments that the index has, and the number of the last of these; where there is no
+        index, none and 0."""
+        if not self.segments.folder.exists():
+            return [], 0
+        for last_try in (False, True):
+            with self.index.asked() as asked, suppress(sqlite3.Error):  # then all lines are read
+                if asked is not None:
+                    return ask(asked), asked.held.number
+            if last_try or not self._make_index():
+                break
+        return [], 0
+
+    def _make_index(self) -> bool:
+        """Whether the index was made, which nobody else does."""
+        with suppress(InProgress, LakeError, LedgerBroken):
+            with self.lock(wait=0):
+                self.index.fill()
+            return True
+        return False
+
+    def read(self, places: Collection[Place]) -> Iterator[Line]:
+        """The lines that stand there, each checked. Raises `LedgerBroken`, `LakeError`."""
+        return read_places(places, self.segments, self.keys)
+
+    def refuse_broken(self, *, head_is_held: bool = False) -> None:
         """Refuse a ledger that is not what was written, or that does not hold the proof of a run.
 
-        It reads the whole file: a second where a million messages were moved (220 MB).
+        The lines since the last checkpoint are verified, and that no closed segment is missing or has other bytes.
+
+        Parameters: `head_is_held` whether the ledger holds the head on the ledger queue (`mqops.ledger.before_act`):
+        then only the proofs since the last checkpoint are looked at, else those of all runs.
 
         Raises:
             LedgerBroken: saying what to do. Nothing was moved.
             LakeError: the ledger or a summary cannot be read. Nothing was moved.
         """
         try:
-            for _head in held(heads(self.lines(), self.keys), self.proofs()):
+            last = self.segments.last_checkpoint(self.keys)
+            self.segments.refuse_missing(last)
+            proofs = self._proofs_since() if head_is_held else self.proofs()
+            begin = [last.head] if last else []
+            wanted = [proof for proof in proofs if not last or proof.head.seq >= last.head.seq]
+            tail = heads(self.lines(last.number if last else 0), self.keys, last.head if last else BEGIN)
+            for _head in held(chain(begin, tail), wanted):
                 pass
         except LedgerBroken as error:
             verify_it = command("mqops", "ledger", "verify", queue_manager_of(self.folder.parent))
@@ -226,15 +367,12 @@ class LedgerFile:
             ) from error
 
     def holds(self, head: Head, end: int) -> bool:
-        """Whether the line that ends at this byte of the file has this number and hash. Raises `LakeError`."""
-        if not self.path.exists():
-            return False
-        with lake_errors(self.path), self.path.open("rb") as stream:
-            return _holds(stream.fileno(), head, end)
-
-    def units(self) -> set[str]:
-        """The units of work that are recorded, as MsgIds in hex."""
-        return {unit_of(line) for line in self.lines()}
+        """Whether the line that ends at this byte of the ledger has this number and hash. Raises `LakeError`,
+        `LedgerBroken`."""
+        last = self.segments.last_checkpoint(self.keys)
+        after, begin = (last.number, last.end) if last and end > last.end else (0, 0)
+        with self.segments.opened(after) as opened:
+            return opened.holds(head, end, begin)
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """Every line as a JSON object, checked against the chain.
@@ -245,116 +383,42 @@ class LedgerFile:
         return verify(self.lines(), self.keys)
 
     def proofs(self) -> list[Proof]:
-        """What the queue manager's runs say of the ledger's end when their summaries or outcomes were written.
+        """What all runs say of the ledger's end (`mqops.ledger.proofs`). Raises `LedgerBroken`, `LakeError`."""
+        return proofs_of_runs(self.folder.parent)
 
-        A run whose folder is gone, and one that an earlier version proved, says nothing.
+    def note_proof(self, proof: Proof) -> None:
+        """Note a proof before it is written to the run's folder. Raises `LakeError`."""
+        with self.lock():
+            with suppress(LedgerBroken, LakeError):  # another run's summary was changed: the next act looks at all
+                self._list_proofs()
+            if (self.folder / PROVED).exists():
+                add_proof(self.folder, proof)
 
-        Raises:
-            LedgerBroken: naming a summary that is not what was written.
-            LakeError: one cannot be read, or is not JSON.
-        """
-        names = ("summary.json", "outcomes.json")
-        paths = [path for name in names for path in sorted(self.folder.parent.glob(f"runs/*/{name}"))]
-        return [proof for path in paths if (proof := _proof(path)) is not None]
+    def _proofs_since(self) -> list[Proof]:
+        """The proofs since the last checkpoint."""
+        if not (self.folder / PROVED).exists():
+            with self.lock():
+                self._list_proofs()
+        return noted_proofs(self.folder)
+
+    def _list_proofs(self) -> None:
+        """Begin the list of proofs with those of all runs, where there is none; the lock is held."""
+        if not (self.folder / PROVED).exists():
+            write_proofs(self.folder, self.proofs())
 
 
-def _holds(descriptor: int, head: Head, end: int) -> bool:
-    begin = max(0, end - LONGEST_END)
-    return end_of(os.pread(descriptor, end - begin, begin)) == head
+def _is_hex(text: str) -> bool:
+    return bool(text) and not set(text).difference("0123456789abcdef")
 
 
-class LedgerWriter:
-    """Adds lines to a ledger whose lock is held."""
-
-    def __init__(self, path: Path, descriptor: int, now: Callable[[], str], seal: Seal) -> None:
-        self._path = path
-        self._seal = seal
-        self._descriptor = descriptor
-        self._now = now
-        self._units: set[str] = set()
-        self.first = ""
-        self.head = self._read()
-
-    def add(self, markers: Iterable[Marker]) -> int:
-        """Record markers; returns when they are on disk. Gives the number that were new.
-
-        Raises:
-            LakeError: the disk refused; the ledger is as it was.
-        """
-        head, lines, units = self.head, [], set()
-        for marker in markers:
-            if marker.unit in self._units or marker.unit in units:
-                continue
-            line, head = write_line(head, marker, self._now(), self._seal)
-            lines.append(line)
-            units.add(marker.unit)
-        if lines:
-            self._append(b"".join(lines))
-            if self.head.seq == 0:
-                self.first = head_of(lines[0]).hash
-            self.head = head
-            self._units |= units
-        return len(lines)
-
-    @property
-    def end(self) -> int:
-        """Bytes of the file. Raises `LakeError`."""
-        with lake_errors(self._path):
-            return os.lseek(self._descriptor, 0, os.SEEK_END)
-
-    def holds(self, head: Head, end: int) -> bool:
-        """Whether the line that ends at this byte of the file has this number and hash. Raises `LakeError`."""
-        with lake_errors(self._path):
-            return _holds(self._descriptor, head, end)
-
-    def set_aside(self, messages: Iterable[SetAside]) -> None:
-        """Keep messages that are not markers of this lake; returns when they are on disk. Raises `LakeError`."""
-        set_aside(self._path.parent.parent, messages, self._now())
-
-    def _append(self, content: bytes) -> None:
-        end = os.lseek(self._descriptor, 0, os.SEEK_END)
-        with lake_errors(self._path):
-            try:
-                view = memoryview(content)
-                while view:
-                    view = view[os.write(self._descriptor, view) :]
-                os.fsync(self._descriptor)
-            except OSError:
-                with suppress(OSError):
-                    os.ftruncate(self._descriptor, end)
-                raise
-
-    def _read(self) -> Head:
-        """Read the units, cut off a half-written line, give the head."""
-        last, end = b"", 0
-        with lake_errors(self._path), open(os.dup(self._descriptor), "rb", buffering=_BLOCK) as stream:
-            stream.seek(0)
-            for line in stream:
-                if not line.endswith(b"\n"):
-                    os.ftruncate(self._descriptor, end)
-                    os.fsync(self._descriptor)
-                    break
-                if end == 0:
-                    with suppress(LedgerBroken):  # no run begins to act; what was done is recorded, and no head is put
-                        self.first = head_of(line).hash
-                end += len(line)
-                last = line
-                self._units.add(unit_of(line))
-            self._sync_folder_once(end)
-        return head_of(last) if last else Head()
-
-    def _sync_folder_once(self, end: int) -> None:
-        if end == 0:
-            descriptor = os.open(self._path.parent, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+def _of(asked: Asked, plan: PlanIdentity | None, kind: MarkerKind | None = None) -> list[Place]:
+    return asked.of_plan(plan.run, plan.digest) if plan else asked.of_kind(str(kind))
 
 
 def all_ledgers(lake: Path) -> list[str]:
     """The queue managers that have a ledger in the lake."""
-    return sorted(queue_manager_of(path.parent.parent) for path in lake.glob("*/ledger/ledger.jsonl"))
+    found = (path.parent.parent for name in ("ledger.jsonl", "segments") for path in lake.glob(f"*/ledger/{name}"))
+    return sorted(set(map(queue_manager_of, found)))
 
 
 def markers_of(run: RunFolder, kind: MarkerKind | None = None) -> Iterator[Marker]:

@@ -23,9 +23,10 @@ from mqops.lake.files import write_json
 from mqops.ledger.core.head_body import CORREL_ID, KeptHead, check, claimed, not_held, of_ledger, pack
 from mqops.ledger.core.received import who_put
 from mqops.ledger.core.seal import BadSignature, Seal
-from mqops.ledger.file import LedgerFile, LedgerWriter
+from mqops.ledger.file import LedgerFile
 from mqops.ledger.queue import NAME, browsed, descriptor, has_correl_id, open_ledger_queue
 from mqops.ledger.verified import Verified
+from mqops.ledger.writer import LedgerWriter
 from mqops.mq.session import RawMessage, Session, is_gone
 from mqwire import constants as c
 

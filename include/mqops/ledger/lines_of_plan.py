@@ -1,8 +1,9 @@
-"""Where the lines of each plan stand in a ledger, so that a process that asks again and again reads only these.
+"""Where the lines of each plan stand in a segment of a ledger that the index does not have, above all the open one, so
+that a process that asks again and again reads only these.
 
 A process reads each line once: it goes on where it stopped the last time. Lines are only ever added, and each has the
 hash of the one before it. So as long as the last line that was read is the same, all before it are; if it is another
-one, as after a copy was put back, the ledger is read anew.
+one, as after a copy was put back, the segment is read anew.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ import threading
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from mqops.kept import Kept
-from mqops.lake.files import lake_errors
+from mqops.ledger.index import Line
 
 START = 1000
 """Bytes in which a line's unit, run, plan and kind stand."""
@@ -26,19 +26,11 @@ MOST = 64 * 2**20
 _PLAN = re.compile(rb'"plan":"([^"]*)"')
 
 
-class Line(NamedTuple):
-    """A line of a ledger. Parameters: `number` from 1."""
-
-    number: int
-    content: bytes
-
-
 @dataclass(slots=True)
 class _Known:
-    """Parameters: `file` which one it is; `end` of what was read, in bytes; `last` line of it; `places` plan → number,
-    place and bytes of each of its lines, one after another."""
+    """Parameters: `end` of what was read, in bytes; `last` line of it; `places` plan → number, place and bytes of each
+    of its lines, one after another."""
 
-    file: int = 0
     end: int = 0
     numbers: int = 0
     last: bytes = b""
@@ -54,32 +46,33 @@ _known: Kept[_Known] = Kept(most=MOST, size=lambda one: one.size)
 _reading = threading.Lock()
 
 
-def lines_of_plan(path: Path, digest: str) -> Iterator[Line]:
-    """The complete lines of a plan, in their order. Raises `LakeError`."""
-    if not path.exists():
-        return
-    with lake_errors(path), path.open("rb") as stream:
-        with _reading:
-            places = array("q", _read_on(path, stream).places.get(digest.encode(), ()))
-        for number, place, length in zip(places[::3], places[1::3], places[2::3], strict=True):
-            stream.seek(place)
-            yield Line(number, stream.read(length))
+def lines_of_plan(stream: BinaryIO, digest: str, first: int = 1) -> Iterator[Line]:
+    """The complete lines of a plan, in their order.
+
+    Parameters: `stream` of the segment; `first` number of its first line.
+    """
+    with _reading:
+        places = array("q", _read_on(stream).places.get(digest.encode(), ()))
+    for number, place, length in zip(places[::3], places[1::3], places[2::3], strict=True):
+        stream.seek(place)
+        yield Line(first - 1 + number, stream.read(length))
 
 
-def _read_on(path: Path, stream: BinaryIO) -> _Known:
-    known = _known.get(path) or _Known()
-    file = os.fstat(stream.fileno()).st_ino
+def _read_on(stream: BinaryIO) -> _Known:
+    found = os.fstat(stream.fileno())
+    file = found.st_dev, found.st_ino
+    known = _known.get(file) or _Known()
     stream.seek(max(0, known.end - len(known.last)))
-    if known.file != file or stream.read(len(known.last)) != known.last:
-        known = _Known(file)
+    if stream.read(len(known.last)) != known.last:
+        known = _Known()
         stream.seek(0)
     for line in stream:
         if not line.endswith(b"\n"):  # it is being written, or a crash left it
             break
         known.numbers += 1
-        if found := _PLAN.search(line[:START]):
-            known.places.setdefault(found[1], array("q")).extend((known.numbers, known.end, len(line)))
+        if match := _PLAN.search(line[:START]):
+            known.places.setdefault(match[1], array("q")).extend((known.numbers, known.end, len(line)))
         known.end += len(line)
         known.last = line
-    _known.put(path, known)
+    _known.put(file, known)
     return known

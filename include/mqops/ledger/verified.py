@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from mqops.errors import LakeError, LedgerBroken, SettingsError
-from mqops.ledger.core.chain import Head, Proof, head_in, held
+from mqops.ledger.core.chain import Head, Proof, held
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
-
-_OF_A_PLAN = frozenset({"issued", "acted"})
-"""Kinds of lines that say that a plan was carried out."""
+from mqops.ledger.parts import Asked, Part, parts
+from mqops.ledger.proofs import between
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,47 +33,81 @@ class Verified:
     acted: Mapping[PlanIdentity, int] = field(default_factory=dict)
 
 
-def verified(file: LedgerFile, wanted: Collection[int] = ()) -> Verified:
-    """Check each line of a ledger, and that it holds what the proofs of its runs name. The whole file is read, once.
+def verified(
+    file: LedgerFile,
+    wanted: Collection[int] = (),
+    *,
+    cores: int = 1,
+    again: bool = True,
+) -> Verified:
+    """Check each line of a ledger, that it holds what the proofs of its runs name, and that its checkpoints are true.
 
-    Parameters: `wanted` numbers of lines whose hashes are given.
+    Parameters: `wanted` numbers of lines whose hashes are given; `cores` that check closed segments at once; `again`
+    whether closed segments are checked whose files are as they were when this process checked them.
     """
-    hashes: dict[int, str] = {}
-    lines, head, torn, signed_from = 0, "", 0, 0
-    acted: dict[PlanIdentity, int] = {}
     proofs, error = proofs_of(file)
+    numbers = frozenset(wanted) | {proof.head.seq for proof in proofs} | {1}
+    found = Sum(wanted={*wanted, 1})
+    torn, signed_from = 0, 0
     try:
         signed_from = file.keys.signed_from
         torn = file.torn()
-        for found in held(_heads(file.entries(), acted), proofs):
-            lines, head = found.seq, found.hash
-            if lines == 1 or lines in wanted:
-                hashes[lines] = head
+        with file.segments.opened() as opened:
+            asked = Asked(file=file, numbers=numbers, cores=cores, again=again)
+            for part in parts(asked, opened):
+                found.add(part, proofs)
+        found.end(proofs)
     except (LedgerBroken, LakeError, SettingsError) as broken:
         error = str(broken)
-    if not file.path.exists():
+    if not file.exists():
         error = f"there is no ledger {file.path}"
-    unsigned = min(signed_from - 1, lines) if signed_from else lines
-    runs = frozenset(plan.run for plan in acted)
     return Verified(
-        lines=lines,
-        head=head,
+        lines=found.lines,
+        head=found.head,
         error=error,
         torn=torn,
-        unsigned=unsigned,
-        hashes=hashes,
-        runs=runs,
-        acted=acted,
+        unsigned=min(signed_from - 1, found.lines) if signed_from else found.lines,
+        hashes=found.hashes,
+        runs=frozenset(plan.run for plan in found.acted),
+        acted=found.acted,
     )
 
 
-def _heads(entries: Iterable[Mapping[str, Any]], acted: dict[PlanIdentity, int]) -> Iterator[Head]:
-    """The head after each line. Parameters: `acted` gets the plans that have begun, and the rows acted on."""
-    for entry in entries:
-        if (kind := entry.get("kind")) in _OF_A_PLAN:
-            plan = PlanIdentity(run=str(entry.get("run", "")), digest=str(entry.get("plan", "")))
-            acted[plan] = acted.get(plan, 0) + (len(entry.get("rows", ())) if kind == "acted" else 0)
-        yield head_in(entry)
+@dataclass(slots=True)
+class Sum:
+    """What was found so far. Parameters: `wanted` lines whose hashes are kept."""
+
+    wanted: set[int]
+    lines: int = 0
+    head: str = ""
+    hashes: dict[int, str] = field(default_factory=dict)
+    acted: dict[PlanIdentity, int] = field(default_factory=dict)
+
+    def add(self, part: Part, proofs: Iterable[Proof]) -> None:
+        """One more segment. Raises `LedgerBroken`: a line of it is not what was written, or what a proof names."""
+        for plan, rows in part.acted.items():
+            self.acted[plan] = self.acted.get(plan, 0) + rows
+        self.hashes.update((number, digest) for number, digest in part.hashes.items() if number in self.wanted)
+        if part.head.seq:
+            self.lines, self.head = part.head.seq, part.head.hash
+        for proof in sorted(between(proofs, part.before.seq + 1, part.head.seq), key=lambda one: one.head.seq):
+            self._stop_at(proof, part)
+        if part.error:
+            raise LedgerBroken(part.error)
+
+    def _stop_at(self, proof: Proof, part: Part) -> None:
+        try:
+            for _head in held([Head(seq=proof.head.seq, hash=part.hashes[proof.head.seq])], [proof]):
+                pass
+        except LedgerBroken:
+            self.lines, self.head = proof.head.seq, part.hashes[proof.head.seq]
+            raise
+
+    def end(self, proofs: Iterable[Proof]) -> None:
+        """All segments were added. Raises `LedgerBroken`: a proof names a line behind the last one."""
+        last = [Head(seq=self.lines, hash=self.head)] if self.lines else []
+        for _head in held(last, [proof for proof in proofs if proof.head.seq > self.lines]):
+            pass
 
 
 def proofs_of(file: LedgerFile) -> tuple[list[Proof], str]:

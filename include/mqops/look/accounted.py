@@ -84,8 +84,9 @@ _last: dict[Path, tuple[tuple[tuple[int, ...], ...], float, LedgerNow]] = {}
 
 
 def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
-    """The ledger of a queue manager, verified as `mqops ledger verify` does: the whole file is read, again only where
-    it was written to since, or after `AGAIN` seconds. Whatever fails, its ledger is not verified, and says why."""
+    """The ledger of a queue manager, verified as `mqops ledger verify` does, again only where it was written to since,
+    or after `AGAIN` seconds; a closed segment only where its file was changed since. Whatever fails, its ledger is not
+    verified, and says why."""
     try:
         return _ledger_now(lake, queue_manager)
     except MqopsError as error:
@@ -105,8 +106,8 @@ def _ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
         known, at, found = _last[file.path]
         if known == state and now - at < AGAIN:
             return found
-    empty = not written and proofs_of(file) == ([], "")
-    what = Verified() if empty else verified(file)
+    empty = not file.exists() and proofs_of(file) == ([], "")
+    what = Verified() if empty else verified(file, again=False)
     found = LedgerNow(at=utc_now(), found=what, remark=remark(folder), state=written)
     _last[file.path] = state, now, found
     return found

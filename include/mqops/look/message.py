@@ -132,7 +132,7 @@ def show_live(
     place = -1 if match else row["position"]  # among those that match: not the position on the queue
     message = _row(row, place)
     judge = table or of_estate(name)
-    tries = current(folder_of(lake, name)).get(message["msg_key"], {}) if judge else {}
+    tries = current(folder_of(lake, name), [message["msg_id"].hex()]).get(message["msg_key"], {}) if judge else {}
     return _story(lake, message, "", _Judge(judge, tries), reveal_to)
 
 

@@ -213,7 +213,7 @@ def loads_of(session: Session, ledger: LedgerFile, messages: str, queue: str) ->
     def is_one(marker: Marker) -> bool:
         return (marker.about.get("loads"), marker.about.get("into")) == (messages, queue)
 
-    return begun_plans(session, ledger, is_one)
+    return begun_plans(session, ledger, "loads", messages, is_one)
 
 
 def begun_loads(

@@ -8,15 +8,17 @@ put.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mqops.lake.files import lake_errors, write_bytes
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.ledger.core.marker import BODY_DIGITS
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import BODY_DIGITS, Marker
 from mqops.ledger.core.replays import put_in_runs, replay_key, replays
 from mqops.ledger.file import LedgerFile
+from mqops.observe.message_ids import message_ids
 
 _COLUMNS = ["msg_key", "msg_id", "body_sha256"]
 
@@ -34,13 +36,27 @@ def current(lake_folder: Path) -> Mapping[str, int]:
     return replays(ledger.markers(kind="issued"), ledger.markers(kind="acted"))
 
 
+def of_snapshot(run: RunFolder) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """Replay key → replays so far, and MsgId (hex) → runs that put one with it, of the messages of a run's snapshot;
+    those of others may be among them. Raises as `current`."""
+    ledger = LedgerFile(run.lake_folder)
+
+    def acted() -> Iterator[Marker]:
+        return ledger.of_messages(message_ids(run.snapshot), "acted")
+
+    plans = dict.fromkeys(PlanIdentity(run=marker.run, digest=marker.plan) for marker in acted())
+    if not plans:
+        return {}, {}
+    issued = (marker for plan in plans for marker in ledger.markers(plan=plan, kind="issued"))
+    return replays(issued, acted()), put_in_runs(acted())
+
+
 def write(run: RunFolder) -> int:
     """Write RUN/replays.jsonl for the messages of the run's snapshot; gives the number of lines.
 
     Raises as `current`.
     """
-    counted = current(run.lake_folder)
-    puts = put_in_runs(LedgerFile(run.lake_folder).markers(kind="acted"))
+    counted, puts = of_snapshot(run)
     here: dict[str, tuple[int, int]] = {}
     if counted or puts:
         for batch in read_parquet(run.snapshot, _COLUMNS):

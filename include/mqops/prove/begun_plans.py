@@ -13,8 +13,12 @@ from mqops.ledger.queue import LedgerQueue
 from mqops.mq.session import Session
 
 
-def begun_plans(session: Session, ledger: LedgerFile, is_one: Callable[[Marker], bool]) -> dict[PlanIdentity, Account]:
+def begun_plans(
+    session: Session, ledger: LedgerFile, name: str, value: str, is_one: Callable[[Marker], bool]
+) -> dict[PlanIdentity, Account]:
     """The plans whose "issued" marker is one that is asked for, with what all of their markers say.
+
+    Parameters: `name` and `value` of what such a marker says of its run (`mqops.ledger.index_tables.ABOUT`).
 
     Raises `MQError`, `LedgerBroken`.
     """
@@ -24,7 +28,7 @@ def begun_plans(session: Session, ledger: LedgerFile, is_one: Callable[[Marker],
     finally:
         queue.close()
     found: dict[PlanIdentity, Account] = {}
-    for marker in chain([one for one in waiting if one.kind == "issued"], ledger.markers(kind="issued")):
+    for marker in chain([one for one in waiting if one.kind == "issued"], ledger.issued_about(name, value)):
         mine = PlanIdentity(run=marker.run, digest=marker.plan)
         if mine not in found and is_one(marker):
             here = [one for one in waiting if (one.run, one.plan) == (mine.run, mine.digest)]

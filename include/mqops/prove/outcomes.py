@@ -24,6 +24,7 @@ from mqops.lake.bodies import rows_with
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account
+from mqops.ledger.core.chain import Proof
 from mqops.ledger.core.identity import MessageOnQueue
 from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerRow
 from mqops.ledger.file import LedgerFile
@@ -80,6 +81,7 @@ def look(
             writer.add(_lines(approved_plan, messages.rows, changed, at))
             head = writer.head
     summary = replace(_summary(messages, {**known, **changed}, changed, at), ledger_seq=head.seq, ledger_head=head.hash)
+    ledger.note_proof(Proof(run=run.run, head=head))
     write_json(run.outcomes_json, summary.to_json())
     return summary
 
@@ -285,7 +287,7 @@ class _Look:
         ids = {one.msg_id for one in missing}
         begun = min((marker.at for marker in self._ledger.markers(plan=mine) if marker.kind == "acted"), default="")
         others: dict[str, list[MarkerRow]] = {}
-        for marker in self._ledger.markers(kind="acted"):
+        for marker in self._ledger.of_messages(ids, "acted"):
             if (marker.run, marker.plan) == (mine.run, mine.digest) or marker.at <= begun:
                 continue
             for row in marker.rows:

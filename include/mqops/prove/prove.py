@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from mqops.act.approved_plan import ApprovedPlan, read_approved_plan, refuse_other_queue_manager
 from mqops.act.canary import CanaryRecord
@@ -25,8 +26,7 @@ from mqops.lake.files import read_json, write_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account, account
-from mqops.ledger.core.chain import Head
-from mqops.ledger.core.history import events
+from mqops.ledger.core.chain import Head, Proof
 from mqops.ledger.core.identity import MessageOnQueue
 from mqops.ledger.drain import drain
 from mqops.ledger.file import LedgerFile
@@ -103,6 +103,7 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
             (summary, gone), settled = _looked_again(session, summary, balanced)
             summary = replace(summary, remarks=(*summary.remarks, *_taken_by(ledger, run, gone)))
         write_gone(run, summary.proved_at, gone, settled)
+        ledger.note_proof(Proof(run=run.run, head=Head(seq=summary.ledger_seq, hash=summary.ledger_head)))
         write_json(run.summary_json, summary.to_json())
     if not summary.balanced:
         raise _unbalanced(approved_plan, summary.problems)
@@ -250,6 +251,15 @@ def _put_back(run: RunFolder, sums: Account) -> Counter[MessageOnQueue]:
     return Counter((row["queue"], row["msg_key"]) for row in rows if row["position"] in returned)
 
 
+class _TakenRow(NamedTuple):
+    """The columns of `mqops.plan_row.PlanRow` by which the ledger is asked who took a row's message."""
+
+    row: int
+    action: Action
+    msg_key: str
+    msg_id: bytes
+
+
 def _taken_by(ledger: LedgerFile, run: RunFolder, gone: Mapping[str, Sequence[int]]) -> Iterator[str]:
     """A remark for each other run that took messages which are gone, since this run's snapshot. The snapshot of an undo
     is that of the run which it undoes: what this run took is no news.
@@ -258,16 +268,16 @@ def _taken_by(ledger: LedgerFile, run: RunFolder, gone: Mapping[str, Sequence[in
     if not numbers or not run.observe_json.exists():
         return
     since = datetime.fromisoformat(read_json(run.observe_json)["observed_at"])
-    keys = {row.msg_key for row in read_plan(run.plan, PlannedRow) if row.row in numbers}
+    taken = [row for row in read_plan(run.plan, _TakenRow) if row.row in numbers]
+    keys, ids = {row.msg_key for row in taken}, {row.msg_id.hex() for row in taken}
     undone = undo.read_undo_record(run)
     own = {run.run, undone.plan.run} if undone else {run.run}
     found: Counter[str] = Counter()
     with suppress(LedgerBroken):  # the proof does not need it
-        for one in events(run.queue_manager, ledger.entries()):
-            took = one.outcome == "acted" and one.run not in own and one.action != Action.COPY
-            if took and one.msg_key in keys and datetime.fromisoformat(one.at) >= since:
-                found[one.run] += 1
-    for other, number in found.items():
+        for one in ledger.of_messages(ids, "acted"):
+            if one.run not in own and datetime.fromisoformat(one.at) >= since:
+                found[one.run] += sum(row.action != Action.COPY and row.msg_key in keys for row in one.rows)
+    for other, number in (+found).items():
         yield f"{counted(number, 'message')} that {'is' if number == 1 else 'are'} gone: run {other} took them"
 
 

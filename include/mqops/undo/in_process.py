@@ -148,7 +148,7 @@ def undos_of(session: Session, ledger: LedgerFile, plan: PlanIdentity) -> dict[P
 
     Raises `MQError`, `LedgerBroken`.
     """
-    return begun_plans(session, ledger, lambda marker: _undoes(marker, plan))
+    return begun_plans(session, ledger, "undoes_plan", plan.digest, lambda marker: _undoes(marker, plan))
 
 
 def _undoes(marker: Marker, plan: PlanIdentity) -> bool:

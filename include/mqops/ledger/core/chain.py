@@ -38,6 +38,10 @@ class Head:
     hash: str = GENESIS
 
 
+BEGIN = Head()
+"""The head of a ledger without a line."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
     """A run, and the head of the ledger when its summary was written."""
@@ -111,26 +115,27 @@ def unit_of(line: bytes) -> str:
     return line[9:57].decode("ascii", "replace")
 
 
-def linked(lines: Iterable[bytes], seal: Seal) -> Iterator[bytes]:
+def linked(lines: Iterable[bytes], seal: Seal, after: Head = BEGIN) -> Iterator[bytes]:
     """Check a ledger line by line and give each line. Parameters and errors as of `heads`."""
-    return (line for line, _head in _links(lines, seal))
+    return (line for line, _head in _links(lines, seal, after))
 
 
-def heads(lines: Iterable[bytes], seal: Seal) -> Iterator[Head]:
+def heads(lines: Iterable[bytes], seal: Seal, after: Head = BEGIN) -> Iterator[Head]:
     """Check a ledger line by line, hash and signature, without reading what the lines say; give the head after each.
 
-    Parameters: `seal` whose `signed_from` says from which line on there has to be a signature.
+    Parameters: `seal` whose `signed_from` says from which line on there has to be a signature; `after` the head that
+    the first of these lines follows.
 
     Raises:
         LedgerBroken: naming the first line that is not what was written.
     """
-    return (head for _line, head in _links(lines, seal))
+    return (head for _line, head in _links(lines, seal, after))
 
 
-def _links(lines: Iterable[bytes], seal: Seal) -> Iterator[tuple[bytes, Head]]:
-    before = GENESIS
+def _links(lines: Iterable[bytes], seal: Seal, after: Head) -> Iterator[tuple[bytes, Head]]:
+    before = after.hash
     signed_from = seal.signed_from
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start=after.seq + 1):
         try:
             end = _link(line)
         except LedgerBroken as error:
@@ -160,13 +165,28 @@ def _check_signature(number: int, end: _Link, seal: Seal, signed_from: int) -> N
         raise LedgerBroken(f"Line {number} of the ledger was not written by a holder of its key: {error}") from None
 
 
-def verify(lines: Iterable[bytes], seal: Seal) -> Iterator[dict[str, Any]]:
+def check_line(number: int, line: bytes, seal: Seal) -> None:
+    """Check one line by itself: that it is the ledger's line of that number, its hash and its signature.
+
+    Raises:
+        LedgerBroken: naming the line.
+    """
+    try:
+        end = _link(line)
+    except LedgerBroken as error:
+        raise damaged(number) from error
+    if end.seq != number:
+        raise damaged(number)
+    _check_signature(number, end, seal, seal.signed_from)
+
+
+def verify(lines: Iterable[bytes], seal: Seal, after: Head = BEGIN) -> Iterator[dict[str, Any]]:
     """Check a ledger line by line, as `linked` does, and give each as its JSON object.
 
     Raises:
         LedgerBroken: naming the first line that is not what was written.
     """
-    for number, line in enumerate(linked(lines, seal), start=1):
+    for number, line in enumerate(linked(lines, seal, after), start=after.seq + 1):
         yield read_line(number, line)
 
 

@@ -21,6 +21,7 @@ from mqops.counted import counted
 LONGEST = 4 * 1024 * 1024
 """Bytes of the longest message that is looked into: the MAXMSGL of the ledger queue as mqops defines it."""
 MESSAGE, LINE, HEAD = b"mqops ledger message", b"mqops ledger line", b"mqops ledger head"
+CHECKPOINT, INDEX = b"mqops ledger checkpoint", b"mqops ledger index"
 _END = re.compile(rb',"key":"([0-9a-f]{16})","hmac":"([0-9a-f]{64})"}\Z')
 _END_LENGTH = len(',"key":"","hmac":""}') + 16 + 64
 
@@ -83,7 +84,8 @@ class Keys:
 
 
 def sign_message(seal: Seal, body: bytes, purpose: bytes = MESSAGE) -> bytes:
-    """The signed body. Parameters: `body` a JSON object as bytes, ending with its brace; `purpose` MESSAGE or HEAD."""
+    """The signed body. Parameters: `body` a JSON object as bytes, ending with its brace; `purpose` MESSAGE, HEAD,
+    CHECKPOINT or INDEX."""
     key = seal.newest()
     content = body[:-1]
     return content + f',"key":"{key.id}","hmac":"{key.hmac(purpose, content)}"}}'.encode()

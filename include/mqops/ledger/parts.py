@@ -1,0 +1,215 @@
+"""A ledger is verified segment by segment, several at once: a checkpoint says which head its segment follows.
+
+The result of a closed segment is kept while its file is as it was, for processes that verify again and again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mqops.errors import LedgerBroken
+from mqops.kept import Kept
+from mqops.lake.files import lake_errors
+from mqops.lake.run import queue_manager_of
+from mqops.ledger.core import checkpoint
+from mqops.ledger.core.chain import BEGIN, Head, head_in, verify
+from mqops.ledger.core.checkpoint import Checkpoint
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.seal import BadSignature, Seal
+from mqops.ledger.file import LedgerFile
+from mqops.ledger.keys import KeyRing
+from mqops.ledger.progress import told
+from mqops.ledger.segments import Opened, Segments, complete_lines
+
+WORTH = 64 * 2**20
+"""Bytes of closed segments for which processes are started."""
+MOST = 16 * 2**20
+"""Bytes of results that are kept, about."""
+_OF_A_PLAN = frozenset({"issued", "acted"})
+"""Kinds of lines that say that a plan was carried out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What the check of a segment has found.
+
+    Parameters: `before` the head that it follows, `head` after its last line that is what was written; `error` why the
+    next one is not, blank at the end; `hashes` number → hash of the lines that were asked for; `acted` plan → rows that
+    were acted on; `first` hash of its first line; `size` bytes and `sha256` of its complete lines.
+    """
+
+    before: Head
+    head: Head
+    error: str = ""
+    hashes: Mapping[int, str] = field(default_factory=dict)
+    acted: Mapping[PlanIdentity, int] = field(default_factory=dict)
+    first: str = ""
+    size: int = 0
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is to be checked, and how: as of `mqops.ledger.verified`. Parameters: `numbers` of lines whose hashes are
+    needed."""
+
+    file: LedgerFile
+    numbers: frozenset[int]
+    cores: int
+    again: bool
+
+
+def check_part(lines: Iterable[bytes], seal: Seal, before: Head, numbers: frozenset[int]) -> Part:
+    """Check the lines of a segment."""
+    found, size, first, head, error = hashlib.sha256(), 0, "", before, ""
+    hashes: dict[int, str] = {}
+    acted: dict[tuple[str, str], int] = {}
+
+    def counted() -> Iterator[bytes]:
+        nonlocal size
+        for line in lines:
+            found.update(line)
+            size += len(line)
+            yield line
+
+    try:
+        for entry in verify(counted(), seal, before):
+            head = head_in(entry)
+            first = first or head.hash
+            if head.seq in numbers:
+                hashes[head.seq] = head.hash
+            if (kind := entry.get("kind")) in _OF_A_PLAN:
+                plan = str(entry.get("run", "")), str(entry.get("plan", ""))
+                acted[plan] = acted.get(plan, 0) + (len(entry.get("rows", ())) if kind == "acted" else 0)
+    except LedgerBroken as broken:
+        error = str(broken)
+    return Part(
+        before=before,
+        head=head,
+        error=error,
+        hashes=hashes,
+        acted={PlanIdentity(run=run, digest=digest): rows for (run, digest), rows in acted.items()},
+        first=first,
+        size=size,
+        sha256=found.hexdigest(),
+    )
+
+
+def check_file(lake_folder: Path, path: Path, before: Head, numbers: frozenset[int]) -> Part:
+    """Check a closed segment in a process of its own, which reads the key file itself. Raises `LakeError`."""
+    return check_part(complete_lines(path), KeyRing(lake_folder), before, numbers)
+
+
+def parts(asked: Asked, opened: Opened) -> Iterator[Part]:
+    """What the check of each segment has found, in their order; a last one says what is wrong with the checkpoints.
+
+    Raises `LakeError`, `SettingsError`.
+    """
+    segments, seal = asked.file.segments, asked.file.keys
+    progress = told("Check of the ledger", queue_manager_of(asked.file.folder.parent))
+    closed = [_Closed(segments, number, seal) for number in opened.closed]
+    total, done, before, wrong = sum(one.size for one in closed), 0, BEGIN, ""
+    with _workers(asked.cores if total >= WORTH else 1) as workers:
+        tasks = [_task(asked, one, workers) for one in closed]
+        chain, begin = "", 0
+        for number, (one, task) in enumerate(zip(closed, tasks, strict=True), start=1):
+            part = task.result() if task else None
+            if part is None or part.before != before:
+                part = check_part(complete_lines(one.path), seal, before, asked.numbers)
+            yield _keep(one, part)
+            if part.error:
+                return
+            wrong = wrong or one.wrong(part, seal, chain, begin, number)
+            before, chain, begin = part.head, checkpoint.digest(one.body) if one.body else "", begin + one.size
+            done += one.size
+            progress(done, total)
+    if opened.stream is not None:
+        with lake_errors(segments.open_path):
+            lines = (line for line in opened.stream if line.endswith(b"\n"))
+            part = check_part(lines, seal, before, asked.numbers)
+        before = part.head
+        yield part
+    if wrong:
+        yield Part(before=before, head=before, error=wrong)
+
+
+class _Closed:
+    """A closed segment, and its checkpoint: None where there is none that a key of the lake signed."""
+
+    def __init__(self, segments: Segments, number: int, seal: Seal) -> None:
+        self.number = number
+        self.path = segments.path(number)
+        self.body = segments.body(number)
+        self.made: Checkpoint | None = segments.checkpoint(number, seal)
+        with lake_errors(self.path):
+            found = self.path.stat()
+        self.size = found.st_size
+        self.state = (str(self.path), found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+    def wrong(self, part: Part, seal: Seal, chain: str, begin: int, segments: int) -> str:
+        """Why its checkpoint is not the one that mqops wrote for it, "" where it is, or where there is none."""
+        if not self.body:
+            return ""
+        name = f"The checkpoint of the segment that begins with line {self.number}"
+        try:
+            made = checkpoint.read(self.body, seal)
+        except BadSignature as error:
+            if error.foreign and part.head.seq < seal.signed_from:
+                return ""  # a key that was lost signed it
+            return f"{name} was not written by a holder of the ledger's key: {error}"
+        says = Checkpoint(
+            number=self.number,
+            first=part.first,
+            before=part.before,
+            head=part.head,
+            size=self.size,
+            sha256=part.sha256,
+            begin=begin,
+            segments=segments,
+            chain=chain,
+        )
+        return "" if made == says else f"{name} is not the one that was written for it"
+
+
+_known: Kept[tuple[Part, frozenset[int]]] = Kept(most=MOST, size=lambda one: 2000 + 300 * len(one[0].acted))
+
+
+def _task(asked: Asked, one: _Closed, workers: Executor | None) -> Future[Part] | None:
+    """The check of a segment that follows what its checkpoint says; None where that is to be done in its turn."""
+    known = None if asked.again else _known.get(one.state)
+    numbers = asked.numbers
+    if one.made:
+        numbers = frozenset(number for number in numbers if one.number <= number <= one.made.head.seq)
+    if known and numbers <= known[1]:
+        task: Future[Part] = Future()
+        task.set_result(known[0])
+        return task
+    if one.made is None or workers is None:
+        return None
+    return workers.submit(check_file, asked.file.folder.parent, one.path, one.made.before, numbers)
+
+
+def _keep(one: _Closed, part: Part) -> Part:
+    if not part.error:
+        _known.put(one.state, (part, frozenset(part.hashes)))
+    return part
+
+
+@contextmanager
+def _workers(cores: int) -> Iterator[Executor | None]:
+    """Processes that check, none where one core does it."""
+    if cores < 2:
+        yield None
+        return
+    with ProcessPoolExecutor(min(cores, os.cpu_count() or 1), multiprocessing.get_context("spawn")) as workers:
+        try:
+            yield workers
+        finally:
+            workers.shutdown(cancel_futures=True)

@@ -1,0 +1,86 @@
+"""What runs say of the end of their ledger: the head that it had when they were proved, or their messages looked for.
+
+Each run has it in RUN/summary.json and RUN/outcomes.json. LAKE/<queue manager>/ledger/proved.jsonl has those of the
+runs that were proved since the last segment was closed, so that the check before act opens no run's folder: a proof is
+noted there before it is written to its run. When a segment is closed they are checked with it, and leave the list.
+Where the list is not there, it begins with what all runs say.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from mqops.errors import LedgerBroken
+from mqops.lake.files import read_json, write_bytes
+from mqops.ledger.core.chain import Head, Proof
+from mqops.ledger.segments import complete_lines
+from mqops.ledger.set_aside import append_lines
+
+NAME = "proved.jsonl"
+
+
+def proofs_of_runs(lake_folder: Path) -> list[Proof]:
+    """What all runs of a queue manager say. A run whose folder is gone, and one that an earlier version proved, says
+    nothing.
+
+    Raises:
+        LedgerBroken: naming a summary that is not what was written.
+        LakeError: one cannot be read, or is not JSON.
+    """
+    names = ("summary.json", "outcomes.json")
+    paths = [path for name in names for path in sorted(lake_folder.glob(f"runs/*/{name}"))]
+    return [proof for path in paths if (proof := _proof(path)) is not None]
+
+
+def add_proof(folder: Path, proof: Proof) -> None:
+    """Add a proof to the list; the ledger's lock is held. Raises `LakeError`."""
+    if proof.head.seq:
+        append_lines(folder / NAME, _line(proof))
+
+
+def write_proofs(folder: Path, proofs: Iterable[Proof]) -> None:
+    """Write the list; the ledger's lock is held. Raises `LakeError`."""
+    write_bytes(folder / NAME, b"".join(map(_line, proofs)))
+
+
+def noted_proofs(folder: Path) -> list[Proof]:
+    """The proofs since the last segment was closed. A line that is not one says nothing. Raises `LakeError`."""
+    path = folder / NAME
+    found = []
+    for line in complete_lines(path) if path.exists() else ():
+        with suppress(ValueError, KeyError, TypeError):
+            said = json.loads(line)
+            found.append(Proof(run=str(said["run"]), head=Head(seq=int(said["seq"]), hash=str(said["hash"]))))
+    return found
+
+
+def forget_proofs(folder: Path, up_to: int) -> None:
+    """Leave out the proofs that name a line up to this one; the ledger's lock is held. Raises `LakeError`."""
+    if not (folder / NAME).exists():
+        return
+    write_proofs(folder, [proof for proof in noted_proofs(folder) if proof.head.seq > up_to])
+
+
+def between(proofs: Iterable[Proof], first: int, last: int) -> list[Proof]:
+    """The proofs that name one of these lines."""
+    return [proof for proof in proofs if first <= proof.head.seq <= last]
+
+
+def _line(proof: Proof) -> bytes:
+    said = {"run": proof.run, "seq": proof.head.seq, "hash": proof.head.hash}
+    return json.dumps(said, separators=(",", ":")).encode() + b"\n"
+
+
+def _proof(path: Path) -> Proof | None:
+    """What a run's summary says of the ledger's end, None where it says nothing. Raises `LakeError`, `LedgerBroken`."""
+    found = read_json(path)
+    if isinstance(found, dict):
+        if not found.get("ledger_seq"):
+            return None
+        run, seq, head = (found.get(name) for name in ("run", "ledger_seq", "ledger_head"))
+        if isinstance(run, str) and isinstance(seq, int) and isinstance(head, str):
+            return Proof(run=run, head=Head(seq=seq, hash=head))
+    raise LedgerBroken(f"{path} is not what mqops wrote: it does not say where the ledger ended")
