@@ -19,7 +19,9 @@ import pytest
 from pages_lake import make_lake
 
 from mqops.look.accounted import ledger_now
-from mqops.look.estate_now import MOST_ACTED, MOST_OF_A_DAY, manager_now
+from mqops.look.estate.known import MOST_OF_A_DAY
+from mqops.look.estate.never_read import MOST_ACTED
+from mqops.look.estate.now import manager_now
 from mqops.look.figures import Figures
 from mqops.look.runs import list_runs
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from mqops.kept import Kept
+from cachetools import LRUCache
+
 from mqops.lake.files import lake_errors
 
 START = 1000
@@ -50,7 +51,7 @@ class _Known:
         return 300 * len(self.places) + 24 * self.numbers
 
 
-_known: Kept[_Known] = Kept(most=MOST, size=lambda one: one.size)
+_known: LRUCache[Path, _Known] = LRUCache(maxsize=MOST, getsizeof=lambda one: min(one.size, MOST))
 _reading = threading.Lock()
 
 
@@ -81,5 +82,5 @@ def _read_on(path: Path, stream: BinaryIO) -> _Known:
             known.places.setdefault(found[1], array("q")).extend((known.numbers, known.end, len(line)))
         known.end += len(line)
         known.last = line
-    _known.put(path, known)
+    _known[path] = known
     return known

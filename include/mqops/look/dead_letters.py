@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from mqops.decide.on_snapshot import Recorded, SnapshotDecision
 from mqops.errors import LakeError
+from mqops.kept import kept
 from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
@@ -27,7 +27,6 @@ from mqops.observe.core.anatomy import NO_DLH, OTHERS, Group, QueueAnatomy
 from mqops.observe.core.reasons import reason_symbol
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.rules import Table
-from mqops.single_flight import single_flight
 
 MOST_JUDGED = 50_000
 """Messages that are read one by one where a table asks for what is in them (AGE, PROP, BODY ...)."""
@@ -229,7 +228,7 @@ def _so_far(line: RunLine) -> Change:
     return Change(run=line.run, whole="," in line.queue, **counts)
 
 
-@lru_cache(maxsize=1024)
+@kept(most=1024)
 def _change(proved: Proved, queue: str) -> Change:
     """What a proved run has done to a queue. Raises `LakeError`, `LedgerBroken`."""
     run = RunFolder(proved.run)
@@ -248,8 +247,7 @@ def _rules(run: RunFolder) -> tuple[RuleBalance, ...]:
         raise LakeError(f"{run.summary_json} is not what mqops wrote: {error!r}") from error
 
 
-@single_flight
-@lru_cache(maxsize=32)
+@kept(most=32)
 def _left(run: Path, queue: str, observed_at: str, taken_by: tuple[Taker, ...]) -> QueueAnatomy:
     """A queue as a run saw it, without what was taken since. Neither a snapshot nor a proof changes. Raises as
     `mqops.look.taken_since.without`."""
@@ -290,8 +288,7 @@ class _Keyed:
         object.__setattr__(self, "digest", self.table.digest)
 
 
-@single_flight
-@lru_cache(maxsize=32)
+@kept(most=32)
 def _judged(run: Path, queue: str, table: _Keyed, taken_by: tuple[Taker, ...]) -> dict[Group, tuple[Decided, ...]]:
     """Group → what the table decides for what was not taken since. Raises as `_left`."""
     recorded = replace(Recorded.of(run), without=taken(taken_by).get(queue))

@@ -7,20 +7,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
 from mqops.look.core.expires import QueueForecast
 from mqops.look.runs import list_runs
 from mqops.look.taken_since import Taker, takers, without
 from mqops.prove.undo_record import WORKFLOW as UNDO
-from mqops.single_flight import single_flight
 from mqwire.constants import MQEI_UNLIMITED
 
 COPIES = frozenset({UNDO, "message_load"})
@@ -109,8 +108,7 @@ def _queue(queue: str, run: str, at: str, slots: Slots, *, begin: int, end: int)
     return QueueForecast(queue=queue, run=run, at=at, past=past, before=before, later=later, never=slots.never)
 
 
-@single_flight
-@lru_cache(maxsize=256)
+@kept(most=256)
 def _slots(snapshot: Path, taken_by: tuple[Taker, ...]) -> dict[str, Slots]:
     """Queue → when its messages expire. Neither a snapshot nor what a proof says changes. Raises as `forecast`."""
     counts: dict[str, Counter[int]] = {}

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 from mqops.act.progress import read_live_progress
 from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
-from mqops.kept import Kept
 from mqops.lake.files import SETTLED_NS, read_json, state_of, write_json
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of, run_folders
 from mqops.lake.stop import NAME as STOP
@@ -118,7 +117,7 @@ class _Index(NamedTuple):
     lines: Mapping[str, _Kept]
 
 
-_known: Kept[_Index] = Kept(most=256 * 2**20, size=lambda index: 1000 * len(index.lines))
+_known: dict[tuple[Path, str], _Index] = {}
 """The newest index of each queue manager; of each line about so many bytes."""
 
 
@@ -128,7 +127,7 @@ def _index(folder: Path, queue_manager: str) -> Mapping[str, _Kept]:
     known = _known.get((folder, queue_manager))
     if known is None or known.written != written:
         known = _Index(written, _read_index(folder / INDEX, queue_manager))
-        _known.put((folder, queue_manager), known)
+        _known[folder, queue_manager] = known
     return known.lines
 
 

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow.compute as pc
 
 from mqops.expiry.core.outcome import ExpirySummary
+from mqops.kept import kept
 from mqops.lake.files import read_json, state_of
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
@@ -25,7 +25,6 @@ from mqops.look.core.run_state import RunLine
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.runs import list_runs
 from mqops.observe.core.reasons import reason_symbol
-from mqops.single_flight import single_flight
 from mqwire import constants as c
 
 COLUMNS = ("queue", "msg_type", "feedback", "dlh_reason", "dlh_put_date", "dlh_put_time")
@@ -89,7 +88,7 @@ def grew_during_scans(folder: Path, scans: Iterable[RunLine]) -> tuple[GrewDurin
     return tuple(found.values())
 
 
-@lru_cache(maxsize=4096)
+@kept(most=4096)
 def _came(path: Path, *_written: int) -> tuple[str, int]:
     scan = ExpirySummary.from_json(read_json(path))
     return scan.dead_letters.name if scan.dead_letters else "", scan.came
@@ -110,8 +109,7 @@ def scan_reports(lake: Path, scan: ExpirySummary) -> ScanReports | None:
     return None
 
 
-@single_flight
-@lru_cache(maxsize=256)
+@kept(most=256)
 def _reasons(snapshot: Path, queue: str, since: str) -> tuple[DeadReports, ...]:
     """Parameters: `since` ISO 8601 UTC. A snapshot never changes. Raises `LakeError`."""
     found: Counter[int] = Counter()

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +31,6 @@ from mqops.look.runs import list_runs
 from mqops.prove.gone_record import read_gone
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
-from mqops.single_flight import single_flight
 
 TAKES = frozenset(
     action.value for action in Action if action.acts and action not in {Action.COPY, Action.LOAD, Action.RESTORE}
@@ -133,7 +131,6 @@ def _bytes(found: Mapping[str, pa.ChunkedArray]) -> int:
     return 1000 + sum(int(keys.nbytes) for keys in found.values())
 
 
-@single_flight
 @kept(most=MOST, size=_bytes)
 def _taken(one: Taker) -> Mapping[str, pa.ChunkedArray]:
     """Queue → identities of what a run has taken from it. What a proof says never changes. Raises as `without`."""
@@ -159,7 +156,7 @@ def _numbers(run: RunFolder, actions: Collection[str]) -> Iterator[int]:
     return (one.row for one in acted(run, actions))
 
 
-@lru_cache(maxsize=4096)
+@kept(most=4096)
 def _undone(undo: Path) -> str:
     """The run that an undo is of, "" where its record is gone. The record never changes."""
     record = read_undo_record(RunFolder(undo))
