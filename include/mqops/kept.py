@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Condition
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from cachetools import LRUCache, cached
 
@@ -20,12 +20,12 @@ def _one(_value: object) -> int:
     return 1
 
 
-def kept(*, most: int, size: Callable[[T], int] = _one) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def kept(*, most: int, size: Callable[[Any], int] = _one) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Keep the answers of a function by its arguments, which can be keys of a dict; its answers are not changed.
 
     A bound of entries is none where an entry can have the messages of a run: there, `size` gives the bytes of one.
 
     Parameters: `most` of all answers, by default how many; `size` of one. The newest one is kept whatever its size.
     """
-    cache: LRUCache[object, T] = LRUCache(maxsize=most, getsizeof=lambda value: min(size(value), most))
+    cache: LRUCache[object, Any] = LRUCache(maxsize=most, getsizeof=lambda value: min(size(value), most))
     return cached(cache, condition=Condition())

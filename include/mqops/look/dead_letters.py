@@ -19,7 +19,7 @@ from mqops.lake.run import RunFolder, folder_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.history import with_runs
 from mqops.look.message import TableFrom
-from mqops.look.runs import list_runs
+from mqops.look.runs import Runs
 from mqops.look.taken_since import PUTS_BACK, TAKES, Proved, Taker, acted, taken, takers, without
 from mqops.model import RuleBalance, RunSummary
 from mqops.observe.anatomy import COLUMNS, AnatomyCounter
@@ -142,7 +142,7 @@ def dead_letter_queues(lake: Path, queue_manager: str = "") -> list[QueueAnatomy
 
 def queue_of_last_run(lake: Path, queue_manager: str) -> str:
     """The queue of the newest run of the dead-letter workflow, "" where there is none. Raises `LakeError`."""
-    return next((one.queue for one in list_runs(lake, queue_manager=queue_manager, workflow=WORKFLOW)), "")
+    return next((one.queue for one in Runs(lake, queue_manager).newest(1, workflow=WORKFLOW)), "")
 
 
 def comes_back(decision: SnapshotDecision, anatomy: QueueAnatomy) -> bool:
@@ -171,9 +171,8 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
     judged: Mapping[Group, tuple[Decided, ...]] = {}
     left, run = anatomy, RunFolder.at(lake, anatomy.queue_manager, anatomy.run) if anatomy.run else None
     recorded = run is not None and any(run.snapshot.glob("*.parquet"))
-    lines = list_runs(lake, queue_manager=anatomy.queue_manager)
-    runs = folder_of(lake, anatomy.queue_manager) / "runs"
-    taken_by = takers(runs, lines, [anatomy.queue], since=anatomy.observed_at)
+    known = Runs(lake, anatomy.queue_manager).caught_up()
+    taken_by = takers(known, [anatomy.queue], since=anatomy.observed_at)
     unknown = [one.run.run.name for one in taken_by if not RunFolder(one.run.run).plan.is_dir()]
     if run is not None and recorded and taken_by and not unknown:
         left = _left(run.path, anatomy.queue, anatomy.observed_at, taken_by)
@@ -188,11 +187,12 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
     else:
         problem = f"The snapshot of run {anatomy.run} was removed, so the table cannot judge it"
     groups = tuple(_groups(left, judged))
+    of_queue = known.newest(10 * TREND, queue=anatomy.queue)
     return DeadLetters(
         anatomy=anatomy,
         groups=groups,
-        trend=_trend(one for one in lines if one.queue == anatomy.queue and one.workflow != UNDO),
-        acted=tuple(_acted(runs, lines, anatomy, taken_by)),
+        trend=_trend(one for one in of_queue if one.queue == anatomy.queue and one.workflow != UNDO),
+        acted=tuple(_acted(known, anatomy, taken_by)),
         left=None if left is anatomy else left.messages,
         rules_source=table.source if table and judged else "",
         judged=sum(one.messages for decided in judged.values() for one in decided),
@@ -206,17 +206,21 @@ def _trend(runs: Iterable[RunLine]) -> tuple[Count, ...]:
     return tuple(reversed(found[:TREND]))
 
 
-def _acted(runs: Path, lines: Sequence[RunLine], anatomy: QueueAnatomy, taken_by: Sequence[Taker]) -> Iterator[Change]:
-    """What runs have done to the queue since it was looked at: that of the look counts before it is proved, too.
-
-    Parameters: `runs` the folder of the runs that `lines` are of.
-    """
+def _acted(runs: Runs, anatomy: QueueAnatomy, taken_by: Sequence[Taker]) -> Iterator[Change]:
+    """What runs have done to the queue since it was looked at: that of the look counts before it is proved, too."""
+    lines = {one.run: one for one in runs.proved_since(anatomy.observed_at)}
+    if anatomy.run and (own := runs.one(anatomy.run)):
+        lines[own.run] = own
     known = {proved.run.name for one in taken_by for proved in (one.run, *one.undos)}
-    known |= {one.run for one in lines if one.workflow == UNDO and one.proved_at >= anatomy.observed_at}
-    for line in reversed(lines):
+    known |= {one.run for one in lines.values() if one.workflow == UNDO and one.proved_at}
+    for line in sorted(lines.values(), key=lambda one: (one.at, one.run)):
         if line.run not in known and line.run != anatomy.run:
             continue
-        change = _change(Proved(runs / line.run, line.proved_at), anatomy.queue) if line.proved_at else _so_far(line)
+        change = (
+            _change(Proved(runs.folder / "runs" / line.run, line.proved_at), anatomy.queue)
+            if line.proved_at
+            else _so_far(line)
+        )
         if change.moved or change.discarded or change.gone or change.put_back:
             yield change
 

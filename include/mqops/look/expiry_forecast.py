@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 
 from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
-from mqops.lake.run import RunFolder, folder_of
+from mqops.lake.run import RunFolder
 from mqops.look.core.expires import QueueForecast
-from mqops.look.runs import list_runs
+from mqops.look.core.run_state import RunLine
+from mqops.look.runs import MOST_LOOKED_AT, Runs
 from mqops.look.taken_since import Taker, takers, without
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqwire.constants import MQEI_UNLIMITED
@@ -71,19 +72,12 @@ def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, 
     begin, end = int(now.timestamp()), int(limit.timestamp())
     first = now.replace(minute=0, second=0, microsecond=0)
     by_hour = dict.fromkeys((first + timedelta(hours=one) for one in range(hours)), 0)
-    found, done, runs = [], set[str](), folder_of(lake, queue_manager) / "runs"
+    found, known = [], Runs(lake, queue_manager).caught_up()
+    runs = known.folder / "runs"
     beyond: Counter[datetime] = Counter()
-    lines = list_runs(lake, queue_manager=queue_manager)
-    for line in lines:
-        queues = [one for one in line.queue.split(",") if one not in done]
-        if line.workflow in COPIES or line.partial or not queues:
-            continue
-        folder = RunFolder(runs / line.run)
-        if not folder.observe_json.exists() or not folder.snapshot.is_dir():
-            continue
-        slots = _slots(folder.snapshot, takers(runs, lines, queues, since=line.at))
+    for line, queues in _newest(known):
+        slots = _slots(RunFolder(runs / line.run).snapshot, takers(known, queues, since=line.at))
         for queue in queues:
-            done.add(queue)
             one = slots.get(queue, Slots({}, 0))
             found.append(_queue(queue, line.run, line.at, one, begin=begin, end=end))
             for slot, number in one.by_slot.items():
@@ -99,6 +93,19 @@ def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, 
         beyond=beyond.total(),
         next_beyond=min(beyond, default=None),
     )
+
+
+def _newest(known: Runs) -> list[tuple[RunLine, list[str]]]:
+    """The newest run that has a snapshot of all of a queue's messages, for each queue; each run once, newest first."""
+    queues: dict[RunLine, list[str]] = {}
+    for queue in known.queues():
+        for line in known.newest(MOST_LOOKED_AT, queue=queue):
+            folder = RunFolder(known.folder / "runs" / line.run)
+            whole = line.workflow not in COPIES and not line.partial
+            if whole and folder.observe_json.exists() and folder.snapshot.is_dir():
+                queues.setdefault(line, []).append(queue)
+                break
+    return sorted(queues.items(), key=lambda one: (one[0].at, one[0].run), reverse=True)
 
 
 def _queue(queue: str, run: str, at: str, slots: Slots, *, begin: int, end: int) -> QueueForecast:

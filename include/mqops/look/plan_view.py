@@ -24,7 +24,7 @@ from mqops.lake.parquet import read_parquet, rows_with
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
 from mqops.look.core.run_state import RunLine
-from mqops.look.runs import list_runs, run_line
+from mqops.look.runs import MOST_LOOKED_AT, Runs, run_line
 from mqops.mq.connection import MqConnection, connect
 from mqops.rules.lines import rule_texts
 
@@ -200,8 +200,8 @@ def _plan(run: RunFolder) -> PlanSummary:
 
 def _last(run: RunFolder, line: RunLine, plan: PlanSummary) -> RunLine | None:
     """The plan of the same workflow and queue that was made before this one, if it is still there."""
-    lines = list_runs(run.lake_folder.parent, queue_manager=run.queue_manager, workflow=plan.workflow)
-    for one in lines:
+    known = Runs.in_folder(run.lake_folder)
+    for one in known.before(line, MOST_LOOKED_AT, workflow=plan.workflow):
         older = (one.at, one.run) < (line.at, line.run)
         if older and one.queue == line.queue and RunFolder(run.path.parent / one.run).plan_json.exists():
             return one

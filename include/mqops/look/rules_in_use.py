@@ -71,7 +71,7 @@ def rules_in_use(lake: Path, queue_manager: str, workflow: str, table: Table) ->
     Raises:
         LakeError: a file of a run cannot be read.
     """
-    lines = list_runs(lake, queue_manager=queue_manager, workflow=workflow)[:MOST_RUNS]
+    lines = list_runs(lake, queue_manager=queue_manager, workflow=workflow, limit=MOST_RUNS)
     proved = tuple(reversed([one for one in lines if one.proved_at and _acted(one)]))
     folder = folder_of(lake, queue_manager) / "runs"
     counts = [_hits(*_file(RunFolder(folder / one.run).summary_json)) for one in proved]

@@ -20,11 +20,9 @@ from mqops.lake.stop import NAME as STOP
 from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import OPEN, RunState
 from mqops.look.run_story import RunStory, run_story
-from mqops.look.runs import list_runs
+from mqops.look.runs import Runs
 from mqops.model import RuleBalance, RunSummary
 from mqops.prove.core.outcome import MEANING, THERE
-from mqops.prove.undo_record import WORKFLOW as UNDO
-from mqops.prove.undo_record import read_undo_record
 
 OVER = frozenset(RunState) - OPEN - {RunState.STOPPED}
 """States that a run does not leave by itself."""
@@ -159,11 +157,8 @@ class _Undos(TypedDict):
 def _undos(run: RunFolder) -> _Undos:
     """The undos of the run. A plan of one, or a dry run, puts nothing back."""
     begun, planned, undone_at = list[tuple[str, str]](), list[tuple[str, str]](), ""
-    for line in list_runs(run.lake_folder.parent, queue_manager=run.queue_manager, workflow=UNDO):
+    for line, _undone in Runs.in_folder(run.lake_folder).undos_of([run.run]):
         folder = RunFolder(run.path.parent / line.run)
-        record = read_undo_record(folder)
-        if record is None or record.plan.run != run.run:
-            continue
         if not folder.issued_json.exists():
             planned.append((line.run, line.meaning))
             continue

@@ -8,7 +8,7 @@ of the queue manager and of mqops differ, so does this.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,10 +18,8 @@ import pyarrow.compute as pc
 
 from mqops.expiry.core.outcome import ExpirySummary
 from mqops.kept import kept
-from mqops.lake.files import read_json, state_of
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.look.core.run_state import RunLine
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.runs import list_runs
 from mqops.observe.core.reasons import reason_symbol
@@ -62,36 +60,6 @@ class ScanReports:
     def messages(self) -> int:
         """All of them."""
         return sum(one.messages for one in self.reasons)
-
-
-class GrewDuringScans(NamedTuple):
-    """A dead-letter queue. Parameters: `messages` by which it grew during scans (`ExpirySummary.came`); `run` the
-    newest of these scans."""
-
-    queue: str
-    messages: int
-    run: str
-
-
-def grew_during_scans(folder: Path, scans: Iterable[RunLine]) -> tuple[GrewDuringScans, ...]:
-    """The dead-letter queues that grew during these scans, which are given newest first. Raises `LakeError`.
-
-    Parameters: `folder` LAKE/<queue manager>.
-    """
-    found: dict[str, GrewDuringScans] = {}
-    for scan in scans:
-        path = RunFolder(folder / "runs" / scan.run).expiry_json
-        queue, messages = _came(path, *state_of(path))
-        if messages > 0:
-            before = found.get(queue, GrewDuringScans(queue, 0, scan.run))
-            found[queue] = before._replace(messages=before.messages + messages)
-    return tuple(found.values())
-
-
-@kept(most=4096)
-def _came(path: Path, *_written: int) -> tuple[str, int]:
-    scan = ExpirySummary.from_json(read_json(path))
-    return scan.dead_letters.name if scan.dead_letters else "", scan.came
 
 
 def scan_reports(lake: Path, scan: ExpirySummary) -> ScanReports | None:

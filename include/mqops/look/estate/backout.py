@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem, tried
 from mqops.look.figures import QueueFigures
+from mqops.look.runs import MOST_LOOKED_AT
 from mqops.look.taken_since import still_there
 
 
@@ -30,7 +31,9 @@ def backout_queues(known: Known) -> Iterator[Problem]:
     apart = {known.figures.dead_letter_queue, PROTECTION_ERRORS}
     queues = [one for one in known.figures.queues if one.depth and one.is_backout and one.name not in apart]
     ambiguous, failed = tried(
-        "The plan of the last run for backout queues cannot be read", lambda: _ambiguous(known), {}
+        "The plan of the last run for backout queues cannot be read",
+        lambda: _ambiguous(known, [one.name for one in queues]),
+        dict[str, _Ambiguous](),
     )
     yield from failed
     for one in queues:
@@ -40,8 +43,8 @@ def backout_queues(known: Known) -> Iterator[Problem]:
 
 def misconfigured(known: Known) -> Iterator[Problem]:
     """Queues with BOTHRESH and without a usable BOQNAME, as the newest backout run found them. Raises `LakeError`."""
-    for run in known.runs:
-        setting = read_setting(RunFolder(known.path(run))) if run.workflow == BACKOUT else None
+    for run in known.runs.newest(MOST_LOOKED_AT, workflow=BACKOUT) if known.runs else ():
+        setting = read_setting(RunFolder(known.path(run)))
         if setting is not None:
             for remark in setting.remarks():
                 what = f"{remark} (as the last backout run, of {run.at}, found it)"
@@ -81,14 +84,14 @@ def _on_backout_queue(queue: QueueFigures, left: _Ambiguous | None) -> Problem:
     )
 
 
-def _ambiguous(known: Known) -> dict[str, _Ambiguous]:
+def _ambiguous(known: Known, queues: Iterable[str]) -> dict[str, _Ambiguous]:
     """Backout queue → what the newest proved run that looked at it found or left as ambiguous, where it did."""
-    newest: dict[str, RunLine] = {}
-    for run in known.runs:
-        if run.workflow == BACKOUT and run.proved_at and not run.partial:
-            newest = {**dict.fromkeys(run.queue.split(","), run), **newest}
     found: dict[str, _Ambiguous] = {}
-    for queue, run in newest.items():
+    for queue in queues:
+        looked = known.runs.newest(MOST_LOOKED_AT, queue=queue, workflow=BACKOUT) if known.runs else ()
+        run = next((one for one in looked if one.proved_at and not one.partial), None)
+        if run is None:
+            continue
         path = known.path(run)
         planned = _actions_of_queues(path).get(queue, {}) if run.left else {}
         if number := planned.get(Action.AMBIGUOUS, 0):

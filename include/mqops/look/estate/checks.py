@@ -7,6 +7,7 @@ comes from above, as the last quality run does (`mqops.quality.not_in_order`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from mqops.look.estate.backout import backout_queues, misconfigured
@@ -61,4 +62,8 @@ NOTES = (
 
 def found_by(checks: Iterable[Check], known: Known) -> Iterator[tuple[tuple[Problem, ...], tuple[Problem, ...]]]:
     """What each check has found, and that it failed."""
-    return (tried(check.failed, lambda look=check.look: tuple(look(known)), ()) for check in checks)
+    return (tried(check.failed, partial(_all, check, known), ()) for check in checks)
+
+
+def _all(check: Check, known: Known) -> tuple[Problem, ...]:
+    return tuple(check.look(known))

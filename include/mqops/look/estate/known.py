@@ -9,14 +9,13 @@ from itertools import islice
 from pathlib import Path
 
 from mqops.clock import utc_now
-from mqops.kept import kept
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.accounted import LedgerNow
 from mqops.look.core.run_state import RunLine
 from mqops.look.estate.expiring import Expiring
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.figures import Figures
+from mqops.look.runs import MOST_LOOKED_AT, Runs
 
 DAY = timedelta(days=1)
 MOST_OF_A_DAY = 200
@@ -27,17 +26,16 @@ MOST_OF_A_DAY = 200
 class Known:
     """What is known of a queue manager.
 
-    Parameters: `figures` what it says, or said last; `folder` LAKE/<queue manager>; `runs` newest first, none where
-    they cannot be read; `broken_triggers` queue → why it cannot trigger; `switched_off` queues on which triggering is
-    off, and no message waits there; `poison` queue → what a browse of now has found of messages that loop: of other
-    queues the newest snapshot tells; `ledger` as it was verified last; `expiring` as it was counted last.
+    Parameters: `figures` what it says, or said last; `runs` None where they cannot be read; `broken_triggers` queue →
+    why it cannot trigger; `switched_off` queues on which triggering is off, and no message waits there; `poison` queue
+    → what a browse of now has found of messages that loop: of other queues the newest snapshot tells; `ledger` as it
+    was verified last; `expiring` as it was counted last.
     """
 
     name: str
     lake: Path
-    folder: Path
     figures: Figures
-    runs: Sequence[RunLine] = ()
+    runs: Runs | None = None
     broken_triggers: Mapping[str, str] = field(default_factory=dict)
     switched_off: Sequence[str] = ()
     poison: Mapping[str, str] = field(default_factory=dict)
@@ -46,31 +44,25 @@ class Known:
 
     def path(self, run: RunLine) -> Path:
         """The folder of a run."""
-        return self.folder / "runs" / run.run
+        return RunFolder.at(self.lake, self.name, run.run).path
 
     def of_last_day(self) -> list[RunLine]:
         """The runs of the last day that have looked at whole queues, newest first."""
+        if self.runs is None:
+            return []
         since = (datetime.fromisoformat(utc_now()) - DAY).isoformat()
-        whole = (run for run in self.runs if run.messages and run.workflow not in COPIES and not run.partial)
-        return list(islice((run for run in whole if run.at >= since), MOST_OF_A_DAY))
+        found = (run for run in self.runs.since(since) if run.messages and run.workflow not in COPIES)
+        return list(islice((run for run in found if not run.partial), MOST_OF_A_DAY))
 
-    def observed(self, runs: Iterable[RunLine]) -> Iterable[tuple[RunLine, str, int]]:
+    def observed(self, runs: Iterable[RunLine]) -> list[tuple[RunLine, str, int]]:
         """Each run with each queue of its snapshot, and the messages there. Raises `LakeError`."""
-        return ((run, queue, messages) for run in runs for queue, messages in _observed(self.path(run)))
+        return self.runs.observed(runs) if self.runs else []
 
     def is_recorded(self, queue: str) -> bool:
         """Whether a snapshot has messages of a queue. Raises `LakeError`."""
-        looked = (run for run in self.runs if run.messages and queue in run.queue.split(","))
+        looked = self.runs.newest(MOST_LOOKED_AT, queue=queue) if self.runs else ()
         return any(
             messages and RunFolder(self.path(run)).snapshot.is_dir()
             for run, name, messages in self.observed(looked)
             if name == queue
         )
-
-
-@kept(most=4096)
-def _observed(run: Path) -> tuple[tuple[str, int], ...]:
-    """The queues of a run's snapshot with their messages. Both are written once."""
-    path = RunFolder(run).observe_json
-    found = read_json(path) if path.exists() else {}
-    return tuple((str(one["queue"]), int(one.get("messages", 0))) for one in found.get("queues", ()))

@@ -18,7 +18,7 @@ def nearly_full(known: Known) -> Iterator[Problem]:
     recorded, failed = tried(
         "Which queues are recorded cannot be read",
         lambda: {one.name for one in full if known.is_recorded(one.name)},
-        set(),
+        set[str](),
     )
     yield from failed
     for one in full:

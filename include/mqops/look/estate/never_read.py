@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
-from pathlib import Path
 
-from mqops.actions import SENDS
-from mqops.kept import kept
-from mqops.lake.files import read_json
-from mqops.lake.run import RunFolder
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem
 
@@ -19,14 +13,9 @@ MOST_ACTED = 200
 
 def never_read(known: Known) -> Iterator[Problem]:
     """All of them in one sentence. Old figures say nothing of programs of now. Raises `LakeError`."""
-    if known.figures.unreachable:
+    if known.figures.unreachable or known.runs is None:
         return
-    put_on = {
-        queue
-        for run in islice((run for run in known.runs if run.begun and run.moved), MOST_ACTED)
-        for queue, manager in _put_on(known.path(run))
-        if manager in {"", run.queue_manager}
-    }
+    put_on = known.runs.put_on(MOST_ACTED)
     unread = (one for one in known.figures.queues if one.depth and not one.readers and not one.storage)
     found = [one for one in unread if one.name in put_on]
     if found:
@@ -39,12 +28,3 @@ def never_read(known: Known) -> Iterator[Problem]:
             place=None if len(found) > 1 else Place.RECORDED if recorded else Place.QUEUE,
             about=found[0].name,
         )
-
-
-@kept(most=4096)
-def _put_on(run: Path) -> frozenset[tuple[str, str]]:
-    """The queues (name, queue manager) on which a run that acted put messages by its plan. A plan that acts never
-    changes; one that was removed has none."""
-    path = RunFolder(run).plan_json
-    counts = read_json(path)["counts"] if path.exists() else ()
-    return frozenset((one["dest_q"], one["dest_q_mgr"]) for one in counts if one["action"] in SENDS)

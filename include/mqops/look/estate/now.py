@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from mqops.decide.core.staying import staying
 from mqops.decide.preflight_record import read_preflight
+from mqops.expiry.core.candidates import Known as Scanned
 from mqops.expiry.record import known as scanned
 from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.stop import stop_in
@@ -23,8 +24,7 @@ from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Problem, tried
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.plan_view import acted_on, planned_actions
-from mqops.look.runs import list_runs
-from mqops.look.scan_reports import GrewDuringScans, grew_during_scans
+from mqops.look.runs import GrewDuringScans, Runs
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 
@@ -110,15 +110,12 @@ def manager_now(
     """A queue manager as it is now. Parameters: as of `Known`; `more_checks` of the lake, by rooms above this one."""
     reading = _Reading()
     folder = reading.of("The lake cannot be read", lambda: folder_of(lake, name), None)
-    read: list[RunLine] | None = (
-        reading.of("The runs cannot be read", lambda: list_runs(lake, queue_manager=name), None) if folder else None
-    )
+    runs = reading.of("The runs cannot be read", Runs(lake, name).caught_up, None) if folder else None
     known = Known(
         name=name,
         lake=lake,
-        folder=folder or lake,
         figures=figures,
-        runs=read or (),
+        runs=runs,
         broken_triggers=broken_triggers,
         switched_off=switched_off,
         poison=poison,
@@ -127,7 +124,7 @@ def manager_now(
     )
     found = list(found_by((*PROBLEMS, *more_checks) if folder else PROBLEMS, known))
     notes = list(found_by(NOTES, known))
-    shown = _in_lake(known, reading, read) if folder else _by_figures(known)
+    shown = _in_lake(known, reading, folder) if folder else _by_figures(known)
     failed = (one for _found, wrong in (*found, *notes) for one in wrong)
     return replace(
         shown,
@@ -142,44 +139,47 @@ def _by_figures(known: Known) -> ManagerNow:
     return ManagerNow(name=known.name, figures=known.figures, queues=queues)
 
 
-def _in_lake(known: Known, reading: _Reading, runs: Sequence[RunLine] | None) -> ManagerNow:
-    """Parameters: `runs` None where they cannot be read."""
-    scans = reading.of("What expiry scans found cannot be read", lambda: scanned(known.folder), {})
-    today = reading.of("The runs of the last day cannot be read", lambda: _today(known), {})
-    waiting = tuple(run for run in known.runs if run.asks)
-    discarding = [run for run in known.runs if run.state is RunState.SCANNED and run.discarded]
-    stop = reading.of("The kill switch cannot be read", lambda: stop_in(known.folder), None)
-    ledger = known.ledger
-    return ManagerNow(
+def _in_lake(known: Known, reading: _Reading, folder: Path) -> ManagerNow:
+    """Parameters: `folder` LAKE/<queue manager>."""
+    scans = reading.of("What expiry scans found cannot be read", lambda: scanned(folder), dict[str, Scanned]())
+    today = reading.of("The runs of the last day cannot be read", lambda: _today(known), dict[str, list[int]]())
+    stop = reading.of("The kill switch cannot be read", lambda: stop_in(folder), None)
+    queues = (
+        QueueNow(
+            now=one,
+            expires=expires_of(one, scans.get(one.name), known.expiring),
+            earlier=(*today.get(one.name, ()), one.depth),
+        )
+        for one in known.figures.queues
+    )
+    shown = ManagerNow(
         name=known.name,
         figures=known.figures,
-        queues=tuple(
-            QueueNow(
-                now=one,
-                expires=expires_of(one, scans.get(one.name), known.expiring),
-                earlier=(*today.get(one.name, ()), one.depth),
-            )
-            for one in known.figures.queues
-        ),
-        runs=tuple(known.runs[:SHOWN_RUNS]),
-        waiting=waiting,
-        undoes=reading.of("What undos are of cannot be read", lambda: dict(_undone(known, waiting)), {}),
-        to_act_on=reading.of(
-            "The plans that wait for an approval cannot be read", lambda: dict(_to_act_on(known, waiting)), {}
-        ),
-        approved=tuple(run for run in known.runs if run.state is RunState.APPROVED),
+        queues=tuple(queues),
         stopped=str(stop) if stop else "",
-        scanned=sum(run.discarded for run in discarding),
-        grew=reading.of(
-            "What scans for expired messages found cannot be read",
-            lambda: grew_during_scans(known.folder, discarding),
-            (),
-        ),
-        acted=RunsThatActed(known=False)
-        if runs is None
-        else runs_that_acted(runs, ledger.found.runs if ledger else ()),
-        ledger=ledger,
-        ledger_grew=ledger is not None and written_since(known.folder, ledger),
+        ledger=known.ledger,
+        ledger_grew=known.ledger is not None and written_since(folder, known.ledger),
+    )
+    if known.runs is None:
+        return shown
+    runs = known.runs
+    return reading.of("The runs cannot be read", lambda: _with_runs(shown, known, runs, reading), shown)
+
+
+def _with_runs(shown: ManagerNow, known: Known, runs: Runs, reading: _Reading) -> ManagerNow:
+    waiting = tuple(runs.that_ask())
+    undoes = reading.of("What undos are of cannot be read", lambda: dict(_undone(known, waiting)), dict[str, str]())
+    plans = "The plans that wait for an approval cannot be read"
+    return replace(
+        shown,
+        runs=tuple(runs.newest(SHOWN_RUNS)),
+        waiting=waiting,
+        undoes=undoes,
+        to_act_on=reading.of(plans, lambda: dict(_to_act_on(known, waiting)), dict[str, tuple[int, int]]()),
+        approved=tuple(runs.in_states(RunState.APPROVED)),
+        scanned=runs.scanned_away(),
+        grew=tuple(runs.grew_during_scans()),
+        acted=runs_that_acted(runs, known.ledger.found.runs if known.ledger else ()),
     )
 
 

@@ -14,10 +14,13 @@ QUIET = timedelta(minutes=10)
 """Act says several times a minute how far it is, and its proof takes minutes at most: after this time a run that is
 not proved has ended too early, unless something has it at work."""
 
+_WRONG = (RunState.UNBALANCED, RunState.UNFINISHED, RunState.STOPPED)
+
 
 def unfinished(known: Known) -> Iterator[Problem]:
     """Those of which the lake alone tells it."""
-    return (_of(run, what) for run in known.runs if (what := _wrong_with(run)))
+    wrong = known.runs.in_states(*_WRONG) if known.runs else ()
+    return (_of(run, what) for run in wrong if (what := _wrong_with(run)))
 
 
 def quiet(run: RunLine, now: datetime) -> bool:
