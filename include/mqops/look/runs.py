@@ -151,9 +151,9 @@ class Runs:
         wanted = _wanted(workflow=workflow).and_("queues = ? AND at <= ? AND run <> ?", line.queue, line.at, line.run)
         return self.such(wanted, limit=limit)
 
-    def since(self, at: str) -> list[RunLine]:
-        """Those whose snapshot is not older. Parameters: `at` ISO 8601 UTC."""
-        return self.such(_Wanted().and_("at >= ?", at))
+    def since(self, at: str, limit: int) -> list[RunLine]:
+        """The newest whose snapshots have messages and are not older. Parameters: `at` ISO 8601 UTC."""
+        return self.such(_Wanted("messages AND at >= ?", (at,)), limit=limit)
 
     def one(self, run: str) -> RunLine | None:
         """The run of this key; None where the lake has none."""

@@ -51,7 +51,7 @@ class Known:
         if self.runs is None:
             return []
         since = (datetime.fromisoformat(utc_now()) - DAY).isoformat()
-        found = (run for run in self.runs.since(since) if run.messages and run.workflow not in COPIES)
+        found = (run for run in self.runs.since(since, 2 * MOST_OF_A_DAY) if run.workflow not in COPIES)
         return list(islice((run for run in found if not run.partial), MOST_OF_A_DAY))
 
     def observed(self, runs: Iterable[RunLine]) -> list[tuple[RunLine, str, int]]:
