@@ -11,6 +11,7 @@ from typing import Any
 from mqops.errors import SettingsError
 from mqops.estate import load_usable
 from mqops.estate_sections import Estate, Section, dag_prefix
+from mqops_airflow.runs.dags_for_all import FOR_ALL
 from mqops_demo.airflow_client import AirflowClient
 from mqops_demo.airflow_home import AirflowHome, home
 from mqops_demo.airflow_processes import AirflowFailed, start, stop
@@ -56,7 +57,6 @@ What next:
   3. Open {address}/dags/qm1_dlq_rules and press Trigger: a dry run shows what would be done.
   4. Trigger it again without "Dry run". The plan waits: log in as approver at {address}/required_actions.
   `make down` ends Airflow, Spark and the queue managers. Messages stay. `make up` sets include/mqsc/ again."""
-FOR_ALL = ("mq_recover", "mq_refresh_expiry", "mq_stop", "mq_trigger_explain", "mq_undo")
 
 
 def dag_ids(estate: Estate) -> list[str]:

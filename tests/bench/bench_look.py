@@ -1,7 +1,5 @@
 """Looking: `find` on a live queue beside a bare browse, `find` over a large snapshot, `runs` over many runs.
 
-A large snapshot, of which Spark looks at a part, is the same file several times.
-
 Aims: under 60 microseconds a message beside the bare browse; by property under 5 s for 1,000,000 messages of a
 snapshot, warm; under 0.5 s for 10,000 runs. Processor time beside the time of the clock: a busy machine lengthens the
 second only.
@@ -24,7 +22,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from mq_support import DLQ, create, dead_letter
 from pages_lake import settle
 
-from mqops.cli.spark_help import spark_help
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.files import make_folder
@@ -41,7 +38,6 @@ from mqwire.rfh2 import MQRFH2
 
 LIVE = int(os.environ.get("MQOPS_BENCH_MESSAGES", "20000"))
 RECORDED = int(os.environ.get("MQOPS_BENCH_RECORDED", "1000000"))
-LARGE = int(os.environ.get("MQOPS_BENCH_LARGE", "20000000"))
 RUNS = int(os.environ.get("MQOPS_BENCH_RUNS", "10000"))
 ROUNDS = 3
 SOUGHT = {
@@ -105,27 +101,6 @@ def recorded(snapshot: Path, batches: list[pa.RecordBatch]) -> None:
         print(
             f"find by {what} in a snapshot of {rows}: {clock:.1f} s, {cpu:.1f} of processor, {len(page.messages)} found"
         )
-    (part,) = snapshot.glob("*.parquet")
-    for number in range(1, LARGE // rows):
-        os.link(part, part.with_name(f"part-{number:05}.parquet"))
-    for what in ("property", "text of the body"):
-        in_large(snapshot, what)
-
-
-def in_large(snapshot: Path, what: str) -> None:
-    """One search in one process, and as the command does it: the second time Spark has started."""
-    began = time.perf_counter()
-    alone = find_recorded(snapshot, SOUGHT[what])
-    took = [time.perf_counter() - began]
-    for _ in range(2):
-        began = time.perf_counter()
-        with spark_help(snapshot, SOUGHT[what], ()) as counts:
-            assert find_recorded(snapshot, SOUGHT[what], counts=counts) == alone
-        took.append(time.perf_counter() - began)
-    print(
-        f"find by {what} in a snapshot of {alone.looked_at}, {os.cpu_count()} cores: alone {took[0]:.1f} s, "
-        f"with Spark {took[1]:.1f} s, again {took[2]:.1f} s, {len(alone.messages)} found"
-    )
 
 
 def many_runs(manager: object, lake: Path) -> None:

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG
 
-import mqops_demo.airflow
 from mqops.deciders.registry import DECIDERS, decider_named
 from mqops.estate_sections import PacingSection
 from mqops.mq.connection import connect
-from mqops_airflow.approval import which_run
 from mqops_airflow.operators.check import drain_and_log
-from mqops_airflow.pages import security
+from mqops_airflow.runs.dags_for_all import FOR_ALL, THAT_ACT
 
 ESTATE = """\
 lake: lake
@@ -39,8 +37,7 @@ def test_a_deciders_dag_has_its_name_and_the_fields_of_its_form(name: str, dag_f
     fields = {field for field in decider.form if field != "pacing"}
     assert set(found[0].params) == fields | ({*PacingSection.model_fields} if "pacing" in decider.form else set())
     assert decider.section == (name if decider.dag == "each" else "")
-    for dag_ids in (which_run.FOR_ALL, security.FOR_ALL, mqops_demo.airflow.FOR_ALL):
-        assert (dag_id in dag_ids) == (decider.dag == "all")
+    assert (dag_id in THAT_ACT) == (dag_id in FOR_ALL) == (decider.dag == "all")
 
 
 def test_the_first_task_logs_what_was_set_aside(

@@ -31,7 +31,8 @@ from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, stop
 from mqops.ledger.file import LedgerFile
-from mqops.look import accounted, estate_now
+from mqops.look import accounted
+from mqops.look.estate import expiring as expiring_of_estate
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
@@ -809,7 +810,7 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> datetime:
     """The time that the estate looks forward to: two hours from now, to the quarter of an hour."""
     at = datetime.now(UTC) + timedelta(hours=2)
     at = at.replace(minute=at.minute // 15 * 15, second=0, microsecond=0)
-    for module in (estate, estate_now):
+    for module in (estate, expiring_of_estate):
         monkeypatch.setattr(module, "MORNING", at.time())
     return at
 
@@ -1094,8 +1095,8 @@ def test_a_snapshot_with_a_limit_is_no_figure_of_its_queue(manager, lake, page):
 def test_a_reader_does_not_wait_for_what_expires(manager, lake, page, monkeypatch):
     acted(manager, lake, "A")
     manager.put(DLQ, [dead_letter("A", b"x")])
-    go_on, asked = threading.Event(), estate_now.forecast
-    monkeypatch.setattr(estate_now, "forecast", lambda *what, **more: go_on.wait() and asked(*what, **more))
+    go_on, asked = threading.Event(), expiring_of_estate.forecast
+    monkeypatch.setattr(expiring_of_estate, "forecast", lambda *what, **more: go_on.wait() and asked(*what, **more))
     monkeypatch.setattr(answers, "WAIT", 4.0)
     try:
         text = page()

@@ -18,12 +18,22 @@ from typing import Any
 import pytest
 from pages_lake import make_lake
 
+from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops.look import runs_index
 from mqops.look.accounted import ledger_now
-from mqops.look.estate_now import MOST_ACTED, MOST_OF_A_DAY, manager_now
+from mqops.look.core.run_state import RunState
+from mqops.look.estate.expiring import expiring_now
+from mqops.look.estate.known import MOST_OF_A_DAY
+from mqops.look.estate.never_read import MOST_ACTED
+from mqops.look.estate.now import manager_now
 from mqops.look.figures import Figures
 from mqops.look.runs import list_runs
+from mqops.look.runs_index import RECENT_NS
+from mqops.quality.trend import quality_runs
 
 ROOT = Path(__file__).resolve().parents[2]
+FEW_AND_MANY = int(os.environ.get("MQOPS_RUNS", "2000"))
 RUNS = int(os.environ.get("MQOPS_RUNS", "40"))
 _opened: list[str] = []
 
@@ -72,6 +82,63 @@ def test_the_estate_opens_some_runs_at_most(lake: Path) -> None:
         manager_now(Figures(), lake, "QM1", ledger=ledger_now(lake, "QM1"))
 
     assert len(twice(lake, "the page Estate", look)) <= MOST_ACTED + MOST_OF_A_DAY
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files and folders whose state was asked for."""
+    found: list[str] = []
+    for name in ("stat", "lstat"):
+        genuine = getattr(os, name)
+
+        def noted(path: Any, *more: Any, genuine: Any = genuine, **options: Any) -> Any:
+            found.append(str(path))
+            return genuine(path, *more, **options)
+
+        monkeypatch.setattr(os, name, noted)
+    return found
+
+
+def test_a_look_costs_the_same_however_many_runs_there_are(
+    looked_at: list[str], tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files and folders that are opened, and those whose state is asked for."""
+    monkeypatch.setattr(runs_index, "SETTLED_NS", 0)
+    few, many = (costs(tmp_path_factory.mktemp("some"), runs, looked_at) for runs in (50, FEW_AND_MANY))
+    print(few)
+    assert few == many
+
+
+def costs(base: Path, runs: int, looked_at: list[str]) -> list[tuple[str, int, int]]:
+    """What each look costs in a lake of which the index has all runs, and after one of them was written to."""
+    run = make_lake(base, runs=runs, recorded=20, messages=20)
+    lake = run.lake_folder.parent
+    long_ago = time.time_ns() - 2 * RECENT_NS
+    for path in (*run.path.parent.iterdir(), run.path.parent):
+        os.utime(path, ns=(long_ago, long_ago))
+    assert len(list_runs(lake)) == runs
+    ledger = ledger_now(lake, "QM1")
+    looks: dict[str, Callable[[], object]] = {
+        "newest": lambda: list_runs(lake, limit=30),
+        "one state": lambda: list_runs(lake, states=[RunState.UNFINISHED]),
+        "undos": lambda: list_runs(lake, workflow="undo"),
+        "estate": lambda: manager_now(Figures(), lake, "QM1", ledger=ledger),
+        "expiry": lambda: expiring_now(lake, "QM1"),
+        "quality": lambda: quality_runs(lake, "QM1"),
+    }
+    found = []
+    for name, look in looks.items():
+        run_anew(run)
+        _opened.clear()
+        looked_at.clear()
+        look()
+        found.append((name, len(_opened), len(looked_at)))
+    return found
+
+
+def run_anew(run: RunFolder) -> None:
+    """A run writes its summary while nobody looks."""
+    write_json(run.observe_json, read_json(run.observe_json))
 
 
 def test_the_command_runs_lists_the_newest(lake: Path) -> None:

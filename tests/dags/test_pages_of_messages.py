@@ -31,7 +31,7 @@ from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
-from mqops.look import estate_now
+from mqops.look.estate import expiring
 from mqops.mq import connection
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
@@ -771,7 +771,7 @@ def test_the_estate_tells_what_expires_before_the_morning(site: Any, monkeypatch
     text = site("/estate?queue_manager=QM1").text
     assert "No figures are known" not in text
     later = (datetime.now(UTC) + timedelta(hours=3)).time()
-    monkeypatch.setattr(estate_now, "MORNING", later)
+    monkeypatch.setattr(expiring, "MORNING", later)
     monkeypatch.setattr(estate, "MORNING", later)
     monkeypatch.setattr(shared, "KEPT", 0.0)
     monkeypatch.setattr(estate.EXPIRING, "kept", 0.0)  # what was counted above is for another time

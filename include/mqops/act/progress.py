@@ -31,6 +31,7 @@ from mqops.clock import utc_now
 from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import LOST_CONNECTION, MQError, MqopsError, OutcomeUnknown, Stopped
+from mqops.lake.changed_runs import mark
 from mqops.lake.files import FILE_MODE, FOLDER_MODE, read_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.marker import About
@@ -173,6 +174,7 @@ def _replace(path: Path, content: Mapping[str, Any]) -> None:
         with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW, FILE_MODE), "w") as stream:
             json.dump(content, stream)
         temporary.replace(path)
+        mark(path)
 
 
 def read_live_progress(run: RunFolder) -> LiveProgress | None:

@@ -54,9 +54,9 @@ def doctor(*, queue_manager: str, named: str, own: tuple[str, ...], lake: Path, 
         show_json({"queue_manager": name, "ok": not bad, "checks": [one.to_json() for one in checks]})
     else:
         for one in checks:
-            show_folded(f"{_MARKS[one.state]:8}{one.name:18}{one.found}", indent=26)
-            if one.do:
-                show_folded(f"{'':26}to do: {one.do}", indent=33)
+            show_folded(f"{_MARKS[one.state]:8}{one.name:18}{one.what}", indent=26)
+            if one.remedy:
+                show_folded(f"{'':26}to do: {one.remedy}", indent=33)
         numbers = [sum(one.state == state for one in checks) for state in _MARKS]
         show_line(
             f"{name}: {counted(len(checks), 'check')}: {numbers[0]} hold, {numbers[1]} fail, {numbers[2]} unknown"

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,8 @@ from mqops.storage import ESTATE
 
 if TYPE_CHECKING:
     from mqops.estate_sections import QueueManager
-    from mqops.look.estate_now import ManagerNow, Problem
+    from mqops.look.estate.now import ManagerNow
+    from mqops.look.estate.problem import Problem
     from mqops.mq.connection import MqConnection
     from mqops.mq.session import Session
     from mqops.trigger.status import Status
@@ -42,10 +42,10 @@ class _Stands:
 
     def needs(self) -> list[Problem]:
         """What needs a person, worst first."""
-        from mqops.look.estate_now import Problem, worst_first  # noqa: PLC0415
+        from mqops.look.estate.problem import Problem, worst_first  # noqa: PLC0415
 
         waiting = (f"Run {run.run} waits for an approval: {run.queue}" for run in self.now.waiting)
-        return worst_first((*self.now.problems, *self.more, *(Problem(text=text) for text in waiting)))
+        return worst_first((*self.now.problems, *self.more, *(Problem(what=text) for text in waiting)))
 
     @property
     def in_order(self) -> bool:
@@ -103,9 +103,11 @@ def status(*, file: Path, names: tuple[str, ...], as_json: bool) -> None:
 def _look(lake: Path, name: str, settings: QueueManager | None) -> _Stands:
     """How a queue manager stands. One that does not answer is shown with its figures of the last time."""
     from mqops.look.accounted import ledger_now  # noqa: PLC0415
-    from mqops.look.estate_now import Problem, left_alone, manager_now  # noqa: PLC0415
+    from mqops.look.estate.now import manager_now  # noqa: PLC0415
+    from mqops.look.estate.problem import Problem  # noqa: PLC0415
+    from mqops.look.estate.unfinished import left_alone  # noqa: PLC0415
     from mqops.look.figures import figures, last_figures  # noqa: PLC0415
-    from mqops.quality.not_in_order import not_in_order  # noqa: PLC0415
+    from mqops.quality.not_in_order import NOT_IN_ORDER  # noqa: PLC0415
 
     try:
         connection = connection_to(name)
@@ -121,11 +123,11 @@ def _look(lake: Path, name: str, settings: QueueManager | None) -> _Stands:
         switched_off=live.off,
         poison=live.poison,
         ledger=ledger_now(lake, name),
-        more_problems=partial(not_in_order, lake, name),
+        more_checks=(NOT_IN_ORDER,),
     )
     stopped = (f"All acting on {name} is stopped {now.stopped}",) if now.stopped else live.stops
-    more = tuple(Problem(text=text) for text in (*stopped, *live.problems))
-    return _Stands(now=now, monitor=live.monitor, more=(*left_alone(now, utc()), *more))
+    more = tuple(Problem(what=text) for text in (*stopped, *live.problems))
+    return _Stands(now=now, monitor=live.monitor, more=(*left_alone(now.approved, now.acted.unproved, utc()), *more))
 
 
 @dataclass(slots=True)
@@ -188,7 +190,7 @@ def _show(found: dict[str, _Stands]) -> None:
 
 
 def _lines(found: dict[str, _Stands]) -> Iterator[str]:
-    from mqops.look.estate_now import rank  # noqa: PLC0415
+    from mqops.look.estate.problem import rank  # noqa: PLC0415
 
     needs = [(rank(one), name, one.text) for name, each in found.items() for one in each.needs()]
     for _rank, name, text in sorted(needs, key=lambda one: one[0]):

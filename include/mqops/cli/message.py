@@ -17,7 +17,6 @@ from mqops.cli.outcome import connection_to, json_option, known_errors, lake_opt
 from mqops.cli.passes import this_user, warn
 from mqops.cli.recover import COMMANDS
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
-from mqops.cli.spark_help import spark_help
 from mqops.counted import counted
 from mqops.model import Account
 
@@ -176,8 +175,7 @@ def find(
     the estate names users under `reveal` of the queue manager, only they may ask so. Without options it lists all
     messages. Exit code 1: there is none.
 
-    A snapshot of more than 10 million messages is looked through by Spark behind its first million: on this machine, or
-    on the Spark Connect server that SPARK_REMOTE names. Standard error tells how far it is.
+    In a snapshot it looks through a million messages in about a second.
     """
     from mqops.look.core.searched import passed_over_lines  # noqa: PLC0415
     from mqops.look.find import find_live, find_recorded, refuse_question_about  # noqa: PLC0415
@@ -194,8 +192,7 @@ def find(
         if asks:
             refuse_question_about(folder, this_user())
         queues = store.queues_recorded(folder, queues)
-        with spark_help(folder, wanted, queues) as counts:
-            page = find_recorded(folder, wanted, queues=queues, limit=limit, after=after, counts=counts)
+        page = find_recorded(folder, wanted, queues=queues, limit=limit, after=after)
     else:
         with connect(connection_to(queue_manager.strip())) as session:
             if asks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,25 +62,26 @@ def runs(
     """
     from mqops.look.runs import list_runs  # noqa: PLC0415
 
-    wanted = [RunState(state) for state in states]
-    found = list_runs(
+    such = partial(
+        list_runs,
         lake,
         queue_manager=queue_manager.strip(),
         queue=queue.strip(),
         workflow=workflow.strip(),
-        states=wanted,
+        states=[RunState(state) for state in states],
         since=since,
     )
-    shown = found[:limit] if limit else found
+    shown = such(limit=limit)
+    more = len(such()) - len(shown) if limit and len(shown) == limit else 0
     if as_json:
-        show_json({"runs": [line.to_json() for line in shown], "more": len(found) - len(shown)})
+        show_json({"runs": [line.to_json() for line in shown], "more": more})
         return
     for line in shown:
         show_folded(_line(line), indent=4)
-    if not found:
+    if not shown:
         show_folded(f"{lake}: no such runs")
-    if len(found) > len(shown):
-        show_folded(f"{counted(len(found) - len(shown), 'more run')}: --limit 0 shows all")
+    if more:
+        show_folded(f"{counted(more, 'more run')}: --limit 0 shows all")
 
 
 def _line(line: RunLine) -> str:

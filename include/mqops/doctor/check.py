@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from mqops.finding import Finding
+
 
 class State(StrEnum):
     """Whether what a check looks at is as mqops needs it."""
@@ -20,35 +22,30 @@ WORST_FIRST = (State.FAILS, State.UNKNOWN, State.HOLDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One row of the table.
-
-    Parameters: `name` what was looked at; `found` what was found there; `do` what to do about it, "" for nothing.
-    """
+class Check(Finding):
+    """One row of the table. Parameters: `name` what was looked at."""
 
     name: str
     state: State
-    found: str
-    do: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; `do` is null where there is nothing to do."""
-        return {"check": self.name, "state": str(self.state), "found": self.found, "do": self.do or None}
+        return {"check": self.name, "state": str(self.state), "found": self.what, "do": self.remedy or None}
 
 
 def holds(name: str, found: str) -> Check:
     """A check that holds."""
-    return Check(name=name, state=State.HOLDS, found=found)
+    return Check(name=name, state=State.HOLDS, what=found)
 
 
 def fails(name: str, found: str, do: str) -> Check:
     """A check that fails, and what to do."""
-    return Check(name=name, state=State.FAILS, found=found, do=do)
+    return Check(name=name, state=State.FAILS, what=found, remedy=do)
 
 
 def unknown(name: str, found: str, do: str = "") -> Check:
     """A check whose result cannot be known, and why not."""
-    return Check(name=name, state=State.UNKNOWN, found=found, do=do)
+    return Check(name=name, state=State.UNKNOWN, what=found, remedy=do)
 
 
 def summed_up(name: str, ones: Sequence[Check], good: str) -> Check:
@@ -62,8 +59,8 @@ def summed_up(name: str, ones: Sequence[Check], good: str) -> Check:
     return Check(
         name=name,
         state=bad[0].state,
-        found="; ".join(one.found for one in bad),
-        do=". ".join(dict.fromkeys(one.do for one in bad if one.do)),
+        what="; ".join(one.what for one in bad),
+        remedy=". ".join(dict.fromkeys(one.remedy for one in bad if one.remedy)),
     )
 
 

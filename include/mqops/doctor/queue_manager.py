@@ -126,7 +126,7 @@ def ledger_queue(session: Session, lake_folder: Path, needed: NeededQueue = LEDG
     for finding in ledger_findings(session, lake_folder):
         name = "ledger" if finding.destination == "the ledger" else "ledger queue"
         state = State.UNKNOWN if finding.severity == "unknown" else State.FAILS
-        rows[name].append(Check(name=name, state=state, found=finding.what, do=finding.remedy))
+        rows[name].append(Check(name=name, state=state, what=finding.what, remedy=finding.remedy))
     good = ""
     if not any(rows.values()):
         rows["ledger"] += _head(session, LedgerFile(lake_folder))

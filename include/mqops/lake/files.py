@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from mqops.command import command
 from mqops.errors import LakeError
+from mqops.lake.changed_runs import mark
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
@@ -101,6 +102,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     Raises:
         LakeError: it cannot be written; the old one stands.
     """
+    mark(path)
     temporary = path.with_name(f".{path.name}.{token_hex(8)}")  # nobody can have made it beforehand
     with lake_errors(path):
         try:
@@ -110,6 +112,7 @@ def write_bytes(path: Path, content: bytes) -> None:
                 os.fsync(stream.fileno())
             temporary.replace(path)
             _sync_folder(path.parent)
+            mark(path)
         finally:
             with suppress(FileNotFoundError):
                 temporary.unlink()

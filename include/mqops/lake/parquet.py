@@ -80,21 +80,6 @@ class Chunk(NamedTuple):
     rows: int
 
 
-def chunks(folder: Path, rows: int) -> list[Chunk]:
-    """A folder of Parquet files in chunks of about so many rows, in the order in which they are read.
-
-    Raises:
-        LakeError: the folder or a file cannot be read.
-    """
-    with lake_errors(folder):
-        return [
-            Chunk(part.name, tuple(groups), sum(footer.row_group(group).num_rows for group in groups))
-            for part in _parts(folder)
-            for footer in [_footer(part)]
-            for groups in _groups(footer, rows, range(footer.num_row_groups), first=rows)
-        ]
-
-
 def chunks_with(folder: Path, column: str, low: Any, high: Any) -> list[Chunk]:
     """The row groups in which a column can have a value from `low` to `high`: their footers say so. They are read once
     as long as no file comes or goes.

@@ -14,6 +14,7 @@ import filelock
 
 from mqops.counted import counted
 from mqops.errors import InProgress, SettingsError
+from mqops.lake.changed_runs import CHANGED, mark
 from mqops.lake.files import lake_errors, make_folder, refuse_foreign
 from mqops.run_key import GRAMMAR, is_run_key
 
@@ -86,6 +87,7 @@ class RunFolder:
     def create(self) -> RunFolder:
         """Make the folder, private. Raises `LakeError` where that fails."""
         make_folder(self.path)
+        make_folder(self.lake_folder / CHANGED)
         return self
 
     def discard(self) -> None:
@@ -94,6 +96,7 @@ class RunFolder:
             return  # markers of it may be on the ledger queue
         with lake_errors(self.path):
             shutil.rmtree(self.path, ignore_errors=True)
+        mark(self.plan_json)
 
     @property
     def run(self) -> str:

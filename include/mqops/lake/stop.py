@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from mqops.command import command
 from mqops.errors import LakeError, Stopped
+from mqops.lake.changed_runs import mark
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.printable import printable
@@ -79,6 +80,7 @@ def stop(folder: Path, what: Stop) -> Stop:
     except LakeError:
         with lake_errors(folder / NAME):
             os.close(os.open(folder / NAME, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, FILE_MODE))
+        mark(folder / NAME)
     return what
 
 
@@ -95,6 +97,7 @@ def lift(folder: Path, *, by: str = "", at: str = "") -> Stop | None:
             write_json(folder / LIFTED, [one.to_json() for one in (*before, lifted)][-MOST_LIFTED:])
     with lake_errors(folder / NAME):
         (folder / NAME).unlink(missing_ok=True)
+    mark(folder / NAME)
     return earlier
 
 

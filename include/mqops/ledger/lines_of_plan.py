@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from mqops.kept import Kept
+from cachetools import LRUCache
+
 from mqops.ledger.index import Line
 
 START = 1000
@@ -42,7 +43,7 @@ class _Known:
         return 300 * len(self.places) + 24 * self.numbers
 
 
-_known: Kept[_Known] = Kept(most=MOST, size=lambda one: one.size)
+_known: LRUCache[tuple[int, int], _Known] = LRUCache(maxsize=MOST, getsizeof=lambda one: min(one.size, MOST))
 _reading = threading.Lock()
 
 
@@ -74,5 +75,5 @@ def _read_on(stream: BinaryIO) -> _Known:
             known.places.setdefault(match[1], array("q")).extend((known.numbers, known.end, len(line)))
         known.end += len(line)
         known.last = line
-    _known.put(file, known)
+    _known[file] = known
     return known

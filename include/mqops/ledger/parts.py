@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cachetools import LRUCache
+
 from mqops.errors import LedgerBroken
-from mqops.kept import Kept
 from mqops.lake.files import lake_errors
 from mqops.lake.run import queue_manager_of
 from mqops.ledger.core import checkpoint
@@ -178,7 +179,9 @@ class _Closed:
         return "" if made == says else f"{name} is not the one that was written for it"
 
 
-_known: Kept[tuple[Part, frozenset[int]]] = Kept(most=MOST, size=lambda one: 2000 + 300 * len(one[0].acted))
+_known: LRUCache[tuple[object, ...], tuple[Part, frozenset[int]]] = LRUCache(
+    maxsize=MOST, getsizeof=lambda one: min(2000 + 300 * len(one[0].acted), MOST)
+)
 
 
 def _task(asked: Asked, one: _Closed, workers: Executor | None) -> Future[Part] | None:
@@ -198,7 +201,7 @@ def _task(asked: Asked, one: _Closed, workers: Executor | None) -> Future[Part] 
 
 def _keep(one: _Closed, part: Part) -> Part:
     if not part.error:
-        _known.put(one.state, (part, frozenset(part.hashes)))
+        _known[one.state] = (part, frozenset(part.hashes))
     return part
 
 

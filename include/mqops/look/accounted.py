@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.set_aside import path_in, remark
 from mqops.ledger.verified import Verified, proofs_of, verified
 from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.runs import Runs
 from mqops.printable import printable
 
 AGAIN = 600.0
@@ -64,19 +65,20 @@ def written_since(lake_folder: Path, ledger: LedgerNow) -> bool:
     return state_of(LedgerFile(lake_folder).path) != ledger.state
 
 
-def runs_that_acted(runs: Iterable[RunLine], in_ledger: Iterable[str] = ()) -> RunsThatActed:
+def runs_that_acted(runs: Runs, in_ledger: Collection[str] = ()) -> RunsThatActed:
     """Which of the runs that acted are proved: those that balance, also where they were stopped before their end.
 
     Parameters: `in_ledger` keys of the runs that have begun to act by the ledger.
+
+    Raises:
+        LakeError: a run cannot be read.
     """
-    begun = [run for run in runs if run.begun]
-    unproved = tuple(run for run in begun if not run.proved_since or run.state is RunState.UNBALANCED)
-    unfinished = (run for run in begun if run.proved_since and run.state not in {RunState.DONE, RunState.UNBALANCED})
+    begun = runs.begun()
     return RunsThatActed(
-        proved=len(begun) - len(unproved),
-        unproved=unproved,
-        unfinished=tuple(unfinished),
-        absent=tuple(sorted(set(in_ledger).difference(run.run for run in begun))),
+        proved=begun.proved,
+        unproved=begun.unproved,
+        unfinished=begun.unfinished,
+        absent=runs.not_begun(in_ledger),
     )
 
 

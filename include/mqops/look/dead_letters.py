@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,13 +12,14 @@ import pyarrow as pa
 
 from mqops.decide.on_snapshot import Recorded, SnapshotDecision
 from mqops.errors import LakeError
+from mqops.kept import kept
 from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.history import with_runs
 from mqops.look.message import TableFrom
-from mqops.look.runs import list_runs
+from mqops.look.runs import Runs
 from mqops.look.taken_since import PUTS_BACK, TAKES, Proved, Taker, acted, taken, takers, without
 from mqops.model import RuleBalance, RunSummary
 from mqops.observe.anatomy import COLUMNS, AnatomyCounter
@@ -27,7 +27,6 @@ from mqops.observe.core.anatomy import NO_DLH, OTHERS, Group, QueueAnatomy
 from mqops.observe.core.reasons import reason_symbol
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.rules import Table
-from mqops.single_flight import single_flight
 
 MOST_JUDGED = 50_000
 """Messages that are read one by one where a table asks for what is in them (AGE, PROP, BODY ...)."""
@@ -143,7 +142,7 @@ def dead_letter_queues(lake: Path, queue_manager: str = "") -> list[QueueAnatomy
 
 def queue_of_last_run(lake: Path, queue_manager: str) -> str:
     """The queue of the newest run of the dead-letter workflow, "" where there is none. Raises `LakeError`."""
-    return next((one.queue for one in list_runs(lake, queue_manager=queue_manager, workflow=WORKFLOW)), "")
+    return next((one.queue for one in Runs(lake, queue_manager).newest(1, workflow=WORKFLOW)), "")
 
 
 def comes_back(decision: SnapshotDecision, anatomy: QueueAnatomy) -> bool:
@@ -172,9 +171,8 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
     judged: Mapping[Group, tuple[Decided, ...]] = {}
     left, run = anatomy, RunFolder.at(lake, anatomy.queue_manager, anatomy.run) if anatomy.run else None
     recorded = run is not None and any(run.snapshot.glob("*.parquet"))
-    lines = list_runs(lake, queue_manager=anatomy.queue_manager)
-    runs = folder_of(lake, anatomy.queue_manager) / "runs"
-    taken_by = takers(runs, lines, [anatomy.queue], since=anatomy.observed_at)
+    known = Runs(lake, anatomy.queue_manager).caught_up()
+    taken_by = takers(known, [anatomy.queue], since=anatomy.observed_at)
     unknown = [one.run.run.name for one in taken_by if not RunFolder(one.run.run).plan.is_dir()]
     if run is not None and recorded and taken_by and not unknown:
         left = _left(run.path, anatomy.queue, anatomy.observed_at, taken_by)
@@ -189,11 +187,12 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
     else:
         problem = f"The snapshot of run {anatomy.run} was removed, so the table cannot judge it"
     groups = tuple(_groups(left, judged))
+    of_queue = known.newest(10 * TREND, queue=anatomy.queue)
     return DeadLetters(
         anatomy=anatomy,
         groups=groups,
-        trend=_trend(one for one in lines if one.queue == anatomy.queue and one.workflow != UNDO),
-        acted=tuple(_acted(runs, lines, anatomy, taken_by)),
+        trend=_trend(one for one in of_queue if one.queue == anatomy.queue and one.workflow != UNDO),
+        acted=tuple(_acted(known, anatomy, taken_by)),
         left=None if left is anatomy else left.messages,
         rules_source=table.source if table and judged else "",
         judged=sum(one.messages for decided in judged.values() for one in decided),
@@ -207,17 +206,21 @@ def _trend(runs: Iterable[RunLine]) -> tuple[Count, ...]:
     return tuple(reversed(found[:TREND]))
 
 
-def _acted(runs: Path, lines: Sequence[RunLine], anatomy: QueueAnatomy, taken_by: Sequence[Taker]) -> Iterator[Change]:
-    """What runs have done to the queue since it was looked at: that of the look counts before it is proved, too.
-
-    Parameters: `runs` the folder of the runs that `lines` are of.
-    """
+def _acted(runs: Runs, anatomy: QueueAnatomy, taken_by: Sequence[Taker]) -> Iterator[Change]:
+    """What runs have done to the queue since it was looked at: that of the look counts before it is proved, too."""
+    lines = {one.run: one for one in runs.proved_since(anatomy.observed_at)}
+    if anatomy.run and (own := runs.one(anatomy.run)):
+        lines[own.run] = own
     known = {proved.run.name for one in taken_by for proved in (one.run, *one.undos)}
-    known |= {one.run for one in lines if one.workflow == UNDO and one.proved_at >= anatomy.observed_at}
-    for line in reversed(lines):
+    known |= {one.run for one in lines.values() if one.workflow == UNDO and one.proved_at}
+    for line in sorted(lines.values(), key=lambda one: (one.at, one.run)):
         if line.run not in known and line.run != anatomy.run:
             continue
-        change = _change(Proved(runs / line.run, line.proved_at), anatomy.queue) if line.proved_at else _so_far(line)
+        change = (
+            _change(Proved(runs.folder / "runs" / line.run, line.proved_at), anatomy.queue)
+            if line.proved_at
+            else _so_far(line)
+        )
         if change.moved or change.discarded or change.gone or change.put_back:
             yield change
 
@@ -229,7 +232,7 @@ def _so_far(line: RunLine) -> Change:
     return Change(run=line.run, whole="," in line.queue, **counts)
 
 
-@lru_cache(maxsize=1024)
+@kept(most=1024)
 def _change(proved: Proved, queue: str) -> Change:
     """What a proved run has done to a queue. Raises `LakeError`, `LedgerBroken`."""
     run = RunFolder(proved.run)
@@ -248,8 +251,7 @@ def _rules(run: RunFolder) -> tuple[RuleBalance, ...]:
         raise LakeError(f"{run.summary_json} is not what mqops wrote: {error!r}") from error
 
 
-@single_flight
-@lru_cache(maxsize=32)
+@kept(most=32)
 def _left(run: Path, queue: str, observed_at: str, taken_by: tuple[Taker, ...]) -> QueueAnatomy:
     """A queue as a run saw it, without what was taken since. Neither a snapshot nor a proof changes. Raises as
     `mqops.look.taken_since.without`."""
@@ -290,8 +292,7 @@ class _Keyed:
         object.__setattr__(self, "digest", self.table.digest)
 
 
-@single_flight
-@lru_cache(maxsize=32)
+@kept(most=32)
 def _judged(run: Path, queue: str, table: _Keyed, taken_by: tuple[Taker, ...]) -> dict[Group, tuple[Decided, ...]]:
     """Group → what the table decides for what was not taken since. Raises as `_left`."""
     recorded = replace(Recorded.of(run), without=taken(taken_by).get(queue))

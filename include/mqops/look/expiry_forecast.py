@@ -7,20 +7,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
-from mqops.lake.run import RunFolder, folder_of
+from mqops.lake.run import RunFolder
 from mqops.look.core.expires import QueueForecast
-from mqops.look.runs import list_runs
+from mqops.look.core.run_state import RunLine
+from mqops.look.runs import MOST_LOOKED_AT, Runs
 from mqops.look.taken_since import Taker, takers, without
 from mqops.prove.undo_record import WORKFLOW as UNDO
-from mqops.single_flight import single_flight
 from mqwire.constants import MQEI_UNLIMITED
 
 COPIES = frozenset({UNDO, "message_load"})
@@ -72,19 +72,12 @@ def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, 
     begin, end = int(now.timestamp()), int(limit.timestamp())
     first = now.replace(minute=0, second=0, microsecond=0)
     by_hour = dict.fromkeys((first + timedelta(hours=one) for one in range(hours)), 0)
-    found, done, runs = [], set[str](), folder_of(lake, queue_manager) / "runs"
+    found, known = [], Runs(lake, queue_manager).caught_up()
+    runs = known.folder / "runs"
     beyond: Counter[datetime] = Counter()
-    lines = list_runs(lake, queue_manager=queue_manager)
-    for line in lines:
-        queues = [one for one in line.queue.split(",") if one not in done]
-        if line.workflow in COPIES or line.partial or not queues:
-            continue
-        folder = RunFolder(runs / line.run)
-        if not folder.observe_json.exists() or not folder.snapshot.is_dir():
-            continue
-        slots = _slots(folder.snapshot, takers(runs, lines, queues, since=line.at))
+    for line, queues in _newest(known):
+        slots = _slots(RunFolder(runs / line.run).snapshot, takers(known, queues, since=line.at))
         for queue in queues:
-            done.add(queue)
             one = slots.get(queue, Slots({}, 0))
             found.append(_queue(queue, line.run, line.at, one, begin=begin, end=end))
             for slot, number in one.by_slot.items():
@@ -102,6 +95,19 @@ def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, 
     )
 
 
+def _newest(known: Runs) -> list[tuple[RunLine, list[str]]]:
+    """The newest run that has a snapshot of all of a queue's messages, for each queue; each run once, newest first."""
+    queues: dict[RunLine, list[str]] = {}
+    for queue in known.queues():
+        for line in known.newest(MOST_LOOKED_AT, queue=queue):
+            folder = RunFolder(known.folder / "runs" / line.run)
+            whole = line.workflow not in COPIES and not line.partial
+            if whole and folder.observe_json.exists() and folder.snapshot.is_dir():
+                queues.setdefault(line, []).append(queue)
+                break
+    return sorted(queues.items(), key=lambda one: (one[0].at, one[0].run), reverse=True)
+
+
 def _queue(queue: str, run: str, at: str, slots: Slots, *, begin: int, end: int) -> QueueForecast:
     past = sum(number for slot, number in slots.by_slot.items() if slot + SLOT <= begin)
     later = sum(number for slot, number in slots.by_slot.items() if slot >= end)
@@ -109,8 +115,7 @@ def _queue(queue: str, run: str, at: str, slots: Slots, *, begin: int, end: int)
     return QueueForecast(queue=queue, run=run, at=at, past=past, before=before, later=later, never=slots.never)
 
 
-@single_flight
-@lru_cache(maxsize=256)
+@kept(most=256)
 def _slots(snapshot: Path, taken_by: tuple[Taker, ...]) -> dict[str, Slots]:
     """Queue → when its messages expire. Neither a snapshot nor what a proof says changes. Raises as `forecast`."""
     counts: dict[str, Counter[int]] = {}

@@ -5,27 +5,25 @@
 2. A page ends with a cursor: how many messages were looked at, and the beginning of the last one's identity. The next
    page of a snapshot goes on at that number. That of a live queue goes on behind that message, wherever it stands now;
    if it left the queue, the search has to begin again, so that nothing is passed over in silence.
-3. Of a large snapshot this process looks at the beginning, where most pages end. Then Spark, if given, counts what
-   fits in each chunk of the rest, and only the chunks that have something are read here.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.clock import utc
 from mqops.errors import SettingsError
-from mqops.lake.parquet import Chunk, OfSameRows, chunks, read_chunks, read_parquet
+from mqops.lake.parquet import Chunk, OfSameRows, read_chunks, read_parquet
 from mqops.look.core.criteria import Criteria
 from mqops.look.core.field_values import shown
 from mqops.look.reveal import refuse_question
@@ -37,14 +35,6 @@ from mqops.mq.session import Session
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 
-NEAR = 1_000_000
-"""Messages of a snapshot that this process looks at before it asks for help: about a second."""
-LARGE = 10_000_000
-"""A snapshot of more messages is large: Spark looks at it sooner than this process does, its start included."""
-CHUNK = 100_000
-"""Messages that are counted together, by one task of Spark."""
-FIRST_STEP = 4_000_000
-"""Messages that are counted before what fits of them is shown; each later step has twice as many."""
 KEY_DIGITS = 16
 """Digits of a message's identity in a cursor."""
 LISTED = (
@@ -132,17 +122,6 @@ class Looked(NamedTuple):
     others: OfSameRows
 
 
-class Counts(NamedTuple):
-    """Messages of a chunk. Parameters: `rows` of the queues that are looked at; `fitting` those that fit."""
-
-    rows: int
-    fitting: int
-
-
-CountsOf: TypeAlias = Callable[[Sequence[Chunk]], Sequence[Counts] | None]
-"""What counts for chunks, in their order; None if it cannot: then this process looks at them."""
-
-
 class Hit(NamedTuple):
     """A message that fits: its batch and place there, and how many messages were looked at with it."""
 
@@ -178,14 +157,12 @@ def find_recorded(
     queues: Sequence[str] = (),
     limit: int = 0,
     after: str = "",
-    counts: CountsOf | None = None,
     marks: pa.Array | None = None,
 ) -> FoundPage:
     """The messages of a snapshot that fit, in its order.
 
-    Parameters: `snapshot` the folder of its files; `queues` none for all; `counts` helps behind the first NEAR messages
-    (rule 3); `marks` whether each message of the snapshot may fit, None for all, and not together with `counts`; the
-    others as of `find_live`.
+    Parameters: `snapshot` the folder of its files; `queues` none for all; `marks` whether each message of
+    the snapshot may fit, None for all; the others as of `find_live`.
 
     Raises:
         LakeError: the snapshot cannot be read, or an earlier version wrote it.
@@ -194,36 +171,8 @@ def find_recorded(
     search = Search(wanted, marked=marks is not None)
     cursor = Cursor.of(after)
     columns = sorted({*search.columns, "queue", *(["msg_key"] if cursor.key else [])})
-    whole = partial(looked_at, snapshot, columns, queues, marks=marks)
-    batches = _helped(snapshot, columns, queues, counts) if counts else whole()
+    batches = looked_at(snapshot, columns, queues, marks=marks)
     return _page(hits(batches, search, cursor, live=False), limit)
-
-
-def _helped(
-    snapshot: Path, columns: Sequence[str], queues: Sequence[str], counts: CountsOf
-) -> Iterator[Looked | Counts]:
-    """As `looked_at`; of a chunk in which no message fits, its counts alone (rule 3)."""
-    near, rest = _split(chunks(snapshot, CHUNK), NEAR)
-    yield from looked_at(snapshot, columns, queues, near)
-    step = FIRST_STEP
-    while rest:
-        these, behind = _split(rest, step)
-        if (found := counts(these)) is None:
-            yield from looked_at(snapshot, columns, queues, rest)
-            return
-        for chunk, one in zip(these, found, strict=True):
-            if one.fitting:
-                yield from looked_at(snapshot, columns, queues, [chunk])
-            else:
-                yield one
-        rest, step = behind, 2 * step
-
-
-def _split(of: Sequence[Chunk], rows: int) -> tuple[Sequence[Chunk], Sequence[Chunk]]:
-    """The first chunks, which have so many rows together, at least one; and the others."""
-    together = accumulate(chunk.rows for chunk in of)
-    end = next((number for number, have in enumerate(together, 1) if have >= rows), len(of))
-    return of[:end], of[end:]
 
 
 def looked_at(
@@ -307,9 +256,7 @@ _BODIES, _COLUMNS = 2000, 65_536
 """Rows of a batch with bodies, and without."""
 
 
-def hits(
-    batches: Iterable[Looked | Counts], search: Search, cursor: Cursor, *, live: bool
-) -> Iterator[Hit | PassedOver | int]:
+def hits(batches: Iterable[Looked], search: Search, cursor: Cursor, *, live: bool) -> Iterator[Hit | PassedOver | int]:
     """The messages that fit behind a cursor, and those that were passed over (`place` among those that were looked at,
     from 1), in their order; at the end, the number of messages that were looked at.
 
@@ -317,11 +264,7 @@ def hits(
         SettingsError: the cursor's message is not there.
     """
     number, begun = 0, not cursor.key
-    for looked in batches:
-        if isinstance(looked, Counts):
-            number += looked.rows
-            continue
-        batch, others = looked
+    for batch, others in batches:
         first = 0
         if not begun:
             place = _behind(batch, number, cursor, live=live)

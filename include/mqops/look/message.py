@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from mqops.decide import backout_setting
 from mqops.decide.core.answers import answers
 from mqops.decide.in_process import Past
 from mqops.errors import SettingsError
+from mqops.kept import kept
 from mqops.lake.bodies import rows_with
 from mqops.lake.files import read_json
 from mqops.lake.parquet import chunks_with
@@ -208,7 +208,7 @@ def of_estate(queue_manager: str) -> TableFrom | None:
         raise SettingsError(f"The rules table {path} cannot be read: {error.strerror}") from error
 
 
-@lru_cache(maxsize=32)
+@kept(most=32)
 def table_from(content: bytes, source: str) -> TableFrom:
     """The table in a file's content. Raises `SettingsError` with its first error."""
     parsed = parse(content.decode("utf-8", "surrogateescape"), source=source, lint=False)

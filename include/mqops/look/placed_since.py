@@ -4,7 +4,6 @@ browsed (`mqops.look.taken_since`)."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.lake.run import RunFolder
-from mqops.look.runs import list_runs, run_line
+from mqops.look.runs import Runs, run_line
 from mqops.look.taken_since import taken, takers
 
 DEAD_LETTERS = "dlq_rules"
@@ -41,9 +40,13 @@ def placed_since(run: RunFolder, left: Collection[Placed]) -> dict[Placed, str]:
     at, queues = run_line(run).at if left else "", {one.queue for one in left}
     if not at:
         return {}
-    lines = list_runs(run.lake_folder.parent, queue_manager=run.queue_manager, since=datetime.fromisoformat(at))
-    others = [one for one in lines if one.run != run.run and one.workflow != DEAD_LETTERS]
-    later = takers(run.path.parent, others, queues, since=at)
+    known = Runs.in_folder(run.lake_folder).caught_up()
+    later = takers(
+        known,
+        queues,
+        since=at,
+        fits=lambda one: one.at >= at and one.run != run.run and one.workflow != DEAD_LETTERS,
+    )
     found: dict[Placed, str] = {}
     for taker in islice((one for one in later if RunFolder(one.run.run).plan.is_dir()), MOST_LATER):
         for queue, keys in taken([taker]).items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -19,15 +18,15 @@ from mqops.decide.core.preflight import Looked, Preflight
 from mqops.decide.destination import DestinationInquiry
 from mqops.decide.preflight_record import read_preflight
 from mqops.errors import LakeError, SettingsError
+from mqops.kept import kept
 from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet, rows_with
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
 from mqops.look.core.run_state import RunLine
-from mqops.look.runs import list_runs, run_line
+from mqops.look.runs import MOST_LOOKED_AT, Runs, run_line
 from mqops.mq.connection import MqConnection, connect
 from mqops.rules.lines import rule_texts
-from mqops.single_flight import single_flight
 
 GroupKey: TypeAlias = tuple[str | None, str, int | None, str | None, str | None, str, str]
 
@@ -131,8 +130,7 @@ def plan_view(run: RunFolder) -> PlanView:
     )
 
 
-@single_flight
-@lru_cache(maxsize=32)
+@kept(most=32)
 def _ambiguous(run: RunFolder, _digest: str) -> tuple[str, ...]:
     """As of `PlanView`. Parameters: `_digest` of the plan: a decide that is tried again makes another one."""
     where = read_setting(run)
@@ -161,8 +159,7 @@ def planned_actions(run: RunFolder) -> Planned:
     return Planned(str(plan.get("digest", "")), plan.get("actions", {}))
 
 
-@single_flight
-@lru_cache(maxsize=32)
+@kept(most=32)
 def planned_rows(run: RunFolder, digest: str, action: str) -> pa.Array:
     """For each message of the run's snapshot, in its order, whether the plan has this action for it.
 
@@ -203,8 +200,8 @@ def _plan(run: RunFolder) -> PlanSummary:
 
 def _last(run: RunFolder, line: RunLine, plan: PlanSummary) -> RunLine | None:
     """The plan of the same workflow and queue that was made before this one, if it is still there."""
-    lines = list_runs(run.lake_folder.parent, queue_manager=run.queue_manager, workflow=plan.workflow)
-    for one in lines:
+    known = Runs.in_folder(run.lake_folder)
+    for one in known.before(line, MOST_LOOKED_AT, workflow=plan.workflow):
         older = (one.at, one.run) < (line.at, line.run)
         if older and one.queue == line.queue and RunFolder(run.path.parent / one.run).plan_json.exists():
             return one

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.observe.core.put_time import put_instant
-from mqops.single_flight import single_flight
 
 
 class PutBy(NamedTuple):
@@ -24,8 +23,7 @@ class PutBy(NamedTuple):
     bytes: int
 
 
-@single_flight
-@lru_cache(maxsize=32)
+@kept(most=32)
 def put_by(run: RunFolder, digest: str, rows: tuple[int, ...]) -> Mapping[int, PutBy]:
     """Row of the plan → who put its message.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mqops.decide.on_snapshot import Recorded, SnapshotDecision
 from mqops.errors import LakeError
+from mqops.kept import kept
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of
 from mqops.look.core.run_state import RunLine, RunState
@@ -71,7 +71,7 @@ def rules_in_use(lake: Path, queue_manager: str, workflow: str, table: Table) ->
     Raises:
         LakeError: a file of a run cannot be read.
     """
-    lines = list_runs(lake, queue_manager=queue_manager, workflow=workflow)[:MOST_RUNS]
+    lines = list_runs(lake, queue_manager=queue_manager, workflow=workflow, limit=MOST_RUNS)
     proved = tuple(reversed([one for one in lines if one.proved_at and _acted(one)]))
     folder = folder_of(lake, queue_manager) / "runs"
     counts = [_hits(*_file(RunFolder(folder / one.run).summary_json)) for one in proved]
@@ -136,7 +136,7 @@ def _file(path: Path) -> tuple[Path, int]:
         return path, 0
 
 
-@lru_cache(maxsize=1024)
+@kept(most=1024)
 def _hits(path: Path, _written: int) -> Mapping[str, int]:
     """Rule key → messages that it was chosen for."""
     found: Counter[str] = Counter()
@@ -145,13 +145,13 @@ def _hits(path: Path, _written: int) -> Mapping[str, int]:
     return found
 
 
-@lru_cache(maxsize=1024)
+@kept(most=1024)
 def _table(path: Path, _written: int) -> tuple[str, str]:
     plan = _content(path)
     return str(plan.get("table_digest", "")), str(plan.get("table_text", ""))
 
 
-@lru_cache(maxsize=64)
+@kept(most=64)
 def _keys(_digest: str, text: str) -> frozenset[str]:
     """The keys of the rules of a table that a run has used."""
     table = parse(text, origins=True, lint=False).table

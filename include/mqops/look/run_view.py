@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypedDict
 
+from cachetools import LRUCache
+
 from mqops.act.progress import read_live_progress
 from mqops.errors import LakeError, MqopsError
+from mqops.kept import kept
 from mqops.lake.files import lake_errors, read_json, state_of
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import LIFTED
@@ -16,12 +20,9 @@ from mqops.lake.stop import NAME as STOP
 from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import OPEN, RunState
 from mqops.look.run_story import RunStory, run_story
-from mqops.look.runs import list_runs
+from mqops.look.runs import Runs
 from mqops.model import RuleBalance, RunSummary
 from mqops.prove.core.outcome import MEANING, THERE
-from mqops.prove.undo_record import WORKFLOW as UNDO
-from mqops.prove.undo_record import read_undo_record
-from mqops.single_flight import single_flight
 
 OVER = frozenset(RunState) - OPEN - {RunState.STOPPED}
 """States that a run does not leave by itself."""
@@ -59,7 +60,6 @@ class RunView:
         return self.story.line.state in OVER or bool(self.story.line.proved_at and not self.story.begun_at)
 
 
-@single_flight
 def run_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
     """A run with what came after it. Parameters and errors: as `mqops.look.run_story.run_story`."""
     story = run_story(run, limit=limit, after=after)
@@ -86,23 +86,19 @@ def latest_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
     If it took long to make, it is shown `REST` times as long though the ledger grows: many readers of a large run cost
     no more than one.
     """
-    key = (run, limit, after)
-    state, ledger = _state(run), state_of(LedgerFile(run.lake_folder).path)
-    made = _made.get(key)
-    rests = made is not None and time.monotonic() - made.at < made.rest
-    if made is None or made.state != state or (made.ledger != ledger and not rests):
-        began = time.monotonic()
-        try:
-            view = run_view(run, limit=limit, after=after)
-        except MqopsError:
-            if made is None or _state(run) == state:
-                raise
-            view = made.view  # a file was written meanwhile: it is read again the next time
-        took = time.monotonic() - began
-        made = _Made(state, ledger, view, began + took, REST * took if took > SLOW else 0.0)
-        if len(_made) >= MOST_KEPT:
-            _made.clear()
-        _made[key] = made
+    key, state, ledger = (run, limit, after), _state(run), state_of(LedgerFile(run.lake_folder).path)
+    with _lock:
+        last = _last.get(key)
+    if last is not None and last.state == state and time.monotonic() < last.until:
+        ledger = last.ledger
+    try:
+        made = _made(run, limit, after, state, ledger)
+    except MqopsError:
+        if last is None or _state(run) == state:
+            raise
+        made = last  # a file was written meanwhile: it is read again the next time
+    with _lock:
+        _last[key] = made
     progress = read_live_progress(run)
     view = replace(made.view, story=replace(made.view.story, progress=progress))
     return replace(view, **_undos(run)) if view.over and view.story.begun_at else view  # files of other runs
@@ -114,17 +110,29 @@ MOST_KEPT = 100
 
 
 class _Made(NamedTuple):
-    """A view. Parameters: `state` of the files that it was made of, and of the ledger; `at` (monotonic) and `rest` in
-    seconds."""
+    """A view. Parameters: `state` of the files that it was made of, and of the ledger; `until` when (monotonic, in
+    seconds) it is shown though the ledger grows."""
 
     state: frozenset[tuple[object, ...]]
     ledger: tuple[int, ...]
     view: RunView
-    at: float
-    rest: float
+    until: float
 
 
-_made: dict[tuple[RunFolder, int, int], _Made] = {}
+_last: LRUCache[tuple[RunFolder, int, int], _Made] = LRUCache(maxsize=MOST_KEPT)
+_lock = threading.Lock()
+
+
+@kept(most=MOST_KEPT)
+def _made(
+    run: RunFolder, limit: int, after: int, state: frozenset[tuple[object, ...]], ledger: tuple[int, ...]
+) -> _Made:
+    """The view of a run whose files, and the ledger, are in this state."""
+    began = time.monotonic()
+    view = run_view(run, limit=limit, after=after)
+    now = time.monotonic()
+    took = now - began
+    return _Made(state, ledger, view, now + REST * took if took > SLOW else 0.0)
 
 
 def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
@@ -149,11 +157,8 @@ class _Undos(TypedDict):
 def _undos(run: RunFolder) -> _Undos:
     """The undos of the run. A plan of one, or a dry run, puts nothing back."""
     begun, planned, undone_at = list[tuple[str, str]](), list[tuple[str, str]](), ""
-    for line in list_runs(run.lake_folder.parent, queue_manager=run.queue_manager, workflow=UNDO):
+    for line, _undone in Runs.in_folder(run.lake_folder).undos_of([run.run]):
         folder = RunFolder(run.path.parent / line.run)
-        record = read_undo_record(folder)
-        if record is None or record.plan.run != run.run:
-            continue
         if not folder.issued_json.exists():
             planned.append((line.run, line.meaning))
             continue

@@ -1,34 +1,30 @@
-"""The runs of a lake, newest first, without reading what did not change.
-
-LAKE/<queue manager>/runs_index.json keeps the line of each run with the time of its folder. Every file of a run is
-written beside its place and renamed, so each change gives the folder another time (`mqops.lake.files.write_bytes`), and
-a line holds while the time is the same. Quality checks write into a folder of their own, and then give the run's folder
-another time. The index may be deleted: it is made again from the runs. A process reads the index again only where its
-file is another one.
-"""
+"""The runs of a lake, newest first, by their index (`mqops.look.runs_index`): what did not change is not read."""
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from mqops.act.progress import read_live_progress
+from mqops.actions import SENDS
 from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
-from mqops.kept import Kept
-from mqops.lake.files import SETTLED_NS, read_json, state_of, write_json
-from mqops.lake.run import RunFolder, folder_of, queue_manager_of, run_folders
+from mqops.expiry.core.outcome import ExpirySummary
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder, folder_of, queue_manager_of
 from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
-from mqops.look.core.run_state import RunFiles, RunLine, RunState, as_of, line_of
-from mqops.single_flight import single_flight
+from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, RunState, as_of, line_of
+from mqops.look.runs_index import Row, RunsIndex, asked
+from mqops.prove.undo_record import read_undo_record
 
-INDEX = "runs_index.json"
-_VERSION = 6
+T = TypeVar("T")
+MOST_LOOKED_AT = 50
+"""Runs of which the newest is sought that has still what is needed: a retention removes that of the oldest."""
 
 
 def list_runs(
@@ -39,144 +35,315 @@ def list_runs(
     workflow: str = "",
     states: Collection[RunState] = (),
     since: datetime | None = None,
+    limit: int = 0,
 ) -> list[RunLine]:
     """The runs that fit, newest first.
 
     Parameters: `queue_manager`, `queue` and `workflow` "" for all; `states` none for all; `since` only runs whose
-    snapshot is not older, UTC.
+    snapshot is not older, UTC; `limit` the newest of them, 0 for all.
 
     Raises:
         LakeError: a run cannot be read, or another user can change the lake.
     """
-    names = [queue_manager] if queue_manager else sorted(queue_manager_of(path.parent) for path in lake.glob("*/runs"))
-    begin = utc_text(since if since.tzinfo else since.replace(tzinfo=UTC)) if since else ""
-    found = [
-        line
-        for name in names
-        for line in _of(folder_of(lake, name), name)
-        if (not queue or queue in line.queue.split(","))
-        and (not workflow or line.workflow == workflow)
-        and (not states or line.state in states)
-        and (not begin or line.at >= begin)
-    ]
-    return sorted(found, key=lambda line: (line.at, line.run), reverse=True)
+    wanted = _wanted(queue=queue, workflow=workflow, states=states, since=since)
+    names = _names(lake, queue_manager)
+    found = [line for name in names for line in Runs(lake, name).such(wanted, states=states, limit=limit)]
+    found.sort(key=lambda line: (line.at, line.run), reverse=True)
+    return found[:limit] if limit else found
+
+
+def _names(lake: Path, queue_manager: str) -> list[str]:
+    if queue_manager:
+        return [queue_manager]
+    return sorted(queue_manager_of(path.parent) for path in lake.glob("*/runs"))
 
 
 def run_line(run: RunFolder) -> RunLine:
     """The line of one run. Raises `LakeError`."""
-    line = _read(run)
-    if line is None:
+    row = _read(run)
+    if row is None:
         raise LakeError(f"Run {run.run} was removed meanwhile")
-    return as_of(line, utc_now(), stopped=stop_in(run.lake_folder) is not None)
+    return as_of(row.line, utc_now(), stopped=stop_in(run.lake_folder) is not None)
 
 
-class _Kept(NamedTuple):
-    """An entry of the index. Parameters: `when` the folder changed, in nanoseconds."""
+class _Wanted(NamedTuple):
+    """A condition of the index. Parameters: `where` SQL, with a ? for each of the `values`."""
 
-    when: int
-    line: RunLine
+    where: str = "1"
+    values: tuple[object, ...] = ()
 
-
-@single_flight
-def _of(folder: Path, queue_manager: str) -> tuple[RunLine, ...]:
-    return tuple(_lines(folder, queue_manager))
-
-
-def _lines(folder: Path, queue_manager: str) -> Iterator[RunLine]:
-    """The lines of a queue manager's runs. What changed is read, and the index is written again."""
-    known = _index(folder, queue_manager)
-    kept: dict[str, _Kept] = {}
-    changed = False
-    before = time.time_ns() - SETTLED_NS
-    stopped, now = stop_in(folder) is not None, utc_now()
-    for name, when in run_folders(folder):
-        entry = known.get(name)
-        if entry is not None and entry.when == when:
-            line = entry.line
-        else:
-            found, entry = _read(RunFolder(folder / "runs" / name)), None
-            if found is None:
-                continue
-            line = found
-        if entry is None and when < before:
-            entry, changed = _Kept(when, line), True
-        if entry is not None:
-            kept[name] = entry
-        yield as_of(line, now, stopped=stopped)
-    if changed or len(kept) != len(known):
-        _keep(folder, kept)
+    def and_(self, where: str, *values: object) -> _Wanted:
+        """Both."""
+        return _Wanted(f"{self.where} AND {where}", (*self.values, *values))
 
 
-_IN_PLACE = frozenset({"run", "queue_manager"})
-"""What an entry of the index does not repeat."""
+def _wanted(
+    *, queue: str = "", workflow: str = "", states: Collection[RunState] = (), since: datetime | None = None
+) -> _Wanted:
+    wanted = _Wanted()
+    if queue:
+        wanted = wanted.and_("run IN (SELECT run FROM queue_of WHERE queue = ?)", queue)
+    if workflow:
+        wanted = wanted.and_("workflow = ?", workflow)
+    if since:
+        wanted = wanted.and_("at >= ?", utc_text(since if since.tzinfo else since.replace(tzinfo=UTC)))
+    if stored := _stored(states):
+        wanted = wanted.and_(f"state IN ({', '.join('?' * len(stored))})", *sorted(stored))
+    return wanted
 
 
-class _Index(NamedTuple):
-    """An index as it was read. Parameters: `written` tells its file from another one; `lines` by name of the run."""
-
-    written: tuple[int, ...]
-    lines: Mapping[str, _Kept]
-
-
-_known: Kept[_Index] = Kept(most=256 * 2**20, size=lambda index: 1000 * len(index.lines))
-"""The newest index of each queue manager; of each line about so many bytes."""
-
-
-def _index(folder: Path, queue_manager: str) -> Mapping[str, _Kept]:
-    """What the index has, by the name of the run."""
-    written = state_of(folder / INDEX)
-    known = _known.get((folder, queue_manager))
-    if known is None or known.written != written:
-        known = _Index(written, _read_index(folder / INDEX, queue_manager))
-        _known.put((folder, queue_manager), known)
-    return known.lines
+def _stored(states: Collection[RunState]) -> frozenset[RunState]:
+    """The states that a row may have whose run is in one of these states now (`as_of`)."""
+    found = set(states)
+    if RunState.UNANSWERED in found:
+        found |= {RunState.WAITING, RunState.STOPPED}
+    if RunState.STOPPED in found:
+        found |= BEGUN_AND_OPEN
+    return frozenset(found)
 
 
-def _read_index(path: Path, queue_manager: str) -> Mapping[str, _Kept]:
-    """One of another version, or damaged, has nothing."""
-    try:
-        found = read_json(path) if path.exists() else {}
-        if found.get("v") != _VERSION:
-            return {}
-        names = RunLine.__dataclass_fields__.keys() - _IN_PLACE
-        sound = all(
-            isinstance(when, int) and "state" in line and line.keys() <= names for when, line in found["runs"].values()
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The runs of a queue manager: questions, each of which costs what it answers. All raise `LakeError`."""
+
+    lake: Path
+    queue_manager: str
+    fresh: bool = False
+
+    @classmethod
+    def in_folder(cls, folder: Path) -> Runs:
+        """Parameters: `folder` LAKE/<queue manager>."""
+        return cls(folder.parent, queue_manager_of(folder))
+
+    @property
+    def folder(self) -> Path:
+        """LAKE/<queue manager>."""
+        return folder_of(self.lake, self.queue_manager)
+
+    def caught_up(self) -> Runs:
+        """The same; what changed is read now, and not for each question. For several questions of one look."""
+        self._asked(lambda _index: None)
+        return replace(self, fresh=True)
+
+    def such(self, wanted: _Wanted, *, states: Collection[RunState] = (), limit: int = 0) -> list[RunLine]:
+        """The runs that fit, as they are now. Parameters: as of `list_runs`."""
+        folder = self.folder
+        now, stopped = utc_now(), stop_in(folder) is not None
+
+        def lines(index: RunsIndex) -> list[RunLine]:
+            found: list[RunLine] = []
+            for kept in index.lines(wanted.where, wanted.values, limit=-1 if states or not limit else limit):
+                line = as_of(kept, now, stopped=stopped)
+                if not states or line.state in states:
+                    found.append(line)
+                if limit and len(found) == limit:
+                    break
+            return found
+
+        return self._asked(lines)
+
+    def newest(self, limit: int, *, queue: str = "", workflow: str = "") -> list[RunLine]:
+        """The newest of a queue or a workflow."""
+        return self.such(_wanted(queue=queue, workflow=workflow), limit=limit)
+
+    def before(self, line: RunLine, limit: int, *, workflow: str) -> list[RunLine]:
+        """The newest of a workflow on the same queues that are older than a run."""
+        wanted = _wanted(workflow=workflow).and_("queues = ? AND at <= ? AND run <> ?", line.queue, line.at, line.run)
+        return self.such(wanted, limit=limit)
+
+    def since(self, at: str, limit: int) -> list[RunLine]:
+        """The newest whose snapshots have messages and are not older. Parameters: `at` ISO 8601 UTC."""
+        return self.such(_Wanted("messages AND at >= ?", (at,)), limit=limit)
+
+    def one(self, run: str) -> RunLine | None:
+        """The run of this key; None where the lake has none."""
+        return next(iter(self.such(_Wanted("run = ?", (run,)))), None)
+
+    def proved_since(self, at: str) -> list[RunLine]:
+        """Those that were proved since. Parameters: `at` ISO 8601 UTC."""
+        return self.such(_Wanted("proved_at >= ?", (at,)))
+
+    def queues(self) -> list[str]:
+        """The queues that a run has looked at."""
+        rows = self._asked(lambda index: index.rows("SELECT DISTINCT queue FROM queue_of").fetchall())
+        return [queue for (queue,) in rows if queue]
+
+    def newest_of_each(self) -> list[RunLine]:
+        """Of the runs whose snapshots have messages, the newest of each workflow and its queues, newest first."""
+        return self.such(
+            _Wanted(
+                "run IN (SELECT substr(MAX(at || ' ' || run), instr(MAX(at || ' ' || run), ' ') + 1) FROM run "
+                "WHERE messages GROUP BY workflow, queues)"
+            )
         )
-        return (
-            {
-                name: _Kept(
-                    when, RunLine(run=name, queue_manager=queue_manager, **{**line, "state": RunState(line["state"])})
-                )
-                for name, (when, line) in found["runs"].items()
-            }
-            if sound
-            else {}
+
+    def with_messages(self, limit: int) -> list[RunLine]:
+        """The newest whose snapshots have messages."""
+        return self.such(_Wanted("messages"), limit=limit)
+
+    def in_states(self, *states: RunState) -> list[RunLine]:
+        """Those that are in one of these states now."""
+        return self.such(_wanted(states=states), states=states)
+
+    def that_ask(self) -> list[RunLine]:
+        """Those that wait for an approval, as far as somebody can answer yet."""
+        return [line for line in self.such(_Wanted("asks")) if line.asks]
+
+    def put_on(self, most: int) -> set[str]:
+        """The queues of this queue manager on which runs put messages, by their plans. Parameters: `most` runs that
+        have moved messages, the newest."""
+
+        def found(index: RunsIndex) -> set[str]:
+            newest = "SELECT run FROM run WHERE begun AND moved ORDER BY at DESC LIMIT ?"
+            rows = index.rows(
+                f"SELECT DISTINCT queue FROM put_on WHERE run IN ({newest}) AND queue_manager IN ('', ?)",  # noqa: S608
+                (most, self.queue_manager),
+            )
+            return {queue for (queue,) in rows}
+
+        return self._asked(found)
+
+    def observed(self, runs: Iterable[RunLine]) -> list[tuple[RunLine, str, int]]:
+        """Each run with each queue of its snapshot, and the messages there."""
+
+        def found(index: RunsIndex) -> list[tuple[RunLine, str, int]]:
+            statement = "SELECT queue, messages FROM observed WHERE run = ? ORDER BY rowid"
+            return [(run, *one) for run in runs for one in index.rows(statement, (run.run,))]
+
+        return self._asked(found)
+
+    def that_took(self, since: str) -> list[RunLine]:
+        """Those that were proved since (ISO 8601 UTC), and whose messages were moved, discarded or gone."""
+        return self.such(_Wanted("takes AND proved_at >= ?", (since,)))
+
+    def undos_of(self, runs: Iterable[str]) -> list[tuple[RunLine, str]]:
+        """The undos of these runs, the newest first, each with the run that it undoes."""
+        now, stopped = utc_now(), stop_in(self.folder) is not None
+
+        def found(index: RunsIndex) -> list[tuple[RunLine, str]]:
+            undos = [
+                (as_of(one, now, stopped=stopped), run) for run in runs for one in index.lines("undoes = ?", (run,))
+            ]
+            return sorted(undos, key=lambda one: (one[0].at, one[0].run), reverse=True)
+
+        return self._asked(found)
+
+    def begun(self) -> Begun:
+        """Those that have begun to act."""
+        now, stopped = utc_now(), stop_in(self.folder) is not None
+
+        def found(index: RunsIndex) -> Begun:
+            def which(where: str) -> tuple[RunLine, ...]:
+                return tuple(as_of(line, now, stopped=stopped) for line in index.lines(where))
+
+            (proved,) = index.rows("SELECT COUNT(*) FROM run WHERE begun AND sound").fetchone()
+            return Begun(
+                proved=proved,
+                unproved=which("begun AND NOT sound"),
+                unfinished=which("begun AND sound AND state <> 'done'"),
+            )
+
+        return self._asked(found)
+
+    def not_begun(self, runs: Collection[str]) -> tuple[str, ...]:
+        """Those of these runs that the lake does not have, or that have not begun there."""
+
+        def found(index: RunsIndex) -> tuple[str, ...]:
+            have = {run for (run,) in index.rows("SELECT run FROM run WHERE begun")}
+            return tuple(sorted(set(runs) - have))
+
+        return self._asked(found) if runs else ()
+
+    def scanned_away(self) -> int:
+        """Expired messages that scans made the queue manager discard."""
+        return self._asked(
+            lambda index: int(
+                index.rows(
+                    "SELECT COALESCE(SUM(discarded), 0) FROM run WHERE state = 'scanned' AND discarded"
+                ).fetchone()[0]
+            )
         )
-    except (LakeError, AttributeError, KeyError, TypeError, ValueError):
-        return {}
+
+    def grew_during_scans(self, since: str = "") -> list[GrewDuringScans]:
+        """The dead-letter queues that grew during scans. Parameters: `since` ISO 8601 UTC, "" for all scans."""
+
+        def found(index: RunsIndex) -> list[GrewDuringScans]:
+            rows = index.rows(
+                "SELECT grew_on, SUM(grew), MAX(at || ' ' || run) FROM run WHERE grew AND at >= ? GROUP BY grew_on "
+                "ORDER BY 3 DESC",
+                (since,),
+            )
+            return [GrewDuringScans(queue, messages, newest.split(" ")[-1]) for queue, messages, newest in rows]
+
+        return self._asked(found)
+
+    def checked(self, limit: int) -> list[str]:
+        """The runs whose quality checks were written last, the newest first."""
+
+        def found(index: RunsIndex) -> list[str]:
+            rows = index.rows("SELECT run FROM run WHERE verdict ORDER BY verdict DESC, run DESC LIMIT ?", (limit,))
+            return [run for (run,) in rows]
+
+        return self._asked(found)
+
+    def _asked(self, question: Callable[[RunsIndex], T]) -> T:
+        return asked(self.folder, self.queue_manager, _read, question, caught_up=self.fresh)
 
 
-def _keep(folder: Path, kept: Mapping[str, _Kept]) -> None:
-    """Write the index. Who may only read the lake does without."""
-    if os.access(folder, os.W_OK):
-        runs = {name: [one.when, _document(one.line)] for name, one in kept.items()}
-        write_json(folder / INDEX, {"v": _VERSION, "runs": runs})
+class Begun(NamedTuple):
+    """Runs that have begun to act. Parameters: `proved` how many are proved, have not acted since, and balance;
+    `unproved` the others; `unfinished` those that are proved and can go on."""
+
+    proved: int
+    unproved: tuple[RunLine, ...]
+    unfinished: tuple[RunLine, ...]
 
 
-def _document(line: RunLine) -> dict[str, Any]:
-    return {key: value for key, value in line.to_json().items() if value and key not in _IN_PLACE}
+class GrewDuringScans(NamedTuple):
+    """A dead-letter queue. Parameters: `messages` by which it grew during scans (`ExpirySummary.came`); `run` the
+    newest of these scans."""
+
+    queue: str
+    messages: int
+    run: str
 
 
-def _read(run: RunFolder) -> RunLine | None:
-    """The line of a run, from its files; None if the run was removed meanwhile. Raises `LakeError`."""
+def _read(run: RunFolder) -> Row | None:
+    """The row of a run, from its files; None if the run was removed meanwhile. Raises `LakeError`."""
     try:
-        return line_of(run.run, run.queue_manager, _files(run))
+        files = _files(run)
+        undo = read_undo_record(run) if files.undoes else None
+        scan = ExpirySummary.from_json(files.expiry) if files.expiry else None
+        grew = scan.came if scan and scan.dead_letters and _discarded(scan) else 0
+        return Row(
+            line=line_of(run.run, run.queue_manager, files),
+            undoes=undo.plan.run if undo else "",
+            verdict=run.quality_json.stat().st_mtime_ns if files.quality else 0,
+            grew_on=scan.dead_letters.name if scan and scan.dead_letters and grew > 0 else "",
+            grew=max(0, grew),
+            observed=_observed(files),
+            put_on=_put_on(files),
+        )
     except (LakeError, OSError):
         if not run.path.is_dir():
             return None
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise LakeError(f"A file of run {run.run} in {run.path} is not what mqops wrote: {error!r}") from error
+
+
+def _observed(files: RunFiles) -> tuple[tuple[str, int], ...]:
+    queues = files.observe.get("queues", ()) if files.observe else ()
+    return tuple((str(one["queue"]), int(one.get("messages", 0))) for one in queues)
+
+
+def _put_on(files: RunFiles) -> tuple[tuple[str, str], ...]:
+    counts = files.plan.get("counts", ()) if files.plan else ()
+    return tuple({(one["dest_q"], one["dest_q_mgr"]) for one in counts if one["action"] in SENDS})
+
+
+def _discarded(scan: ExpirySummary) -> bool:
+    return scan.done > 0
 
 
 def _files(run: RunFolder) -> RunFiles:

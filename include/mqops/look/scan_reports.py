@@ -8,24 +8,21 @@ of the queue manager and of mqops differ, so does this.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow.compute as pc
 
 from mqops.expiry.core.outcome import ExpirySummary
-from mqops.lake.files import read_json, state_of
+from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.look.core.run_state import RunLine
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.runs import list_runs
 from mqops.observe.core.reasons import reason_symbol
-from mqops.single_flight import single_flight
 from mqwire import constants as c
 
 COLUMNS = ("queue", "msg_type", "feedback", "dlh_reason", "dlh_put_date", "dlh_put_time")
@@ -65,36 +62,6 @@ class ScanReports:
         return sum(one.messages for one in self.reasons)
 
 
-class GrewDuringScans(NamedTuple):
-    """A dead-letter queue. Parameters: `messages` by which it grew during scans (`ExpirySummary.came`); `run` the
-    newest of these scans."""
-
-    queue: str
-    messages: int
-    run: str
-
-
-def grew_during_scans(folder: Path, scans: Iterable[RunLine]) -> tuple[GrewDuringScans, ...]:
-    """The dead-letter queues that grew during these scans, which are given newest first. Raises `LakeError`.
-
-    Parameters: `folder` LAKE/<queue manager>.
-    """
-    found: dict[str, GrewDuringScans] = {}
-    for scan in scans:
-        path = RunFolder(folder / "runs" / scan.run).expiry_json
-        queue, messages = _came(path, *state_of(path))
-        if messages > 0:
-            before = found.get(queue, GrewDuringScans(queue, 0, scan.run))
-            found[queue] = before._replace(messages=before.messages + messages)
-    return tuple(found.values())
-
-
-@lru_cache(maxsize=4096)
-def _came(path: Path, *_written: int) -> tuple[str, int]:
-    scan = ExpirySummary.from_json(read_json(path))
-    return scan.dead_letters.name if scan.dead_letters else "", scan.came
-
-
 def scan_reports(lake: Path, scan: ExpirySummary) -> ScanReports | None:
     """What is known of the reports that are on the dead-letter queue since a scan; None where no whole snapshot of it
     was taken since. Raises `LakeError`."""
@@ -110,8 +77,7 @@ def scan_reports(lake: Path, scan: ExpirySummary) -> ScanReports | None:
     return None
 
 
-@single_flight
-@lru_cache(maxsize=256)
+@kept(most=256)
 def _reasons(snapshot: Path, queue: str, since: str) -> tuple[DeadReports, ...]:
     """Parameters: `since` ISO 8601 UTC. A snapshot never changes. Raises `LakeError`."""
     found: Counter[int] = Counter()

@@ -10,8 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -28,11 +27,9 @@ from mqops.lake.run import RunFolder
 from mqops.ledger.core.marker import MarkerRow
 from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import RunLine
-from mqops.look.runs import list_runs
+from mqops.look.runs import Runs
 from mqops.prove.gone_record import read_gone
 from mqops.prove.undo_record import WORKFLOW as UNDO
-from mqops.prove.undo_record import read_undo_record
-from mqops.single_flight import single_flight
 
 TAKES = frozenset(
     action.value for action in Action if action.acts and action not in {Action.COPY, Action.LOAD, Action.RESTORE}
@@ -57,22 +54,18 @@ class Taker(NamedTuple):
     undos: tuple[Proved, ...]
 
 
-def takers(runs: Path, lines: Sequence[RunLine], queues: Collection[str], *, since: str) -> tuple[Taker, ...]:
+def takers(
+    known: Runs, queues: Collection[str], *, since: str, fits: Callable[[RunLine], bool] = lambda _line: True
+) -> tuple[Taker, ...]:
     """The runs that may have taken messages from these queues since then.
 
-    Parameters: `runs` the folder of the runs that `lines` are of; `since` when the snapshot was taken, ISO 8601 UTC.
+    Parameters: `since` when the snapshot was taken, ISO 8601 UTC; `fits` tells which runs are meant.
     """
-    took = [
-        line
-        for line in lines
-        if line.proved_at >= since
-        and (line.moved or line.discarded or line.gone)
-        and not set(queues).isdisjoint(line.queue.split(","))
-    ]
-    undos: dict[str, list[Proved]] = {}
-    for line in lines if took else ():
-        if line.workflow == UNDO and line.moved and line.proved_at:
-            undos.setdefault(_undone(runs / line.run), []).append(Proved(runs / line.run, line.proved_at))
+    took = [line for line in known.that_took(since) if not set(queues).isdisjoint(line.queue.split(",")) and fits(line)]
+    runs, undos = known.folder / "runs", dict[str, list[Proved]]()
+    for line, undone in known.undos_of([line.run for line in took]) if took else ():
+        if line.moved and line.proved_at:
+            undos.setdefault(undone, []).append(Proved(runs / line.run, line.proved_at))
     return tuple(Taker(Proved(runs / line.run, line.proved_at), tuple(undos.get(line.run, ()))) for line in took)
 
 
@@ -100,24 +93,25 @@ def still_there(run: RunFolder, messages: pa.Table) -> int:
         LakeError: a file of a run cannot be read.
         LedgerBroken: the ledger cannot be read.
     """
-    lines = list_runs(run.lake_folder.parent, queue_manager=run.queue_manager)
-    at = next((one.at for one in lines if one.run == run.run), "")
-    if not at or not messages:
+    known = Runs.in_folder(run.lake_folder).caught_up()
+    own = known.one(run.run) if messages else None
+    if own is None or not own.at:
         return len(messages)
-    later = takers(run.path.parent, lines, messages["queue"].unique().to_pylist(), since=at)
+    later = takers(known, messages["queue"].unique().to_pylist(), since=own.at)
     return len(without(messages, [one for one in later if RunFolder(one.run.run).plan.is_dir()]))
 
 
 def taken_by_later(run: RunFolder) -> list[RunLine]:
     """The runs that began after a run and have taken messages from its queues, the newest first. Undos are not among
     them. Raises `LakeError`."""
-    lines = list_runs(run.lake_folder.parent, queue_manager=run.queue_manager)
-    own = next((one for one in lines if one.run == run.run), None)
+    known = Runs.in_folder(run.lake_folder).caught_up()
+    own = known.one(run.run)
     if own is None or not own.at:
         return []
-    later = [one for one in lines if one.at > own.at and one.workflow != UNDO]
-    took = {one.run.run.name for one in takers(run.path.parent, later, own.queue.split(","), since=own.at)}
-    return [one for one in later if one.run in took]
+    began = own.at
+    found = takers(known, own.queue.split(","), since=began, fits=lambda one: one.at > began and one.workflow != UNDO)
+    took = {one.run.run.name for one in found}
+    return [one for one in known.that_took(began) if one.run in took]
 
 
 def taken(taken_by: Sequence[Taker]) -> Mapping[str, pa.Array]:
@@ -133,7 +127,6 @@ def _bytes(found: Mapping[str, pa.ChunkedArray]) -> int:
     return 1000 + sum(int(keys.nbytes) for keys in found.values())
 
 
-@single_flight
 @kept(most=MOST, size=_bytes)
 def _taken(one: Taker) -> Mapping[str, pa.ChunkedArray]:
     """Queue → identities of what a run has taken from it. What a proof says never changes. Raises as `without`."""
@@ -157,10 +150,3 @@ def acted(run: RunFolder, actions: Collection[str]) -> Iterator[MarkerRow]:
 
 def _numbers(run: RunFolder, actions: Collection[str]) -> Iterator[int]:
     return (one.row for one in acted(run, actions))
-
-
-@lru_cache(maxsize=4096)
-def _undone(undo: Path) -> str:
-    """The run that an undo is of, "" where its record is gone. The record never changes."""
-    record = read_undo_record(RunFolder(undo))
-    return record.plan.run if record else ""

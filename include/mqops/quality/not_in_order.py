@@ -7,7 +7,9 @@ from pathlib import Path
 
 from mqops.counted import counted
 from mqops.lake.run import RunFolder
-from mqops.look.estate_now import Place, Problem
+from mqops.look.estate.checks import Check
+from mqops.look.estate.known import Known
+from mqops.look.estate.problem import Place, Problem
 from mqops.look.taken_since import still_there
 from mqops.quality.failed_messages import failed_critical
 from mqops.quality.summary import QualitySummary
@@ -18,9 +20,10 @@ MOST_NAMED = 5
 """Queues that a problem names; of more it says how many they are."""
 
 
-def not_in_order(lake: Path, name: str) -> Iterator[Problem]:
-    """That the last quality run of a suite is not passed, and what failed is there still. Parameters: `name` of the
-    queue manager. Raises `LakeError`, `LedgerBroken`."""
+def not_in_order(known: Known) -> Iterator[Problem]:
+    """That the last quality run of a suite is not passed, and what failed is there still. Raises `LakeError`,
+    `LedgerBroken`."""
+    lake, name = known.lake, known.name
     last = run_that_counts(lake, quality_runs(lake, name))
     if last is None or last.ok:
         return
@@ -30,10 +33,13 @@ def not_in_order(lake: Path, name: str) -> Iterator[Problem]:
     if whole and not left and last.balanced and of_messages and not last.unseen:
         return
     yield Problem(
-        text=f"The last quality run, of {last.checked_at}, {_found(last, whole, left)}",
+        what=f"The last quality run, of {last.checked_at}, {_found(last, whole, left)}",
         place=Place.QUALITY,
         about=last.run,
     )
+
+
+NOT_IN_ORDER = Check(not_in_order, "The quality runs cannot be read")
 
 
 def _found(last: QualitySummary, whole: int, left: int) -> str:

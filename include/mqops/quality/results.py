@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
 from secrets import token_hex
 
 from mqops.errors import LakeError
+from mqops.kept import kept
 from mqops.lake.files import lake_errors, make_folder, read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.quality.summary import WORKFLOW, QualitySummary
@@ -134,7 +134,7 @@ def _keep_earlier(run: RunFolder) -> None:
     write_json(run.quality_json, kept.to_json())
 
 
-@lru_cache(maxsize=512)
+@kept(most=512)
 def _read(path: Path, _written: int) -> QualitySummary:
     try:
         return QualitySummary.from_json(read_json(path))

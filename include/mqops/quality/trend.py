@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from mqops.lake.files import lake_errors, read_json
-from mqops.lake.run import RunFolder, folder_of
-from mqops.quality.results import of_quality_workflow, result_of_check, results, that_counts, verdict_of, written
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.look.runs import Runs
+from mqops.quality.results import of_quality_workflow, result_of_check, results, that_counts, verdict_of
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.run_key import is_run_key
-from mqops.single_flight import single_flight
 
 MOST_RUNS = 30
 """Newest runs that a trend has."""
@@ -34,7 +32,7 @@ class CheckTrend(NamedTuple):
 
 def quality_runs(lake: Path, queue_manager: str) -> list[QualitySummary]:
     """The verdicts of the newest runs, the newest first. Raises `LakeError`."""
-    found = [verdict_of(RunFolder(one)) for one in _newest(folder_of(lake, queue_manager) / "runs")]
+    found = [verdict_of(RunFolder.at(lake, queue_manager, one)) for one in Runs(lake, queue_manager).checked(MOST_RUNS)]
     return sorted((one for one in found if one is not None), key=lambda one: one.checked_at, reverse=True)
 
 
@@ -100,17 +98,3 @@ def dag_run(lake: Path, summary: QualitySummary) -> tuple[str, str]:
 
 def _folder(lake: Path, summary: QualitySummary) -> RunFolder:
     return RunFolder.at(lake, summary.queue_manager, summary.run)
-
-
-@single_flight
-def _newest(runs: Path) -> tuple[Path, ...]:
-    """The folders of the runs whose verdicts were written last."""
-    found = [(when, path) for path in _names(runs) if (when := written(f"{path}/quality/quality.json"))]
-    return tuple(Path(path) for _when, path in sorted(found, reverse=True)[:MOST_RUNS])
-
-
-def _names(runs: Path) -> list[str]:
-    """The folder of each run."""
-    with lake_errors(runs), suppress(FileNotFoundError), os.scandir(runs) as entries:
-        return [one.path for one in entries]
-    return []

@@ -15,6 +15,7 @@ from mqops.lake.run import HANDED_ON, RunFolder, find_run, folder_of
 from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.approval.policy import unattended
+from mqops_airflow.runs.dags_for_all import THAT_ACT
 from mqops_airflow.runs.run_folder import folders, not_proved, run_key
 from mqops_airflow.ui.markdown import NOTHING, Markdown, joined, link, md, words
 from mqops_airflow.ui.views import address
@@ -22,8 +23,6 @@ from mqops_airflow.ui.views import address
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-FOR_ALL = ("mq_undo", "mq_recover")
-"""DAGs that serve all queue managers."""
 UNFINISHED = ("queued", "running")
 
 
@@ -48,7 +47,7 @@ def run_named(lake: Path, *, name: str, queue_manager: str, planned: bool = Fals
 def _of_airflow(lake: Path, run_id: str, queue_manager: str) -> Iterator[RunFolder]:
     """The last folder of each DAG's run with this id."""
     dag_ids = [f"{dag_prefix(queue_manager)}_{workflow}" for workflow in sorted(SECTIONS)]
-    for dag_id in (*dag_ids, *FOR_ALL):
+    for dag_id in (*dag_ids, *THAT_ACT):
         for _number, folder in reversed(folders(lake, queue_manager, run_key(dag_id, run_id))):
             if (folder.path / HANDED_ON).exists():
                 kept = read_json(folder.path / HANDED_ON)
@@ -87,7 +86,7 @@ def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterabl
         found = kept["found"]
         if (kept["dag_id"], kept["run_id"]) == (own.dag_id, own.run_id) or not found.get("acts"):
             continue
-        if own.dag_id not in {kept["dag_id"], *FOR_ALL}:
+        if own.dag_id not in {kept["dag_id"], *THAT_ACT}:
             continue
         shared = sorted(wanted & set(found["queue"].split(",")))
         if shared and _unfinished(context, kept["dag_id"], kept["run_id"]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 
 from fastapi import APIRouter, Request
@@ -14,8 +13,7 @@ from mqops.decide.on_snapshot import SnapshotDecision
 from mqops.errors import MqopsError
 from mqops.estate_sections import dag_prefix
 from mqops.lake.files import read_json
-from mqops.lake.run import RunFolder, folder_of
-from mqops.look.core.run_state import RunState
+from mqops.lake.run import RunFolder
 from mqops.look.dead_letters import (
     MOST_JUDGED,
     DeadLetters,
@@ -26,8 +24,7 @@ from mqops.look.dead_letters import (
 )
 from mqops.look.message import of_estate
 from mqops.look.plan_view import planned_actions
-from mqops.look.runs import list_runs
-from mqops.look.scan_reports import GrewDuringScans, grew_during_scans
+from mqops.look.runs import GrewDuringScans, Runs
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, aged_by_md
 from mqops.observe.core.unseen import unseen_queues
 from mqops.printable import printable
@@ -115,9 +112,7 @@ def _unseen(place: Path, anatomy: QueueAnatomy) -> str:
 @shared
 def _grew_since(place: Path, name: str, queue: str, since: str) -> tuple[GrewDuringScans, ...]:
     """By how much a queue grew during scans for expired messages. Parameters: `since` ISO 8601, when a run saw it."""
-    lines = list_runs(place, queue_manager=name, since=datetime.fromisoformat(since))
-    scans = [one for one in lines if one.state is RunState.SCANNED and one.discarded]
-    return tuple(one for one in grew_during_scans(folder_of(place, name), scans) if one.queue == queue)
+    return tuple(one for one in Runs(place, name).grew_during_scans(since) if one.queue == queue)
 
 
 def _has_form(place: Path, anatomy: QueueAnatomy) -> bool:

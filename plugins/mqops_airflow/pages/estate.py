@@ -23,18 +23,13 @@ from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.lake.run import folder_of
 from mqops.look.accounted import LedgerNow, ledger_now, written_since
-from mqops.look.estate_now import (
-    Expiring,
-    ManagerNow,
-    Problem,
-    approved_and_idle,
-    expiring_now,
-    manager_now,
-    quiet,
-)
+from mqops.look.estate.expiring import Expiring, expiring_now
+from mqops.look.estate.now import ManagerNow, manager_now
+from mqops.look.estate.problem import Problem
+from mqops.look.estate.unfinished import approved_and_idle, quiet
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import Figures
-from mqops.quality.not_in_order import not_in_order
+from mqops.quality.not_in_order import NOT_IN_ORDER
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.pages.problem_link import form_of, link_of
@@ -199,5 +194,5 @@ def _now(place: Path, name: str, said: _Said) -> ManagerNow:
         switched_off=audit.switched_off if audit else (),
         ledger=said.ledger,
         expiring=said.expiring,
-        more_problems=partial(not_in_order, place, name),
+        more_checks=(NOT_IN_ORDER,),
     )

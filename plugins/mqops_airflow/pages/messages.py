@@ -37,7 +37,7 @@ from mqops.look.message import MessageStory, show_recorded
 from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import Planned, planned_actions
 from mqops.look.reveal import NotRevealed, refuse_unless_named
-from mqops.look.runs import list_runs, run_line
+from mqops.look.runs import MOST_LOOKED_AT, Runs, run_line
 from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues
 from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD, Wanted
@@ -288,13 +288,19 @@ class _Recorded(NamedTuple):
 
 @shared
 def _recorded(place: Path, name: str) -> _Recorded:
-    found = [one for one in list_runs(place, queue_manager=name) if one.messages]
-    newest: dict[tuple[str, str], RunLine] = {}
-    for one in found:
-        key = (one.workflow, one.queue)
-        if key not in newest and RunFolder.at(place, name, one.run).snapshot.is_dir():
-            newest[key] = one
-    return _Recorded(found, [*newest.values()], _default([*newest.values()]) or (found[0].run if found else ""))
+    known = Runs(place, name).caught_up()
+    found = known.with_messages(MOST_RUNS + 1)
+    newest = [there for one in known.newest_of_each() if (there := _with_snapshot(known, one))]
+    return _Recorded(found, newest, _default(newest) or (found[0].run if found else ""))
+
+
+def _with_snapshot(known: Runs, newest: RunLine) -> RunLine | None:
+    """The newest run of a workflow on the same queues whose snapshot was not removed."""
+    runs = known.folder / "runs"
+    if RunFolder(runs / newest.run).snapshot.is_dir():
+        return newest
+    earlier = known.before(newest, MOST_LOOKED_AT, workflow=newest.workflow)
+    return next((one for one in earlier if one.messages and RunFolder(runs / one.run).snapshot.is_dir()), None)
 
 
 def _default(newest: Sequence[RunLine]) -> str:

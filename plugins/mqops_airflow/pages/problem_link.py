@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from mqops.estate import EstateFile
 from mqops.estate_sections import dag_prefix
-from mqops.look.estate_now import Place, Problem
+from mqops.look.estate.problem import Place, Problem
 
 
 class Link(NamedTuple):

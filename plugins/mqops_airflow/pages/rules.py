@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse
 from mqops.estate_sections import RulesWorkflow
 from mqops.lake.run import RunFolder
 from mqops.look.rules_in_use import MOST_COMPARED, RulesInUse, differences, rules_in_use
-from mqops.look.runs import list_runs
+from mqops.look.runs import MOST_LOOKED_AT, Runs
 from mqops.rules import Parsed, Table, parse
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
@@ -105,7 +105,7 @@ def _diff(place: Path, used: RulesInUse, old: str, new: Table) -> dict[str, Any]
     run = next(
         (
             found
-            for one in list_runs(place, queue_manager=used.queue_manager, workflow=used.workflow)
+            for one in Runs(place, used.queue_manager).newest(MOST_LOOKED_AT, workflow=used.workflow)
             if any((found := RunFolder.at(place, used.queue_manager, one.run)).snapshot.glob("*.parquet"))
         ),
         None,

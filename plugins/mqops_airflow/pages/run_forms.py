@@ -9,7 +9,7 @@ from mqops.actions import Action
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, RunState
-from mqops.look.estate_now import nearly_full
+from mqops.look.estate.nearly_full import how_full
 from mqops.look.figures import Figures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.run_story import RunStory
@@ -106,6 +106,6 @@ def rooms(full: Iterable[tuple[str, str]], figures: Figures) -> Iterator[str]:
             name = f"{queue}@{manager}" if manager else queue
             yield f"{name} was full when the run put messages there: let it be emptied, or raise its MAXDEPTH"
         elif now.nearly_full:
-            yield nearly_full(now, figures)
+            yield how_full(now, figures)
         else:
             yield f"{queue} was full, and has room now (CURDEPTH {now.depth:,}, MAXDEPTH {now.max_depth:,})"

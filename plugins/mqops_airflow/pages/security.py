@@ -25,11 +25,10 @@ from mqops.errors import SettingsError
 from mqops.estate import EstateFile
 from mqops.estate_parts import MANAGERS, SECTIONS
 from mqops.estate_sections import Section, dag_prefix
+from mqops_airflow.runs.dags_for_all import FOR_ALL
 from mqops_airflow.runs.workplace import estate_to_look
 from mqops_airflow.ui.table import Right
 
-FOR_ALL = ("mq_stop", "mq_undo", "mq_recover", "mq_refresh_expiry", "mq_trigger_explain")
-"""DAGs whose form names the queue manager. They tell who may see one that has no DAG of its own."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'",

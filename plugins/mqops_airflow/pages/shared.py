@@ -5,37 +5,21 @@ A reader may see what the lake had a second ago. Rights are no part of it: they 
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
-from functools import wraps
+from threading import Condition
 from typing import ParamSpec, TypeVar
 
-from mqops.single_flight import single_flight
+from cachetools import TLRUCache, cached
 
 P = ParamSpec("P")
 T = TypeVar("T")
 KEPT = 1.0
 """Seconds for which an answer is given again."""
+MOST = 100
+"""Answers of one page that are kept at the same time."""
 
 
 def shared(function: Callable[P, T]) -> Callable[P, T]:
-    """As `single_flight`; who asks again within KEPT seconds gets the same answer. Errors are not kept."""
-    at_once = single_flight(function)
-    lock = threading.Lock()
-    kept: dict[object, tuple[float, T]] = {}
-
-    @wraps(function)
-    def called(*args: P.args, **kwargs: P.kwargs) -> T:
-        key, now = (args, tuple(sorted(kwargs.items()))), time.monotonic()
-        found = kept.get(key)
-        if found is not None and now - found[0] < KEPT:
-            return found[1]
-        value = at_once(*args, **kwargs)
-        with lock:
-            for old in [one for one, (at, _value) in kept.items() if now - at >= KEPT]:
-                del kept[old]
-            kept[key] = now, value
-        return value
-
-    return called
+    """As `mqops.kept.kept`, for KEPT seconds."""
+    cache: TLRUCache[object, T] = TLRUCache(maxsize=MOST, ttu=lambda _key, _value, now: now + KEPT)
+    return cached(cache, condition=Condition())(function)

@@ -17,10 +17,10 @@ from mqops.look.run_story import RunStory
 from mqops.look.runs import list_runs
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops_airflow.approval.four_eyes import same_person
-from mqops_airflow.approval.which_run import FOR_ALL
 from mqops_airflow.pages.security import Reader, may_answer
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, approvals_of, started_of
 from mqops_airflow.roles import ROLES, RolesAuthManager
+from mqops_airflow.runs.dags_for_all import THAT_ACT
 from mqops_airflow.runs.workplace import lake
 
 WAITS = "awaiting_input"
@@ -99,7 +99,7 @@ def open_questions(who: Reader, dag_id: str, queue_manager: str, queues: Iterabl
     return tuple(
         Open(run=one.run.run, queue=waiting[one.run.run])
         for one, task in asked
-        if dag_id in {one.dag_id, *FOR_ALL} and task.state == WAITS
+        if dag_id in {one.dag_id, *THAT_ACT} and task.state == WAITS
     )
 
 

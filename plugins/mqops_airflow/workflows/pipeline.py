@@ -7,18 +7,19 @@ from typing import Any
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, BaseOperator, TriggerRule
 
+from mqops import form_files
 from mqops.estate import EstateFile
-from mqops.estate_sections import Approval, Notify, dag_prefix
+from mqops.estate_sections import Approval, BackoutReprocess, DlqRules, Notify, QueueManager, dag_prefix
 from mqops.estate_values import MAX_UNIT_OF_WORK
 from mqops_airflow.forms import params
-from mqops_airflow.notices.notify import named
+from mqops_airflow.notices.notify import deadline, named
 from mqops_airflow.operators.act import PlanActOperator
 from mqops_airflow.operators.approval import PlanApprovalOperator
 from mqops_airflow.operators.in_task import InTaskActOperator, InTaskProveOperator, InTaskRouteOperator
 from mqops_airflow.operators.prove import ProveOperator
 from mqops_airflow.operators.route import PlanRouteOperator
 from mqops_airflow.runs.run_folder import handed_on
-from mqops_airflow.runs.workplace import spark_job
+from mqops_airflow.runs.workplace import schedule_of, spark_job
 from mqops_airflow.spark.submit import MqSparkSubmitOperator
 from mqops_airflow.workflows.assets import workflow_asset
 from mqops_airflow.workflows.retry import default_args
@@ -162,6 +163,61 @@ def plan_and_act(
     check >> observe >> decide >> route >> [approve, act, prove]
     approve >> act >> prove
     decide >> planned_task()
+
+
+def by_rules(
+    name: str,
+    settings: QueueManager,
+    section: DlqRules | BackoutReprocess,
+    file: EstateFile,
+    *,
+    workflow: str,
+    description: str,
+    page: str,
+    check: type[BaseOperator],
+    queues: dict[str, Any],
+    more: dict[str, Any] | None = None,
+) -> DAG:
+    """The DAG `<queue manager>_<workflow>` of a workflow that decides by a rules table.
+
+    :param name: of the queue manager, `settings` and `section` what the estate `file` says of it and of the workflow.
+    :param page: what the DAG's page says.
+    :param check: the operator of the first task.
+    :param queues: the field of the form that names the queues, `more` its fields behind the rules table.
+    """
+    notify = file.estate.notify
+    with DAG(
+        f"{dag_prefix(name)}_{workflow}",
+        description=description,
+        doc_md=page,
+        schedule=schedule_of(section.schedule),
+        catchup=False,
+        max_active_runs=MOST_RUNS,
+        deadline=deadline(notify, section.approval.timeout, name),
+        tags=["mq", workflow, name],
+        default_args=default_args(),
+        user_defined_macros=TEMPLATES,
+        params={
+            "dry_run": params.dry_run(),
+            **queues,
+            "limit": params.limit(),
+            "message_ids": params.message_ids(),
+            "rules_file": params.rules_file(section.rules, form_files.tables(file)),
+            **(more or {}),
+            "unit_of_work": params.unit_of_work(section.unit_of_work, MAX_UNIT_OF_WORK),
+            **params.pacing(section.handling),
+        },
+    ) as dag:
+        plan_and_act(
+            check(task_id="check", queue_manager=name, four_eyes=section.approval.four_eyes),
+            name=name,
+            workflow=workflow,
+            mq_conn_id=settings.connection,
+            spark_conn_id=file.estate.spark_connection(name),
+            approval=section.approval,
+            notify=notify,
+        )
+    return dag
 
 
 def for_all(

@@ -292,8 +292,8 @@ def test_a_channel_that_is_too_short_for_the_longest_message(manager, doctor, mo
         short = live.channel(session, client)
     states = (local.state, holds.state, no_longer_queue.state, short.state)
     assert states == (State.HOLDS, State.HOLDS, State.HOLDS, State.FAILS)
-    assert "without TLS" in holds.found
-    assert short.do == "ALTER CHANNEL(MQOPS.SVRCONN) CHLTYPE(SVRCONN) MAXMSGL(4194304)"
+    assert "without TLS" in holds.what
+    assert short.remedy == "ALTER CHANNEL(MQOPS.SVRCONN) CHLTYPE(SVRCONN) MAXMSGL(4194304)"
 
 
 def test_a_message_that_the_channel_does_not_let_through_says_what_to_do(manager):
@@ -352,8 +352,8 @@ def test_the_clock_is_compared_with_the_time_in_the_answer_of_the_queue_manager(
         fast = live.clock(session, lambda: datetime.now(UTC) + timedelta(minutes=2))
     assert right.state is State.HOLDS
     assert (slow.state, fast.state) == (State.FAILS, State.FAILS)
-    assert " s ahead of " in slow.found
-    assert " s behind " in fast.found
+    assert " s ahead of " in slow.what
+    assert " s behind " in fast.what
 
 
 def test_a_run_that_was_begun_and_a_stop_are_told_with_the_command_that_goes_on(doctor, manager, mqops_here, tmp_path):
@@ -393,7 +393,7 @@ def test_a_lake_without_room(tmp_path, monkeypatch):
     monkeypatch.setattr(this_machine, "LEAST_ROOM", 1 << 60)
     check = this_machine.lake(tmp_path / "lake")
     assert check.state is State.FAILS
-    assert check.do.startswith("Make room")
+    assert check.remedy.startswith("Make room")
 
 
 def test_spark_needs_a_java_that_it_runs_on(tmp_path):
@@ -405,7 +405,7 @@ def test_spark_needs_a_java_that_it_runs_on(tmp_path):
     }
     good = this_machine.spark(None, "QM1", secret)
     assert (old.state, none.state, good.state) == (State.FAILS, State.UNKNOWN, State.HOLDS)
-    assert "connection spark_default (spark-connect)" in good.found
+    assert "connection spark_default (spark-connect)" in good.what
     assert "pass" not in str(good)
 
 
@@ -516,7 +516,7 @@ def test_estate_status_has_all_problems_of_the_page_estate(manager, mqops_here, 
 
 def test_a_full_disk_is_told_as_what_it_is(monkeypatch, tmp_path):
     monkeypatch.setattr(this_machine.shutil, "disk_usage", lambda _path: SimpleNamespace(free=0))
-    do = this_machine.lake(tmp_path).do
+    do = this_machine.lake(tmp_path).remedy
     assert "What a run under way has moved stays moved, and its markers wait on MQOPS.LEDGER" in do
     assert "before it moves anything" not in do
 

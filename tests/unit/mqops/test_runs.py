@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -14,12 +17,13 @@ from mq_support import DLQ, dead_letter, until
 
 from mqops.act.in_process import act
 from mqops.errors import Stopped
-from mqops.lake.files import read_json, write_json
+from mqops.lake.changed_runs import CHANGED
+from mqops.lake.files import make_folder, read_json, write_json
 from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
-from mqops.look import runs
 from mqops.look.core.question import Over
-from mqops.look.runs import INDEX, list_runs
+from mqops.look.runs import list_runs
+from mqops.look.runs_index import INDEX, RECENT_NS
 from mqops.prove.prove import prove
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(FULL) ACTION(RETRY)\nDESTQ(B) ACTION(DISCARD)\n"
@@ -248,11 +252,10 @@ def test_the_index_keeps_what_did_not_change_and_is_never_wrong(manager, mqops, 
     manager.put(DLQ, [dead_letter("A", b"1")])
     key = run_of(mqops, "--once")
     run = find_run(lake, key=key)
-    until(lambda: listed(mqops) and (run.lake_folder / INDEX).exists())  # a folder is kept when it is 2 seconds old
+    index = run.lake_folder / INDEX
+    until(lambda: listed(mqops) and kept_in(index)[key])  # a folder is kept when it is 2 seconds old
     before = listed(mqops)
-    index = json.loads((run.lake_folder / INDEX).read_text())
-    assert index["runs"].keys() == {key}
-    assert oct((run.lake_folder / INDEX).stat().st_mode)[-3:] == "600"
+    assert oct(index.stat().st_mode)[-3:] == "600"
     when = run.path.stat().st_mtime_ns
     summary = read_json(run.summary_json)
     write_json(run.summary_json, {**summary, "moved": 77})
@@ -260,15 +263,54 @@ def test_the_index_keeps_what_did_not_change_and_is_never_wrong(manager, mqops, 
     assert listed(mqops) == before
     os.utime(run.path)
     assert listed(mqops)[0]["moved"] == 77
-    for damaged in (
-        "[]",
-        "{",
-        '{"v": 1, "runs": {"x": 1}}',
-        '{"v": 2}',
-        json.dumps({"v": 1, "runs": {key: [when, {}]}}),
-    ):
-        (run.lake_folder / INDEX).write_text(damaged)
+    empty = sqlite3.connect(index)
+    for damaged in (b"[]", b"", index.read_bytes()[:5000], b"SQLite format 3\0" + bytes(5000)):
+        index.write_bytes(damaged)
         assert listed(mqops)[0]["moved"] == 77
+    empty.close()
+    with sqlite3.connect(index) as database:
+        database.execute("PRAGMA user_version = 99")
+    assert listed(mqops)[0]["moved"] == 77
+    index.chmod(0o400)
+    run.lake_folder.chmod(0o500)  # who may only read the lake does without
+    assert listed(mqops)[0]["moved"] == 77
+    run.lake_folder.chmod(0o700)
+
+
+def kept_in(index: Path) -> dict[str, int]:
+    """Run → the time of its folder that its row holds for, 0 for a row that is read again."""
+    with closing(sqlite3.connect(index)) as database:
+        return dict(database.execute("SELECT run, changed FROM run"))
+
+
+def test_a_run_that_is_old_is_read_again_when_somebody_writes_to_it_and_no_other(manager, mqops, lake):
+    manager.put(DLQ, [dead_letter("A", b"1")])
+    run = find_run(lake, key=run_of(mqops, "--once"))
+    other = shutil.copytree(run.path, run.path.with_name("other"))
+    old = time.time_ns() - 2 * RECENT_NS
+    for path in (run.path, other):
+        os.utime(path, ns=(old, old))
+    assert {line.moved for line in list_runs(lake)} == {1}
+    changed = run.lake_folder / CHANGED
+    assert list(changed.iterdir()) == []
+    index = (run.lake_folder / INDEX).stat().st_ino
+    os.utime(run.path.parent, ns=(old, old))  # no run came or went
+    assert len(list_runs(lake)) == 2
+    summary = read_json(run.summary_json)
+    for path, moved in ((run.summary_json, 77), (run.quality_checks / "c" / "none.json", 78)):
+        make_folder(path.parent)
+        write_json(run.summary_json, {**summary, "moved": moved})
+        write_json(path, read_json(run.summary_json))
+        assert [one.name for one in changed.iterdir()] == [run.run]
+        assert {line.run: line.moved for line in list_runs(lake)} == {run.run: moved, "other": 1}
+    stop(RunFolder(other).path, CAROL)
+    (changed / "other").rename(changed / "other!0123")  # a reader died that had claimed the mark
+    assert list_runs(lake)
+    assert list(changed.iterdir()) == []
+    shutil.rmtree(other)  # by hand: nobody has marked it
+    assert [line.run for line in list_runs(lake)] == [run.run]
+    assert os.stat(changed).st_mode & 0o77 == 0
+    assert (run.lake_folder / INDEX).stat().st_ino == index, "it was never made again"
 
 
 def test_a_run_whose_files_are_not_what_mqops_wrote_is_named(manager, mqops, lake):
@@ -277,17 +319,3 @@ def test_a_run_whose_files_are_not_what_mqops_wrote_is_named(manager, mqops, lak
     write_json(run.summary_json, {"nothing": 1})
     assert f"A file of run {run.run}" in mqops("runs", expect=1).stderr
     assert [one.run for one in list_runs(lake, queue_manager="QM2")] == []
-
-
-def test_one_state_of_the_index_is_kept_however_often_it_changes(manager, mqops, lake, monkeypatch):
-    """Each state has the lines of all runs: 15 MB of 20,000."""
-    manager.put(DLQ, [dead_letter("A", b"x")])
-    run_of(mqops, "--once")
-    monkeypatch.setattr(runs, "SETTLED_NS", 0)
-    for number in range(3):
-        shutil.copytree(lake / "QM1" / "runs" / listed(mqops)[0]["run"], lake / "QM1" / "runs" / f"copy-{number}")
-        until(lambda made=number + 2: len(list_runs(lake)) == made)
-        list_runs(lake)
-    states = [key for key in runs._known._entries if key[0] == lake / "QM1"]
-    assert len(states) == 1
-    assert len(runs._known.get(states[0]).lines) > 1

@@ -22,6 +22,8 @@ from typing import Any, Literal, TypeAlias
 from mqops.counted import counted
 from mqops.decide.core.protected import is_protected
 from mqops.dynamic import folded_name
+from mqops.finding import Finding as BaseFinding
+from mqops.finding import sentence
 from mqops.mqsc import mqsc_name, raised_max_depth
 from mqops.printable import printable
 from mqwire.constants import MQ_MSG_HEADER_LENGTH, MQRC_UNKNOWN_OBJECT_NAME
@@ -116,13 +118,11 @@ class Destination:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """A result of the pre-flight: the destination, what is wrong there, and what to do."""
+class Finding(BaseFinding):
+    """A result of the pre-flight. Parameters: `destination` where something is wrong."""
 
     severity: Severity
     destination: str
-    what: str
-    remedy: str = ""
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.text}"
@@ -130,7 +130,7 @@ class Finding:
     @property
     def text(self) -> str:
         """Without its severity."""
-        return printable(f"{self.destination}: {self.what}" + (f". {self.remedy}" if self.remedy else ""))
+        return printable(f"{self.destination}: {sentence(self.what, self.remedy)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,62 @@
+"""The dead-letter queue: whether there is one, the messages on it, and of what kinds the newest snapshot has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from mqops.act.sources import PROTECTION_ERRORS
+from mqops.counted import counted
+from mqops.kept import kept
+from mqops.lake.parquet import read_parquet
+from mqops.lake.run import RunFolder
+from mqops.look.estate.known import Known
+from mqops.look.estate.problem import Place, Problem
+from mqops.observe.core.dead_letters import Kind, Kinds, kinds_of, protected
+
+
+def dead_letter_queue(known: Known) -> Iterator[Problem]:
+    """That the queue manager has none: what a channel cannot put is lost then, or stops the channel."""
+    if wrong := known.figures.no_dead_letter_queue:
+        yield Problem(
+            what=f"The queue manager has no dead-letter queue, because {wrong}: a nonpersistent message that a channel "
+            f"cannot put is lost, and a persistent one stops the channel",
+            remedy=f"To mend it: {known.figures.deadq_mend}",
+        )
+
+
+def dead_letters(known: Known) -> Iterator[Problem]:
+    """Messages that no application got: on the dead-letter queue, and where AMS puts those that it cannot open."""
+    for one in known.figures.queues:
+        if one.depth and one.name == known.figures.dead_letter_queue:
+            what = f"{one.name}, the dead-letter queue, has {counted(one.depth, 'message')}"
+            yield Problem(what=what, place=Place.DEAD_LETTERS, about=one.name)
+        elif one.depth and one.name == PROTECTION_ERRORS:
+            yield Problem(what=protected(one.depth), place=Place.QUEUE, about=one.name)
+
+
+def by_kind(known: Known) -> Iterator[Problem]:
+    """Reports, and messages that expire, on the dead-letter queue, by the newest snapshot of the last day."""
+    queue = known.figures.dead_letter_queue
+    if not any(one.name == queue and one.depth for one in known.figures.queues):
+        return
+    looked = (run for run, name, _messages in known.observed(known.of_last_day()) if name == queue)
+    if (run := next(looked, None)) is not None:
+        found = _kinds(known.path(run), queue)
+        if told := found.sentences():
+            what = f"{queue} had {counted(found.seen, 'message')} when run {run.run} looked: {'; '.join(told)}"
+            yield Problem(what=what, place=Place.DEAD_LETTERS, about=queue)
+
+
+@kept(most=1024)
+def _kinds(run: Path, queue: str) -> Kinds:
+    """The kinds of messages of a snapshot. A snapshot never changes."""
+    if not RunFolder(run).snapshot.is_dir():
+        return Kinds()
+    return kinds_of(
+        Kind(row["msg_type"], row["feedback"], row["expiry"])
+        for batch in read_parquet(RunFolder(run).snapshot, ["queue", "msg_type", "feedback", "expiry"])
+        for row in batch.filter(pc.equal(batch.column("queue"), queue)).to_pylist()
+    )

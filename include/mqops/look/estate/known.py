@@ -1,0 +1,68 @@
+"""What checks look at: the figures of a queue manager, and what its folder in the lake has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+
+from mqops.clock import utc_now
+from mqops.lake.run import RunFolder
+from mqops.look.accounted import LedgerNow
+from mqops.look.core.run_state import RunLine
+from mqops.look.estate.expiring import Expiring
+from mqops.look.expiry_forecast import COPIES
+from mqops.look.figures import Figures
+from mqops.look.runs import MOST_LOOKED_AT, Runs
+
+DAY = timedelta(days=1)
+MOST_OF_A_DAY = 200
+"""Runs of the last day that are looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of a queue manager.
+
+    Parameters: `figures` what it says, or said last; `runs` None where they cannot be read; `broken_triggers` queue →
+    why it cannot trigger; `switched_off` queues on which triggering is off, and no message waits there; `poison` queue
+    → what a browse of now has found of messages that loop: of other queues the newest snapshot tells; `ledger` as it
+    was verified last; `expiring` as it was counted last.
+    """
+
+    name: str
+    lake: Path
+    figures: Figures
+    runs: Runs | None = None
+    broken_triggers: Mapping[str, str] = field(default_factory=dict)
+    switched_off: Sequence[str] = ()
+    poison: Mapping[str, str] = field(default_factory=dict)
+    ledger: LedgerNow | None = None
+    expiring: Expiring | None = None
+
+    def path(self, run: RunLine) -> Path:
+        """The folder of a run."""
+        return RunFolder.at(self.lake, self.name, run.run).path
+
+    def of_last_day(self) -> list[RunLine]:
+        """The runs of the last day that have looked at whole queues, newest first."""
+        if self.runs is None:
+            return []
+        since = (datetime.fromisoformat(utc_now()) - DAY).isoformat()
+        found = (run for run in self.runs.since(since, 2 * MOST_OF_A_DAY) if run.workflow not in COPIES)
+        return list(islice((run for run in found if not run.partial), MOST_OF_A_DAY))
+
+    def observed(self, runs: Iterable[RunLine]) -> list[tuple[RunLine, str, int]]:
+        """Each run with each queue of its snapshot, and the messages there. Raises `LakeError`."""
+        return self.runs.observed(runs) if self.runs else []
+
+    def is_recorded(self, queue: str) -> bool:
+        """Whether a snapshot has messages of a queue. Raises `LakeError`."""
+        looked = self.runs.newest(MOST_LOOKED_AT, queue=queue) if self.runs else ()
+        return any(
+            messages and RunFolder(self.path(run)).snapshot.is_dir()
+            for run, name, messages in self.observed(looked)
+            if name == queue
+        )

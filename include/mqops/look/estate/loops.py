@@ -1,0 +1,76 @@
+"""Queues where a message comes back again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from mqops.counted import counted
+from mqops.kept import kept
+from mqops.lake.parquet import read_parquet
+from mqops.lake.run import RunFolder
+from mqops.look.core.run_state import RunLine
+from mqops.look.estate.known import Known
+from mqops.look.estate.problem import Place, Problem
+from mqops.look.figures import QueueFigures
+
+BACKED_OUT = 3
+"""Times after which a message loops where BOTHRESH(0) sets no limit."""
+
+
+def seen_to_loop(known: Known) -> Iterator[Problem]:
+    """What a browse of now has found."""
+    return (Problem(what=what, place=Place.QUEUE, about=queue) for queue, what in known.poison.items())
+
+
+def loops(known: Known) -> Iterator[Problem]:
+    """Queues that no browse has looked at, by the newest snapshot of the last day.
+
+    A backed-out message keeps its BackoutCount on a backout queue and on the dead-letter queue, where nothing loops.
+    Raises `LakeError`.
+    """
+    apart = {known.figures.dead_letter_queue, *known.poison}
+    asked = {
+        one.name: one for one in known.figures.queues if one.depth and not one.is_backout and one.name not in apart
+    }
+    for run, queue, _messages in known.observed(known.of_last_day()) if asked else ():
+        if (one := asked.pop(queue, None)) is not None:
+            most = _backed_out(known.path(run)).get(queue, ())
+            if looping := [count for count in most if count >= (one.threshold or BACKED_OUT)]:
+                yield _looping(one, looping, run)
+        if not asked:
+            return
+
+
+def _looping(queue: QueueFigures, counts: Sequence[int], run: RunLine) -> Problem:
+    """Parameters: `counts` the backout counts of the messages that loop; `run` whose snapshot has them."""
+    by = f". It is open by {', '.join(queue.open_by)}" if queue.open_by else ""
+    who = (
+        "the application gets the same message again and again"
+        if queue.readers
+        else "no program has the queue open for input now"
+    )
+    what = (
+        f"Poison on {queue.name}: {counted(len(counts), 'message')} came back up to "
+        f"{counted(max(counts), 'time')}, and BOTHRESH is {queue.threshold}: {who}{by}"
+    )
+    return Problem(what=what, place=Place.MESSAGES, about=run.run)
+
+
+def _bytes(found: Mapping[str, Sequence[int]]) -> int:
+    return 1000 + 40 * sum(map(len, found.values()))
+
+
+@kept(most=32 * 2**20, size=_bytes)
+def _backed_out(run: Path) -> Mapping[str, Sequence[int]]:
+    """Queue → the backout counts above 0 of a snapshot. A snapshot never changes."""
+    found: dict[str, list[int]] = {}
+    if not RunFolder(run).snapshot.is_dir():
+        return found
+    for batch in read_parquet(RunFolder(run).snapshot, ["queue", "backout_count"]):
+        rows = batch.filter(pc.greater(batch.column("backout_count"), 0))
+        for row in rows.to_pylist():
+            found.setdefault(row["queue"], []).append(row["backout_count"])
+    return found

@@ -1,0 +1,37 @@
+"""Queues that have no room, or little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mqops.look.estate.known import Known
+from mqops.look.estate.problem import Place, Problem, tried
+from mqops.look.figures import Figures, QueueFigures
+from mqops.mqsc import raised_max_depth
+
+NO_READER = " (no program has it open for input: check that its application runs)"
+
+
+def nearly_full(known: Known) -> Iterator[Problem]:
+    """Each of them, and what to do about it."""
+    full = [one for one in known.figures.queues if one.nearly_full]
+    recorded, failed = tried(
+        "Which queues are recorded cannot be read",
+        lambda: {one.name for one in full if known.is_recorded(one.name)},
+        set[str](),
+    )
+    yield from failed
+    for one in full:
+        place = Place.RECORDED if one.name in recorded else Place.QUEUE
+        place = Place.DEAD_LETTERS if one.name == known.figures.dead_letter_queue else place
+        yield Problem(what=how_full(one, known.figures), place=place, about=one.name)
+
+
+def how_full(queue: QueueFigures, figures: Figures) -> str:
+    """That a queue has no room, or little, and what to do about it. Parameters: `figures` of its queue manager."""
+    unread = not queue.readers and not figures.unreachable and not queue.storage
+    raised = raised_max_depth(queue.name, queue.max_depth, queue.depth)
+    return (
+        f"{queue.name} is {100 * queue.depth // queue.max_depth} % full (CURDEPTH {queue.depth:,}, MAXDEPTH "
+        f"{queue.max_depth:,}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
+    )

@@ -1,0 +1,66 @@
+"""What is wrong with a queue manager: a text, where it is seen or mended, and how bad it is."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from mqops.errors import MqopsError
+from mqops.finding import Finding
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class Place(StrEnum):
+    """Where a problem is seen or mended."""
+
+    ACCOUNTED = "accounted"
+    CONNECTION = "connection"
+    DEAD_LETTERS = "dead_letters"
+    MESSAGES = "messages"
+    QUALITY = "quality"
+    QUEUE = "queue"
+    RECORDED = "recorded"
+    RUN = "run"
+    TRIGGERS = "triggers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem(Finding):
+    """What is wrong. Parameters: `place` where it is seen or mended, None where no page helps; `about` the queue or the
+    run that is meant there; `backout_queue` whose messages a form handles, blank for none."""
+
+    place: Place | None = None
+    about: str = ""
+    backout_queue: str = ""
+
+
+_WORST = (Place.CONNECTION, Place.ACCOUNTED)
+"""What is worse than all else: nothing of the queue manager is known, or what was done is not proved."""
+
+
+def rank(problem: Problem) -> int:
+    """How bad a problem is, 0 the worst."""
+    if problem.place in _WORST:
+        return _WORST.index(problem.place)
+    return len(_WORST) + (problem.place is not Place.RUN)
+
+
+def worst_first(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems in the order in which a person should look at them; equals in the order in which they were found."""
+    return sorted(problems, key=rank)
+
+
+def tried(what: str, look: Callable[[], T], otherwise: T) -> tuple[T, tuple[Problem, ...]]:
+    """What `look` gives, or `otherwise` and a problem. Parameters: `what` failed then, as a sentence."""
+    try:
+        return look(), ()
+    except MqopsError as error:
+        return otherwise, (Problem(what=f"{what}: {error}"),)
+    except Exception as error:  # the other checks must be seen
+        log.exception("%s", what)
+        return otherwise, (Problem(what=f"{what}: {error!r}"),)

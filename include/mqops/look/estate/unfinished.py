@@ -1,0 +1,62 @@
+"""Runs that do not balance, that are not finished, or that say nothing any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+
+from mqops.clock import utc_text
+from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.estate.known import Known
+from mqops.look.estate.problem import Place, Problem
+
+QUIET = timedelta(minutes=10)
+"""Act says several times a minute how far it is, and its proof takes minutes at most: after this time a run that is
+not proved has ended too early, unless something has it at work."""
+
+_WRONG = (RunState.UNBALANCED, RunState.UNFINISHED, RunState.STOPPED)
+
+
+def unfinished(known: Known) -> Iterator[Problem]:
+    """Those of which the lake alone tells it."""
+    wrong = known.runs.in_states(*_WRONG) if known.runs else ()
+    return (_of(run, what) for run in wrong if (what := _wrong_with(run)))
+
+
+def quiet(run: RunLine, now: datetime) -> bool:
+    """Whether a run has said nothing for so long that nothing seems to be at work on it. Parameters: `now` UTC."""
+    return (run.acted_at or run.at) < utc_text(now - QUIET)
+
+
+def approved_and_idle(run: RunLine) -> Problem:
+    """That a run was approved, and nothing carries it out: its act failed, as after a stop."""
+    return _of(run, f"Run {run.run} was approved, and it has moved nothing: nothing is at work on it")
+
+
+def left_alone(approved: Iterable[RunLine], unproved: Iterable[RunLine], at: datetime) -> Iterator[Problem]:
+    """The runs that say nothing, where Airflow is not there to tell whether it is at work on them.
+
+    Parameters: `approved` those that have not begun; `unproved` those that have, and are not proved; `at` the time,
+    UTC.
+    """
+    for run in approved:
+        if quiet(run, at):
+            yield _of(
+                run, f"Run {run.run} was approved, and it has moved nothing: look whether something is at work on it"
+            )
+    for run in unproved:
+        if quiet(run, at) and not _wrong_with(run):
+            yield _of(run, f"Run {run.run} has begun and is not proved: look whether something is at work on it")
+
+
+def _of(run: RunLine, what: str) -> Problem:
+    return Problem(what=what, place=Place.RUN, about=run.run)
+
+
+def _wrong_with(run: RunLine) -> str:
+    """What is wrong with a run; "" where nothing is."""
+    if run.state is RunState.UNBALANCED:
+        return f"Run {run.run} does not balance: find the cause first"
+    if run.state is RunState.UNFINISHED or (run.state is RunState.STOPPED and (run.begun or run.approved_by)):
+        return f"Run {run.run} was approved and is not finished: {run.meaning}"
+    return ""

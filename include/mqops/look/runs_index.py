@@ -1,0 +1,294 @@
+"""LAKE/<queue manager>/runs.sqlite: a row for each run, so that a look costs the same however many runs there are.
+
+1. A row holds while the run's folder has the time that the row has. Every file of a run is written beside its place and
+   renamed, so each change gives the folder another time (`mqops.lake.files.write_bytes`). What changed within the last
+   seconds may change again within the same tick of the clock: its row has the time 0, and it is read again.
+2. A look asks for the times of these folders only: of runs that changed within the last hour, and of those that were
+   marked by who wrote to them (`mqops.lake.changed_runs`). It lists the names of all runs only where the folder of the
+   runs has changed: one was made or removed.
+3. The index may be deleted: it is made again from the runs. So is one that is damaged, or of another version. Who may
+   only read the lake works on a copy in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from mqops.errors import LakeError
+from mqops.lake.changed_runs import CHANGED, claim, drop, marked
+from mqops.lake.files import SETTLED_NS, lake_errors, make_folder
+from mqops.lake.run import RunFolder
+from mqops.look.core.run_state import RunLine, RunState
+from mqops.run_key import is_run_key
+
+INDEX = "runs.sqlite"
+VERSION = 1
+RECENT_NS = 3600 * 10**9
+"""A run that changed longer ago than that is looked at only where it is marked."""
+LOCK_WAIT = 60.0
+"""Seconds to wait for a process that writes what it has read."""
+_IN_PLACE = frozenset({"run", "queue_manager", "state"})
+"""What the line of a row does not repeat."""
+_SCHEMA = """
+CREATE TABLE run (
+    run TEXT PRIMARY KEY, changed INTEGER, at TEXT, state TEXT, workflow TEXT, queues TEXT, proved_at TEXT,
+    begun INTEGER, sound INTEGER, asks INTEGER, moved INTEGER, takes INTEGER, discarded INTEGER, messages INTEGER,
+    undoes TEXT, verdict INTEGER, grew_on TEXT, grew INTEGER, line TEXT
+);
+CREATE TABLE queue_of (queue TEXT, at TEXT, run TEXT, PRIMARY KEY (queue, at, run)) WITHOUT ROWID;
+CREATE TABLE observed (run TEXT, queue TEXT, messages INTEGER);
+CREATE TABLE put_on (run TEXT, queue TEXT, queue_manager TEXT);
+CREATE TABLE listed (changed INTEGER);
+INSERT INTO listed VALUES (0);
+CREATE INDEX by_time ON run (at, run);
+CREATE INDEX by_change ON run (changed);
+CREATE INDEX by_state ON run (state, at);
+CREATE INDEX by_workflow ON run (workflow, at);
+CREATE INDEX who_ask ON run (at) WHERE asks;
+CREATE INDEX who_begun ON run (sound) WHERE begun;
+CREATE INDEX who_moved ON run (at) WHERE begun AND moved;
+CREATE INDEX by_proof ON run (proved_at);
+CREATE INDEX by_queues ON run (workflow, queues, at, run) WHERE messages;
+CREATE INDEX who_discarded ON run (discarded) WHERE state = 'scanned' AND discarded;
+CREATE INDEX who_grew ON run (at) WHERE grew;
+CREATE INDEX who_undo ON run (undoes) WHERE undoes <> '';
+CREATE INDEX verdicts ON run (verdict) WHERE verdict;
+CREATE INDEX queues_of_run ON queue_of (run);
+CREATE INDEX observed_of_run ON observed (run);
+CREATE INDEX put_on_of_run ON put_on (run);
+"""
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class Row(NamedTuple):
+    """What the index has of a run besides its line. Parameters: `undoes` the run that it undoes, blank for none;
+    `verdict` when quality checks were written, in nanoseconds, 0 for none; `grew_on` the dead-letter queue that a scan
+    for expired messages has seen to grow, by `grew` messages; `observed` its snapshot's queues, with their messages;
+    `put_on` the queues (name, queue manager) on which it puts messages by its plan."""
+
+    line: RunLine
+    undoes: str = ""
+    verdict: int = 0
+    grew_on: str = ""
+    grew: int = 0
+    observed: tuple[tuple[str, int], ...] = ()
+    put_on: tuple[tuple[str, str], ...] = ()
+
+
+class RunsIndex:
+    """The index of a queue manager's runs. Parameters: `kept` whether what is read is kept on disk."""
+
+    def __init__(self, database: sqlite3.Connection, folder: Path, queue_manager: str, *, kept: bool) -> None:
+        self._database = database
+        self._folder = folder
+        self._queue_manager = queue_manager
+        self._kept = kept
+
+    def lines(self, where: str = "1", values: Sequence[object] = (), *, limit: int = -1) -> Iterator[RunLine]:
+        """The runs that fit, newest first. Parameters: `where` a condition in SQL, with a ? for each of the `values`;
+        `limit` -1 for all."""
+        found = self.rows(
+            f"SELECT run, state, line FROM run WHERE {where} ORDER BY at DESC, run DESC LIMIT ?",  # noqa: S608 - ours
+            (*values, limit),
+        )
+        for run, state, line in found:
+            yield RunLine(run=run, queue_manager=self._queue_manager, state=RunState(state), **json.loads(line))
+
+    def rows(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        """The answer to a statement."""
+        return self._database.execute(statement, values)
+
+    def catch_up(self, read: Callable[[RunFolder], Row | None]) -> None:
+        """Read what changed. Parameters: `read` the row of a run, None where it was removed meanwhile.
+
+        Raises:
+            LakeError: a run cannot be read; the others are kept.
+        """
+        claims = claim(self._folder) if self._kept else {run: list[Path]() for run in marked(self._folder)}
+        runs, now = self._folder / "runs", time.time_ns()
+        known = dict(self.rows("SELECT run, changed FROM run WHERE changed = 0 OR changed > ?", (now - RECENT_NS,)))
+        for run in claims:
+            known |= dict(self.rows("SELECT run, changed FROM run WHERE run = ?", (run,)).fetchall() or [(run, -1)])
+        with lake_errors(runs):
+            listed = runs.stat().st_mtime_ns if runs.is_dir() else 0
+            gone, fresh = set[str](), list[tuple[int, Row]]()
+            if listed != self.rows("SELECT changed FROM listed").fetchone()[0]:
+                names = set(os.listdir(runs)) if listed else set()
+                have = {run for (run,) in self.rows("SELECT run FROM run")}
+                gone = have - names
+                known |= {run: -1 for run in names - have if is_run_key(run) and run not in known}
+        failed = None
+        for run, kept in known.items():
+            try:
+                if (changed := _changed(runs / run)) is None:
+                    gone.add(run)
+                elif changed != kept and (row := read(RunFolder(runs / run))) is not None:
+                    fresh.append((changed if changed < now - SETTLED_NS else 0, row))
+            except LakeError as error:
+                failed = failed or error
+                claims.pop(run, None)
+        if failed or listed >= now - SETTLED_NS:
+            listed = 0
+        self._write(fresh, gone & self._those(gone), listed)
+        for paths in claims.values():
+            drop(paths)
+        if failed:
+            raise failed
+
+    def _those(self, runs: Iterable[str]) -> set[str]:
+        """Those that the index has."""
+        return {run for run in runs if self.rows("SELECT 1 FROM run WHERE run = ?", (run,)).fetchone()}
+
+    def _write(self, fresh: Sequence[tuple[int, Row]], gone: Iterable[str], listed: int) -> None:
+        gone, rows = sorted(gone), [_values(changed, row) for changed, row in fresh]
+        rows = [row for row in rows if self.rows("SELECT * FROM run WHERE run = ?", (row[0],)).fetchone() != row]
+        before = self.rows("SELECT changed FROM listed").fetchone()[0]
+        if not rows and not gone and listed in {0, before}:
+            return
+        self.rows("BEGIN IMMEDIATE")
+        try:
+            for run in (*gone, *(row[0] for row in rows)):
+                for table in ("run", "queue_of", "observed", "put_on"):
+                    self.rows(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608 - ours
+            for row in rows:
+                self.rows(f"INSERT INTO run VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608 - only marks
+            written = {row[0] for row in rows}
+            for row in (row for _changed, row in fresh if row.line.run in written):
+                self._write_beside(row)
+            self.rows("UPDATE listed SET changed = ?", (listed,))
+        except BaseException:
+            self.rows("ROLLBACK")
+            raise
+        self.rows("COMMIT")
+
+    def _write_beside(self, row: Row) -> None:
+        line, write = row.line, self._database.executemany
+        queues = {(queue, line.at, line.run) for queue in line.queue.split(",")}
+        write("INSERT INTO queue_of VALUES (?, ?, ?)", queues)
+        write("INSERT INTO observed VALUES (?, ?, ?)", [(line.run, *one) for one in row.observed])
+        write("INSERT INTO put_on VALUES (?, ?, ?)", [(line.run, *one) for one in row.put_on])
+
+
+def _changed(run: Path) -> int | None:
+    """When a run's folder changed; None where it is not there, or no folder."""
+    try:
+        found = os.lstat(run)
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns if stat.S_ISDIR(found.st_mode) else None
+
+
+def _values(changed: int, row: Row) -> tuple[object, ...]:
+    line = row.line
+    told = {key: value for key, value in line.to_json().items() if value and key not in _IN_PLACE}
+    sound = bool(line.proved_since and line.state is not RunState.UNBALANCED)
+    takes = bool(line.moved or line.discarded or line.gone)
+    return (
+        *(line.run, changed, line.at, line.state.value, line.workflow, line.queue, line.proved_at),
+        *(
+            int(line.begun),
+            int(sound),
+            int(line.asks),
+            line.moved,
+            int(takes),
+            line.discarded,
+            line.messages,
+            row.undoes,
+        ),
+        *(row.verdict, row.grew_on, row.grew, json.dumps(told, ensure_ascii=False)),
+    )
+
+
+class _Damaged(sqlite3.DatabaseError):
+    """The index is of another version."""
+
+
+def asked(
+    folder: Path,
+    queue_manager: str,
+    read: Callable[[RunFolder], Row | None],
+    question: Callable[[RunsIndex], T],
+    *,
+    caught_up: bool = False,
+) -> T:
+    """The answer to a question to the index, with all that changed. One that cannot be used is made again, or is done
+    without. The answer is complete: it does not read on when the index is closed.
+
+    Parameters: `folder` LAKE/<queue manager>; `read` as of `RunsIndex.catch_up`; `caught_up` whether what changed
+    was read just now.
+
+    Raises:
+        LakeError: a run cannot be read.
+    """
+    for made_again in (False, True) if folder.is_dir() and os.access(folder, os.W_OK) else ():
+        try:
+            with closing(_on_disk(folder)) as database:
+                index = RunsIndex(database, folder, queue_manager, kept=True)
+                if not caught_up or made_again:
+                    index.catch_up(read)
+                return question(index)
+        except sqlite3.DatabaseError as error:
+            if made_again or getattr(error, "sqlite_errorcode", None) in _BUSY_OR_FULL:
+                break
+            log.warning("The index of the runs %s is made again: %s", folder / INDEX, error)
+            with suppress(OSError):
+                (folder / INDEX).unlink()
+    with closing(_in_memory(folder / INDEX)) as database:
+        index = RunsIndex(database, folder, queue_manager, kept=False)
+        index.catch_up(read)
+        return question(index)
+
+
+_BUSY_OR_FULL = frozenset(
+    {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
+)
+"""With these errors the index is not damaged."""
+
+
+def _on_disk(folder: Path) -> sqlite3.Connection:
+    path = folder / INDEX
+    with lake_errors(path):
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600))
+    make_folder(folder / CHANGED)
+    database = _connected(str(path))
+    if _version(database) not in {0, VERSION}:
+        database.close()
+        raise _Damaged
+    return _with_tables(database)
+
+
+def _in_memory(path: Path) -> sqlite3.Connection:
+    memory = _connected(":memory:")
+    if path.exists():
+        with (
+            suppress(sqlite3.Error),
+            closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as there,
+        ):
+            if _version(there) == VERSION:
+                there.backup(memory)
+    return _with_tables(memory)
+
+
+def _connected(path: str) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=LOCK_WAIT, isolation_level=None)
+
+
+def _version(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _with_tables(database: sqlite3.Connection) -> sqlite3.Connection:
+    if _version(database) != VERSION:
+        with suppress(sqlite3.OperationalError):  # another process was first
+            database.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+    return database
