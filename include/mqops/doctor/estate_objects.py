@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from mqops.backout.core.origin import backout_queues
 from mqops.decide.rules_check import wrong_queues
@@ -25,10 +24,7 @@ def missing_objects(session: Session, file: EstateFile, name: str) -> Iterator[s
     """A sentence for each queue that is named and that the queue manager does not have. Raises `MQError`."""
     for queue, where in _named(file, name):
         wrong = wrong_name(session, queue)
-        if wrong and wrong.instead and wrong.there:  # an alias is taken, if its base queue is a local one
-            base = wrong_name(session, wrong.instead)
-            wrong = replace(wrong, why=f"{wrong.why}, {base.why}") if base else None
-        if wrong:
+        if wrong and not (wrong.instead and wrong.there):  # an alias of a local queue is taken
             yield f"{queue}, {wrong.why}, and {where} names it: define it as a local queue, or correct the name"
     settings = file.estate.queue_managers[name]
     if settings.dlq_rules and not settings.dlq_rules.queue:
