@@ -36,7 +36,7 @@ def build(name: str, settings: QueueManager, section: DlqRules) -> DAG:
         user_defined_macros=TEMPLATES,
         params={
             "dry_run": params.dry_run(),
-            "queue": params.queue(section.queue, what=f"the dead-letter queue of {name}"),
+            "queue": params.queue(section.queue, what=", ".join((f"the dead-letter queue of {name}", *section.also))),
             "limit": params.limit(),
             "message_ids": params.message_ids(),
             "rules_file": params.rules_file(section.rules, form_files.tables(_FILE)),

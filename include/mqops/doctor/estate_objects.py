@@ -42,6 +42,7 @@ def _named(file: EstateFile, name: str) -> dict[tuple[str, str], None]:
         found[LEDGER, "every workflow that moves messages"] = None
     if settings.dlq_rules and settings.dlq_rules.queue:
         found[settings.dlq_rules.queue, "dlq_rules.queue"] = None
+    found |= {(queue, "dlq_rules.also"): None for queue in (settings.dlq_rules.also if settings.dlq_rules else ())}
     if settings.backout_reprocess:
         found |= {(queue, "backout_reprocess.queues"): None for queue in settings.backout_reprocess.queues or ()}
         found[settings.backout_reprocess.quarantine, "backout_reprocess.quarantine"] = None
@@ -85,6 +86,7 @@ def used_queues(session: Session | None, file: EstateFile | None, name: str) -> 
         return UsedQueues(worked=tuple(worked))
     if settings.dlq_rules and settings.dlq_rules.queue:
         worked[settings.dlq_rules.queue] = None
+    worked |= dict.fromkeys(settings.dlq_rules.also if settings.dlq_rules else ())
     if settings.backout_reprocess:
         worked |= dict.fromkeys(_backed_out(session, settings.backout_reprocess))
     for _, table in _tables(file, name):
