@@ -122,6 +122,8 @@ ADVICE: Mapping[int, str] = {
     constants.MQRC_UNKNOWN_CHANNEL_NAME: "Check the channel's name in the connection",
     constants.MQRC_NOT_AUTHORIZED: "Check user and password of the connection and the authority records",
     constants.MQRC_UNKNOWN_OBJECT_NAME: "Define it, or correct the name",
+    constants.MQRC_UNKNOWN_REMOTE_Q_MGR: "No transmission queue leads to its queue manager: define one of that name, "
+    "or name one (XMITQ of the remote queue, DEFXMITQ of the queue manager)",
     constants.MQRC_OBJECT_IN_USE: "Another program has it open for itself alone: DISPLAY QSTATUS(queue) TYPE(HANDLE)",
     constants.MQRC_GET_INHIBITED: "Allow gets on the queue (GET(ENABLED))",
     constants.MQRC_DATA_LENGTH_ERROR: "Raise MAXMSGL of the server-connection channel to that of the queue",

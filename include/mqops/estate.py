@@ -15,6 +15,7 @@ from mqops.errors import SettingsError
 from mqops.estate_parts import MANAGERS, Usable, may_ask_for_four_eyes, part_of, usable
 from mqops.estate_sections import Estate, QueueManager, RulesWorkflow, four_eyes
 from mqops.estate_values import MQ_NAME
+from mqops.given_file import text_of
 from mqops.lake_place import lake_named
 from mqops.settings_file import Document, FieldPath, Problem, read
 
@@ -169,7 +170,7 @@ def load_usable(path: str | Path) -> EstateFile:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"estate file {path} cannot be read: {error}") from error
     return _loaded(path, text)

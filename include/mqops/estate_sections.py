@@ -188,13 +188,16 @@ class DlqRules(RulesWorkflow):
 
     Attributes:
         queue: the queue to work on; absent, the queue manager's DEADQ.
+        also: further dead-letter queues that its runs work on by the same table, such as
+            SYSTEM.PROTECTION.ERROR.QUEUE.
     """
 
     queue: MqName | None = None
+    also: Annotated[tuple[MqName, ...], Field(strict=False)] = ()
 
     def trigger_queues(self, dead_letter_queue: str) -> tuple[str, ...]:
-        """Its queue, or the DEADQ."""
-        return (self.queue or dead_letter_queue,)
+        """Its queue, or the DEADQ, and the further ones."""
+        return (self.queue or dead_letter_queue, *self.also)
 
 
 class SnapshotQuality(Section):

@@ -24,6 +24,14 @@ class Misnamed:
     there: bool = True
 
 
+_NOT_HERE = {
+    "topic": "which is an alias of the topic {base}: it holds no messages",
+    "remote": "which is a remote queue: it holds no messages here",
+    "model": "which is a model queue: it holds no messages",
+}
+"""Kind of queue → why it is none where messages lie."""
+
+
 def is_alias(name: str, base: str) -> str:
     """What people are told of an alias that they have named."""
     return f"{name} is an alias of {base}, which is looked at"
@@ -42,10 +50,8 @@ def misnamed(name: str, found: QueueDefinition | None, others: Iterable[str] = (
     if found.kind == "alias":
         base = f"of {found.base}" if found.base else "of a queue that is not there"
         return Misnamed(why=f"which is an alias {base}", instead=found.base)
-    if found.kind == "remote":
-        return Misnamed(why="which is a remote queue: it holds no messages here")
-    if found.kind == "model":
-        return Misnamed(why="which is a model queue: it holds no messages")
+    if found.kind in _NOT_HERE:
+        return Misnamed(why=_NOT_HERE[found.kind].format(base=found.base))
     if found.transmission:
         return Misnamed(why="which is a transmission queue: its channel ends at a message without an MQXQH")
     return None

@@ -238,7 +238,8 @@ class ActSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueDefinition:
-    """What the definition of a queue says. `kind` is MQQT_* in words; `base` an alias's target; blanks where unset."""
+    """What the definition of a queue says. `kind` is MQQT_* in words, or "topic" for an alias of a topic; `base`
+    an alias's target; blanks where unset."""
 
     name: str
     kind: str = "local"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from mq_support import DLQ, Manager, create
+from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops_airflow.notices.outcome_text import KEY
 from mqops_airflow.operators.check import DlqCheckOperator
@@ -26,6 +27,7 @@ DEFINE QLOCAL(MQOPS.INITQ)
 DEFINE PROCESS(MQOPS.DLQ_RULES) APPLTYPE(UNIX) APPLICID('qm1_dlq_rules')
 ALTER QLOCAL({DLQ}) NOTRIGGER TRIGTYPE(DEPTH) TRIGDPTH(2) INITQ(MQOPS.INITQ) PROCESS(MQOPS.DLQ_RULES)
 """
+NUMBERS = count()
 OPERATOR = DlqCheckOperator(task_id="check", queue_manager="QM1")
 
 
@@ -44,22 +46,53 @@ def connect(manager: Manager, monkeypatch: pytest.MonkeyPatch, **user: str) -> N
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps({"conn_type": "mq", "extra": extra, **user}))
 
 
-def note_of_check(*, dry_run: bool) -> str:
+def note_of_check(*, dry_run: bool, queue: str = "") -> str:
     """The note of a run by hand that finds the dead-letter queue empty."""
     told: dict[str, Any] = {}
-    context: Any = {
-        "params": {"rules_file": "good.rules", "queue": "", "dry_run": dry_run},
-        "dag_run": SimpleNamespace(run_type="manual", conf={}),
+    OPERATOR.execute(context(told, dry_run=dry_run, queue=queue))
+    return str(told[KEY])
+
+
+def handed_on_by_check() -> dict[str, Any]:
+    """What a dry run has found."""
+    return OPERATOR.execute(context({}, dry_run=True, queue=""))
+
+
+def context(told: dict[str, Any], **form: Any) -> Any:
+    """Of a run by hand. Parameters: `told` gets the XComs."""
+    numbers = ("limit", "unit_of_work", "canary", "canary_wait", "pace", "in_flight", "patience")
+    run_id = f"run{next(NUMBERS)}"
+    return {
+        "params": {"rules_file": "good.rules", "message_ids": None, **dict.fromkeys(numbers, 0), **form},
+        "dag_run": SimpleNamespace(
+            run_type="manual",
+            triggering_user_name="alice",
+            **{"run_id": run_id, "dag_id": "qm1_dlq_rules", "conf": {}, "start_date": None},
+        ),
         "ti": SimpleNamespace(xcom_push=lambda *, key, value: told.update({key: value})),
         "task": SimpleNamespace(get_flat_relatives=lambda upstream: []),
     }
-    OPERATOR.execute(context)
-    return str(told[KEY])
 
 
 def triggers(manager: Manager, queue: str = DLQ) -> bool:
     shown = manager.mqlite("mqsc", "QM1", text=f"DISPLAY QLOCAL({queue}) TRIGGER\n").split()
     return "NOTRIGGER" not in shown
+
+
+def test_B12_the_further_dead_letter_queues_are_worked_on_unless_the_form_names_another(
+    manager: Manager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one run: one table, one plan. An alias of the same queue is the same queue."""
+    sealed = "SYSTEM.PROTECTION.ERROR.QUEUE"
+    manager.mqsc(f"DEFINE QLOCAL({sealed})\nDEFINE QALIAS(DEAD) TARGET({DLQ})\nDEFINE QLOCAL(OTHER)\n")
+    monkeypatch.setenv("MQOPS_LAKE", str(tmp_path / "lake"))
+    (tmp_path / "estate.yaml").write_text(ESTATE.replace("trigger: DEPTH(2)", f"also: [{sealed}, DEAD]"))
+    assert note_of_check(dry_run=True) == f"Nothing to do: `{DLQ}`, `{sealed}` are empty"
+    assert note_of_check(dry_run=True, queue="OTHER") == "Nothing to do: `OTHER` is empty"
+    manager.put(sealed, [dead_letter("A", b"PDMQ", reason=2063)])
+    assert handed_on_by_check()["queue"] == sealed
+    manager.put(DLQ, [dead_letter("A", b"one")])
+    assert handed_on_by_check()["queue"] == f"{DLQ},{sealed}"
 
 
 @pytest.mark.parametrize("dry_run", [True, False])

@@ -12,7 +12,7 @@ import pytest
 from mq_support import Manager
 
 from mqops.errors import SettingsError
-from mqops.lake.files import write_json
+from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunFiles, RunState, line_of
 from mqops.model import RunSummary
@@ -38,10 +38,12 @@ DEFINE QLOCAL(PAY) BOTHRESH(2) BOQNAME(PAY.BOQ)
 DEFINE QLOCAL(PAY.BOQ)
 DEFINE QLOCAL(PAY.HIDDEN)
 DEFINE QLOCAL(MQOPS.QUARANTINE)
+DEFINE QALIAS(BY.ALIAS) TARGET(PAY)
 """
 RIGHTS = """\
 SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ,DSP)
 SET AUTHREC PROFILE('PAY') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT,DSP)
+SET AUTHREC PROFILE('BY.ALIAS') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,INQ,DSP)
 SET AUTHREC PROFILE('PAY.BOQ') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT,DSP)
 SET AUTHREC PROFILE('MQOPS.**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT,DSP)
 SET AUTHREC PROFILE(SYSTEM.DEAD.LETTER.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(INQ,DSP)
@@ -49,6 +51,7 @@ SET AUTHREC PROFILE(SYSTEM.ADMIN.COMMAND.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') 
 SET AUTHREC PROFILE(SYSTEM.DEFAULT.MODEL.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(GET,DSP)
 """
 HIDDEN = "1 queue not looked at, because the connection's user may not inquire it (+dsp, +inq, +browse): PAY.HIDDEN"
+ALIAS = "BY.ALIAS is an alias of PAY, which is looked at"
 
 
 @pytest.fixture
@@ -83,17 +86,30 @@ def test_a_quality_run_on_half_of_its_queues_does_not_pass(estate: Manager, tmp_
     check.execute(context(queues=["PAY", "PAY.BOQ"], suites=suites, limit=None))  # they were named: no other is meant
 
 
+def test_a_quality_run_says_in_its_note_which_queue_an_alias_stands_for(estate: Manager, tmp_path: Path) -> None:
+    check = QualityCheckOperator(task_id="check", queue_manager="QM1")
+    form, noted = {"queues": ["BY.ALIAS"], "suites": ["suite.yaml"], "limit": None}, dict[str, Any]()
+    asked = context(**form)
+    asked["ti"] = SimpleNamespace(xcom_push=lambda *, key, value: noted.update({key: value}))
+    check.execute(asked)  # the queue is empty: the run ends here
+    assert ALIAS in plain(noted["mqops_told"])
+    estate.put("PAY", [({}, b"one")])
+    assert check.execute(asked)["aliases"] == {"BY.ALIAS": "PAY"}
+    (handed_on,) = (tmp_path / "lake").rglob("handed_on.json")
+    assert read_json(handed_on)["found"]["aliases"] == {"BY.ALIAS": "PAY"}
+
+
 def test_what_the_first_task_did_not_see_fails_the_checks_of_the_snapshot(tmp_path: Path) -> None:
     run = RunFolder.at(tmp_path, "QM1", "run")
     run.create()
     (run.path / "snapshot").mkdir()
     (run.path / "snapshot" / "part.parquet").touch()
     write_json(run.observe_json, {"queues": [{"queue": "PAY"}]})
-    write_json(run.handed_on_json, {"found": {"unseen": ["PAY.HIDDEN"]}})
+    write_json(run.handed_on_json, {"found": {"unseen": ["PAY.HIDDEN"], "aliases": {"BY.ALIAS": "PAY"}}})
     summary = summary_of((), (), QualityFiles.of(run.path).seen(["PAY"]))
     assert not summary.ok
-    assert summary.told == (HIDDEN,)
-    assert HIDDEN in plain(in_words(summary, ""))
+    assert summary.told == (HIDDEN, ALIAS)
+    assert f"{HIDDEN}. {ALIAS}." in plain(in_words(summary, ""))
     with pytest.raises(QualityFailed, match=r"PAY\.HIDDEN"):
         verdict(summary)
     line = line_of("run", "QM1", RunFiles(quality=summary.to_json()))

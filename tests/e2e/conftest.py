@@ -36,6 +36,7 @@ queue_managers:
     connection: mq_scheduled
     dlq_rules:
       rules: good.rules
+      also: [SYSTEM.PROTECTION.ERROR.QUEUE]
       schedule: "* * * * *"
       approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
   CLUSTER:   {connection: mq_cluster, spark: spark_default, dlq_rules: {rules: good.rules}}

@@ -21,6 +21,7 @@ from mqops_demo.airflow_client import FINISHED, POLL, AirflowClient, RunResult
 from mqops_demo.airflow_processes import AirflowFailed, running
 
 SCHEDULED = "scheduled_dlq_rules"
+PROTECTED = "SYSTEM.PROTECTION.ERROR.QUEUE"
 TASKS = ("check", "observe", "decide", "route", "approve", "act", "prove")
 
 
@@ -37,8 +38,14 @@ def pause(client: AirflowClient, dag_id: str) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def scheduled(site: Any) -> Iterator[Manager]:
-    """A queue manager with ten dead letters, for which a run starts each minute, while the other tests go on."""
+    """A queue manager with ten dead letters, for which a run starts each minute, while the other tests go on.
+
+    Two more stand for messages that Advanced Message Security could not open, which mqlite does not have.
+    """
     manager = site.manager("SCHEDULED")
+    manager.mqsc(f"DEFINE QLOCAL({PROTECTED})\n")
+    sealed = [dead_letter("BACK.AGAIN", b"PDMQ%d" % n, reason=2063, dest_q_mgr="SCHEDULED") for n in range(2)]
+    manager.put(PROTECTED, sealed)
     manager.put(DLQ, [dead_letter("BACK.AGAIN", b"message %06d" % n, dest_q_mgr="SCHEDULED") for n in range(10)])
     site.client.wait_for_dag(SCHEDULED)
     site.client.unpause(SCHEDULED)
@@ -249,7 +256,11 @@ def test_scheduled_runs_act_under_the_policy_and_an_empty_queue_starts_no_jvm(si
     assert "Nothing to do" in site.log(results[1], "check")
     last = json.loads((site.folder / "lake" / "SCHEDULED" / "anatomy" / f"{DLQ}.json").read_text())
     assert (last["messages"], last["run"]) == (0, "")  # the next run tells its growth since then
-    assert (scheduled.depth(DLQ), scheduled.depth("BACK.AGAIN")) == (0, 10)
+    assert (scheduled.depth(DLQ), scheduled.depth(PROTECTED), scheduled.depth("BACK.AGAIN")) == (0, 0, 12)
+    assert {b"PDMQ0", b"PDMQ1"} < set(scheduled.bodies("BACK.AGAIN"))
+    plan = site.client.xcom(SCHEDULED, results[0].run_id, "decide")
+    assert (plan["queue"], plan["rows"]) == (f"{DLQ},{PROTECTED}", 12)
+    assert f"Nothing to do: {DLQ}, {PROTECTED} are empty" in site.log(results[1], "check")
 
 
 def scheduled_runs(client: AirflowClient, dag_id: str) -> Iterator[RunResult]:

@@ -16,6 +16,7 @@ from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
 from mqops.estate import EstateFile, as_plain, load, parse
 from mqops.estate_sections import RulesWorkflow
+from mqops.given_file import text_of
 from mqops.lake_place import lake_named
 from mqops.storage import ESTATE
 
@@ -115,7 +116,7 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
 def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
     """Everything wrong with an estate file and the files it names, and the estate where it is readable."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = text_of(file)
     except (OSError, UnicodeDecodeError) as error:
         return [f"{file}: cannot be read: {error}"], None
     found, document = parse(text, source=str(file))

@@ -18,6 +18,7 @@ from mqops.cli.columns import show_command, show_folded
 from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import show_json, show_line, show_text
+from mqops.cli.tables import text_from
 from mqops.command import command as command_line
 from mqops.counted import counted
 from mqops.decide.core import PlanSummary
@@ -151,7 +152,7 @@ def read_table(
     Raises:
         RulesError: it is not valid; every error stands on standard error.
     """
-    text = file.read().decode("utf-8", "surrogateescape")
+    text = text_from(file)
     parsed = parse(text, source=source_of(file), origins=origins, strict=strict, lint=False)
     if parsed.table is None:
         for problem in parsed.errors:

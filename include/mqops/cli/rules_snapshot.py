@@ -15,6 +15,7 @@ from mqops.cli.run_argument import snapshot_folder, snapshot_option
 from mqops.cli.tables import check_document, parsed_from, show_check
 from mqops.counted import counted
 from mqops.errors import RulesError, SettingsError
+from mqops.given_file import text_of
 from mqops.rules import Table
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _record(file: Path, snapshot: Recorded, rules: Table, name: str) -> None:
 
 def _text_of(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return text_of(file)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file}: cannot be read: {error}") from error
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from mqops.decide.core.preflight import Channel, Demand, Destination, LocalQueue
-from mqops.errors import LOST_CONNECTION, MQError
+from mqops.errors import LOST_CONNECTION, MQError, mq_error
 from mqops.mq.channels import INACTIVE, serving, states
 from mqops.mq.inquire import (
     base_queue_if_known,
@@ -20,12 +20,15 @@ from mqops.mq.inquire import (
     queue_manager_name,
     queue_state,
 )
+from mqops.mq.named_queue import told_with_name
 from mqops.mq.session import PASS_CONTEXT_OPTIONS, Session
 from mqops.storage import Storage
 from mqwire import constants as c
 
 MOST_USERS = 20
 """Users of a destination (PUTAUT(CTX)) whose authority is tried."""
+MOST_MENDED = 20
+"""Names that lead nowhere of which it is said what stands behind them, and what to write instead."""
 _NO_LOCAL_QUEUE = {
     *(c.MQRC_UNKNOWN_OBJECT_NAME, c.MQRC_REMOTE_Q_NAME_ERROR, c.MQRC_UNKNOWN_REMOTE_Q_MGR, c.MQRC_UNKNOWN_XMIT_Q),
     *(c.MQRC_UNKNOWN_DEF_XMIT_Q, c.MQRC_XMIT_Q_USAGE_ERROR, c.MQRC_DEF_XMIT_Q_USAGE_ERROR),
@@ -49,6 +52,7 @@ class DestinationInquiry:
         self._queues: dict[str, LocalQueue] = {}
         self._serving: dict[str, list[str]] | None = None
         self._states: dict[str, tuple[tuple[Channel, ...], str]] = {}
+        self._mended: dict[tuple[str, int], str] = {}
 
     def look(self, demand: Demand) -> Destination:
         """The facts of a destination.
@@ -72,7 +76,7 @@ class DestinationInquiry:
                 raise
             if error.reason == c.MQRC_DYNAMIC_Q_NAME_ERROR:
                 return Destination(model=True)
-            return Destination(unknown=str(error))
+            return Destination(unknown=str(self._told(error, demand)))
 
     def taken_from(self, queues: Iterable[str]) -> set[str]:
         """The local queues behind these names; a name that cannot be inquired is taken for its own.
@@ -94,8 +98,23 @@ class DestinationInquiry:
                 raise
             how = " with all context (SETALL)" if options & c.MQOO_SET_ALL_CONTEXT else ""
             by = f" by the authority of {user.strip() or 'a blank user (PUTAUT(CTX))'}" if user else ""
-            return f"MQOPEN for puts{how}{by} fails: {error.symbol} ({error.reason})", error.advice
+            advice = self._told(error, demand).advice
+            return f"MQOPEN for puts{how}{by} fails: {error.symbol} ({error.reason})", advice
         return None
+
+    def _told(self, error: MQError, demand: Demand) -> MQError:
+        """The error, with what stands behind the name of the destination if it is one of this queue manager's; of a few
+        destinations only, as all names of queues are read for each."""
+        if demand.queue_manager not in {"", self._own} or error.reason == c.MQRC_UNKNOWN_REMOTE_Q_MGR:
+            return error  # a remote queue is as good a destination as a local one
+        known = (demand.queue, error.reason)
+        if known not in self._mended and len(self._mended) < MOST_MENDED:
+            told = told_with_name(self._session, error)
+            self._mended[known] = told.advice if told else ""
+        advice = self._mended.get(known, "")
+        if not advice:
+            return error
+        return mq_error(error.comp, error.reason, verb=error.verb, object_name=error.object_name, advice=advice)
 
     def _named(self, queue: str, queue_manager: str) -> Destination:
         if queue_manager in {"", self._own}:

@@ -6,7 +6,7 @@ found or something is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from mqops.actions import ACTED, Action
@@ -23,6 +23,7 @@ from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.session import PASS_CONTEXT_OPTIONS, SET_CONTEXT_OPTIONS
+from mqops.queue_names import MOST_NAMED
 
 MOST_DESTINATIONS = 500
 """Destinations that are looked at, those with most messages first; with &REPLYQ there may be one a message."""
@@ -42,7 +43,8 @@ def preflight(
 
     Parameters: `taken_from` the queues that messages are taken from, those of the plan by default; `target_options`
     MQOO_* that the mover opens a destination with, 0 for those of the plan's actions;
-    `remarks` whether to report messages that are there twice or were put before. All of an undo were put before.
+    `remarks` whether to report aliases, and messages that are there twice or were put before. All of an undo were put
+    before.
 
     Raises:
         LakeError, LedgerBroken: plan or ledger cannot be read. What the queue manager refuses is a finding.
@@ -55,7 +57,7 @@ def preflight(
     found = replace(
         seen,
         findings=worst_first((*_stopped(plan, run), *seen.findings)),
-        remarks=_remarks(run, puts) if remarks else (),
+        remarks=(*_aliases(seen.looked), *_remarks(run, puts)) if remarks else (),
     )
     store.write_preflight(run, found)
     return found
@@ -115,6 +117,17 @@ def _stopped(plan: PlanSummary, run: RunFolder) -> list[Finding]:
 
 def _unknown(queue_manager: str, what: str) -> Finding:
     return Finding(severity="unknown", destination=queue_manager, what=what)
+
+
+def _aliases(looked: Iterable[Looked]) -> tuple[str, ...]:
+    """Destinations that are aliases of local queues, with the queues; the first of many."""
+    found = [
+        f"{one.demand.name} is an alias of {one.there.queue.name}, where its messages go"
+        for one in looked
+        if one.there.queue and not one.there.remote and one.there.queue.name != one.demand.queue
+    ]
+    more = len(found) - MOST_NAMED
+    return (*found[:MOST_NAMED], *([f"{counted(more, 'more alias', 'more aliases')}"] if more > 0 else []))
 
 
 def _remarks(run: RunFolder, puts: store.Puts) -> tuple[str, ...]:

@@ -10,17 +10,19 @@ from mqops.backout.core.origin import Setting
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.errors import SettingsError, mq_error
 from mqops.ledger.core.replays import WORKFLOW
-from mqops.misnamed import is_alias
+from mqops.misnamed import is_alias, misnamed
 from mqops.rules import Table
 from mqwire import constants as c
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.lake.run import RunFolder
+    from mqops.model import QueueDefinition
     from mqops.mq.session import Session
 
 DEFAULT_CAP = 3
 DEFAULT_QUARANTINE = "MQOPS.QUARANTINE"
+_LOCAL = "name a local queue"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,15 +87,15 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
     definitions = queue_definitions(session)
     local = {one.name: one.depth for one in definitions if one.kind == "local"}
     bases = {one.name: one.base for one in definitions if one.kind == "alias"}
-    if quarantine not in {one.name for one in definitions}:
-        raise SettingsError(f"{name} has no queue {quarantine} for messages that were replayed too often: define it")
+    _refuse_quarantine(quarantine, definitions, name)
     notes = [is_alias(queue, bases[queue]) for queue in queues if queue in bases]
     kinds = {one.name: one.kind for one in definitions if one.kind != "alias"}
     for queue in queues:
         base = bases.get(queue, queue)
         if base not in local and base in kinds:
+            alias = "" if base == queue else f"an alias of {base}, "
             raise SettingsError(
-                f"{base} of {name} is a {kinds[base]} queue, which holds no messages: name a local queue"
+                f"{queue} of {name} is {alias}a {kinds[base]} queue, which holds no messages: name a local queue"
             )
         if base not in local:
             raise mq_error(
@@ -121,6 +123,23 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
     depths = {queue: local[queue] for queue in chosen}
     filled = tuple(queue for queue in chosen if depths[queue])
     return BackoutQueues(queues=filled, some_may_end=not queues, setting=where, depths=depths)
+
+
+def _refuse_quarantine(quarantine: str, definitions: Sequence[QueueDefinition], queue_manager: str) -> None:
+    """Raises `SettingsError`: the name leads to no queue that takes messages. A remote queue does."""
+    known = {one.name: one for one in definitions}
+    found = known.get(quarantine)
+    behind = known.get(found.base) if found and found.kind == "alias" else found
+    if behind and behind.kind in {"local", "remote"} and not behind.transmission:
+        return
+    what = "for messages that were replayed too often"
+    if found is None:
+        wrong = misnamed(quarantine, None, (one.name for one in definitions if one.kind == "local"))
+        also = f", {wrong.instead} is there" if wrong and wrong.instead else ""
+        raise SettingsError(f"{queue_manager} has no queue {quarantine} {what}{also}: define it, or correct the name")
+    names = (quarantine, found.base) if found.base else (quarantine,)
+    whys = [wrong.why for one in names if (wrong := misnamed(one, known.get(one)))]
+    raise SettingsError(f"{what[0].upper()}{what[1:]} {queue_manager} has {', '.join((quarantine, *whys))}: {_LOCAL}")
 
 
 def _dead_letter_queue(session: Session) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from mqops.backout.core.origin import backout_queues
 from mqops.decide.rules_check import wrong_queues
@@ -25,10 +24,7 @@ def missing_objects(session: Session, file: EstateFile, name: str) -> Iterator[s
     """A sentence for each queue that is named and that the queue manager does not have. Raises `MQError`."""
     for queue, where in _named(file, name):
         wrong = wrong_name(session, queue)
-        if wrong and wrong.instead and wrong.there:  # an alias is taken, if its base queue is a local one
-            base = wrong_name(session, wrong.instead)
-            wrong = replace(wrong, why=f"{wrong.why}, {base.why}") if base else None
-        if wrong:
+        if wrong and not (wrong.instead and wrong.there):  # an alias of a local queue is taken
             yield f"{queue}, {wrong.why}, and {where} names it: define it as a local queue, or correct the name"
     settings = file.estate.queue_managers[name]
     if settings.dlq_rules and not settings.dlq_rules.queue:
@@ -46,6 +42,7 @@ def _named(file: EstateFile, name: str) -> dict[tuple[str, str], None]:
         found[LEDGER, "every workflow that moves messages"] = None
     if settings.dlq_rules and settings.dlq_rules.queue:
         found[settings.dlq_rules.queue, "dlq_rules.queue"] = None
+    found |= {(queue, "dlq_rules.also"): None for queue in (settings.dlq_rules.also if settings.dlq_rules else ())}
     if settings.backout_reprocess:
         found |= {(queue, "backout_reprocess.queues"): None for queue in settings.backout_reprocess.queues or ()}
         found[settings.backout_reprocess.quarantine, "backout_reprocess.quarantine"] = None
@@ -89,6 +86,7 @@ def used_queues(session: Session | None, file: EstateFile | None, name: str) -> 
         return UsedQueues(worked=tuple(worked))
     if settings.dlq_rules and settings.dlq_rules.queue:
         worked[settings.dlq_rules.queue] = None
+    worked |= dict.fromkeys(settings.dlq_rules.also if settings.dlq_rules else ())
     if settings.backout_reprocess:
         worked |= dict.fromkeys(_backed_out(session, settings.backout_reprocess))
     for _, table in _tables(file, name):

@@ -6,7 +6,7 @@ manager decides what has expired and sends the reports that were asked for (law 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -83,8 +83,23 @@ def bases_of(session: Session, queues: Iterable[QueueNow], patterns: Iterable[st
         if there and there.kind in {"remote", "model"}:
             raise SettingsError(f"{name} is a {there.kind} queue, which holds no messages: name a local queue")
         if there and there.kind == "alias" and there.base:
+            _refuse_no_local(session, name, there.base, local)
             found[name] = there.base
     return found
+
+
+def _refuse_no_local(session: Session, alias: str, base: str, local: Container[str]) -> None:
+    """Raises `MQError` for an alias of what is no local queue (2085). One that may not be inquired is let through."""
+    if base in local:
+        return
+    try:
+        behind = definition_of(session, base)
+    except MQError as error:
+        if error.reason != c.MQRC_NOT_AUTHORIZED:
+            raise
+        return
+    if behind is None or behind.kind != "local":
+        raise mq_error(c.MQCC_FAILED, c.MQRC_UNKNOWN_OBJECT_NAME, verb="MQCMD_INQUIRE_Q", object_name=alias)
 
 
 def scan_queue(session: Session, queue: str, *, now: Callable[[], datetime], last_put: str = "") -> QueueScan:

@@ -23,6 +23,7 @@ from mqops.decide.core.protected import is_protected
 from mqops.decide.in_process import COPIED, DecidedBy, row_of, write_plan
 from mqops.decide.preflight import preflight
 from mqops.errors import InProgress, PermanentMQError, PlanChanged, SettingsError
+from mqops.given_file import opener
 from mqops.lake.files import make_folder
 from mqops.lake.parquet import read_parquet, write_parquet
 from mqops.lake.run import RunFolder
@@ -61,7 +62,7 @@ def read_messages(file: Path) -> Iterator[tuple[bytes, bytes]]:
         yield from messages_of_folder(snapshot.find(file)[1])
         return
     try:
-        with file.open("rb") as stream:
+        with open(file, "rb", opener=opener) as stream:
             for message in messages_in(iter(lambda: stream.readline(LONGEST_LINE), b""), name=str(file)):
                 yield message.md, message.body
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from mqops.errors import ADVICE, LOST_CONNECTION, MQError, SettingsError, mq_error
@@ -17,8 +18,9 @@ from mqwire import constants as c
 
 _TELLS = {
     c.MQRC_DYNAMIC_Q_NAME_ERROR: "model",
-    c.MQRC_UNKNOWN_ALIAS_BASE_Q: "alias",
+    **dict.fromkeys((c.MQRC_UNKNOWN_ALIAS_BASE_Q, c.MQRC_ALIAS_BASE_Q_TYPE_ERROR), "alias"),
     **dict.fromkeys((c.MQRC_UNKNOWN_XMIT_Q, c.MQRC_UNKNOWN_DEF_XMIT_Q, c.MQRC_XMIT_Q_TYPE_ERROR), "remote"),
+    c.MQRC_UNKNOWN_REMOTE_Q_MGR: "remote",
 }
 """Reason why a name cannot be opened for inquiry → the kind of queue that has this reason."""
 
@@ -41,14 +43,36 @@ def definition_of(session: Session, name: str) -> QueueDefinition | None:
             return None
         if error.reason not in _TELLS:
             raise
-        return QueueDefinition(name=name, kind=_TELLS[error.reason])
+        kind = _TELLS[error.reason]
+        return _alias_as_commanded(session, name) if kind == "alias" else QueueDefinition(name=name, kind=kind)
     return QueueDefinition(name=name, kind=kind, base=base, transmission=usage == c.MQUS_TRANSMISSION)
 
 
+def _alias_as_commanded(session: Session, name: str) -> QueueDefinition:
+    """An alias that leads to no queue, by PCF; without its base where the command server refuses."""
+    attributes = (c.MQCA_BASE_Q_NAME, c.MQIA_BASE_TYPE)
+    try:
+        row = next(iter(inquire_queues(session, name, attributes, kind=c.MQQT_ALIAS)), {})
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        row = {}
+    kind = "topic" if row.get(c.MQIA_BASE_TYPE) == c.MQOT_TOPIC else "alias"
+    return QueueDefinition(name=name, kind=kind, base=str(row.get(c.MQCA_BASE_Q_NAME, "")))
+
+
+def leads_nowhere(error: MQError) -> bool:
+    """Whether a queue could not be opened because its name is not that of a queue here that has messages."""
+    return error.reason in _TELLS
+
+
 def wrong_name(session: Session, name: str) -> Misnamed | None:
-    """Why a name is not that of a local queue for messages. None where it is. Raises as `definition_of`."""
+    """Why a name is not that of a local queue for messages. None where it is. What an alias stands for is told with it,
+    and is `instead` where it is a local queue. Raises as `definition_of`."""
     found = definition_of(session, name)
-    return misnamed(name, found, () if found else _local_names(session))
+    wrong = misnamed(name, found, () if found else _local_names(session))
+    behind = wrong_name(session, found.base) if found and found.base else None
+    return replace(wrong, instead="", why=f"{wrong.why}, {behind.why}") if wrong and behind else wrong
 
 
 def _local_names(session: Session) -> tuple[str, ...]:
@@ -68,7 +92,8 @@ def told_with_name(session: Session, error: MQError) -> MQError | None:
     if error.reason not in _OF_NAMES or not name or error.advice != ADVICE.get(error.reason, ""):
         return None
     try:
-        advice = _about(session, name, definition_of(session, name))
+        found = definition_of(session, name)
+        advice = "" if found is None and error.reason != c.MQRC_UNKNOWN_OBJECT_NAME else _about(session, name, found)
     except MQError:
         return None
     if not advice:
@@ -78,6 +103,11 @@ def told_with_name(session: Session, error: MQError) -> MQError | None:
 
 _OF_NAMES = frozenset({*_TELLS, c.MQRC_UNKNOWN_OBJECT_NAME, c.MQRC_OPTION_NOT_VALID_FOR_TYPE})
 """Reasons that a name of a queue can have, where a local queue is wanted."""
+_HOLDS_NONE = {
+    "remote": "a remote queue, which holds no messages here: name its transmission queue, or a local queue",
+    "model": "a model queue, which holds no messages: name a local queue",
+}
+"""Kind of queue → what is said of one that is named where a local queue is wanted."""
 
 
 def _about(session: Session, name: str, found: QueueDefinition | None) -> str:
@@ -90,16 +120,24 @@ def _about(session: Session, name: str, found: QueueDefinition | None) -> str:
         near = next(iter(difflib.get_close_matches(name, sorted(names), n=1)), "")
         like = f". The nearest name is {near}" if near else ""
         return f"Define it, or correct the name: DEFINE QLOCAL({mqsc_name(name)}){like}"
-    if found.kind == "alias" and not found.base:
-        rows = inquire_queues(session, name, (c.MQCA_BASE_Q_NAME,), kind=c.MQQT_ALIAS)
-        base = next((str(row.get(c.MQCA_BASE_Q_NAME, "")) for row in rows), "")
-        mend = f"DEFINE QLOCAL({mqsc_name(base)}), or ALTER QALIAS({mqsc_name(name)}) TARGET(...)"
+    if found.kind == "topic":
+        return f"It is an alias of the topic {found.base}, which holds no messages: name the queue of a subscription"
+    if found.kind == "alias":
+        return _about_alias(session, name, found.base)
+    return f"It is {_HOLDS_NONE[found.kind]}" if found.kind in _HOLDS_NONE else ""
+
+
+def _about_alias(session: Session, name: str, base: str) -> str:
+    """As `_about`, of an alias. Parameters: `base` "" where that is not known."""
+    behind = definition_of(session, base) if base else None
+    alter = f"ALTER QALIAS({mqsc_name(name)}) TARGET"
+    if behind is None:
+        mend = f"DEFINE QLOCAL({mqsc_name(base)}), or {alter}(...)"
         return f"It is an alias of {base or 'a queue'}, which is not there: {mend}"
-    if found.kind == "remote":
-        return "It is a remote queue, which holds no messages here: name its transmission queue, or a local queue"
-    if found.kind == "model":
-        return "It is a model queue, which holds no messages: name a local queue"
-    return ""
+    if behind.kind == "alias":
+        mend = f"{alter}({mqsc_name(behind.base) if behind.base else '...'})"
+        return f"It is an alias of {base}, which is an alias too, and the queue manager follows one only: {mend}"
+    return f"It is an alias of {base}, {_HOLDS_NONE[behind.kind]}" if behind.kind in _HOLDS_NONE else ""
 
 
 class Named(NamedTuple):
@@ -113,10 +151,11 @@ class Named(NamedTuple):
 def named_by_person(session: Session, name: str) -> Named:
     """The queue behind a name, and what is to be said of it. Raises `MQError`: it may not be inquired."""
     found = definition_of(session, name)
-    if found and found.kind == "alias" and found.base:
+    if about := _about(session, name, found):
+        return Named(name, f"{name}: {about[0].lower()}{about[1:]}")
+    if found and found.base:
         return Named(found.base, is_alias(name, found.base))
-    about = _about(session, name, found)
-    return Named(name, f"{name}: {about[0].lower()}{about[1:]}" if about else "")
+    return Named(name)
 
 
 def alias_of(session: Session, name: str) -> str:

@@ -10,9 +10,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
+from mqops.misnamed import is_alias
 from mqops.quality.suite import Check, Suite
 from mqops.quality.summary import CheckResult, result_of
 from mqops.quality.where import queues_sql, sql_of
@@ -35,12 +36,14 @@ class QueuesSeen:
     """The queues that a snapshot is of.
 
     Attributes: `looked_at` those that were read, the empty ones included; `unread` those that could not be read
-    (GET(DISABLED)); `unseen` those that are meant, and that the connection's user may not inquire.
+    (GET(DISABLED)); `unseen` those that are meant, and that the connection's user may not inquire; `aliases` alias that
+    was named → its queue.
     """
 
     looked_at: tuple[str, ...]
     unread: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
 
 def queues_of(suite: Suite, names: Iterable[str]) -> list[str]:
@@ -102,7 +105,8 @@ def told(suites: Iterable[Suite], seen: QueuesSeen) -> tuple[str, ...]:
         if not any(text_match(pattern, name) for name in known)
     ]
     hidden = filter(None, [not_seen(seen.unseen)])
-    return (*hidden, *unfit, *(f"{name} is not checked: it could not be read ({GET_DISABLED})" for name in seen.unread))
+    unread = (f"{name} is not checked: it could not be read ({GET_DISABLED})" for name in seen.unread)
+    return (*hidden, *unfit, *unread, *(is_alias(alias, base) for alias, base in seen.aliases.items()))
 
 
 def checked_sql(suites: Iterable[Suite]) -> str | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mqops.errors import SettingsError
+from mqops.given_file import text_of
 from mqops.quality.arguments import argument_value, column_value
 from mqops.quality.columns import COLUMNS, Column
 from mqops.quality.suite import Argument, Check, Suite
@@ -54,7 +55,7 @@ def load_suites(paths: Iterable[str | Path]) -> tuple[Suite, ...]:
 def read_suite(path: Path) -> tuple[Suite | None, list[str]]:
     """The suite in a file, or None and every error as `file:line: field: what`."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path)
     except (OSError, UnicodeDecodeError) as error:
         return None, [f"{path}: the suite cannot be read: {error}"]
     suite, problems = parse(text, source=str(path))

@@ -20,7 +20,7 @@ from mqops.mq.inquire import (
     queue_manager_name,
     queue_state,
 )
-from mqops.mq.named_queue import wrong_name
+from mqops.mq.named_queue import leads_nowhere, wrong_name
 from mqops.mq.session import Session, is_gone
 from mqops.trigger.core.conditions import CHANNEL_INITIATOR
 from mqops.trigger.core.triggered_queue import (
@@ -111,6 +111,8 @@ def _of_local(session: Session, queue: _Object, name: str, of: Manager) -> Trigg
     initiation = _initiation_queue(session, named, of) if named else None
     wrong = not named or (initiation is not None and (not initiation.local or initiation.transmission))
     usable = _usable_initiation_queue(session, name, of, transmission=transmission) if wrong else ""
+    if named and initiation is None and (meant := wrong_name(session, named)):
+        usable = meant.instead
     status = _status(session, name)
     undelivered = initiation is not None and not initiation.refused and initiation.local and initiation.takes_none
     return TriggeredQueue(
@@ -232,6 +234,8 @@ def _initiation_queue(session: Session, name: str, of: Manager) -> InitiationQue
             return None
         if error.reason == c.MQRC_NOT_AUTHORIZED:
             return InitiationQueue(local=True, refused=f"the connection's user may not inquire {name} (+inq)")
+        if leads_nowhere(error):
+            return InitiationQueue(local=False)
         raise
 
 
@@ -240,7 +244,7 @@ def is_served(session: Session, initiation_queue: str) -> bool:
     try:
         return int(queue_attribute(session, initiation_queue, c.MQIA_OPEN_INPUT_COUNT)) > 0
     except MQError as error:
-        if is_gone(error):
+        if is_gone(error) or leads_nowhere(error):
             return False
         raise
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from mqops.errors import MQError, SettingsError
 from mqops.estate_sections import QueueManager
 from mqops.mq.inquire import base_queue_if_known, dead_letter_queue, is_shareable, opened
+from mqops.mq.named_queue import wrong_name
 from mqops.mq.session import Session, is_gone
 from mqops.trigger.core.definitions import (
     Definitions,
@@ -38,8 +39,11 @@ def live_definitions(session: Session, name: str, settings: QueueManager) -> Def
 def missing_definitions(session: Session, definitions: Definitions) -> Iterator[str]:
     """A sentence for each definition that is not there, or not as it has to be, with the MQSC. Raises `MQError`."""
     for queue in definitions.initiation_queues:
-        if not _is_there(session, queue, c.MQOT_Q):
+        wrong = wrong_name(session, queue)
+        if wrong and not wrong.there and not wrong.instead:
             yield f"the initiation queue {queue} is not there: {initiation_queue_mqsc(queue)}"
+        elif wrong and not (wrong.there and wrong.instead):  # an alias of a local queue is taken
+            yield f"the initiation queue {queue}, {wrong.why}: name a local queue in the estate"
         elif not is_shareable(session, queue):
             yield f"the initiation queue {queue} has NOSHARE, so no trigger message could be got: {share_mqsc(queue)}"
     for process in definitions.processes:

@@ -18,11 +18,11 @@ from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.operators.depth import trigger_again
 from mqops_airflow.runs.run_folder import hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
-from mqops_airflow.ui.markdown import Markdown, md, plain
+from mqops_airflow.ui.markdown import Markdown, joined, md, plain
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from airflow.sdk import Context
@@ -93,18 +93,36 @@ class DlqCheckOperator(CheckOperator):
         rules = form_files.table(estate, params["rules_file"])
         table = valid_table(rules, self.queue_manager, self.log)
         connection = connection_for(self.queue_manager, estate)
-        named = params["queue"] or (settings.dlq_rules.queue if settings.dlq_rules else "") or table.control.inputq
+        section = settings.dlq_rules
+        named = params["queue"] or (section.queue if section else "") or table.control.inputq
+        also = section.also if section and (params["queue"] or None) in {None, section.queue} else ()
         with connect(connection) as session:
-            queue = self._queue(session, named)
+            queues = self._queues(session, named, also)
             drained = drain_and_log(session, lake(estate), self.queue_manager, self.log)
-            messages = depth(session, queue)
-        self.log.info("%s: %s", printable(queue), counted(messages, "message"))
+            depths = {queue: depth(session, queue) for queue in queues}
+        for queue, messages in depths.items():
+            self.log.info("%s: %s", printable(queue), counted(messages, "message"))
+            if not messages:
+                note_empty(lake(estate), self.queue_manager, queue)
         self.log.info("%s of earlier runs recorded", counted(drained, "marker"))
-        found = {"queue": queue, "messages": messages, "rules": str(rules), "table_digest": table.digest}
-        if not messages:
-            note_empty(lake(estate), self.queue_manager, queue)
-            return self.nothing_to_do(context, found, "dlq_rules", md("Nothing to do: {} is empty", queue))
+        filled = [queue for queue, messages in depths.items() if messages]
+        found = {"queue": ",".join(filled or queues), "messages": sum(depths.values())}
+        found |= {"rules": str(rules), "table_digest": table.digest}
+        if not filled:
+            why = md("Nothing to do: {} are empty", joined(", ", queues))
+            if len(queues) == 1:
+                why = md("Nothing to do: {} is empty", queues[0])
+            return self.nothing_to_do(context, found, "dlq_rules", why)
         return self.begin(context, lake(estate), found)
+
+    def _queues(self, session: Session, named: str, also: Iterable[str]) -> list[str]:
+        """The queues to work on, each once, whatever name it has. Raises as `_queue`."""
+        from mqops.mq.inquire import base_queue_if_known  # noqa: PLC0415 - loads the MQ library
+
+        found = {base_queue_if_known(session, one): one for one in (self._queue(session, named),)}
+        for further in also:
+            found.setdefault(base_queue_if_known(session, further), self._queue(session, further))
+        return list(found.values())
 
     def _queue(self, session: Session, named: str) -> str:
         """The queue to work on, which can be read, and the ledger queue beside it, which is there.

@@ -58,9 +58,8 @@ class QualityCheckOperator(CheckOperator):
         suites = load_suites(paths)
         with connect(connection_for(self.queue_manager, estate)) as session:
             choice = choose_queues(session, params["queues"])
-        aliases = [is_alias(alias, base) for alias, base in choice.aliases.items()]
-        for line in aliases:
-            self.log.info("%s", printable(line))
+        for alias, base in choice.aliases.items():
+            self.log.info("%s", printable(is_alias(alias, base)))
         for queue in choice.inhibited:
             self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
         if choice.unseen:
@@ -77,11 +76,14 @@ class QualityCheckOperator(CheckOperator):
             "messages": messages,
             "inhibited": list(choice.inhibited),
             "unseen": list(choice.unseen),
+            "aliases": dict(choice.aliases),
             "suites": ",".join(map(str, paths)),
             "limit": params["limit"] or 0,
         }
         if not messages:
-            seen = QueuesSeen(looked_at=choice.empty, unread=choice.inhibited, unseen=choice.unseen)
+            seen = QueuesSeen(
+                looked_at=choice.empty, unread=choice.inhibited, unseen=choice.unseen, aliases=choice.aliases
+            )
             return self._without_a_message(context, found, suites, seen)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             hand_on(context, folder, found | {"empty": list(choice.empty)})

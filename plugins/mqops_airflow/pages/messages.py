@@ -347,8 +347,8 @@ def _by_hand(who: Reader, run: RunFolder, story: MessageStory) -> ByHand | None:
 def _dead_letter_queues(who: Reader, name: str, figures: Figures) -> set[str]:
     """The queue of `dlq_rules` in the estate, that of the newest dead-letter run, and the queue manager's DEADQ."""
     section = who.estate.estate.queue_managers[name].dlq_rules
-    named = (section.queue if section else "") or ""
-    return {named, queue_seen_last(lake(who.estate), name), figures.dead_letter_queue}
+    named = (section.queue or "", *section.also) if section else ()
+    return {*named, queue_seen_last(lake(who.estate), name), figures.dead_letter_queue}
 
 
 def _unjudged(story: MessageStory) -> str:

@@ -40,12 +40,16 @@ def dlq_rules_page(name: str, section: DlqRules) -> str:
         DLQ_RULES,
         queue_manager=name,
         rules=section.rules,
-        queue=md("queue {}", section.queue) if section.queue else md("its dead-letter queue (DEADQ)"),
+        queue=joined(", ", [_queue_of(section), *section.also]),
         policy=policy_of(section.approval),
         timeout=section.approval.timeout,
         unit_of_work=section.unit_of_work,
     )
     return str(page)
+
+
+def _queue_of(section: DlqRules) -> Markdown:
+    return md("queue {}", section.queue) if section.queue else md("its dead-letter queue (DEADQ)")
 
 
 def policy_of(approval: Approval) -> Markdown:

@@ -194,6 +194,7 @@ def _wrong(one: QueueDefinition, known: Mapping[str, QueueDefinition], dead_lett
     by = f" by its alias {one.backout_queue}" if one.backout_queue != target.name else ""
     whys = (
         (target.name == one.name, f"the queue names itself{by}"),
+        (target.kind == "alias", f"an alias of the alias {target.name}, and the queue manager follows one only"),
         (target.kind == "model", "a model queue is no place for messages"),
         (target.kind == "remote", "a remote queue: its messages leave this queue manager, and no workflow sees them"),
         (target.transmission, "a transmission queue: its channel ends at a message without an MQXQH"),
@@ -220,7 +221,7 @@ def _nothing_there(one: QueueDefinition, known: Mapping[str, QueueDefinition], r
     if not name:
         return _Wrong("no backout queue: poisonous messages go to the dead-letter queue", renamed)
     if name in known:
-        return _Wrong(f"it is an alias of {known[name].base}, which is not there", renamed)
+        return _Wrong(f"it is an alias of {known[name].base}, which is not there as a queue", renamed)
     wrong = misnamed(name, None, (each.name for each in known.values() if each.kind == "local"))
     if wrong and wrong.instead:
         why = f"there is no such queue, {wrong.instead} is there"

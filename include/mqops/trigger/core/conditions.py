@@ -285,11 +285,12 @@ def _initiation_queue(queue: TriggeredQueue) -> Condition:
     name, found = queue.initiation_name, queue.initiation
     if found is not None and found.refused:
         return Condition("T07", UNKNOWN, f"whether {name} takes trigger messages is not known: {found.refused}")
+    other = (_alter(queue, initq(queue.usable_initiation), warning=_CHOSEN),) if queue.usable_initiation else ()
     if found is None and name:
-        return Condition("T07", FAILS, f"there is no queue {name}", (Change(name=name, define=True),))
+        meant = f", {queue.usable_initiation} is: names of queues are case-sensitive" if other else ""
+        return Condition("T07", FAILS, f"there is no queue {name}{meant}", other or (Change(name=name, define=True),))
     if found is None or not found.local or found.transmission:
         kind = "has USAGE(XMITQ): it is a transmission queue" if found and found.local else "is no local queue"
-        other = (_alter(queue, initq(queue.usable_initiation), warning=_CHOSEN),) if queue.usable_initiation else ()
         return Condition("T07", FAILS, f"{name} {kind}" if name else "INITQ is blank", other)
     if not (found.put_allowed and found.get_allowed):
         return _inhibited(name, found)

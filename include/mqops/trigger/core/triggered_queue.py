@@ -88,9 +88,9 @@ class TriggeredQueue:
     whether there is a process of the name that `process` has, or of the queue's own name if that is blank, None where
     this may not be inquired; `process_in_data` the process that TRIGDATA names while PROCESS is blank, "" for none;
     `initiation` None if there is no queue of the name `initiation_name`; `usable_initiation` the name of an initiation
-    queue that INITQ can name instead, "" where none is looked for; `usable_served` whether a program has that one open
-    for input; `dead_letters` of a queue whose trigger messages the initiation queue does not take, else None;
-    `alias` that was asked about, "" for the queue itself.
+    queue that INITQ can name instead, "" where none is looked for (of a name that is not there, the one in another
+    case); `usable_served` whether a program has that one open for input; `dead_letters` of a queue whose trigger
+    messages the initiation queue does not take, else None; `alias` that was asked about, "" for the queue itself.
     """
 
     name: str
@@ -129,7 +129,7 @@ class TriggeredQueue:
         found = self.initiation
         if found is not None and found.local and not found.transmission:
             return found.open_input > 0
-        return self.usable_served if found is not None or not self.initiation_name else False
+        return self.usable_served
 
     @property
     def shared(self) -> bool:

@@ -1,0 +1,34 @@
+"""A settings file that a person names, perhaps in a folder of others: it is read with an end, and without a wait."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import IO
+
+MOST = 32 << 20
+"""Bytes of a settings file or a rules table."""
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def opener(path: str, _flags: int) -> int:
+    """For `open`: a named pipe that nobody writes to is empty, where an open would wait for ever. One of the shell
+    (`<(...)`) is read as ever. Raises `OSError`."""
+    descriptor = os.open(path, _FLAGS)
+    os.set_blocking(descriptor, True)
+    return descriptor
+
+
+def text_of(path: Path) -> str:
+    """The text of a file. Raises `OSError`, also for one of more than MOST bytes, and `UnicodeDecodeError`."""
+    with open(path, "rb", opener=opener) as stream:
+        return content_of(stream).decode("utf-8")
+
+
+def content_of(stream: IO[bytes]) -> bytes:
+    """What is in an open file. Raises `OSError`: it has more than MOST bytes."""
+    content = stream.read(MOST + 1)
+    if len(content) > MOST:
+        raise OSError(errno.EFBIG, f"It has more than {MOST:,} bytes, which no settings file and no table has")
+    return content
