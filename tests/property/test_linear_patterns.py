@@ -71,9 +71,7 @@ def _called(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
-def _of_module(
-    path: Path, tree: ast.Module, nodes: Iterable[ast.AST], used: dict[str, set[str]]
-) -> Iterator[Pattern]:
+def _of_module(path: Path, tree: ast.Module, nodes: Iterable[ast.AST], used: dict[str, set[str]]) -> Iterator[Pattern]:
     constants = {
         target.id: node.value
         for node in tree.body
