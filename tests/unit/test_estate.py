@@ -127,7 +127,7 @@ def test_everything_set() -> None:
         (small("rules.txt", "''"), ["e.yaml:6: queue_managers.QM1.dlq_rules.rules: must be the path of a file"]),
         (dlq("schedule: hourly"), ["e.yaml:7: queue_managers.QM1.dlq_rules.schedule: must be five cron fields"]),
         (  # six are valid for croniter, and mean something else to Airflow
-            dlq('schedule: "0 0 6 * * MON"'),
+            dlq('schedule: "0 6 * * MON 30"'),
             ["e.yaml:7: queue_managers.QM1.dlq_rules.schedule: must be five cron fields"],
         ),
         (
