@@ -1,4 +1,8 @@
-"""The one Airflow plugin of mqops. What it brings lives in `mqops_airflow`, which Airflow must not load by itself."""
+"""The one Airflow plugin of mqops. What it brings lives in `mqops_airflow`, which Airflow must not load by itself.
+
+The scheduler and the DAG processor load plugins before they fork a process for each task and for each parse of a DAG
+file. So what the DAG files import is loaded here, once, and not in each of these processes.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from mqops_airflow.notices import notes
 from mqops_airflow.pages import app, data_docs
 from mqops_airflow.spark import imported_once
 from mqops_airflow.ui import table, views
+from mqops_airflow.workflows import pipeline  # noqa: F401
 
 formats.register()
 

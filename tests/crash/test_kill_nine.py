@@ -251,7 +251,7 @@ def test_law1_spark_processes_are_killed_while_a_plan_is_acted_on(manager, tmp_p
         process = spark_act(manager, run)
         while killed.total() < KILLS:
             kind = min(dice.sample(KINDS, len(KINDS)), key=lambda kind: killed[kind])  # each as often as the others
-            if run_until(process, further(watch, dice)):
+            if run_until(process, further(watch, dice), pause=0.02):  # Java starts for seconds
                 killed[kind] += kill_kind(kind, process, manager, dice)
             else:
                 assert process.returncode, f"the plan was carried out after {killed.total()} of {KILLS} kills"

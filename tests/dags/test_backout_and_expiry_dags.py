@@ -97,6 +97,15 @@ def test_expiry_dags_run_at_their_interval(expiry: dict[str, DAG]) -> None:
     assert "Every 0:15:00" in (dag.doc_md or "")
 
 
+@pytest.mark.parametrize(("recheck", "seconds"), [("2h", 7_200), ("1d", 86_400), ("2d", 172_800)])
+def test_a_scan_looks_at_each_queue_again_after_the_whole_time_of_the_estate(
+    dag_file: Any, estate_folder: Path, recheck: str, seconds: int
+) -> None:
+    section = f"connection: mq_qm1, expiry_scan: {{recheck: {recheck}}}"
+    (estate_folder / "estate.yaml").write_text(f"lake: lake\nqueue_managers:\n  QM1: {{{section}}}\n")
+    assert dag_file("expiry_scan").qm1_expiry_scan.get_task("check").recheck == seconds
+
+
 @pytest.mark.parametrize("platform", ["unix", "zos"])
 def test_E18_refresh_takes_an_alias_and_says_so(
     dag_file: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str

@@ -24,6 +24,9 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted([*ROOT.glob("include/**/*.py"), *ROOT.glob("plugins/**/*.py"), *ROOT.glob("spark_jobs/**/*.py")])
 METHODS = {"match", "fullmatch", "search", "split", "findall", "finditer", "sub", "subn"}
 SPARK = {"regexp_extract": "search", "regexp_replace": "search", "rlike": "search"}
+WORDS = "|".join([*sorted(METHODS), *SPARK])
+AT_WORK = re.compile(rf"\.(?:compile|{WORDS})\b|\b(?:{WORDS})\(")
+"""What a source has that makes a pattern or uses one. The others, five of six, are not parsed."""
 SHORT, LONG = 300, 2_400
 MOST = 3 * LONG / SHORT
 """Times as long for the long text; a quadratic pattern takes the square of LONG / SHORT."""
@@ -44,24 +47,23 @@ class Pattern(NamedTuple):
 @cache
 def patterns() -> list[Pattern]:
     """All patterns of the sources."""
-    trees = {path: ast.parse(path.read_bytes()) for path in SOURCES}
-    used = _used(trees.values())
-    found = [one for path, tree in trees.items() for one in _of_module(path, tree, used)]
+    sources = {path: path.read_text() for path in SOURCES}
+    trees = {path: ast.parse(text) for path, text in sources.items() if AT_WORK.search(text)}
+    nodes = {path: list(ast.walk(tree)) for path, tree in trees.items()}
+    used = _used(node for some in nodes.values() for node in some)
+    found = [one for path, tree in trees.items() for one in _of_module(path, tree, nodes[path], used)]
     return sorted(set(found), key=lambda one: (one.where, str(one.text)))
 
 
-def _used(trees: Iterable[ast.AST]) -> dict[str, set[str]]:
+def _used(nodes: Iterable[ast.AST]) -> dict[str, set[str]]:
     """Name of a compiled pattern → the methods that are called, in whatever module."""
     used: dict[str, set[str]] = defaultdict(set)
-    for tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in METHODS:
-                used[node.value.id].add(node.attr)
-            if isinstance(node, ast.Call):
-                for place, name in enumerate(one.id for one in node.args if isinstance(one, ast.Name)):
-                    method = _called(node)
-                    if method in METHODS | set(SPARK) and place < 2:
-                        used[name].add(SPARK.get(method, method))
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in METHODS:
+            used[node.value.id].add(node.attr)
+        if isinstance(node, ast.Call) and (method := _called(node)) in METHODS | set(SPARK):
+            for name in [one.id for one in node.args if isinstance(one, ast.Name)][:2]:
+                used[name].add(SPARK.get(method, method))
     return used
 
 
@@ -69,7 +71,7 @@ def _called(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
-def _of_module(path: Path, tree: ast.Module, used: dict[str, set[str]]) -> Iterator[Pattern]:
+def _of_module(path: Path, tree: ast.Module, nodes: Iterable[ast.AST], used: dict[str, set[str]]) -> Iterator[Pattern]:
     constants = {
         target.id: node.value
         for node in tree.body
@@ -79,7 +81,7 @@ def _of_module(path: Path, tree: ast.Module, used: dict[str, set[str]]) -> Itera
     }
     names = {id(value): name for name, value in constants.items()}
     where = str(path.relative_to(ROOT))
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.Call) or not node.args:
             continue
         called, first = _called(node), node.args[0]

@@ -126,6 +126,10 @@ def test_everything_set() -> None:
         (small("rules.txt", "../x"), ["e.yaml:6: queue_managers.QM1.dlq_rules.rules: must be a path below"]),
         (small("rules.txt", "''"), ["e.yaml:6: queue_managers.QM1.dlq_rules.rules: must be the path of a file"]),
         (dlq("schedule: hourly"), ["e.yaml:7: queue_managers.QM1.dlq_rules.schedule: must be five cron fields"]),
+        (  # six are valid for croniter, and mean something else to Airflow
+            dlq('schedule: "0 6 * * MON 30"'),
+            ["e.yaml:7: queue_managers.QM1.dlq_rules.schedule: must be five cron fields"],
+        ),
         (
             dlq("unit_of_work: 0"),
             ["e.yaml:7: queue_managers.QM1.dlq_rules.unit_of_work: must be at least 1 (found 0)"],

@@ -114,6 +114,24 @@ def test_a_shell_with_the_environment_in_it_finds_the_set_up_that_is_there() -> 
     assert len(told) == 1
 
 
+INPUTS = ("requirements.lock", "pyproject.toml", "include/setup/install.py", "include/mqlite/c_interface/build.py")
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_what_set_up_depends_on_is_set_up_again_when_it_has_changed(
+    setup: ModuleType, monkeypatch: Any, name: str
+) -> None:
+    before, read = setup.fingerprint(), Path.read_bytes
+    path = ROOT / name
+    assert path.is_file()
+
+    def changed(one: Path) -> bytes:
+        return read(one) + (b"#" if one.resolve() == path else b"")
+
+    monkeypatch.setattr(setup.Path, "read_bytes", changed)
+    assert setup.fingerprint() != before
+
+
 def test_what_ends_the_demonstration_builds_nothing() -> None:
     done = subprocess.run(["make", "--dry-run", "down"], cwd=ROOT, text=True, capture_output=True, check=True)
     assert "mqops_demo.airflow down" in done.stdout

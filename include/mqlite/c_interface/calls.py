@@ -34,7 +34,8 @@ from mqlite.connections import unit_of_work
 from mqlite.connections.connection import Connection, already_connected, connect, connection_of, known, store_lock
 from mqlite.failure import Failure
 from mqlite.messages import descriptor as d
-from mqlite.objects.manager import connection_identifier
+from mqlite.objects.engine import Engine
+from mqlite.objects.manager import connection_identifier, opened
 from mqlite.publish_subscribe.subscriptions import close_handle
 from mqlite.publish_subscribe.topics import publish
 from mqlite.security import authority
@@ -124,7 +125,7 @@ class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
         if (number := already_connected(wanted)) is not None:
             hconn[0] = number
             return ALREADY_CONNECTED
-        hconn[0] = connect(wanted, user=security.authenticate(wanted))
+        hconn[0] = connected(wanted, "", None)
         return None
 
     def _manager_name(self, pointer: Any) -> str:
@@ -140,10 +141,9 @@ class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
             hconn[0] = number
             return ALREADY_CONNECTED
         client = bool(channel) or bool(flags & c.MQCNO_CLIENT_BINDING)
-        runs_as = security.authenticate(wanted, user, password, client=client, channel=channel)
         application = text(cno_application(raw)[0]) if version >= 7 else ""
-        number = connect(
-            wanted, user=runs_as, shared=shared, channel=channel, conn_name=conn_name, longest=longest,
+        number = connected(
+            wanted, user, password, client=client, shared=shared, channel=channel, conn_name=conn_name, longest=longest,
             application=application,
         )  # fmt: skip
         if version >= 5:
@@ -483,6 +483,23 @@ class _Inside(threading.local):
 
 
 _inside = _Inside()
+
+
+def connected(
+    name: str, user: str, password: str | None, *, client: bool = False, channel: str = "", **options: Any
+) -> int:
+    """The hconn of a new connection for whoever may have one: one store is opened, which it keeps.
+
+    Parameters: `options` as of `connect`. Raises Failure, as `opened`, `authenticate` and `connect`.
+    """
+    manager, store = opened(name)
+    try:
+        engine = Engine.of(manager, store)
+        runs_as = security.authenticate(engine, user, password, client=client, channel=channel)
+        return connect(manager, store, user=runs_as, channel=channel, **options)
+    except BaseException:
+        store.close()
+        raise
 
 
 def guarded(name: str, call: Callable[..., Outcome]) -> Callable[..., None]:

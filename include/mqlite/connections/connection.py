@@ -30,7 +30,7 @@ from mqlite.messages.properties import MessageHandle
 from mqlite.objects.definitions import Objects
 from mqlite.objects.engine import Engine
 from mqlite.objects.manager import Manager, load, message_id
-from mqlite.security.authority import own_user, privileged
+from mqlite.security.authority import privileged
 from mqlite.storage import alive, ended, sql, write_lock
 from mqlite.storage.channel_status import StatusFile
 from mqlite.storage.store import Store
@@ -105,7 +105,7 @@ class Connection:
 
     Parameters: `shared` whether any thread may use it; `user` the identifier that messages put here carry; `longest`
     message, in bytes, that the program's channel definition lets through, 0 for what the queue manager does;
-    `application` the name that the program gives itself (MQCNO, ApplName).
+    `application` the name that the program gives itself (MQCNO, ApplName); `store` of the queue manager, if it is open.
     Attributes: `privileged` nothing has to be checked for the user.
     """
 
@@ -119,6 +119,7 @@ class Connection:
         conn_name: str = "",
         longest: int = 0,
         application: str = "",
+        store: Store | None = None,
     ) -> None:
         ended.check(manager.folder)
         self.manager = manager
@@ -127,7 +128,7 @@ class Connection:
         self.channel = channel
         self.application = application or application_name()
         self.lock = threading.RLock()
-        self.store = Store(manager.folder)
+        self.store = store or Store(manager.folder)
         self.engine = Engine.of(manager, self.store)
         self.objects = self.engine.objects
         self._longest = longest_of(self.objects, channel, longest) if channel else sys.maxsize
@@ -271,33 +272,34 @@ def store_lock() -> threading.RLock:
 
 
 def connect(
-    name: str,
+    manager: Manager,
+    store: Store,
     *,
-    user: str = "",
+    user: str,
     shared: bool = False,
     channel: str = "",
     conn_name: str = "",
     longest: int = 0,
     application: str = "",
 ) -> int:
-    """Connect to the queue manager of that name (blank: the only one there is); returns the hconn.
+    """Connect to a queue manager whose store is open, and is the connection's from now on; returns the hconn.
 
     Parameters: as of `Connection`.
 
-    Raises Failure (MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE, MQRC_CHANNEL_NOT_AVAILABLE).
+    Raises Failure (MQRC_Q_MGR_NOT_AVAILABLE, MQRC_CHANNEL_NOT_AVAILABLE).
     """
-    manager = load(name)
     if channel:
         check_channel(manager.folder, channel)
     number = next(_numbers)
     connection = Connection(
         manager,
-        user=user or own_user(),
+        user=user,
         shared=shared,
         channel=channel,
         conn_name=conn_name,
         longest=longest,
         application=application,
+        store=store,
     )
     _connections[number] = connection
     if not shared:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from mqlite.attributes import QUEUE_KINDS, Kind, Value, defaults
 from mqlite.attributes.queues import SHARING_DISPOSITIONS
@@ -20,6 +21,17 @@ from mqwire import constants as c
 
 Attributes = dict[str, Value]
 SHARED, IGNORE = SHARING_DISPOSITIONS["SHARED"], c.MQSQQM_IGNORE
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> Attributes:
+    values: Attributes = json.loads(text)
+    return values
+
+
+def _attributes(text: str) -> Attributes:
+    """The attributes of an object as they are stored. Each MQOPEN reads some, mostly those of the one before."""
+    return dict(_parsed(text))
 
 
 class Objects:
@@ -34,13 +46,13 @@ class Objects:
     def get(self, kind: Kind, name: str) -> Attributes | None:
         """The stored attributes of an object, None if there is none."""
         text = self._store.value(sql.OBJECT, (kind, name))
-        return None if text is None else json.loads(text)
+        return None if text is None else _attributes(text)
 
     def find(self, kinds: Iterable[Kind]) -> Iterator[tuple[Kind, str, Attributes]]:
         """Every object of these kinds, by name within each kind."""
         for kind in kinds:
             for name, text in self._store.all(sql.OBJECTS_OF_KIND, (kind,)):
-                yield kind, name, json.loads(text)
+                yield kind, name, _attributes(text)
 
     def manager(self, version: int | None = None) -> Attributes:
         """The queue manager's own attributes, read again only after some object has changed.
@@ -50,7 +62,7 @@ class Objects:
         if version is None:
             version = self._store.value(sql.MANAGER_VERSION)
         if version != self._manager_version:
-            self._manager = json.loads(self._store.rows(ObjectRow, sql.OBJECTS_OF_KIND, (Kind.QMGR,))[0].attributes)
+            self._manager = _attributes(self._store.rows(ObjectRow, sql.OBJECTS_OF_KIND, (Kind.QMGR,))[0].attributes)
             self._manager_version = version
         return self._manager
 

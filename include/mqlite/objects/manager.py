@@ -172,7 +172,14 @@ def _only_one() -> str:
 
 
 def load(name: str) -> Manager:
-    """The queue manager of that name; blank for the only one there is.
+    """The queue manager of that name; blank for the only one there is. Raises as `opened`."""
+    manager, store = opened(name)
+    store.close()
+    return manager
+
+
+def opened(name: str) -> tuple[Manager, Store]:
+    """The same, with its store, which the caller closes.
 
     Raises Failure: MQRC_Q_MGR_NAME_ERROR; MQRC_NOT_AUTHORIZED if another user can change $MQLITE_HOME.
     """
@@ -188,8 +195,9 @@ def load(name: str) -> Manager:
     store = Store(folder)
     try:
         row = store.row(ManagerRow, sql.MANAGER)
-    finally:
+        if row is None:
+            raise Failure(c.MQRC_Q_MGR_NAME_ERROR, name)
+    except BaseException:
         store.close()
-    if row is None:
-        raise Failure(c.MQRC_Q_MGR_NAME_ERROR, name)
-    return Manager(folder=folder, **row._asdict())
+        raise
+    return Manager(folder=folder, **row._asdict()), store

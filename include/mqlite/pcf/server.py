@@ -11,6 +11,8 @@ import logging
 import os
 import sqlite3
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from mqlite.administration.engine_administration import EngineAdministration
@@ -62,8 +64,7 @@ def serve(connection: Caller) -> None:
         commands = opening.open_queue(own, name=queue, queue_manager="", dynamic_name="", options=c.MQOO_INPUT_SHARED)
         while (message := _next(own, commands)) is not None:
             md, body = message
-            for response in _answers(own, md, body):
-                _reply(own, md, response)
+            _reply(own, md, _answers(own, md, body))
             unit_of_work.commit(own)
     finally:
         unit_of_work.disconnect(own, 0, keep=False)
@@ -151,32 +152,15 @@ def _check_header(header: pcf.MQCFH) -> None:
         raise CommandError(Condition.FAILED, reason=c.MQRCCF_CFH_CONTROL_ERROR)
 
 
-def _reply(connection: Connection, md: MQMD, response: pcf.Message) -> None:
-    """Put one answer on the reply queue, in the unit of work, by the authority of the command's user.
+def _reply(connection: Connection, md: MQMD, responses: list[pcf.Message]) -> None:
+    """Put the answer's messages on the reply queue, in the unit of work, by the authority of the command's user.
 
-    Where no answer is asked for, the context names no user, or the put fails, it is dropped.
+    Where no answer is asked for, or the context names no user, they are dropped, and so is each whose put fails.
     """
     reply_to, user = before_nul(md.reply_to_q), before_nul(md.user_identifier)
     if md.msg_type != c.MQMT_REQUEST or not reply_to or not user:
         return
-    ccsid = md.coded_char_set_id or connection.manager.application_ccsid
-    passes = bool(md.report & c.MQRO_PASS_DISCARD_AND_EXPIRY)
-    reply = replace(
-        MQMD(),
-        msg_type=c.MQMT_REPLY,
-        format=c.MQFMT_ADMIN,
-        encoding=md.encoding,
-        coded_char_set_id=ccsid,
-        persistence=md.persistence,
-        priority=md.priority,
-        expiry=md.expiry if passes else c.MQEI_UNLIMITED,
-        report=md.report & c.MQRO_DISCARD_MSG if passes else 0,
-        msg_id=md.msg_id if md.report & c.MQRO_PASS_MSG_ID else c.MQMI_NONE,
-        correl_id=md.correl_id if md.report & c.MQRO_PASS_CORREL_ID else md.msg_id,
-    )
-    body = pcf.encode(response, encoding=md.encoding, ccsid=ccsid)
-    request = putting.PutRequest(md=bytearray(reply.pack()), options=c.MQPMO_SYNCPOINT, context=0, body=body)
-    try:
+    with _dropping():
         target = opening.open_queue(
             connection,
             name=reply_to,
@@ -186,8 +170,38 @@ def _reply(connection: Connection, md: MQMD, response: pcf.Message) -> None:
             user=user,
         )
         try:
-            putting.put(connection, target, request)
+            head = _reply_head(md, connection.manager.application_ccsid)
+            for response in responses:
+                body = pcf.encode(response, encoding=head.encoding, ccsid=head.coded_char_set_id)
+                request = putting.PutRequest(md=bytearray(head.pack()), options=c.MQPMO_SYNCPOINT, context=0, body=body)
+                with _dropping():
+                    putting.put(connection, target, request)
         finally:
             opening.close(connection, target.handle, c.MQCO_NONE)
+
+
+@contextmanager
+def _dropping() -> Iterator[None]:
+    """What cannot be put is dropped, and the log says so."""
+    try:
+        yield
     except Failure as failure:
         log.warning("AMQ8507W: answer of the command server not put, reason %d", failure.reason)
+
+
+def _reply_head(md: MQMD, own_ccsid: int) -> MQMD:
+    """The MQMD of an answer to the command that came with `md`."""
+    passes = bool(md.report & c.MQRO_PASS_DISCARD_AND_EXPIRY)
+    return replace(
+        MQMD(),
+        msg_type=c.MQMT_REPLY,
+        format=c.MQFMT_ADMIN,
+        encoding=md.encoding,
+        coded_char_set_id=md.coded_char_set_id or own_ccsid,
+        persistence=md.persistence,
+        priority=md.priority,
+        expiry=md.expiry if passes else c.MQEI_UNLIMITED,
+        report=md.report & c.MQRO_DISCARD_MSG if passes else 0,
+        msg_id=md.msg_id if md.report & c.MQRO_PASS_MSG_ID else c.MQMI_NONE,
+        correl_id=md.correl_id if md.report & c.MQRO_PASS_CORREL_ID else md.msg_id,
+    )

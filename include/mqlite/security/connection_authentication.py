@@ -14,34 +14,26 @@ from mqlite.attributes import Kind
 from mqlite.failure import Failure
 from mqlite.objects.definitions import Attributes, Objects
 from mqlite.objects.engine import Engine
-from mqlite.objects.manager import load
 from mqlite.security import authority, users
 from mqlite.security.authority import own_user, privileged
-from mqlite.storage.store import Store
 from mqwire import constants as c
 
 ADOPTED = 12  # characters of the longest user identifier that can be adopted: MQMD.UserIdentifier
 
 
 def authenticate(
-    name: str, user: str = "", password: str | None = None, *, client: bool = False, channel: str = ""
+    engine: Engine, user: str = "", password: str | None = None, *, client: bool = False, channel: str = ""
 ) -> str:  # fmt: skip
     """The user that the connection runs as, who is allowed to connect.
 
     Raises Failure (MQRC_NOT_AUTHORIZED, MQRC_UNKNOWN_CHANNEL_NAME).
     """
-    manager = load(name)
-    store = Store(manager.folder)
-    try:
-        engine = Engine.of(manager, store)
-        rule, served = lookup(engine.objects, channel)
-        asserted = str(served.get("MCAUSER") or "") if served else ""
-        runs_as = asserted or own_user()
-        if rule:
-            runs_as = checked(engine, rule, user, password, client=client, runs_as=runs_as)
-        authority.require(engine, runs_as, "QMGR", manager.name, {"CONNECT"})
-    finally:
-        store.close()
+    rule, served = lookup(engine.objects, channel)
+    asserted = str(served.get("MCAUSER") or "") if served else ""
+    runs_as = asserted or own_user()
+    if rule:
+        runs_as = checked(engine, rule, user, password, client=client, runs_as=runs_as)
+    authority.require(engine, runs_as, "QMGR", engine.manager.name, {"CONNECT"})
     return runs_as
 
 

@@ -85,6 +85,17 @@ def test_remaining_adds_up():
     assert Remaining().next_expiry(NOW) == ""
 
 
+@pytest.mark.parametrize(
+    ("most", "name"), [(600, "1m"), (6_000, "10m"), (36_000, "1h"), (216_000, "6h"), (864_000, "1d")]
+)
+def test_a_lifetime_counts_within_the_least_time_that_it_fits(most, name):
+    remaining = Remaining()
+    remaining.add(most)
+    assert dict(remaining.soon) == {name: 1}
+    remaining.add(most + 1)
+    assert remaining.soon[name] == 1
+
+
 def test_summary_balances_only_what_nobody_else_touched():
     good = QueueScan(queue="A", there=10, discarded=4, left=5, in_flight=1, next_expiry=LATER)
     wrong = QueueScan(queue="B", there=10, discarded=4, left=5)

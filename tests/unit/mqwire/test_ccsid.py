@@ -83,6 +83,17 @@ def test_ebcdic_pages_are_what_iconv_says(ccsid: int) -> None:
         (1142, "€", "5a"),  # Denmark and Norway have the euro elsewhere
         (819, "é", "e9"),
         (923, "€", "a4"),
+        (912, "Łč", "a3e8"),  # ISO 8859-2: Polish, Czech
+        (913, "Ħĉ", "a1e6"),  # 8859-3: Maltese, Esperanto
+        (914, "Ąą", "a1b1"),  # 8859-4: Baltic
+        (915, "Жя", "b6ef"),  # 8859-5: Cyrillic
+        (1089, "عم", "d9e5"),  # 8859-6: Arabic
+        (813, "Ωλ", "d9eb"),  # 8859-7: Greek
+        (916, "את", "e0fa"),  # 8859-8: Hebrew
+        (920, "Ğş", "d0fe"),  # 8859-9: Turkish
+        (921, "Ųž", "d8fe"),  # 8859-13: Baltic
+        (878, "Жя", "f6d1"),  # KOI8-R
+        (1168, "Єї", "b4a7"),  # KOI8-U
         (850, "é", "82"),
         (1252, "€", "80"),
         (5348, "€", "80"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from mqops.trigger.depth import switch_on
 from mqops.trigger.monitor import TriggerMonitor
 from mqops.trigger.work import handle_messages
 from mqwire import constants as c
+from mqwire.structures import MQDLH, MQTM
 
 DLQ = "SYSTEM.DEAD.LETTER.QUEUE"
 MONITOR = "    trigger_monitor: {queues: [MQOPS.INITQ, OTHER.INITQ], dags: [orders]}\n"
@@ -264,6 +266,9 @@ def test_status_says_who_serves_and_what_was_dead_lettered(estate: Path, applica
     with connect(connection) as session:
         judged = Unusable(reason=c.MQFB_TM_ERROR, why="no MQTM")
         assert list(handle_messages(session, "MQOPS.INITQ", lambda _seen: judged)) == []
+        message = replace(MQTM(), q_name="APP").pack()
+        dead_letter = replace(MQDLH(), reason=c.MQFB_TM_ERROR, dest_q_name="INITQ.OF.SOMEBODY")
+        application.put(DLQ, dead_letter.pack() + message, Format=c.MQFMT_DEAD_LETTER_HEADER.encode())
     after = status()
     assert after.exit_code == 1
     assert "QM1: initiation queue MQOPS.INITQ: a trigger monitor serves it, 0 trigger messages" in after.output
