@@ -26,7 +26,9 @@ def build(name: str, settings: QueueManager, section: DlqRules) -> DAG:
         description=f"Dead-letter queue rules of {name}",
         page=dlq_rules_page(name, section),
         check=DlqCheckOperator,
-        queues={"queue": params.queue(section.queue, what=", ".join((f"the dead-letter queue of {name}", *section.also)))},
+        queues={
+            "queue": params.queue(section.queue, what=", ".join((f"the dead-letter queue of {name}", *section.also)))
+        },
     )
 
 
