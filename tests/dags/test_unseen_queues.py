@@ -99,6 +99,16 @@ def test_a_quality_run_says_in_its_note_which_queue_an_alias_stands_for(estate: 
     assert read_json(handed_on)["found"]["aliases"] == {"BY.ALIAS": "PAY"}
 
 
+def test_a_suite_may_name_an_alias_of_a_queue_that_is_looked_at(estate: Manager, tmp_path: Path) -> None:
+    (tmp_path / "suite.yaml").write_text(f"queues: [BY.ALIAS]\n{SUITE}")
+    noted = dict[str, Any]()
+    asked = context(queues=["PAY"], suites=["suite.yaml"], limit=None)
+    asked["ti"] = SimpleNamespace(xcom_push=lambda *, key, value: noted.update({key: value}))
+    QualityCheckOperator(task_id="check", queue_manager="QM1").execute(asked)
+    assert ALIAS in (said := plain(noted["mqops_told"]))
+    assert "no queue fits" not in said
+
+
 def test_what_the_first_task_did_not_see_fails_the_checks_of_the_snapshot(tmp_path: Path) -> None:
     run = RunFolder.at(tmp_path, "QM1", "run")
     run.create()

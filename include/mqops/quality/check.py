@@ -21,7 +21,7 @@ from mqops.quality.docs_folder import new_docs, refuse_foreign
 from mqops.quality.files import QualityFiles
 from mqops.quality.no_message import summary_of
 from mqops.quality.results import keep
-from mqops.quality.scope import QueuesSeen, checked_sql
+from mqops.quality.scope import QueuesSeen, checked_sql, with_bases
 from mqops.quality.suite import Suite, columns_of
 from mqops.quality.summary import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.quality.vocabulary import SEVERITIES
@@ -53,6 +53,7 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
         refuse_foreign(files.docs)
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     make_folder(files.folder)
+    suites = with_bases(suites, files.aliases)
     frame = frame_of(read_snapshot(spark, files.snapshot), columns_of(suites)).persist()
     try:
         with _unreadable(files.snapshot):

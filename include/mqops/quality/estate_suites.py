@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from mqops.quality.queues import choose_queues
+from mqops.quality.queues import aliases_in, choose_queues
+from mqops.quality.scope import with_bases
 from mqops.quality.suite import Suite
 from mqops.quality.suite_file import read_suite
 from mqops.queue_names import OWN
@@ -52,7 +53,9 @@ def suites_without_a_queue(session: Session, file: EstateFile, name: str) -> tup
         choice = choose_queues(session, [one for one in looked_at if "*" in one])
         named = [one for one in looked_at if "*" not in one]  # that they are there is checked by itself
         queues = [*choice.depths, *choice.empty, *choice.inhibited, *named]
-        unfit = [one for one in suite.queues if not any(text_match(one, queue) for queue in queues)]
+        (based,) = with_bases((suite,), aliases_in(session, (suite,)))
+        fits = [any(text_match(one, queue) for queue in queues) for one in based.queues]
+        unfit = [one for one, fit in zip(suite.queues, fits, strict=True) if not fit]
         if len(unfit) == len(suite.queues):
             errors.append(
                 f"suite {suite.name} would look at no message: no queue that its workflow looks at fits "

@@ -97,5 +97,9 @@ class QualityFiles:
         """The queues of the snapshot. Parameters: `found` those that it has messages of, or was to have."""
         looked_at = {*found, *map(str, self.found.get("empty", ()))}
         unread, unseen = (tuple(self.found.get(name, ())) for name in ("inhibited", "unseen"))
-        aliases = dict(self.found.get("aliases", {}))
-        return QueuesSeen(looked_at=tuple(sorted(looked_at)), unread=unread, unseen=unseen, aliases=aliases)
+        return QueuesSeen(looked_at=tuple(sorted(looked_at)), unread=unread, unseen=unseen, aliases=self.aliases)
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Aliases that the run's first task resolved → their queues."""
+        return dict(self.found.get("aliases", {}))

@@ -9,7 +9,7 @@ from mqops.clock import utc
 from mqops.lake.files import make_folder, write_json
 from mqops.lake.run import RunFolder
 from mqops.quality.results import RESULT, keep, new_check
-from mqops.quality.scope import QueuesSeen, on_nothing, told
+from mqops.quality.scope import QueuesSeen, on_nothing, told, with_bases
 from mqops.quality.suite import Suite
 from mqops.quality.summary import CheckResult, QualitySummary, QueueQuality
 from mqops.quality.vocabulary import SEVERITIES
@@ -31,6 +31,7 @@ def summary_of(suites: tuple[Suite, ...], results: Sequence[CheckResult], seen: 
 
 def check_no_message(queue_manager: str, suites: tuple[Suite, ...], seen: QueuesSeen, *, now: str) -> QualitySummary:
     """What suites find where the queues that were looked at are empty. Parameters: `now` ISO 8601."""
+    suites = with_bases(suites, seen.aliases)
     results = [on_nothing(suite, check, seen) for suite in suites for check in suite.checks]
     queues = tuple(QueueQuality(queue=name, found=0, done=0, left=0) for name in seen.looked_at)
     found = summary_of(suites, results, seen)

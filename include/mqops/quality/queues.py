@@ -12,6 +12,7 @@ from mqwire import constants as c
 
 if TYPE_CHECKING:
     from mqops.mq.session import Session
+    from mqops.quality.suite import Suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,18 @@ class QueueChoice:
     empty: tuple[str, ...] = ()
     aliases: dict[str, str] = field(default_factory=dict)
     unseen: tuple[str, ...] = ()
+
+
+def aliases_in(session: Session, suites: Iterable[Suite]) -> dict[str, str]:
+    """The aliases that suites name among their queues → the queue of each. Raises `MQError`."""
+    from mqops.mq.named_queue import definition_of  # noqa: PLC0415 - loads the MQ library
+
+    found = {}
+    for name in dict.fromkeys(name for suite in suites for name in suite.queues if not set("*?") & set(name)):
+        there = definition_of(session, name)
+        if there and there.kind == "alias" and there.base:
+            found[name] = there.base
+    return found
 
 
 def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mqops.misnamed import is_alias
 from mqops.quality.suite import Check, Suite
@@ -49,6 +49,12 @@ class QueuesSeen:
 def queues_of(suite: Suite, names: Iterable[str]) -> list[str]:
     """Those of the queues that a suite looks at."""
     return [name for name in names if not suite.queues or any(text_match(one, name) for one in suite.queues)]
+
+
+def with_bases(suites: Iterable[Suite], aliases: Mapping[str, str]) -> tuple[Suite, ...]:
+    """Suites that name the queue where they named an alias of it: messages are on the queue. Parameters: `aliases` as
+    of `QueuesSeen`."""
+    return tuple(replace(suite, queues=tuple(aliases.get(name, name) for name in suite.queues)) for suite in suites)
 
 
 def scope_of(suite: Suite, check: Check, names: Iterable[str]) -> list[str]:

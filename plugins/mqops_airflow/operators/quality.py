@@ -51,14 +51,15 @@ class QualityCheckOperator(CheckOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
-        from mqops.quality.queues import choose_queues  # noqa: PLC0415
+        from mqops.quality.queues import aliases_in, choose_queues  # noqa: PLC0415
 
         params, estate = context["params"], estate_file()
         paths = suite_files(estate, params["suites"])
         suites = load_suites(paths)
         with connect(connection_for(self.queue_manager, estate)) as session:
             choice = choose_queues(session, params["queues"])
-        for alias, base in choice.aliases.items():
+            aliases = choice.aliases | aliases_in(session, suites)
+        for alias, base in aliases.items():
             self.log.info("%s", printable(is_alias(alias, base)))
         for queue in choice.inhibited:
             self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
@@ -76,14 +77,12 @@ class QualityCheckOperator(CheckOperator):
             "messages": messages,
             "inhibited": list(choice.inhibited),
             "unseen": list(choice.unseen),
-            "aliases": dict(choice.aliases),
+            "aliases": aliases,
             "suites": ",".join(map(str, paths)),
             "limit": params["limit"] or 0,
         }
         if not messages:
-            seen = QueuesSeen(
-                looked_at=choice.empty, unread=choice.inhibited, unseen=choice.unseen, aliases=choice.aliases
-            )
+            seen = QueuesSeen(looked_at=choice.empty, unread=choice.inhibited, unseen=choice.unseen, aliases=aliases)
             return self._without_a_message(context, found, suites, seen)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             hand_on(context, folder, found | {"empty": list(choice.empty)})
