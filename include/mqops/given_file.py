@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import IO
 
+from mqops.counted import counted
+
 MOST = 32 << 20
 """Bytes of a settings file or a rules table."""
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -30,5 +32,5 @@ def content_of(stream: IO[bytes]) -> bytes:
     """What is in an open file. Raises `OSError`: it has more than MOST bytes."""
     content = stream.read(MOST + 1)
     if len(content) > MOST:
-        raise OSError(errno.EFBIG, f"It has more than {MOST:,} bytes, which no settings file and no table has")
+        raise OSError(errno.EFBIG, f"It has more than {counted(MOST, 'byte')}, which no settings file and no table has")
     return content

@@ -37,8 +37,10 @@ def test_a_file_without_an_end_is_not_read_to_it(command: tuple[str, ...], monke
 def test_what_a_shell_writes_into_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    begun = os.open(pipe, os.O_RDWR)  # as the shell of `<(...)`: it has the pipe open before the command begins
+    inherited = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # as of the shell's `<(...)`: what is written stays
+    begun = os.open(pipe, os.O_WRONLY)
     writer = threading.Thread(target=lambda: (os.write(begun, b"lake: x\n" * 4000), os.close(begun)))
     writer.start()
     assert given_file.text_of(pipe) == "lake: x\n" * 4000
     writer.join()
+    os.close(inherited)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from mqops.counted import counted
 from mqops.errors import LedgerBroken
 from mqops.lake.files import lake_errors
 from mqops.ledger.core import checkpoint
@@ -101,8 +102,8 @@ class Segments:
         closed = [number for number in there if number <= last.number]
         if len(closed) != last.segments:
             raise LedgerBroken(
-                f"{self.folder} has {len(closed)} segments up to the one that begins with line {last.number}, and its "
-                f"checkpoint counts {last.segments}: segments were removed or added"
+                f"{self.folder} has {counted(len(closed), 'segment')} up to the one that begins with line "
+                f"{last.number}, and its checkpoint counts {last.segments:,}: segments were removed or added"
             )
         with lake_errors(self.folder):
             size = sum(self.path(number).stat().st_size for number in closed)

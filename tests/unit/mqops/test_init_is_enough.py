@@ -50,7 +50,16 @@ DEFINE QLOCAL(NOT.OURS)
 APP = {"queue_manager": "QM1", "user": "app", "password": "secret"}
 NO_QUEUE_MANAGER = {
     *("rules check", "rules diff", "rules explain", "rules keywords", "rules test", "quality suite"),
-    *("quality check", "quality vocabulary", "runs", "run show", "ledger verify", "ledger export", "ledger rekey"),
+    *(
+        "quality check",
+        "quality vocabulary",
+        "runs",
+        "run show",
+        "ledger verify",
+        "ledger export",
+        "ledger rekey",
+        "ledger index",
+    ),
 }
 """Commands that read files only."""
 OTHER_NAMES = {"age_out", "backout_reprocess", "dlq_rules", "message_load"}
