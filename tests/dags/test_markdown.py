@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -197,6 +197,7 @@ TEXTS = st.lists(st.sampled_from(EVIL) | st.sampled_from("`|[]()!<>\\*_~# \n") |
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
+@example(texts=["![](/api/v2/auth/logout)a@evil.example["], longest=43)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=4), longest=st.integers(10, 300))
 def test_code_stays_code_in_sentences_in_tables_and_where_it_is_cut(texts: list[str], longest: int) -> None:
     sentence = md("{}: {}. {} and {}", joined(", ", texts), code(texts[0]), link("The plan", OURS), words(texts[-1]))

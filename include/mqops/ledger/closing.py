@@ -51,7 +51,7 @@ def settle(segments: Segments, seal: Seal, proofs: Callable[[], Sequence[Proof]]
                 raise LedgerBroken(f"it does not follow line {last.head.seq if last else 0}")
             made = checked(segments, segments.path(number), last, seal, proofs())
         except LedgerBroken as error:
-            _log.warning("%s is closed and cannot be verified: %s", segments.path(number), printable(error))
+            _log.warning("%s is closed and cannot be verified: %s", printable(segments.path(number)), printable(error))
             break
         write_checkpoint(segments, made, seal)
         last = made
@@ -70,7 +70,7 @@ def close(
     try:
         made = checked(segments, segments.open_path, last, seal, proofs())
     except LedgerBroken as error:
-        _log.warning("%s is not closed: %s", segments.open_path, printable(error))
+        _log.warning("%s is not closed: %s", printable(segments.open_path), printable(error))
         return None
     _give_name(segments, made.number)
     write_checkpoint(segments, made, seal)

@@ -25,6 +25,7 @@ def told(what: str, queue_manager: str) -> Callable[[int, int], None]:
         now = time.monotonic()
         if now - last >= EVERY:
             last = now
-            _log.info("%s of %s: %s of %s MB", what, printable(queue_manager), f"{done >> 20:,}", f"{total >> 20:,}")
+            so_far = f"{done >> 20:,} of {total >> 20:,} MB"
+            _log.info("%s of %s: %s", printable(what), printable(queue_manager), printable(so_far))
 
     return tell

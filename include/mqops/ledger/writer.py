@@ -179,7 +179,7 @@ class LedgerWriter:
         try:
             made = closing.close(self._file.segments, self._last, self._file.keys, lambda: self._proofs(self._last))
         except LakeError as error:  # what is to be recorded may have room
-            _log.warning("%s is not closed: %s", self._file.path, printable(error))
+            _log.warning("%s is not closed: %s", printable(self._file.path), printable(error))
         else:
             if made is None:
                 return

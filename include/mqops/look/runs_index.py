@@ -28,6 +28,7 @@ from mqops.lake.changed_runs import CHANGED, claim, drop, marked
 from mqops.lake.files import SETTLED_NS, lake_errors, make_folder
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine, RunState
+from mqops.printable import printable
 from mqops.run_key import is_run_key
 
 INDEX = "runs.sqlite"
@@ -240,7 +241,7 @@ def asked(
         except sqlite3.DatabaseError as error:
             if made_again or getattr(error, "sqlite_errorcode", None) in _BUSY_OR_FULL:
                 break
-            log.warning("The index of the runs %s is made again: %s", folder / INDEX, error)
+            log.warning("The index of the runs %s is made again: %s", printable(folder / INDEX), printable(error))
             with suppress(OSError):
                 (folder / INDEX).unlink()
     with closing(_in_memory(folder / INDEX)) as database:

@@ -25,7 +25,8 @@ _PATH = re.compile(
 """An absolute path of a file. Where a link leads is none."""
 _WORDS = re.compile(r"[A-Za-z0-9]+(?:(?:[,;:]? |,)[A-Za-z0-9]+)*")
 _LINK = re.compile(r"\[(?P<words>[^\[\]]*)\]\([^()\s]*\)")
-_OPEN_LINK = re.compile(r"\[[^\[\]]*(?:\]\([^()\s]*)?$")
+_OPEN_LINK = re.compile(r"\[[^\[\]`]*(?:\]\([^()\s]*)?$")
+"""The beginning of a link at the end of a text; one in code is none."""
 
 
 class Markdown(str):

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from mqops.errors import MqopsError
 from mqops.finding import Finding
+from mqops.printable import printable
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -62,5 +63,5 @@ def tried(what: str, look: Callable[[], T], otherwise: T) -> tuple[T, tuple[Prob
     except MqopsError as error:
         return otherwise, (Problem(what=f"{what}: {error}"),)
     except Exception as error:  # the other checks must be seen
-        log.exception("%s", what)
+        log.exception("%s", printable(what))
         return otherwise, (Problem(what=f"{what}: {error!r}"),)
