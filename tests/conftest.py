@@ -51,7 +51,7 @@ if "TMPDIR" not in os.environ and IN_MEMORY.is_dir() and shutil.disk_usage(IN_ME
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """What collecting makes, 3 million objects, stays to the end: the collector looks at it neither now nor later."""
+    """What collecting makes stays to the end: the collector looks at it neither now nor later."""
     gc.disable()
     try:
         return (yield)

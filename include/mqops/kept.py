@@ -27,5 +27,9 @@ def kept(*, most: int, size: Callable[[Any], int] = _one) -> Callable[[Callable[
 
     Parameters: `most` of all answers, by default how many; `size` of one. The newest one is kept whatever its size.
     """
-    cache: LRUCache[object, Any] = LRUCache(maxsize=most, getsizeof=lambda value: min(size(value), most))
-    return cached(cache, condition=Condition())
+    return cached(bounded(most=most, size=size), condition=Condition())
+
+
+def bounded(*, most: int, size: Callable[[Any], int] = _one) -> LRUCache[Any, Any]:
+    """What was used last, as far as there is room. A lock is the caller's. Parameters: as of `kept`."""
+    return LRUCache(maxsize=most, getsizeof=lambda value: min(size(value), most))

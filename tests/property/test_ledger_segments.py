@@ -37,7 +37,8 @@ IDS = [f"{number:02x}" * 24 for number in range(4)]
 PREFIXES = ["", "0", "01", "010", "03" * 24, "ff"]
 STEPS = (
     (closing, "rename"),
-    (closing, "sync_folder"),
+    (closing, "sync"),
+    (writer, "sync"),
     (closing, "write_checkpoint"),
     (index_tables, "enter_segment"),
     (index_tables, "merge"),

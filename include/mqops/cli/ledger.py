@@ -18,13 +18,13 @@ from mqops.cli.ledger_show import show
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import this_user
 from mqops.cli.run_argument import (
-    completed_queue_managers,
     completed_runs,
     connection_for,
     manager_of_run_option,
     one_queue_manager,
     queue_manager_argument,
     queue_manager_option,
+    queue_managers_argument,
     run_argument,
 )
 from mqops.cli.times import since_option
@@ -53,15 +53,7 @@ ledger.add_command(show)
 
 
 @ledger.command()
-@click.argument("queue_managers", metavar="[QMGR]...", nargs=-1, shell_complete=completed_queue_managers)
-@click.option(
-    "--queue-manager",
-    "-m",
-    "more",
-    multiple=True,
-    shell_complete=completed_queue_managers,
-    help="As QMGR; may be repeated.",
-)
+@queue_managers_argument
 @lake_option
 @json_option
 @known_errors
@@ -321,15 +313,7 @@ def rekey(*, queue_manager: str, named: str, revoke: bool, lake: Path, as_json: 
 
 
 @ledger.command()
-@click.argument("queue_managers", metavar="[QMGR]...", nargs=-1, shell_complete=completed_queue_managers)
-@click.option(
-    "--queue-manager",
-    "-m",
-    "more",
-    multiple=True,
-    shell_complete=completed_queue_managers,
-    help="As QMGR; may be repeated.",
-)
+@queue_managers_argument
 @lake_option
 @json_option
 @known_errors

@@ -77,6 +77,20 @@ def queue_manager_argument(command: Any) -> Any:
     return argument(option(command))
 
 
+def queue_managers_argument(command: Any) -> Any:
+    """The arguments QMGR (`queue_managers`), and -m for the same (`more`)."""
+    argument = click.argument("queue_managers", metavar="[QMGR]...", nargs=-1, shell_complete=completed_queue_managers)
+    option = click.option(
+        "--queue-manager",
+        "-m",
+        "more",
+        multiple=True,
+        shell_complete=completed_queue_managers,
+        help="As QMGR; may be repeated.",
+    )
+    return argument(option(command))
+
+
 manager_of_run_option = click.option(
     "--queue-manager",
     "-m",

@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 
+from mqops.lake.durable import sync
+
 CHANGED = "runs_changed"
 _DEEPEST = 4
 """Folders between a run's folder and its files, at most: RUN/quality/checks/CHECK/result.json."""
@@ -32,11 +34,7 @@ def mark(path: Path) -> None:
 def _mark(folder: Path, run: str) -> None:
     with suppress(OSError):  # it is there already, or nobody keeps an index
         os.close(os.open(folder / run, _NEW, 0o600))
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync(folder)
 
 
 def marked(lake_folder: Path) -> frozenset[str]:

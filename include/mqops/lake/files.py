@@ -17,6 +17,7 @@ from uuid import uuid4
 from mqops.command import command
 from mqops.errors import LakeError
 from mqops.lake.changed_runs import mark
+from mqops.lake.durable import sync
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
@@ -54,7 +55,7 @@ def make_folder(folder: Path) -> None:
         for path in reversed(missing):
             path.mkdir(mode=FOLDER_MODE, exist_ok=True)
             refuse_foreign(path)  # another user may have been faster
-            _sync_folder(path.parent)
+            sync(path.parent)
 
 
 def refuse_foreign(*folders: Path) -> None:
@@ -111,7 +112,7 @@ def write_bytes(path: Path, content: bytes) -> None:
                 stream.flush()
                 os.fsync(stream.fileno())
             temporary.replace(path)
-            _sync_folder(path.parent)
+            sync(path.parent)
             mark(path)
         finally:
             with suppress(FileNotFoundError):
@@ -157,8 +158,8 @@ def make_durable(folder: Path) -> dict[str, int]:
                 path = Path(parent, name)
                 sizes[str(path.relative_to(folder))] = _make_private(path)
             Path(parent).chmod(FOLDER_MODE)
-            _sync_folder(Path(parent))
-        _sync_folder(folder.parent)
+            sync(Path(parent))
+        sync(folder.parent)
     return dict(sorted(sizes.items()))
 
 
@@ -199,13 +200,5 @@ def _make_private(path: Path) -> int:
         os.fchmod(descriptor, FILE_MODE)
         os.fsync(descriptor)
         return os.fstat(descriptor).st_size
-    finally:
-        os.close(descriptor)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
     finally:
         os.close(descriptor)

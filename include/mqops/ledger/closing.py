@@ -17,16 +17,17 @@ A ledger of an earlier version, one file of any size, is closed by the same rena
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from mqops.errors import LedgerBroken
+from mqops.lake.durable import sync
 from mqops.lake.files import lake_errors, make_folder, write_bytes
 from mqops.ledger.core import checkpoint
-from mqops.ledger.core.chain import BEGIN, Head, Proof, heads
+from mqops.ledger.core.chain import BEGIN, Proof, heads, refuse_other
 from mqops.ledger.core.checkpoint import Checkpoint
 from mqops.ledger.core.seal import Seal
 from mqops.ledger.segments import Segments, complete_lines
@@ -100,7 +101,7 @@ def checked(segments: Segments, path: Path, last: Checkpoint | None, seal: Seal,
     for head in heads(lines(), seal, before):
         first = first or head.hash
         for proof in wanted.get(head.seq, ()):
-            refuse_other(proof, head)
+            refuse_other(head, proof)
     with lake_errors(path):
         if not first or size != path.stat().st_size:
             raise LedgerBroken(f"{path} ends with a line that is not complete")
@@ -117,35 +118,20 @@ def checked(segments: Segments, path: Path, last: Checkpoint | None, seal: Seal,
     )
 
 
-def refuse_other(proof: Proof, head: Head) -> None:
-    """Refuse a line that is not the one that a proof names. Raises `LedgerBroken`."""
-    if proof.head.hash != head.hash:
-        raise LedgerBroken(f"Line {head.seq} is not the one that the summary of run {proof.run} names")
-
-
 def _give_name(segments: Segments, number: int) -> None:
     make_folder(segments.folder)
     path = segments.path(number)
     with lake_errors(path):
         if path.exists():  # a rename would replace it
-            raise FileExistsError(17, "a closed segment has this name already", str(path))
+            raise FileExistsError(errno.EEXIST, "a closed segment has this name already", str(path))
         rename(segments.open_path, path)
-        sync_folder(segments.folder)
-        sync_folder(segments.open_path.parent)
+        sync(segments.folder)
+        sync(segments.open_path.parent)
 
 
 def rename(old: Path, new: Path) -> None:
     """Step 2."""
     old.rename(new)
-
-
-def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def write_checkpoint(segments: Segments, made: Checkpoint, seal: Seal) -> None:

@@ -425,15 +425,3 @@ def markers_of(run: RunFolder, kind: MarkerKind | None = None) -> Iterator[Marke
     """The markers of a run's plan, all or those of one kind. Raises `LakeError`, `LedgerBroken`."""
     identity = PlanIdentity(run=run.run, digest=str(read_json(run.plan_json)["digest"]))
     return LedgerFile(run.lake_folder).markers(plan=identity, kind=kind)
-
-
-def _proof(path: Path) -> Proof | None:
-    """What a run's summary says of the ledger's end, None where it says nothing. Raises `LakeError`, `LedgerBroken`."""
-    found = read_json(path)
-    if isinstance(found, dict):
-        if not found.get("ledger_seq"):
-            return None
-        run, seq, head = (found.get(name) for name in ("run", "ledger_seq", "ledger_head"))
-        if isinstance(run, str) and isinstance(seq, int) and isinstance(head, str):
-            return Proof(run=run, head=Head(seq=seq, hash=head))
-    raise LedgerBroken(f"{path} is not what mqops wrote: it does not say where the ledger ended")

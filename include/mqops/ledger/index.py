@@ -24,6 +24,7 @@ from secrets import token_hex
 from typing import NamedTuple
 
 from mqops.errors import LakeError
+from mqops.lake.durable import sync
 from mqops.lake.files import FILE_MODE, lake_errors, write_bytes
 from mqops.lake.run import queue_manager_of
 from mqops.ledger import index_tables as tables
@@ -259,11 +260,3 @@ def _connect(path: Path) -> sqlite3.Connection:
     for pragma in ("journal_mode = OFF", "synchronous = OFF", "temp_store = FILE", "cache_size = -16000"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
-
-
-def sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -23,6 +23,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mqops.errors import LakeError, SettingsError
+from mqops.lake.durable import sync
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, write_json
 from mqops.ledger.core.seal import Key, Keys
 
@@ -224,8 +225,4 @@ def _link(temporary: Path, path: Path) -> None:
         os.link(temporary, path)
     except FileExistsError:
         return
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(path.parent)

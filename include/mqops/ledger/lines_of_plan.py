@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from cachetools import LRUCache
 
+from mqops.kept import bounded
 from mqops.ledger.index import Line
 
 START = 1000
@@ -43,7 +44,7 @@ class _Known:
         return 300 * len(self.places) + 24 * self.numbers
 
 
-_known: LRUCache[tuple[int, int], _Known] = LRUCache(maxsize=MOST, getsizeof=lambda one: min(one.size, MOST))
+_known: LRUCache[tuple[int, int], _Known] = bounded(most=MOST, size=lambda one: one.size)
 _reading = threading.Lock()
 
 

@@ -13,10 +13,12 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 
 from cachetools import LRUCache
 
 from mqops.errors import LedgerBroken
+from mqops.kept import bounded
 from mqops.lake.files import lake_errors
 from mqops.lake.run import queue_manager_of
 from mqops.ledger.core import checkpoint
@@ -179,14 +181,16 @@ class _Closed:
         return "" if made == says else f"{name} is not the one that was written for it"
 
 
-_known: LRUCache[tuple[object, ...], tuple[Part, frozenset[int]]] = LRUCache(
-    maxsize=MOST, getsizeof=lambda one: min(2000 + 300 * len(one[0].acted), MOST)
+_known: LRUCache[tuple[object, ...], tuple[Part, frozenset[int]]] = bounded(
+    most=MOST, size=lambda one: 2000 + 300 * len(one[0].acted)
 )
+_of_known = Lock()
 
 
 def _task(asked: Asked, one: _Closed, workers: Executor | None) -> Future[Part] | None:
     """The check of a segment that follows what its checkpoint says; None where that is to be done in its turn."""
-    known = None if asked.again else _known.get(one.state)
+    with _of_known:
+        known = None if asked.again else _known.get(one.state)
     numbers = asked.numbers
     if one.made:
         numbers = frozenset(number for number in numbers if one.number <= number <= one.made.head.seq)
@@ -201,7 +205,8 @@ def _task(asked: Asked, one: _Closed, workers: Executor | None) -> Future[Part] 
 
 def _keep(one: _Closed, part: Part) -> Part:
     if not part.error:
-        _known[one.state] = (part, frozenset(part.hashes))
+        with _of_known:
+            _known[one.state] = (part, frozenset(part.hashes))
     return part
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.counted import counted
+from mqops.lake.durable import append
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder
 from mqops.ledger.core.received import Stranger, put_by
 
@@ -86,15 +87,7 @@ def _append(descriptor: int, content: bytes) -> None:
     end = os.lseek(descriptor, 0, os.SEEK_END)
     if end and os.pread(descriptor, 1, end - 1) != b"\n":
         content = b"\n" + content  # a crash left half a line, whose message is still on the queue
-    try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        os.fsync(descriptor)
-    except OSError:
-        with suppress(OSError):
-            os.ftruncate(descriptor, end)
-        raise
+    append(descriptor, content)
 
 
 def counts(lake_folder: Path, *, run: str = "") -> Counter[str]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mqops.errors import LakeError, LedgerBroken, SettingsError
-from mqops.ledger.core.chain import Head, Proof, held
+from mqops.ledger.core.chain import Head, Proof, held, refuse_other
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.parts import Asked, Part, parts
@@ -97,8 +97,7 @@ class Sum:
 
     def _stop_at(self, proof: Proof, part: Part) -> None:
         try:
-            for _head in held([Head(seq=proof.head.seq, hash=part.hashes[proof.head.seq])], [proof]):
-                pass
+            refuse_other(Head(seq=proof.head.seq, hash=part.hashes[proof.head.seq]), proof)
         except LedgerBroken:
             self.lines, self.head = proof.head.seq, part.hashes[proof.head.seq]
             raise

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from mqops.errors import LakeError, LedgerBroken
+from mqops.lake.durable import append, sync
 from mqops.lake.files import FILE_MODE, lake_errors
 from mqops.ledger import closing
 from mqops.ledger.core.chain import Head, Proof, head_of, unit_of, write_line
@@ -206,17 +207,8 @@ class LedgerWriter:
         set_aside(self._file.folder.parent, messages, self._file.now())
 
     def _append(self, content: bytes) -> None:
-        end = os.lseek(self._descriptor, 0, os.SEEK_END)
         with lake_errors(self._file.path):
-            try:
-                view = memoryview(content)
-                while view:
-                    view = view[os.write(self._descriptor, view) :]
-                os.fsync(self._descriptor)
-            except OSError:
-                with suppress(OSError):
-                    os.ftruncate(self._descriptor, end)
-                raise
+            append(self._descriptor, content)
 
     def _read(self) -> None:
         """Read the units of the open segment, cut off a half-written line, note the head."""
@@ -234,6 +226,6 @@ class LedgerWriter:
                 last = line
                 self._units.add(unit_of(line))
         if end == 0:
-            closing.sync_folder(self._file.folder)
+            sync(self._file.folder)
         if last:
             self.head = head_of(last)

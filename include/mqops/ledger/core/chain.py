@@ -206,6 +206,15 @@ def damaged(number: int) -> LedgerBroken:
     return LedgerBroken(f"Line {number} of the ledger is damaged or has been changed")
 
 
+def refuse_other(head: Head, proof: Proof) -> None:
+    """Refuse a line that is not the one that stands in a run's summary. Raises `LedgerBroken`."""
+    if head.hash != proof.head.hash:
+        raise LedgerBroken(
+            f"Line {head.seq} of the ledger is not the one that the summary of run {proof.run} names: the chain "
+            f"was written again from there or from an earlier line; {_RESTORE}"
+        )
+
+
 def held(heads: Iterable[Head], proofs: Iterable[Proof]) -> Iterator[Head]:
     """The heads of a checked ledger, checked once more: is each line there that stands in a run's summary?
 
@@ -220,11 +229,7 @@ def held(heads: Iterable[Head], proofs: Iterable[Proof]) -> Iterator[Head]:
         yield head
         lines = head.seq
         for proof in wanted.pop(lines, ()):
-            if head.hash != proof.head.hash:
-                raise LedgerBroken(
-                    f"Line {lines} of the ledger is not the one that the summary of run {proof.run} names: the chain "
-                    f"was written again from there or from an earlier line; {_RESTORE}"
-                )
+            refuse_other(head, proof)
     if wanted:
         proof = wanted[min(wanted)][0]
         raise LedgerBroken(
