@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,19 +59,17 @@ def runs(
 
     A state says what the files of a run prove. `mqops run show RUN` explains it and names the messages.
     """
-    from mqops.look.runs import list_runs  # noqa: PLC0415
+    from mqops.look.runs import count_runs, list_runs  # noqa: PLC0415
 
-    such = partial(
-        list_runs,
-        lake,
-        queue_manager=queue_manager.strip(),
-        queue=queue.strip(),
-        workflow=workflow.strip(),
-        states=[RunState(state) for state in states],
-        since=since,
-    )
-    shown = such(limit=limit)
-    more = len(such()) - len(shown) if limit and len(shown) == limit else 0
+    such: dict[str, Any] = {
+        "queue_manager": queue_manager.strip(),
+        "queue": queue.strip(),
+        "workflow": workflow.strip(),
+        "states": [RunState(state) for state in states],
+        "since": since,
+    }
+    shown = list_runs(lake, limit=limit, **such)
+    more = count_runs(lake, **such) - len(shown) if limit and len(shown) == limit else 0
     if as_json:
         show_json({"runs": [line.to_json() for line in shown], "more": more})
         return

@@ -52,6 +52,20 @@ def list_runs(
     return found[:limit] if limit else found
 
 
+def count_runs(
+    lake: Path,
+    *,
+    queue_manager: str = "",
+    queue: str = "",
+    workflow: str = "",
+    states: Collection[RunState] = (),
+    since: datetime | None = None,
+) -> int:
+    """How many runs fit. Parameters and errors as of `list_runs`."""
+    wanted = _wanted(queue=queue, workflow=workflow, states=states, since=since)
+    return sum(Runs(lake, name).number(wanted, states=states) for name in _names(lake, queue_manager))
+
+
 def _names(lake: Path, queue_manager: str) -> list[str]:
     if queue_manager:
         return [queue_manager]
@@ -141,6 +155,13 @@ class Runs:
             return found
 
         return self._asked(lines)
+
+    def number(self, wanted: _Wanted, *, states: Collection[RunState] = ()) -> int:
+        """How many runs fit. Only where a state is asked for, which may be another one by now, the runs are read."""
+        if states:
+            return len(self.such(wanted, states=states))
+        counted = f"SELECT COUNT(*) FROM run WHERE {wanted.where}"  # noqa: S608 - ours
+        return self._asked(lambda index: int(index.rows(counted, wanted.values).fetchone()[0]))
 
     def newest(self, limit: int, *, queue: str = "", workflow: str = "") -> list[RunLine]:
         """The newest of a queue or a workflow."""

@@ -33,15 +33,12 @@ class QueueChoice:
 
 
 def aliases_in(session: Session, suites: Iterable[Suite]) -> dict[str, str]:
-    """The aliases that suites name among their queues → the queue of each. Raises `MQError`."""
-    from mqops.mq.named_queue import definition_of  # noqa: PLC0415 - loads the MQ library
+    """The aliases that suites name among their queues → the queue of each. A queue that may not be inquired is none.
+    Raises `MQError`: the connection is lost."""
+    from mqops.mq.inquire import base_queue_if_known  # noqa: PLC0415 - loads the MQ library
 
-    found = {}
-    for name in dict.fromkeys(name for suite in suites for name in suite.queues if not set("*?") & set(name)):
-        there = definition_of(session, name)
-        if there and there.kind == "alias" and there.base:
-            found[name] = there.base
-    return found
+    names = {name for suite in suites for name in suite.queues if not set("*?") & set(name)}
+    return {name: base for name in sorted(names) if (base := base_queue_if_known(session, name)) != name}
 
 
 def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:
