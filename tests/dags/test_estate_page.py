@@ -43,7 +43,7 @@ from mqops.quality import trend
 from mqops.quality.summary import QualitySummary, QueueQuality
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, shared
-from mqops_airflow.pages.render import moment
+from mqops_airflow.pages.shown import moment
 from mqwire import constants as c
 
 MQSC = """\

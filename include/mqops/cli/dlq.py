@@ -23,7 +23,6 @@ from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
-    nothing_to_do,
     pacing_options,
     read_table,
     rules_option,
@@ -43,6 +42,7 @@ from mqops.command import command
 from mqops.counted import counted
 from mqops.decide.core.message_groups import WAY_OUT
 from mqops.errors import MQError, RulesError, SettingsError
+from mqops.look.words.in_lines import nothing_to_do
 from mqops.model import RunSummary, full_name
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
 from mqops.cli.run_argument import completed_queue_managers, manager_of_run_option, run_argument
 from mqops.cli.times import since_option
 from mqops.counted import counted
-from mqops.look.core.run_state import RunLine, RunState, checks_in_words
+from mqops.look.core.run_state import RunLine, checks_in_words
+from mqops.look.words.state import RunState
 
 if TYPE_CHECKING:
     from mqops.look.run_story import RunStory, UnmovedMessage

@@ -16,7 +16,8 @@ from mqops.lake.run import folder_of
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.set_aside import path_in, remark
 from mqops.ledger.verified import Verified, proofs_of, verified
-from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.core.run_state import RunLine
+from mqops.look.words.state import RunState
 from mqops.printable import printable
 
 AGAIN = 600.0

@@ -38,13 +38,14 @@ from mqops.lake.stop import stop_in
 from mqops.ledger.core.replays import WORKFLOW as BACKOUT
 from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted, written_since
 from mqops.look.core.expires import Expires, QueueForecast, expires
-from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.core.run_state import RunLine
 from mqops.look.expiry_forecast import COPIES, MORNING, Forecast, forecast, next_time
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import list_runs
 from mqops.look.scan_reports import GrewDuringScans, grew_during_scans
 from mqops.look.taken_since import still_there
+from mqops.look.words.state import RunState
 from mqops.mqsc import mqsc_name, raised_max_depth
 from mqops.observe.core.dead_letters import Kind, Kinds, kinds_of, protected
 from mqops.prove.undo_record import WORKFLOW as UNDO

@@ -24,7 +24,8 @@ from mqops.lake.files import SETTLED_NS, read_json, state_of, write_json
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of, run_folders
 from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
-from mqops.look.core.run_state import RunFiles, RunLine, RunState, as_of, line_of
+from mqops.look.core.run_state import RunFiles, RunLine, as_of, line_of
+from mqops.look.words.state import RunState
 from mqops.single_flight import single_flight
 
 INDEX = "runs_index.json"
