@@ -13,9 +13,9 @@ from markupsafe import Markup
 from mqops.estate_sections import dag_prefix
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import checks_in_words
-from mqops.look.words import quality as words
 from mqops.look.words.expiry import at_work
 from mqops.look.words.text import NOTHING, Link, Name, Text
+from mqops.quality import words
 from mqops.quality.failed_messages import FailedMessage, failed_messages
 from mqops.quality.results import verdict_of
 from mqops.quality.summary import CheckResult, QualitySummary
