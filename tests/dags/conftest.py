@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sqlite3
 import subprocess
@@ -103,16 +102,12 @@ def pages() -> Any:
     return application()
 
 
-def on_one_line(page: str) -> str:
-    """The markup of a page without its ends of lines: where a template begins a new line says nothing to a reader."""
-    return re.sub(r"\s*\n\s*", " ", re.sub(r">\s*\n\s*<", "><", page))
-
-
 @pytest.fixture
 def client(airflow_database: Path, estate_folder: Path, pages: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Asks a page as a person of a role; "" is nobody."""
     from airflow.api_fastapi import app as airflow_app  # noqa: PLC0415
     from fastapi.testclient import TestClient  # noqa: PLC0415
+    from page_text import compared  # noqa: PLC0415
 
     from mqops_airflow.roles import ROLES, RolesAuthManager  # noqa: PLC0415
 
@@ -132,9 +127,7 @@ def client(airflow_database: Path, estate_folder: Path, pages: Any, monkeypatch:
         if role:
             token = auth.generate_jwt(SimpleAuthManagerUser(username=role, role=role))
             headers = {"Authorization": f"Bearer {token}"} | ({"If-None-Match": known} if known else {})
-        answer = asked.get(path, params=query or None, headers=headers)
-        answer._text = on_one_line(answer.text)
-        return answer
+        return compared(asked.get(path, params=query or None, headers=headers))
 
     return ask
 

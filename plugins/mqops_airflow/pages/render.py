@@ -34,7 +34,7 @@ from mqops_airflow.pages.shown import (
     since,
     size,
 )
-from mqops_airflow.pages.told import GLOBALS, cell, live_address, told
+from mqops_airflow.pages.told import GLOBALS, attributes, cell, live_address, told
 from mqops_airflow.ui.table import PAGES, PREFIX, Page
 from mqops_airflow.ui.views import address, airflow_path
 
@@ -138,6 +138,7 @@ def _environment() -> Environment:
         "of_markdown": of_markdown,
         "counted": counted,
         "told": told,
+        "attributes": attributes,
         "address": live_address,
         "cell": cell,
     }

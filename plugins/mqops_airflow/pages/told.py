@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from mqops.look.words.text import (
     Ago,
     AirflowLink,
+    Breaks,
     Cell,
     Code,
     Column,
@@ -53,7 +54,11 @@ def _shown(context: Context, part: Part) -> Markup:
             made = dated(part)
         case Name():
             tag = Markup("strong") if part.strong else Markup("span")
-            made = Markup('<{}{} class="name">{}</{}>').format(tag, _title(part.title), breaks(part.text), tag)
+            made = Markup('<{}{} class="name">{}</{}>').format(
+                tag, _title(part.title), visible(part.text) if part.strong else breaks(part.text), tag
+            )
+        case Breaks():
+            made = breaks(part.text)
         case Strong():
             made = Markup("<strong>{}</strong>").format(visible(part.text))
         case Quiet():
@@ -93,9 +98,8 @@ def _title(title: str) -> Markup:
 
 
 def _link(context: Context, link: Link, words: Markup) -> Markup:
-    return Markup('<a{}{} href="{}">{}</a>').format(
-        _kind(link.kind), _title(link.title), address_of(context, link), words
-    )
+    to, kind, title = address_of(context, link), _kind(link.kind), _title(link.title)
+    return Markup('<a{} href="{}"{}>{}</a>').format(kind, to, title, words)
 
 
 def address_of(context: Context, link: Link) -> str:
@@ -174,6 +178,17 @@ def empty(text: str) -> Markup:
 def to_airflow(context: Context, path: str, words: str) -> Markup:
     """A link to a page of Airflow's own. Parameters: `path` with a first slash, its parts quoted."""
     return _shown(context, AirflowLink(words, path))
+
+
+def attributes(of: Mapping[str, object]) -> Markup:
+    """The attributes of an element, each with a blank before it. Parameters: `of` name → value; None leaves an attribute
+    out, and one that is blank has no value."""
+    shown = (
+        Markup(" {}").format(name) if value == "" else Markup(' {}="{}"').format(name, value)
+        for name, value in of.items()
+        if value is not None and value is not False
+    )
+    return Markup("").join(shown)
 
 
 GLOBALS: Mapping[str, Callable[..., Markup]] = {

@@ -10,6 +10,7 @@ from mqops.counted import counted
 from mqops.look.words.text import (
     NOTHING,
     Ago,
+    Breaks,
     Cell,
     Column,
     Label,
@@ -220,6 +221,6 @@ def _decided(what: Decided, one: QueueAnatomy, *, by_hand: bool, may_look: bool)
             more = said(": the page of {} of this queue has a form that moves it to a queue that you name", dry_run)
         return said("{} {}{}", Label("stays", "warn"), NO_RULE_FITS, more)
     if what.line is None:
-        return said("{} {}", Label("no rule", "warn"), Name(str(what.decision)))
+        return said("{} {}", Label("no rule", "warn"), Breaks(str(what.decision)))
     rule = Link(f"line {what.line}", "rules", query | {"workflow": "dlq_rules"}, place=f"line-{what.line}")
-    return said("{}: {}", rule, Name(str(what.decision)))
+    return said("{}: {}", rule, Breaks(str(what.decision)))

@@ -12,6 +12,7 @@ from mqops.look.words.text import (
     NOTHING,
     Ago,
     AirflowLink,
+    Breaks,
     Label,
     Lines,
     Link,
@@ -95,7 +96,7 @@ def opened_by(queue: QueueFigures) -> Text:
         return said("–")
     counts = f"{counted(queue.readers, 'reader')}, {counted(queue.writers, 'writer')}"
     lines = Lines((said(counts),) if queue.readers or queue.writers else ())
-    return said("{}{}", lines, Lines(tuple(said("{}", Name(one)) for one in queue.open_by), kind="quiet"))
+    return said("{}{}", lines, Lines(tuple(said("{}", Breaks(one)) for one in queue.open_by), kind="quiet"))
 
 
 def other_queues(figures: Figures) -> Text:

@@ -27,6 +27,16 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
+class Breaks:
+    """Words that a page may break where a name breaks, with no element of their own."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
 class Time:
     """A moment. Parameters: `at` ISO 8601 UTC, blank where it is not known."""
 
@@ -142,7 +152,7 @@ class Lines:
         return "\n".join(map(str, self.texts))
 
 
-Part = str | Name | Time | Ago | Code | Strong | Quiet | Label | OfRun | Link | AirflowLink | Lines
+Part = str | Name | Breaks | Time | Ago | Code | Strong | Quiet | Label | OfRun | Link | AirflowLink | Lines
 
 
 @dataclass(frozen=True, slots=True)
