@@ -67,10 +67,8 @@ def _shown(context: Context, part: Part) -> Markup:
             )
         case Code():
             made = Markup("<code>{}</code>").format(visible(part.text))
-        case Time():
-            made = escape(moment(part.at))
-        case Ago():
-            made = escape(since(part.at))
+        case Time() | Ago():
+            made = escape(moment(part.at) if isinstance(part, Time) else since(part.at))
         case Label():
             made = label(part.word, part.kind)
         case OfRun():
@@ -181,8 +179,8 @@ def to_airflow(context: Context, path: str, words: str) -> Markup:
 
 
 def attributes(of: Mapping[str, object]) -> Markup:
-    """The attributes of an element, each with a blank before it. Parameters: `of` name → value; None leaves an attribute
-    out, and one that is blank has no value."""
+    """The attributes of an element, each with a blank before it. Parameters: `of` name → value; None leaves it out,
+    and one that is blank has no value."""
     shown = (
         Markup(" {}").format(name) if value == "" else Markup(' {}="{}"').format(name, value)
         for name, value in of.items()
