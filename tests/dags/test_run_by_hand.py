@@ -197,7 +197,7 @@ def test_what_a_run_did_to_a_message_counts_more_than_an_earlier_look(manager, e
     carry_out(RECOVER, what, run, of_run)
     assert "nobody has looked since" not in page()
     link = f'<a class="name" href="/run?queue_manager=QM1&run={run.run}">{run.run}</a>'
-    moved = r'</strong> moved <time [^>]*>[^<]*</time> to <span class="name">A</span> by run\n'
+    moved = r'</strong> moved <time [^>]*>[^<]*</time> to <span class="name">A</span> by run '
     assert re.search(rf"Since then:{moved}{re.escape(link)}\.</p>\s*<h2>Data</h2>", page())
 
 

@@ -18,9 +18,10 @@ from mqops.lake.stop import Stop, lift, stop
 from mqops.observe.in_process import observe
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops_airflow.operators.quality import in_words
-from mqops_airflow.pages import shared, views
+from mqops_airflow.pages import shared
 from mqops_airflow.roles import ROLES
 from mqops_airflow.runs.run_folder import run_key
+from mqops_airflow.ui import views
 
 
 def test_who_may_see_a_run(manager, estate_folder, client):

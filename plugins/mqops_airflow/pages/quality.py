@@ -14,7 +14,7 @@ from mqops.estate_sections import dag_prefix
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import checks_in_words
 from mqops.look.words.expiry import at_work
-from mqops.look.words.text import NOTHING, Link, Name, Text
+from mqops.look.words.text import NOTHING, Breaks, Link, Text
 from mqops.quality import words
 from mqops.quality.failed_messages import FailedMessage, failed_messages
 from mqops.quality.results import verdict_of
@@ -140,7 +140,7 @@ def _chosen(known: Known, chosen: QualitySummary, asked: Asked) -> dict[str, Any
     """A result in words."""
     shown = len(known.failures)
     return {
-        "told_of": [Name(text) for text in chosen.told],
+        "told_of": [Breaks(text) for text in chosen.told],
         "beside": tuple(words.beside([(one, checks_in_words(one.to_json())) for one in known.beside], chosen)),
         "not_checked": words.not_checked(chosen),
         "failures": words.failures(chosen, known.failures, known.all_failures),

@@ -74,7 +74,7 @@ def _shown(context: Context, part: Part) -> Markup:
         case OfRun():
             words = Markup(str(escape(part.said))).format(breaks(part.run))  # noqa: S704 - words of ours, escaped
             query = {"queue_manager": part.queue_manager, "run": part.run}
-            made = _link(context, Link("", "run", query, kind="name"), words)
+            made = _link(context, Link("", "run", query, kind="name" if "{}" in part.said else ""), words)
         case Link():
             made = _link(context, part, dated(part.said) if part.kind == "" and " " in part.said else breaks(part.said))
         case AirflowLink():
