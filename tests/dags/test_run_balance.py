@@ -143,7 +143,7 @@ def test_a_dry_run_says_what_stands_in_the_way_of_its_plan(manager, estate_folde
     prove(manager.connection, run)
     page = client("/run", queue_manager="QM1", run=run.run).text
     said = page.split("<h2>What the plan would do</h2>")[1]
-    assert said.startswith('\n<p class="problem bad"><strong>Problem:</strong> NOT.THERE@QM1: MQOPEN for puts fails')
+    assert said.startswith('<p class="problem bad"><strong>Problem:</strong> NOT.THERE@QM1: MQOPEN for puts fails')
     words = words_of(said)
     assert (
         "1 planned = 0 would be moved + 0 would be discarded + 1 would stay. 1 message would stay because of" in words

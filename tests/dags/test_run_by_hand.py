@@ -47,7 +47,7 @@ def test_messages_that_a_person_must_place_are_chosen_one_by_one(tmp_path, estat
     assert f"<td>–{by}10</td>" in form
     for msg_id, others in ticks:
         assert "checked" not in others
-        assert f'msg_id={msg_id}">{msg_id[:8]}…{msg_id[-12:]}</a>' in form
+        assert f'msg_id={msg_id}" title="{msg_id}">{msg_id[:8]}…{msg_id[-12:]}</a>' in form
         assert client("/messages/one", queue_manager="QM1", run=run.run, queue="BACK", msg_id=msg_id).status_code == 200
 
 

@@ -114,7 +114,7 @@ def test_a_scan_names_the_reasons_of_its_reports_as_soon_as_a_run_has_looked(man
     page = said("scan")
     assert f"Of the dead letters that run {looked.run} found there at " in page
     assert (
-        "3 are reports of expiry that came since the scan began. They could not be put on the reply-to queue: " in page
+        "3 are reports of expiry that came since the scan began. They could not be put on the reply-to queue:" in page
     )
     reasons = (
         "2 with MQRC_UNKNOWN_OBJECT_NAME: the reply-to queue is not defined"
