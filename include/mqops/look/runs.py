@@ -134,7 +134,7 @@ def _index(folder: Path, queue_manager: str) -> Mapping[str, _Kept]:
 
 
 def _read_index(path: Path, queue_manager: str) -> Mapping[str, _Kept]:
-    """One of another version, or damaged, has nothing."""
+    """The lines of an index file; a file of another version, or a damaged one, has none."""
     try:
         found = read_json(path) if path.exists() else {}
         if found.get("v") != _VERSION:

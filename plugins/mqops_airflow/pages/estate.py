@@ -195,7 +195,8 @@ def _ended_early(who: Reader, managers: Iterable[ManagerNow]) -> set[tuple[str, 
 
 
 def _carried_out(who: Reader, managers: Sequence[ManagerNow]) -> list[ManagerNow]:
-    """The same; that a run was approved and nothing carries it out is a problem: its act failed, as after a stop."""
+    """The queue managers with one more kind of problem: a run was approved and nothing carries it out, because its act
+    failed, as after a stop."""
     approved = {(one.name, run.run) for one in managers for run in one.approved}
     nobody = approved - at_work(who, approved)
     return [replace(one, problems=(*one.problems, *_idle(one, nobody))) for one in managers]

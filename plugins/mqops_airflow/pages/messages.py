@@ -333,12 +333,12 @@ def _default(newest: Sequence[RunLine]) -> str:
 
 
 def _named(queue: str, queues: str) -> list[str]:
-    """Those of a run's queues that a name, or a pattern such as PAY*, means. Parameters: `queues` with commas."""
+    """The queues of a run that a name, or a pattern such as PAY*, means. Parameters: `queues` with commas."""
     return fnmatch.filter(queues.split(","), queue)
 
 
 def _narrow(line: RunLine) -> int:
-    """How little a snapshot shows of what was on queues: 0 all of its queues."""
+    """How incomplete a snapshot is: 0 whole queues, 1 a part of them, 2 copies of earlier messages."""
     return 2 if line.workflow in COPIES else int(line.partial or line.workflow == CHOSEN)
 
 

@@ -105,7 +105,7 @@ class Asked:
     after: int = 0
 
     def query(self, queue_manager: str) -> dict[str, str]:
-        """The same for the live part of the page."""
+        """The query of the address of the page's live part."""
         query = {"queue_manager": queue_manager, "run": self.run, "check": self.check, "after": str(self.after or "")}
         return {name: value for name, value in query.items() if value}
 

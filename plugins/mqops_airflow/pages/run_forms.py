@@ -20,7 +20,7 @@ from mqops.look.words.run import ACT, resume_hint
 from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, Name, Text, joined, said
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
-from mqops.model import full_name
+from mqops.model import Destination
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task
 from mqwire.constants import MQRC_Q_FULL
@@ -164,14 +164,16 @@ _LATER = frozenset({Action.HIDDEN, Action.UNPROVABLE})
 """What an undo does not put back now, and a later one may (rule 4 of `mqops.undo`)."""
 
 
-def found_full(story: RunStory) -> list[tuple[str, str]]:
-    """The destinations (queue, queue manager; blank for the run's own) that had no room for messages of a run."""
+def found_full(story: RunStory) -> list[Destination]:
+    """The destinations (the queue manager is blank for the run's own) that had no room for messages of a run."""
     own = ("", story.line.queue_manager)
     found = [one for one in story.failures if one.reason == reason_name(MQRC_Q_FULL)]
-    return list(dict.fromkeys((one.dest_q, "" if one.dest_q_mgr in own else one.dest_q_mgr) for one in found))
+    return list(
+        dict.fromkeys(Destination(one.dest_q, "" if one.dest_q_mgr in own else one.dest_q_mgr) for one in found)
+    )
 
 
-def rooms(full: Iterable[tuple[str, str]], figures: Figures) -> Iterator[str]:
+def rooms(full: Iterable[Destination], figures: Figures) -> Iterator[str]:
     """What is to be done so that these destinations have room, by the figures of now."""
     queues = {} if figures.unreachable else {one.name: one for one in figures.queues}
     for queue, manager in full:
@@ -179,7 +181,7 @@ def rooms(full: Iterable[tuple[str, str]], figures: Figures) -> Iterator[str]:
         if not manager and not figures.unreachable and queue in figures.other_names:
             yield f"{queue} was full, and is empty now"
         elif now is None:
-            name = full_name(queue, manager)
+            name = str(Destination(queue, manager))
             yield f"{name} was full when the run put messages there: let it be emptied, or raise its MAXDEPTH"
         elif now.nearly_full:
             yield nearly_full(now, figures)

@@ -26,7 +26,7 @@ def is_are(number: int) -> str:
 
 
 def it_is(number: int) -> str:
-    """The same with its pronoun."""
+    """The verb that belongs to a number, with its pronoun."""
     return "it is" if number == 1 else "they are"
 
 

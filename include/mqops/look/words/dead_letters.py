@@ -26,7 +26,7 @@ from mqops.look.words.text import (
     said,
     sentences,
 )
-from mqops.model import full_name
+from mqops.model import Destination
 
 if TYPE_CHECKING:
     from mqops.look.dead_letters import Change, DeadLetterGroup, DeadLetters, Decided
@@ -184,7 +184,7 @@ def groups(
     def cells(row: DeadLetterGroup) -> Iterator[Cell]:
         group = row.group
         yield group.reason
-        yield full_name(group.origin_q or "", group.origin_q_mgr or "") or "–"
+        yield str(Destination(group.origin_q or "", group.origin_q_mgr or "")) or "–"
         yield group.application or "–"
         yield row.messages
         if grown:

@@ -158,7 +158,7 @@ def by_schedule(runs: Sequence[tuple[AirflowLink, str]]) -> Text:
 
 
 def old_figures(figures: Figures) -> Text:
-    """Of when the figures are of a queue manager that does not answer."""
+    """When the figures were seen, of a queue manager that does not answer."""
     if not (figures.unreachable and figures.seen_at):
         return NOTHING
     return said("The figures are of {}, {} ago.", Time(figures.seen_at), Ago(figures.seen_at))

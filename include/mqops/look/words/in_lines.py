@@ -11,7 +11,7 @@ from mqops.counted import counted
 from mqops.decide.core.preflight import Preflight, shown
 from mqops.look.words.balance import equation
 from mqops.look.words.fates import MOVES
-from mqops.model import CanaryResult, RunSummary, full_name
+from mqops.model import CanaryResult, Destination, RunSummary
 from mqops.observe.core.anatomy import anatomy_lines
 from mqops.observe.core.unseen import none_browsed
 
@@ -63,8 +63,8 @@ def _groups(counts: Sequence[PlanCount], *, by_rules: bool, most: int) -> Iterat
         if seen[_of_rule(count)] > most:
             continue
         what = _what(count.rule_line, count.action, by_rules=by_rules)
-        target = f" to {full_name(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
-        origin = f"{count.symbol or 'no MQDLH'} {full_name(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
+        target = f" to {Destination(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
+        origin = f"{count.symbol or 'no MQDLH'} {Destination(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
         oldest = f", oldest {count.oldest}" if count.oldest else ""
         yield f"{count.messages:8}  {what}{target}  ({origin}; {counted(count.bytes, 'byte')}{oldest})"
         for sample in count.samples:

@@ -21,7 +21,7 @@ from mqops.look.words.text import (
     said,
     sentences,
 )
-from mqops.model import full_name
+from mqops.model import Destination
 
 if TYPE_CHECKING:
     from mqops.look.core.rule_verdicts import RuleVerdict
@@ -57,7 +57,7 @@ def done(event: Mapping[str, Any] | None, outcome: str) -> Text:
     """What a run did to the message since. Parameters: `event` of the ledger; `outcome` the same in words."""
     if not event:
         return NOTHING
-    to = said(" to {}", Name(full_name(event["dest_q"], event["dest_q_mgr"]))) if event["dest_q"] else NOTHING
+    to = said(" to {}", Name(str(Destination(event["dest_q"], event["dest_q_mgr"])))) if event["dest_q"] else NOTHING
     by = OfRun(event["queue_manager"], event["run"], "{}")
     return said("{} {}{} by run {}.", outcome, Time(event["at"]), to, by)
 
@@ -126,7 +126,7 @@ def events(story: MessageStory, outcome: Callable[[Mapping[str, Any]], str], sho
         rows.append(
             (
                 *(Time(one["at"]), f"{outcome(one)} {one['reason']}", str(one["action"])),
-                full_name(one["dest_q"], one["dest_q_mgr"]),
+                str(Destination(one["dest_q"], one["dest_q_mgr"])),
                 f"line {one['rule_line']}" if one["rule_line"] else "",
                 *(one["requested_by"], one["approved_by"]),
                 Link(short(one["run"]), "run", query, title=one["run"]) if one["run"] else "",

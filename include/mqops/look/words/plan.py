@@ -25,7 +25,7 @@ from mqops.look.words.text import (
     said,
     sentences,
 )
-from mqops.model import full_name
+from mqops.model import Destination
 
 if TYPE_CHECKING:
     from mqops.look.core.run_state import RunLine
@@ -109,9 +109,9 @@ def _group(one: GroupLine, rule_in_words: Callable[[Action], str], *, compares: 
         c.messages,
         one.before if one.before is not None else new,
         Label(c.action, "bad") if c.action is Action.DISCARD else str(c.action),
-        "ambiguous" if unclear else full_name(c.origin_q or "", c.origin_q_mgr or ""),
+        "ambiguous" if unclear else str(Destination(c.origin_q or "", c.origin_q_mgr or "")),
         c.symbol,
-        full_name(c.dest_q, c.dest_q_mgr),
+        str(Destination(c.dest_q, c.dest_q_mgr)),
         line,
         Time(c.oldest or ""),
     )

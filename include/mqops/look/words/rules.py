@@ -17,7 +17,7 @@ SAME = "Both do the same with all of them."
 
 
 def hits_are(used: RulesInUse) -> str:
-    """Of which runs the hits are."""
+    """A sentence about the runs that the hits are of."""
     return (
         f"Hits are those of {counted(len(used.runs), 'run')} that acted; dry runs do not count. A message that a run "
         "left is counted again by the next run that reads it."

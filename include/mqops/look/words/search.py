@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mqops.counted import counted
 from mqops.look.words.text import NOTHING, Column, Link, Name, OfRun, Table, Text, Time, joined, said, sentences
-from mqops.model import full_name
+from mqops.model import Destination
 
 if TYPE_CHECKING:
     from mqops.look.core.run_state import RunLine
@@ -81,7 +81,7 @@ def messages(
                 of | {"queue": one.queue, "msg_id": one.msg_id, "position": str(one.position)},
                 kind="mono name",
             ),
-            *(one.queue, one.reason, full_name(one.dest_q or "", one.dest_q_mgr or "")),
+            *(one.queue, one.reason, str(Destination(one.dest_q or "", one.dest_q_mgr or ""))),
             *(one.application, one.user, one.format, size(one.bytes)),
         )
         for one in found

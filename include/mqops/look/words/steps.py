@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mqops.look.words.text import Cell, Column, Lines, Table, Text, Time, said
-from mqops.model import full_name
+from mqops.model import Destination
 
 if TYPE_CHECKING:
     from mqops.look.run_story import RunStory
@@ -64,7 +64,7 @@ def _proved(story: RunStory, *, failed: bool) -> str:
 def failures(story: RunStory) -> Table:
     """The tries of a run that failed."""
     columns = [Column("Reason"), Column("To", "name"), Column("Messages", "number")]
-    rows = [(one.reason, full_name(one.dest_q, one.dest_q_mgr), one.messages) for one in story.failures]
+    rows = [(one.reason, str(Destination(one.dest_q, one.dest_q_mgr)), one.messages) for one in story.failures]
     return Table(caption="Failed tries", columns=columns, rows=rows)
 
 
