@@ -30,8 +30,8 @@ class RunsThatActed:
     """The runs that have begun to act.
 
     Parameters: `proved` the number of runs that are proved and have not acted since; `unproved` the other runs;
-    `unfinished` proved runs that can go on; `absent` keys of runs that the ledger names and that are not in the lake, or
-    that have not begun there; `known` whether the runs can be read.
+    `unfinished` proved runs that can go on; `absent` keys of runs that the ledger names and that are not in the lake,
+    or that have not begun there; `known` whether the runs can be read.
     """
 
     known: bool = True
