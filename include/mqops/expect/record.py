@@ -46,7 +46,7 @@ def _selector(seen: Seen) -> Mapping[str, str | int]:
 def _decision(seen: Seen) -> Mapping[str, Any]:
     decision: dict[str, Any] = {"action": str(seen.decision.action)}
     if seen.decision.target:
-        decision["to"] = seen.decision.target
+        decision["to"] = f"{seen.decision.dest_q}@{seen.decision.dest_q_mgr}"
     if seen.decision.action == Action.FWD and not seen.decision.header:
         decision["header"] = False
     if seen.decision.putaut == "CTX":

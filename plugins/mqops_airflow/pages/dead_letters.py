@@ -138,7 +138,9 @@ def _found(place: Path, found: DeadLetters, figures: Figures, *, may_look: bool)
 def _trend_label(found: DeadLetters) -> str:
     """What the small chart shows, for people who do not see it."""
     counts = [one.messages for one in found.trend]
-    return f"Messages in the last {len(counts)} runs: from {counts[0]} to {counts[-1]}" if counts else ""
+    if not counts:
+        return ""
+    return f"Messages in the last {counted(len(counts), 'run')}: from {counts[0]:,} to {counts[-1]:,}"
 
 
 def _notes(found: DeadLetters) -> Iterator[str]:

@@ -276,7 +276,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         unrecorded=in_words.unrecorded(queue, figures.depth_of(queue), unit, name) if unrecorded else NOTHING,
         of_name=place.said,
         unseen=_unseen(place.run, queue) if found and not found.messages else (),
-        looked_at=in_words.looked_at(found.looked_at, line.messages if line and not queue else 0) if found else "",
+        searched_in=in_words.looked_at(found.looked_at, line.messages if line and not queue else 0) if found else "",
         messages=in_words.messages(found.messages, of, more=bool(found.next), put_at=_put_at, size=size)
         if found
         else None,

@@ -122,7 +122,8 @@ def _known(queue: QueueFigures, known: Expires, scan: Known | None, *, recorded:
 
     first = NOTHING
     if recorded:
-        first = said("The queue has {} messages now, and its newest snapshot does not have these.", queue.depth)
+        has = counted(queue.depth, "message")
+        first = said("The queue has {} now, and its newest snapshot does not have these.", has)
         if known.unknown and not known.some:
             first = sentences(first, said("When they expire is not known."))
     elif known.why == NO_SCAN:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from mqops.actions import Action
+from mqops.command import command
 from mqops.counted import counted
 from mqops.look.words.balance import OF_THE_PLAN, Sums, is_are, it_is
 from mqops.look.words.fates import Fate, Fates
@@ -237,14 +238,14 @@ def later_outcomes(view: RunView) -> Text:
     first = said("Of the messages that it {}, looked at {}", line.moved_word, Time(view.outcomes_at))
     if not view.looked_too_early:
         return first + said(":")
-    command = Code(f"mqops ledger outcomes {line.run} -m {line.queue_manager}")
+    looks = Code(command("mqops", "ledger", "outcomes", line.run, "-m", line.queue_manager))
     return sentences(
         first + said("."),
         said(
             "Its undo was proved after that, at {}: what it has put back since is not in these figures.",
             Time(view.undone_at),
         ),
-        said("{} looks again.", command),
+        said("{} looks again.", looks),
         said("At the first of these times:"),
     )
 
@@ -299,8 +300,8 @@ def more_by_hand(story: RunStory, more: Mapping[str, int], *, none_waits: bool) 
         ", ", [Link(f"all that its plan has with {one}", "messages", query | {"action": one}) for one in more]
     )
     first = said(
-        "This page keeps the first {} messages that a person must place; its plan has {} more: {}.",
-        *(kept, sum(more.values()) - kept, all_of),
+        "This page keeps the first {} that a person must place; its plan has {} more: {}.",
+        *(counted(kept, "message"), sum(more.values()) - kept, all_of),
     )
     taken = said(
         "Later runs have taken all {}, and others may be left: a new dry run finds them, and its page has the form "

@@ -87,4 +87,4 @@ def messages(
         for one in found
     ]
     which = "that fit, the first " if more else "that fit: "
-    return Table(caption=f"Messages {which}{len(found)}", columns=columns, rows=rows)
+    return Table(caption=f"Messages {which}{len(found):,}", columns=columns, rows=rows)
