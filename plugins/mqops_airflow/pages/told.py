@@ -72,9 +72,10 @@ def _shown(context: Context, part: Part) -> Markup:
         case Label():
             made = label(part.word, part.kind)
         case OfRun():
-            words = Markup(str(escape(part.said))).format(breaks(part.run))  # noqa: S704 - words of ours, escaped
+            before, hole, behind = part.said.partition("{}")
+            words = dated(before) + (breaks(part.run) if hole else "") + dated(behind)
             query = {"queue_manager": part.queue_manager, "run": part.run}
-            made = _link(context, Link("", "run", query, kind="name" if "{}" in part.said else ""), words)
+            made = _link(context, Link("", "run", query, kind="name" if hole else ""), words)
         case Link():
             made = _link(context, part, dated(part.said) if part.kind == "" and " " in part.said else breaks(part.said))
         case AirflowLink():
