@@ -25,7 +25,6 @@ from mqops.model import RuleBalance, RunSummary
 from mqops.observe.anatomy import COLUMNS, AnatomyCounter
 from mqops.observe.core.anatomy import NO_DLH, OTHERS, Group, QueueAnatomy
 from mqops.observe.core.reasons import reason_symbol
-from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.rules import Table
 from mqops.single_flight import single_flight
 
@@ -192,7 +191,7 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
     return DeadLetters(
         anatomy=anatomy,
         groups=groups,
-        trend=_trend(one for one in lines if one.queue == anatomy.queue and one.workflow != UNDO),
+        trend=_trend(one for one in lines if one.queue == anatomy.queue and not one.is_undo),
         acted=tuple(_acted(runs, lines, anatomy, taken_by)),
         left=None if left is anatomy else left.messages,
         rules_source=table.source if table and judged else "",
@@ -213,7 +212,7 @@ def _acted(runs: Path, lines: Sequence[RunLine], anatomy: QueueAnatomy, taken_by
     Parameters: `runs` the folder of the runs that `lines` are of.
     """
     known = {proved.run.name for one in taken_by for proved in (one.run, *one.undos)}
-    known |= {one.run for one in lines if one.workflow == UNDO and one.proved_at >= anatomy.observed_at}
+    known |= {one.run for one in lines if one.is_undo and one.proved_at >= anatomy.observed_at}
     for line in reversed(lines):
         if line.run not in known and line.run != anatomy.run:
             continue

@@ -331,7 +331,7 @@ def _unmoved(run: RunFolder, line: RunLine, sums: Account, stay: StayingRows) ->
 def _became(row: _Planned, line: RunLine, sums: Account, gone: Gone) -> tuple[Became, str]:
     """What became of a message that was not acted on, and why: by the proof, the markers, the plan, the run's state."""
     number = row.row
-    if line.state is RunState.PLANNED and line.workflow == UNDO and not row.action.acts:
+    if line.state is RunState.PLANNED and line.is_undo and not row.action.acts:
         return Became.LEFT, _why_left(row.action, line.state)  # it was not on its queue when the undo was planned
     if number in gone.because:
         return Became.GONE, gone.because[number]

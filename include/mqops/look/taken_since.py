@@ -30,7 +30,6 @@ from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import list_runs
 from mqops.prove.gone_record import read_gone
-from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
 
@@ -71,7 +70,7 @@ def takers(runs: Path, lines: Sequence[RunLine], queues: Collection[str], *, sin
     ]
     undos: dict[str, list[Proved]] = {}
     for line in lines if took else ():
-        if line.workflow == UNDO and line.moved and line.proved_at:
+        if line.is_undo and line.moved and line.proved_at:
             undos.setdefault(_undone(runs / line.run), []).append(Proved(runs / line.run, line.proved_at))
     return tuple(Taker(Proved(runs / line.run, line.proved_at), tuple(undos.get(line.run, ()))) for line in took)
 
@@ -115,7 +114,7 @@ def taken_by_later(run: RunFolder) -> list[RunLine]:
     own = next((one for one in lines if one.run == run.run), None)
     if own is None or not own.at:
         return []
-    later = [one for one in lines if one.at > own.at and one.workflow != UNDO]
+    later = [one for one in lines if one.at > own.at and not one.is_undo]
     took = {one.run.run.name for one in takers(run.path.parent, later, own.queue.split(","), since=own.at)}
     return [one for one in later if one.run in took]
 

@@ -100,6 +100,10 @@ def test_a_message_that_a_person_did_not_choose_is_left_by_no_table() -> None:
     assert (why_left(why, by_choice=True), why_left(why, by_choice=False)) == ("it was not chosen", why)
 
 
+def test_an_undo_is_known_by_the_name_of_its_decider() -> None:
+    assert [name for name in DECIDERS if line(RunState.DONE, workflow=name).is_undo] == ["undo"]
+
+
 def test_only_a_plan_about_messages_that_it_has_read_holds_its_queues() -> None:
     assert [name for name in DECIDERS if not holds_queues(name)] == ["undo", "message_load"]
 

@@ -22,6 +22,8 @@ from mqops.counted import counted
 from mqops.look.words.state import RunState
 from mqops.queue_names import not_seen
 
+UNDO = "undo"
+"""The name of the decider `mqops.deciders.undo`, which this room does not know."""
 MOST_NAMED = 3
 """Queues that are named before they are counted."""
 OPEN = frozenset(
@@ -96,6 +98,11 @@ class RunLine:
     until: str = ""
     unseen: int = 0
     copies: bool = False
+
+    @property
+    def is_undo(self) -> bool:
+        """Whether it undoes another run: its plan puts messages back, and is about none that it has read on a queue."""
+        return self.workflow == UNDO
 
     @property
     def moved_word(self) -> str:
