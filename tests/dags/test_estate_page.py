@@ -44,7 +44,7 @@ from mqops.quality import trend
 from mqops.quality.summary import QualitySummary, QueueQuality
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, shared
-from mqops_airflow.pages.render import moment
+from mqops_airflow.pages.shown import moment
 from mqwire import constants as c
 
 MQSC = """\
@@ -222,7 +222,7 @@ def test_dead_letters_that_came_while_scans_discarded_are_explained(manager, lak
         grew = f"{DLQ} of QM1 grew by {number - 1} message"
         assert f" {number} expired messages that scans made it discard. {grew}" in said
         assert f"put on their reply-to queue go there; see run {run} , the newest scan" in said
-        assert f'<a href="/run?queue_manager=QM1&run={run}">run {run}</a>, the newest' in page()
+        assert f'<a class="name" href="/run?queue_manager=QM1&run={run}">run {run}</a>, the newest' in page()
     assert scanned("later", {"Expiry": 1}).endswith("see run two , the newest scan of which this is so.")
     said = "the queue grew by 2 messages during scans for expired messages."
     assert said in page("/dead_letters")
@@ -262,7 +262,7 @@ def test_each_queue_can_be_opened(manager, lake, page):
     assert 'href="/quality?queue_manager=QM1"' in found
     assert "No message fits" not in found
     assert "no run has recorded" not in page("/messages", queue="A*")
-    assert '<summary>5 other queues without messages</summary>\n<p class="quiet"><span class="name">A</span>, ' in text
+    assert '<summary>5 other queues without messages</summary><p class="quiet"><span class="name">A</span>, ' in text
 
 
 def test_messages_in_quarantine_are_seen_and_no_record_of_runs_is(manager, page):
@@ -273,7 +273,7 @@ def test_messages_in_quarantine_are_seen_and_no_record_of_runs_is(manager, page)
     text = page()
     assert "Messages lie in storage until a person looks at them: MQOPS.QUARANTINE (CURDEPTH 3)" in text
     row = text.split('<tr id="queue-QM1-MQOPS.QUARANTINE">')[1].split("</tr>")[0]
-    assert '<td><div class="quiet">storage</div></td>\n<td class="number">3</td>' in row
+    assert '<td><div class="quiet">storage</div></td><td class="number">3</td>' in row
     assert 'id="queue-QM1-MQOPS.LEDGER"' not in text
 
 

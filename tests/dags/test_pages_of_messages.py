@@ -21,6 +21,7 @@ import pymqi
 import pytest
 from click.testing import CliRunner
 from mq_support import DLQ, Manager, create, dead_letter, one_file_a_message, until
+from page_text import compared
 from pymqi import CMQC
 
 from mqops.cli import main
@@ -125,7 +126,7 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
         if role:
             user = SimpleAuthManagerUser(username=name or role, role=role)
             headers["Authorization"] = f"Bearer {get_auth_manager().generate_jwt(user)}"
-        return client.request("POST" if form else method, address, headers=headers, data=form or None)
+        return compared(client.request("POST" if form else method, address, headers=headers, data=form or None))
 
     return ask
 

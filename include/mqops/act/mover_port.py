@@ -17,6 +17,7 @@ from mqops.ledger.core.identity import message_key
 from mqops.ledger.core.marker import LaneToken
 from mqops.ledger.core.seal import Seal
 from mqops.ledger.queue import LedgerQueue
+from mqops.model import Destination
 from mqops.mq.inquire import ResolvedQueue, depth, resolve_queue
 from mqops.mq.session import MATCH_BOTH, PASS_CONTEXT_OPTIONS, RawMessage, Session
 from mqops.observe.core.decode import dlh_of, has_native_dlh
@@ -69,7 +70,7 @@ class MoverPort:
         self._ledger = LedgerQueue(session, seal)
         self._sources = OrderedDict((queue, session.open(queue, self.source_options)) for queue in queues)
         self._targets: OrderedDict[Target, int] = OrderedDict()
-        self._resolved_queues: dict[tuple[str, str], ResolvedQueue | int] = {}
+        self._resolved_queues: dict[Destination, ResolvedQueue | int] = {}
 
     def take_lane_token(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[LaneToken], bool]) -> LaneToken | None:
         """See `Port`."""
@@ -132,7 +133,7 @@ class MoverPort:
         Raises:
             MQError: the connection is lost.
         """
-        name = (target.queue, target.queue_manager)
+        name = Destination(target.queue, target.queue_manager)
         if name not in self._resolved_queues:
             try:
                 self._resolved_queues[name] = resolve_queue(self._session, *name)

@@ -13,8 +13,9 @@ from mqops.errors import LakeError
 from mqops.kept import kept
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of
-from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.core.run_state import RunLine
 from mqops.look.runs import list_runs
+from mqops.look.words.state import RunState
 from mqops.rules import Rule, Table, parse
 
 MOST_RUNS = 50

@@ -18,8 +18,9 @@ from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of
 from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
-from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, RunState, as_of, line_of
+from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, as_of, line_of
 from mqops.look.runs_index import Row, RunsIndex, asked
+from mqops.look.words.state import RunState
 from mqops.prove.undo_record import read_undo_record
 
 T = TypeVar("T")

@@ -29,7 +29,6 @@ from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import Runs
 from mqops.prove.gone_record import read_gone
-from mqops.prove.undo_record import WORKFLOW as UNDO
 
 TAKES = frozenset(
     action.value for action in Action if action.acts and action not in {Action.COPY, Action.LOAD, Action.RESTORE}
@@ -109,7 +108,7 @@ def taken_by_later(run: RunFolder) -> list[RunLine]:
     if own is None or not own.at:
         return []
     began = own.at
-    found = takers(known, own.queue.split(","), since=began, fits=lambda one: one.at > began and one.workflow != UNDO)
+    found = takers(known, own.queue.split(","), since=began, fits=lambda one: one.at > began and not one.is_undo)
     took = {one.run.run.name for one in found}
     return [one for one in known.that_took(began) if one.run in took]
 

@@ -11,7 +11,7 @@ from mqops.lake.run import RunFolder, folder_of
 
 
 def runs_since(lake: Path, queue_manager: str, since: datetime) -> list[RunFolder]:
-    """The runs of a queue manager whose snapshots are not older and that were begun, the newest first.
+    """The runs of a queue manager that were begun and whose snapshot is from `since` or later, newest first.
 
     Parameters: `since` without a time zone is UTC. Raises `LakeError`.
     """

@@ -14,15 +14,17 @@ from mqops.estate_sections import dag_prefix
 from mqops.expiry.core.candidates import Known
 from mqops.expiry.record import known
 from mqops.lake.run import folder_of
-from mqops.look.core.expires import NO_SCAN, Expires, expires
+from mqops.look.core.expires import Expires, expires
 from mqops.look.expiry_forecast import MORNING, Forecast, forecast, next_time
 from mqops.look.figures import Figures
+from mqops.look.words import expiry as words
+from mqops.look.words.text import NOTHING, Link, Text
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.which_run import newest_at_work
+from mqops_airflow.pages.which_run import AtWork, newest_at_work
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
 
@@ -52,6 +54,8 @@ def router(page: Page) -> APIRouter:
         uncounted = [one for one in figures.queues if one.depth and told[one.name].unrecorded]
         section = who.estate.estate.queue_managers[name].expiry_scan
         dag_id = f"{dag_prefix(name)}_expiry_scan" if section else ""
+        short, until = f"{limit:%H:%M}", f"{limit:%Y-%m-%d %H:%M} UTC"
+        chart_ends = f"{max(found.hours) + timedelta(hours=1):%Y-%m-%d %H:%M} UTC"
         return render_page(
             request,
             page,
@@ -60,27 +64,18 @@ def router(page: Page) -> APIRouter:
             template=template,
             every=EVERY,
             found=found,
-            seen_at=figures.seen_at,
-            told=told,
-            recorded=recorded,
-            uncounted=uncounted,
-            scans=scans,
-            no_scan=NO_SCAN,
-            depth_of=figures.depth_of,
-            unknown=[one.unknown for one in told.values() if one.unknown],
+            live_part=Link("", "expiry/live", {"queue_manager": name, "before": short}),
             dag_id=dag_id,
-            at_work=newest_at_work(who, dag_id) if dag_id else None,
+            at_work=_at_work(dag_id, newest_at_work(who, dag_id) if dag_id else None),
             may_start=bool(dag_id) and who.may_start(dag_id),
-            limit=f"{limit:%H:%M}",
-            until=f"{limit:%Y-%m-%d %H:%M} UTC",
-            total=sum(one.before or 0 for one in told.values()),
-            at_most=any(one.at_most and one.before for one in told.values()),
-            some=sum(one.some for one in told.values()),
-            past=sum(one.past for one in found.queues),
+            limit=short,
+            in_short=tuple(words.in_short(found, told, until)),
             chart=_chart(found) if any(found.hours.values()) else "",
-            chart_ends=f"{max(found.hours) + timedelta(hours=1):%Y-%m-%d %H:%M} UTC",
-            beyond=found.beyond,
-            next_beyond=found.next_beyond,
+            no_chart=words.no_chart(found, chart_ends),
+            beyond=words.beyond(found, chart_ends),
+            queues=words.queues(found, told, figures, limit=short, until=until),
+            uncounted=words.uncounted(uncounted, told, recorded, scans, seen_at=figures.seen_at),
+            scan=_scan([one.name for one in uncounted]) if uncounted else None,
         )
 
     @routes.get(page.path)
@@ -92,6 +87,21 @@ def router(page: Page) -> APIRouter:
         return shown("expiry_live", request, queue_manager, before, who)
 
     return routes
+
+
+def _at_work(dag_id: str, run: AtWork | None) -> Text:
+    """That a scan is at work, nothing where none is."""
+    if run is None:
+        return NOTHING
+    link = Link("look at the run", "run", {"dag_id": dag_id, "run_id": run.run_id})
+    since = run.since.isoformat() if run.since else ""
+    return words.at_work("a scan for expired messages", "What it finds is", link, since)
+
+
+def _scan(queues: list[str]) -> dict[str, Any]:
+    """The form that scans queues."""
+    fixed = {"queues": queues, "all_filled": True}
+    return {"fixed": fixed, "id": f"scan-{'-'.join(queues)}", "queues": words.named(queues)}
 
 
 def _told(found: Forecast, figures: Figures, scans: Mapping[str, Known]) -> dict[str, Expires]:

@@ -146,7 +146,7 @@ def approvals_of(who: Reader, runs: Iterable[tuple[str, str]]) -> Iterator[tuple
 
 
 def at_work(who: Reader, runs: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Those of these runs (queue manager and key) that a DAG run is at work on, or waits to be. A run whose file cannot
+    """The runs (queue manager and key) that a DAG run is at work on, or waits to be. A run whose file cannot
     be read, or that no DAG made, is none of them."""
     places: dict[tuple[str, str], tuple[str, str]] = {}
     for name, run in runs:

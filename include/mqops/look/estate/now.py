@@ -17,7 +17,7 @@ from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.stop import stop_in
 from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted, written_since
 from mqops.look.core.expires import Expires
-from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.core.run_state import RunLine
 from mqops.look.estate.checks import NOTES, PROBLEMS, Check, found_by
 from mqops.look.estate.expiring import Expiring, expires_of
 from mqops.look.estate.known import Known
@@ -25,6 +25,7 @@ from mqops.look.estate.problem import Problem, tried
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import GrewDuringScans, Runs
+from mqops.look.words.state import RunState
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 

@@ -1,0 +1,77 @@
+"""What is said of a rules table: its hits, the versions that runs used, and what two versions do otherwise. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from mqops.counted import counted
+from mqops.look.words.text import NOTHING, Column, Label, Link, Name, Table, Text, Time, joined, said
+
+if TYPE_CHECKING:
+    from mqops.look.rules_in_use import Difference, RuleHits, RulesInUse
+
+TREND = "Messages in each of the last runs, the newest at the right"
+NOT_COMPARED = "The versions cannot be compared: no run has a snapshot, or the version is not a valid table any more."
+SAME = "Both do the same with all of them."
+
+
+def hits_are(used: RulesInUse) -> str:
+    """A sentence about the runs that the hits are of."""
+    return (
+        f"Hits are those of {counted(len(used.runs), 'run')} that acted; dry runs do not count. A message that a run "
+        "left is counted again by the next run that reads it."
+    )
+
+
+def hits(hit: RuleHits | None, *, counted_any: bool) -> Text:
+    """How many messages a rule was chosen for. Parameters: `hit` None for a line that is no rule; `counted_any` whether
+    a run has acted."""
+    if hit is None:
+        return NOTHING
+    if not counted_any or hit.messages:
+        return said("{}", hit.messages)
+    label = Label(f"not hit in {counted(hit.runs, 'run')}", "warn") if hit.runs else Label("in the table of no run yet")
+    return said("{} {}", hit.messages, label)
+
+
+def versions(used: RulesInUse, now: str, short: Callable[[str], str]) -> Table:
+    """The versions of the table that runs used. Parameters: `now` the digest of the table of now; `short` a run's key
+    for a narrow place."""
+    columns = [
+        *(Column("SHA-256", "mono", heads=True), Column("Last used"), Column("Runs", "number"), Column("Compare"))
+    ]
+    of = {"queue_manager": used.queue_manager, "workflow": used.workflow}
+    rows = [
+        (
+            *(one.digest[:12], said("{}, run {}", Time(one.at), Name(short(one.run), title=one.run)), str(one.runs)),
+            Label("the table of now", "note")
+            if one.digest == now
+            else Link(
+                f"compare {one.digest[:12]} with the table of now", "rules", of | {"old": one.digest}, place="diff"
+            ),
+        )
+        for one in used.versions
+    ]
+    return Table(caption="Versions, the newest first", columns=columns, rows=rows)
+
+
+def compared(digest: str, run: str, messages: int, *, first_only: bool) -> Text:
+    """On what two versions were compared. Parameters: `digest` of the earlier one; `first_only` whether only the first
+    messages of the snapshot of `run` were."""
+    first = " (the first ones only, because a table asks for what is in them)" if first_only else ""
+    return said(
+        "Version {} and the table of now, on the snapshot of run {}: {} compared{}.",
+        *(digest[:12], Name(run), counted(messages, "message"), first),
+    )
+
+
+def changes(found: Sequence[Difference]) -> Table:
+    """The messages that two versions handle differently."""
+    columns = [Column("Before", "name"), Column("Now", "name"), Column("Messages", "number")]
+    rows = [(_decided(str(one.old), one.old_line), _decided(str(one.new), one.new_line), one.messages) for one in found]
+    return Table(caption="Messages that the two versions handle differently", columns=columns, rows=rows)
+
+
+def _decided(what: str, line: int | None) -> Text:
+    return joined(" ", [what, *([f"(line {line})"] if line else [])])
