@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
-from mqops.look.words.text import NOTHING, Column, Label, Lines, Link, Name, Strong, Table, Text, joined, said
+from mqops.look.words.text import NOTHING, Label, Lines, Link, Strong, Table, Text, of_message, said, sentences
 
 if TYPE_CHECKING:
     from mqops.quality.failed_messages import FailedMessage
@@ -17,8 +17,8 @@ TREND = "Messages that fail in each run, the newest at the right, from 0 to "
 
 def expects(check: CheckResult, words: str) -> Text:
     """What a check expects of its columns, and why it is not met. Parameters: `words` what it expects."""
-    columns = said("{}: ", Name(", ".join(check.columns))) if check.columns else NOTHING
-    why = Lines((said("{}", check.why),), kind="quiet") if check.why and not check.met else NOTHING
+    columns = said("{:name}: ", ", ".join(check.columns)) if check.columns else NOTHING
+    why = Lines([check.why], kind="quiet") if check.why and not check.met else NOTHING
     return said("{}{}{}", columns, words, why)
 
 
@@ -42,43 +42,26 @@ def failing(check: CheckResult) -> str:
 def beside(checks: Sequence[tuple[QualitySummary, str]], chosen: QualitySummary) -> Iterator[Text]:
     """Every check of a snapshot; none where there is one only. Parameters: `checks` each with what it found, in words;
     `chosen` that is shown."""
-    if len(checks) < 2:
-        return
-    for one, found in checks:
-        by = "the workflow" if one.by_workflow else "command line"
-        suites = ", ".join(one.suites)
+    for one, found in checks if len(checks) > 1 else ():
+        named = f"{one.checked_at} by {'the workflow' if one.by_workflow else 'command line'}, {', '.join(one.suites)}"
         query = {"queue_manager": one.queue_manager, "run": one.run, "check": one.check}
-        named = f"{one.checked_at} by {by}, {suites}"
         yield said("{}: {}", Strong(named) if one.check == chosen.check else Link(named, "quality", query), found)
 
 
 def not_checked(chosen: QualitySummary) -> Table:
     """The messages that no check was about."""
-    columns = [Column("Queue", "name", heads=True), Column("Not checked", "number")]
-    rows = [(one.queue, said(f"{one.not_checked:,} of {one.found:,}")) for one in chosen.queues if one.not_checked]
-    return Table(caption=f"Messages that no check was about: {chosen.not_checked:,}", columns=columns, rows=rows)
+    rows = [(one.queue, f"{one.not_checked:,} of {one.found:,}") for one in chosen.queues if one.not_checked]
+    headings = ["*Queue|name", "Not checked|number"]
+    return Table(f"Messages that no check was about: {chosen.not_checked:,}", headings, rows)
 
 
 def failures(chosen: QualitySummary, found: Sequence[FailedMessage], number: int) -> Table:
     """The messages that fail. Parameters: `number` of them in all."""
-    columns = [
-        *(
-            Column("MsgId"),
-            Column("Queue", "name"),
-            Column("Severity"),
-            Column("Check", "name"),
-            Column("Found", "name"),
-        )
-    ]
-    of = {"queue_manager": chosen.queue_manager, "run": chosen.run}
-    rows = [
-        (
-            Link(one.msg_id, "messages/one", of | {"queue": one.queue, "msg_id": one.msg_id}, kind="mono name"),
-            *(one.queue, one.severity, one.check, one.why),
-        )
-        for one in found
-    ]
-    return Table(caption=f"Failures, the worst first: {len(found):,} of {number:,}", columns=columns, rows=rows)
+    of, rows = (chosen.queue_manager, chosen.run), []
+    for one in found:
+        rows.append((of_message(*of, one.msg_id, queue=one.queue), one.queue, one.severity, one.check, one.why))
+    caption = f"Failures, the worst first: {len(found):,} of {number:,}"
+    return Table(caption, ["MsgId", "Queue|name", "Severity", "Check|name", "Found|name"], rows)
 
 
 def pages_of_failures(chosen: QualitySummary, check: str, *, after: int, shown: int, number: int, most: int) -> Text:
@@ -91,11 +74,10 @@ def pages_of_failures(chosen: QualitySummary, check: str, *, after: int, shown: 
     if not after and behind <= 0:
         return NOTHING
     query = {"queue_manager": chosen.queue_manager, "run": chosen.run, "check": check}
-    links = []
-    if after:
-        before = query | {"after": str(max(after - most, 0))}
-        links.append(Link("The failures before these", "quality", before, "failures"))
-    if behind > 0:
-        more = query | {"after": str(after + most)}
-        links.append(Link(counted(behind, "more failure"), "quality", more, "failures"))
-    return joined(" ", [said(f"Failures {after + 1:,} to {after + shown:,} of {number:,}."), *links])
+    before = Link("The failures before these", "quality", query | {"after": str(max(after - most, 0))}, "failures")
+    more = Link(counted(behind, "more failure"), "quality", query | {"after": str(after + most)}, "failures")
+    return sentences(
+        said(f"Failures {after + 1:,} to {after + shown:,} of {number:,}."),
+        before if after else NOTHING,
+        more if behind > 0 else NOTHING,
+    )

@@ -38,7 +38,7 @@ class ByHand(NamedTuple):
     @property
     def hint(self) -> Text:
         """What the messages are, and where they can have come from."""
-        what = said("{} {}, on {}", counted(len(self.msg_ids), "message"), self.why, Name(self.queue))
+        what = said("{} {}, on {:name}", counted(len(self.msg_ids), "message"), self.why, self.queue)
         origins = joined(", ", map(Name, self.could))
         return what + said(". Possible origins: {}", origins) if self.could else what
 

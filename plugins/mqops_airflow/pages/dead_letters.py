@@ -100,12 +100,12 @@ def _found(place: Path, found: DeadLetters, figures: Figures, *, may_look: bool)
     queue = found.anatomy
     before = bool(found.acted) and found.left is None
     table = words.groups(
-        *(found,),
+        found,
+        _comes_back,
         ages=(*AGES, OLDER, UNKNOWN),
         before=before,
         by_hand=_has_form(place, queue),
         may_look=may_look,
-        problem_of=_comes_back,
     )
     grew = _grew_since(place, queue.queue_manager, queue.queue, queue.observed_at)
     shown = len(table.rows)

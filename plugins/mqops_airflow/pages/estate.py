@@ -32,7 +32,7 @@ from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.words import estate as words
 from mqops.look.words.accounted import accounted
-from mqops.look.words.text import NOTHING, AirflowLink, Link, Text
+from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text
 from mqops.quality.not_in_order import NOT_IN_ORDER
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
@@ -42,7 +42,6 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import RECOVER, STOP
 from mqops_airflow.pages.security import Reader, own_dags, reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.shown import shortened
 from mqops_airflow.pages.which_run import at_work, next_by_schedule
 from mqops_airflow.pages.who_answers import Open, WhoAnswers, asks_for_four_eyes, open_questions, still_asked
 from mqops_airflow.runs.workplace import lake
@@ -112,7 +111,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         queue_link=words.queue_link,
         expires_title=words.EXPIRES_TITLE,
         expires_link=partial(words.expires_link, limit=f"{morning:%H:%M}"),
-        short_run=_short_run,
+        short_run=partial(OfRun, short=True),
         by_schedule=_by_schedule,
         other_queues=words.other_queues,
         figures_of_run=words.figures_of_run,
@@ -140,11 +139,6 @@ def _state(asked: Mapping[str, WhoAnswers | None], manager: ManagerNow, queue: Q
     """What is remarkable about a queue. Parameters: `asked` as of `_questions`."""
     held = [run.run for run in manager.held_by(queue.name) if asked.get(run.run)]
     return words.queue_state(queue, held, manager.name)
-
-
-def _short_run(queue_manager: str, run: str) -> Link:
-    """The page of a run, under the beginning and the end of its key."""
-    return Link(shortened(run), "run", {"queue_manager": queue_manager, "run": run}, title=run)
 
 
 def _by_schedule(runs: Iterable[tuple[str, datetime]]) -> Text:

@@ -53,7 +53,7 @@ from mqops_airflow.pages.run_forms import RECOVER
 from mqops_airflow.pages.searches import Searches, TooSlow
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.shown import below, shortened, size
+from mqops_airflow.pages.shown import below, size
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
@@ -133,7 +133,7 @@ def router(page: Page) -> APIRouter:
             data=words.data(story, size(story.message.body.length)),
             rules=words.rules(story.rules, below(story.rules_source, who.estate.path.parent)),
             seen=tuple(words.seen(story)),
-            events=words.events(story, outcome, shortened),
+            events=words.events(story, outcome),
             fields=words.fields,
             folder_table=words.folder,
             broken_folder=words.broken_folder,
@@ -254,7 +254,6 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
     unrecorded = bool(queue) and "*" not in queue and not any(_named(queue, one.queue) for one in newest)
     figures = figures_now(who.estate, [name])[name] if unrecorded else Figures()
     unit = next((one.unit for one in figures.queues if one.name == queue), "")
-    of = {"queue_manager": name, "run": place.chosen}
     again = {key: value for key, value in asked.items() if value} | {"queue_manager": name}
     elsewhere = {key: value for key, value in again.items() if key not in {"run", "after", "action"}}
     return render_page(
@@ -277,7 +276,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         of_name=place.said,
         unseen=_unseen(place.run, queue) if found and not found.messages else (),
         searched_in=in_words.looked_at(found.looked_at, line.messages if line and not queue else 0) if found else "",
-        messages=in_words.messages(found.messages, of, more=bool(found.next), put_at=_put_at, size=size)
+        messages=in_words.messages(found.messages, name, place.chosen, more=bool(found.next), put_at=_put_at, size=size)
         if found
         else None,
         actions=place.planned.actions,

@@ -23,7 +23,6 @@ from mqops.rules import Parsed, Table, parse
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.shown import shortened
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
 
@@ -65,7 +64,7 @@ def router(page: Page) -> APIRouter:
             hits_of=partial(words.hits, counted_any=bool(used and used.runs)),
             hits_are=words.hits_are(used) if used else "",
             trend_label=words.TREND,
-            versions=words.versions(used, parsed.table.digest, shortened) if used and parsed and parsed.table else None,
+            versions=words.versions(used, parsed.table.digest) if used and parsed and parsed.table else None,
             diff=diff,
             **(_compared(diff) if diff else {}),
         )

@@ -27,7 +27,7 @@ from mqops.look.taken_since import taken_by_later
 from mqops.look.words import balance, scan, steps, unmoved
 from mqops.look.words import run as words
 from mqops.look.words.problems import folded
-from mqops.look.words.text import NOTHING, Column, Label, Link, Table, Text, Time, said, sentences
+from mqops.look.words.text import NOTHING, Label, Link, Table, Text, Time, said, sentences
 from mqops.quality.summary import WORKFLOW as QUALITY
 from mqops_airflow.pages.by_hand import by_hand, for_others, more_by_hand
 from mqops_airflow.pages.charts import chart_of
@@ -135,18 +135,11 @@ def _steps(who: Reader, seen: Seen) -> Table:
 
 
 def _tasks(tasks: Mapping[str, Task]) -> Table:
-    columns = [Column("Step", heads=True), *map(Column, ("State", "Began", "Ended")), Column("Tries", "number")]
-    rows = [
-        (
-            task.name,
-            Label(task.state, _KINDS.get(task.state, "quiet")),
-            Time(task.began.isoformat() if task.began else ""),
-            Time(task.ended.isoformat() if task.ended else ""),
-            str(task.tries),
-        )
-        for task in tasks.values()
-    ]
-    return Table(caption="Tasks of the run in Airflow", columns=columns, rows=rows)
+    rows = []
+    for task in tasks.values():
+        began, ended = (Time(at.isoformat() if at else "") for at in (task.began, task.ended))
+        rows.append((task.name, Label(task.state, _KINDS.get(task.state, "quiet")), began, ended, str(task.tries)))
+    return Table("Tasks of the run in Airflow", ["*Step", "State", "Began", "Ended", "Tries|number"], rows)
 
 
 _KINDS = {"success": "good", "failed": "bad", "upstream_failed": "bad", "running": "note", "awaiting_input": "warn"}

@@ -70,7 +70,7 @@ def _shown(context: Context, part: Part) -> Markup:
         case Time() | Ago():
             made = escape(moment(part.at) if isinstance(part, Time) else since(part.at))
         case Label():
-            made = label(part.word, part.kind)
+            made = label(part.said, part.kind)
         case OfRun():
             before, hole, behind = part.said.partition("{}")
             words = dated(before) + (breaks(part.run) if hole else "") + dated(behind)

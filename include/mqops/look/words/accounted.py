@@ -4,14 +4,13 @@ Pure."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mqops.counted import counted
 from mqops.look.words.balance import is_are
 from mqops.look.words.state import RunState
-from mqops.look.words.text import NOTHING, Name, OfRun, Text, Time, joined, said
+from mqops.look.words.text import NOTHING, OfRun, Text, joined, said
 
 if TYPE_CHECKING:
     from mqops.look.core.run_state import RunLine
@@ -21,8 +20,7 @@ FEW = 5
 """Queue managers, and runs of each, that are named before they are counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accounted:
+class Accounted(NamedTuple):
     """Parameters: `kind` of the card (bad, warn, good), "" for none; `headline` in a sentence without its full stop;
     `details` sentences."""
 
@@ -82,19 +80,17 @@ def _proved(proved: int, total: int, unfinished: int, *, whole: bool) -> Text:
 def _scanned(managers: Iterable[ManagerNow]) -> Text:
     managers = list(managers)
     number = sum(one.scanned for one in managers)
-    if not number:
-        return NOTHING
+    words = (
+        " {:name} of {} grew by {} meanwhile: the reports of expiry that could not be put on their reply-to queue go "
+        "there; see {}, the newest scan of which this is so."
+    )
     grew = [
-        said(
-            " {} of {} grew by {} meanwhile: the reports of expiry that could not be put on their reply-to queue go "
-            "there; see {}, the newest scan of which this is so.",
-            *(Name(queue.queue), one.name, counted(queue.messages, "message"), OfRun(one.name, queue.run)),
-        )
+        said(words, queue.queue, one.name, counted(queue.messages, "message"), OfRun(one.name, queue.run))
         for one in managers
         for queue in one.grew
     ]
     first = f"Not counted here, because the queue manager does it itself: {counted(number, 'expired message')}"
-    return joined("", [said(f"{first} that scans made it discard."), *grew])
+    return joined("", [said(f"{first} that scans made it discard."), *grew]) if number else NOTHING
 
 
 def _runs(one: ManagerNow, ended_early: Collection[tuple[str, str]]) -> Iterator[Text]:
@@ -105,54 +101,44 @@ def _runs(one: ManagerNow, ended_early: Collection[tuple[str, str]]) -> Iterator
         yield said("Not proved: {}{}.", of(run.run), _why_unproved(run, early=(one.name, run.run) in ended_early))
     if (more := len(acted.unproved) - FEW) > 0:
         yield said(f"{counted(more, 'more run')} of {{}} {is_are(more)} not proved.", one.name)
+    goes_on = "What is not dealt with yet is where it was; the page of the run says how it goes on."
     for run in acted.unfinished[:FEW]:
-        yield said(
-            "Proved up to {}, and not finished: {}. What is not dealt with yet is where it was; the page of the run "
-            "says how it goes on.",
-            *(Time(run.proved_at), of(run.run)),
-        )
+        yield said(f"Proved up to {{:time}}, and not finished: {{}}. {goes_on}", run.proved_at, of(run.run))
     if (more := len(acted.unfinished) - FEW) > 0:
         yield said(f"{counted(more, 'more run')} of {{}} {is_are(more)} not finished.", one.name)
+    absent = "and the lake does not have this run: they are not proved here."
     for key in acted.absent[:FEW]:
-        yield said(
-            "{}: its ledger has movements of run {}, and the lake does not have this run: they are not proved here.",
-            *(one.name, key),
-        )
+        yield said(f"{{}}: its ledger has movements of run {{}}, {absent}", one.name, key)
     if (more := len(acted.absent) - FEW) > 0:
         yield said(f"{{}}: the same holds for {counted(more, 'more run')}.", one.name)
 
 
 def _why_unproved(run: RunLine, *, early: bool) -> Text:
     if early and run.state is not RunState.UNBALANCED:
-        last = Time(run.acted_at or run.at)
-        return said(" ended too early: it said last at {} how far it was, and nothing is at work on it", last)
+        words = " ended too early: it said last at {:time} how far it was, and nothing is at work on it"
+        return said(words, run.acted_at or run.at)
     if run.proved_at and not run.proved_since:
-        return said(" acted again after its proof of {}", Time(run.proved_at))
+        return said(" acted again after its proof of {:time}", run.proved_at)
     return said(": {}", run.meaning)
 
 
 def _ledger(one: ManagerNow) -> Iterator[Text]:
-    ledger = one.ledger
+    ledger, name = one.ledger, one.name
     if ledger is None or (one.ledger_grew and not (ledger.found.error or ledger.found.lines)):
-        yield said("{}: its ledger is being verified.", one.name)
+        yield said("{}: its ledger is being verified.", name)
     elif ledger.found.error:
-        yield said("{}: its ledger does not verify, at {}: {}", one.name, Time(ledger.at), ledger.found.error)
+        yield said("{}: its ledger does not verify, at {:time}: {}", name, ledger.at, ledger.found.error)
     elif ledger.found.lines:
+        words = "{}: its ledger was not changed since it was written, {} verified at {:time}{}."
         since = "; lines added since are being verified" if one.ledger_grew else ""
-        yield said(
-            "{}: its ledger was not changed since it was written, {} verified at {}{}.",
-            *(one.name, counted(ledger.found.lines, "line"), Time(ledger.at), since),
-        )
+        yield said(words, name, counted(ledger.found.lines, "line"), ledger.at, since)
     if ledger is None:
         return
     if ledger.found.unsigned:
         lines = counted(ledger.found.unsigned, "line is", "lines are")
-        yield said("{}: {} older than the ledger's key: the hashes are checked, not who wrote them.", one.name, lines)
+        yield said("{}: {} older than the ledger's key: the hashes are checked, not who wrote them.", name, lines)
     if ledger.found.torn:
-        torn = counted(ledger.found.torn, "byte")
-        yield said(
-            "{}: its ledger ends with {} of a half-written line, after a crash: the next proof writes it again.",
-            *(one.name, torn),
-        )
+        words = "{}: its ledger ends with {} of a half-written line, after a crash: the next proof writes it again."
+        yield said(words, name, counted(ledger.found.torn, "byte"))
     if ledger.remark:
-        yield said("{}: {}.", one.name, ledger.remark)
+        yield said("{}: {}.", name, ledger.remark)

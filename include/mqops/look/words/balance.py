@@ -11,7 +11,7 @@ from mqops.actions import Action
 from mqops.counted import counted
 from mqops.look.words.fates import Fate, Fates, fate_of, rule_name
 from mqops.look.words.state import RunState
-from mqops.look.words.text import NOTHING, Column, Table, Text, Time, joined, said, sentences
+from mqops.look.words.text import NOTHING, Cell, Table, Text, joined, said, sentences
 from mqops.model import Counts, RuleBalance, total_of
 
 if TYPE_CHECKING:
@@ -119,8 +119,11 @@ def sums_in_words(
     if old_proof:
         parts = " + ".join(f"{getattr(sums, fate):,} {word}" for fate, word in words.items())
         return said(
-            "Not proved since the run went on. The proof of {} found {} {} = {} then.",
-            *(Time(story.line.proved_at), sums.planned, sums.planned_word, parts),
+            "Not proved since the run went on. The proof of {:time} found {} {} = {} then.",
+            story.line.proved_at,
+            sums.planned,
+            sums.planned_word,
+            parts,
         )
     if not view.rules:
         return NOTHING
@@ -133,8 +136,10 @@ def sums_in_words(
         said("{} {} = {}.", sums.planned, sums.planned_word, parts),
         said(not_chosen) if sums.others else NOTHING,
         said(
-            "{} {} because of the destination, as it was at {}: the problems above say what to do.",
-            *(counted(kept, "message"), words[Fate.LEFT], Time(story.looked_at)),
+            "{} {} because of the destination, as it was at {:time}: the problems above say what to do.",
+            counted(kept, "message"),
+            words[Fate.LEFT],
+            story.looked_at,
         )
         if kept
         else said("What the problems above are about may stay where it is unless they are mended.")
@@ -145,16 +150,16 @@ def sums_in_words(
 
 def balance_table(shares: Sequence[Share], words: Mapping[Fate, str], *, would: bool) -> Table:
     """The balance by rule."""
-    columns = [
-        *(Column("Queue", "name"), Column("Rule"), Column("Planned", "number")),
-        *(Column(word.capitalize(), "number") for word in words.values()),
-        *(() if would else (Column("Failed tries", "number"),)),
-    ]
-    rows = [
-        (one.rule.queue, one.name, one.rule.planned, *one.parts.values(), *(() if would else (one.rule.failed,)))
-        for one in shares
-    ]
-    return Table(caption="The plan by rule" if would else "Balance by rule", columns=columns, rows=rows)
+    named = ["Planned", *(word.capitalize() for word in words.values()), *([] if would else ["Failed tries"])]
+    numbers = (f"{word}|number" for word in named)
+
+    def cells(one: Share) -> list[Cell]:
+        row: list[Cell] = [one.rule.queue, one.name, one.rule.planned, *one.parts.values()]
+        return row if would else [*row, one.rule.failed]
+
+    return Table(
+        "The plan by rule" if would else "Balance by rule", ["Queue|name", "Rule", *numbers], list(map(cells, shares))
+    )
 
 
 def not_proved(view: RunView, sums: Sums, words: Mapping[Fate, str], *, moving: bool) -> Text:

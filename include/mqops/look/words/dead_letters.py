@@ -7,25 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqops.actions import NO_RULE_FITS, Action
 from mqops.counted import counted
-from mqops.look.words.text import (
-    NOTHING,
-    Ago,
-    Breaks,
-    Cell,
-    Column,
-    Label,
-    Lines,
-    Link,
-    Name,
-    OfRun,
-    Strong,
-    Table,
-    Text,
-    Time,
-    joined,
-    said,
-    sentences,
-)
+from mqops.look.words.text import NOTHING, Cell, Label, Lines, Link, OfRun, Table, Text, said, sentences
 from mqops.model import Destination
 
 if TYPE_CHECKING:
@@ -41,23 +23,17 @@ HANDLE = Link("A dry run", place="handle")
 def as_seen(found: DeadLetters) -> Text:
     """When a run saw the queue."""
     one = found.anatomy
-    query = {"queue_manager": one.queue_manager, "run": one.run}
-    return sentences(
-        said(
-            "Queue {}, as a run saw it at {} ({} ago).",
-            *(Name(one.queue, strong=True), Time(one.observed_at), Ago(one.observed_at)),
-        ),
-        Link("Look at its messages", "messages", query) if one.run else NOTHING,
-    )
+    link = Link("Look at its messages", "messages", {"queue_manager": one.queue_manager, "run": one.run})
+    when = "Queue {:strong_name}, as a run saw it at {:time} ({:ago} ago)."
+    return sentences(said(when, one.queue, one.observed_at, one.observed_at), link if one.run else NOTHING)
 
 
 def nothing_seen(own: str, depth: int | None, figures: Figures) -> Text:
     """What the dead-letter queue of a queue manager has, which no run has looked at."""
     if not (depth and own):
         return NOTHING
-    silent = said(", or had {} ago: the queue manager does not answer now", Ago(figures.seen_at))
-    number = counted(depth, "message")
-    return said("{} has {}{}.", Name(own, strong=True), number, silent if figures.unreachable else NOTHING)
+    silent = said(", or had {:ago} ago: the queue manager does not answer now", figures.seen_at)
+    return said("{:strong_name} has {}{}.", own, counted(depth, "message"), silent if figures.unreachable else NOTHING)
 
 
 def not_found(queue: str, said_of_name: str, *, may_look: bool) -> str:
@@ -70,22 +46,18 @@ def not_found(queue: str, said_of_name: str, *, may_look: bool) -> str:
 def in_short(found: DeadLetters, depth: int | None, figures: Figures) -> Iterator[Text]:
     """The figures at the top."""
     one = found.anatomy
-    yield said("{} {} then", Strong(f"{one.messages:,}"), "message" if one.messages == 1 else "messages")
+    yield said("{:strong} {} then", one.messages, "message" if one.messages == 1 else "messages")
     if found.left is not None:
-        yield said("{} of them left by runs", Strong(f"{found.left:,}"))
+        yield said("{:strong} of them left by runs", found.left)
     if depth is not None:
-        ago = said("{} ago: no answer now", Ago(figures.seen_at)) if figures.unreachable else said("now")
-        yield said("{} {}", Strong(f"{depth:,}"), ago)
-    if one.since.observed_at and not found.acted:
-        yield _growth(one)
-
-
-def _growth(one: QueueAnatomy) -> Text:
-    more, since = sum(one.growth.values()), one.since
-    than = said("{} {} than", Strong(f"{abs(more):,}"), "more" if more > 0 else "fewer") if more else said("as many as")
-    if not since.run:
-        return said("{} at {}, when it was empty", than, Time(since.observed_at))
-    return said("{} in {}", than, OfRun(one.queue_manager, since.run, f"the run of {since.observed_at}"))
+        ago = said("{:ago} ago: no answer now", figures.seen_at) if figures.unreachable else said("now")
+        yield said("{:strong} {}", depth, ago)
+    if (since := one.since).observed_at and not found.acted:
+        more = sum(one.growth.values())
+        than = said("{:strong} {} than", abs(more), "more" if more > 0 else "fewer") if more else said("as many as")
+        empty = said("{} at {:time}, when it was empty", than, since.observed_at)
+        run = OfRun(one.queue_manager, since.run, f"the run of {since.observed_at}")
+        yield said("{} in {}", than, run) if since.run else empty
 
 
 def since_then(found: DeadLetters) -> Iterator[Text]:
@@ -109,40 +81,32 @@ def _did(change: Change, one: QueueAnatomy) -> str:
 def grew(queue_manager: str, scans: Iterable[GrewDuringScans], *, may_look: bool) -> Iterator[Text]:
     """That reports of expiry came to the queue. Parameters: `may_look` whether the page has a form for a dry run."""
     for scan in scans:
-        yield sentences(
-            said("the queue grew by {} during scans for expired messages.", counted(scan.messages, "message")),
-            said(
-                "Reports of expiry that could not be put on their reply-to queue come here; see {}.",
-                OfRun(queue_manager, scan.run),
-            ),
-            said("{} shows what they are.", HANDLE) if may_look else NOTHING,
+        words = (
+            "the queue grew by {} during scans for expired messages. Reports of expiry that could not be put on their "
+            "reply-to queue come here; see {}."
         )
+        first = said(words, counted(scan.messages, "message"), OfRun(queue_manager, scan.run))
+        yield sentences(first, said("{} shows what they are.", HANDLE) if may_look else NOTHING)
 
 
 def not_in_figures(found: DeadLetters, *, may_look: bool) -> Text:
     """What the figures of the page do not tell, where runs have acted. Parameters: `may_look` as of `grew`."""
     if not found.acted:
         return NOTHING
-    put_back = any(one.put_back for one in found.acted)
-    first = (
-        said("All below is what the queue was made of before that.")
-        if found.left is None
-        else sentences(
-            said("Below is what these runs have left."),
-            said("What came to the queue since, and what applications took, is not in these figures."),
-            said("Neither is what an undo put back, unless the run of {} had seen it.", Time(found.anatomy.observed_at))
-            if put_back
-            else NOTHING,
-        )
+    seen = found.anatomy.observed_at
+    left = "Below is what these runs have left. What came to the queue since, and what applications took, is not in "
+    put_back = said("Neither is what an undo put back, unless the run of {:time} had seen it.", seen)
+    return sentences(
+        said("All below is what the queue was made of before that." if found.left is None else f"{left}these figures."),
+        put_back if found.left is not None and any(one.put_back for one in found.acted) else NOTHING,
+        said("{} shows what the queue is made of now.", HANDLE) if may_look else NOTHING,
     )
-    return sentences(first, said("{} shows what the queue is made of now.", HANDLE) if may_look else NOTHING)
 
 
 def nothing_left(found: DeadLetters) -> str:
     """That the page shows no group, because runs have left none."""
-    back = sum(one.put_back for one in found.acted)
     first = "These runs have left none of the messages that were there then."
-    if not back:
+    if not (back := sum(one.put_back for one in found.acted)):
         return first
     them = counted(back, "message")
     return f"{first} The {them} that an undo put back were recorded by an earlier run: a dry run shows what they are."
@@ -159,68 +123,53 @@ def gone_groups(found: DeadLetters) -> str:
 
 def groups(
     found: DeadLetters,
+    problem_of: Callable[[Any, QueueAnatomy], str],
     *,
     ages: Sequence[str],
     before: bool,
     by_hand: bool,
     may_look: bool,
-    problem_of: Callable[[Any, QueueAnatomy], str],
 ) -> Table:
     """The groups of the queue, with what the rules table says of them.
 
-    Parameters: `ages` the names of the columns for ages; `before` whether runs have acted since, and what they left is
-    not known; `by_hand` whether the page of the run has a form for messages without an MQDLH; `problem_of` what the
-    pre-flight says of a decision, "" for nothing.
+    Parameters: `problem_of` what the pre-flight says of a decision, "" for nothing; `ages` the names of the columns for
+    ages; `before` whether runs have acted since, and what they left is not known; `by_hand` whether the page of the run
+    has a form for messages without an MQDLH.
     """
     grown = bool(found.anatomy.since.observed_at) and not found.acted
     source = found.rules_source.rsplit("/", 1)[-1]
-    caption = f"Groups{' before that' if before else ''}: reason, destination, application"
-    columns = [
-        *(Column("Reason", heads=True), Column("Destination", "name"), Column("Application", "name")),
-        *(Column("Messages", "number"), *((Column("Growth", "number"),) if grown else ())),
-        *(Column("By the rules table"), *(Column(age, "number") for age in ages)),
-    ]
+    headings = ["*Reason", "Destination|name", "Application|name", "Messages|number"]
+    headings += [*(["Growth|number"] if grown else []), "By the rules table", *(f"{age}|number" for age in ages)]
+
+    def decided(one: Decided, *, several: bool) -> Text:
+        text = [_decided(one, found.anatomy, by_hand=by_hand, may_look=may_look)]
+        text += [said("({})", counted(one.messages, "message"))] if several else []
+        why = problem_of(one.decision, found.anatomy)
+        return sentences(*text, *((Label("problem", "bad"), why) if why else ()))
 
     def cells(row: DeadLetterGroup) -> Iterator[Cell]:
-        group = row.group
-        yield group.reason
-        yield str(Destination(group.origin_q or "", group.origin_q_mgr or "")) or "–"
+        group, lines = row.group, [decided(one, several=len(row.decided) > 1) for one in row.decided]
+        yield from (group.reason, str(Destination(group.origin_q or "", group.origin_q_mgr or "")) or "–")
         yield group.application or "–"
         yield row.messages
-        if grown:
-            yield f"{row.growth:+,}"
-        lines = [
-            joined(
-                " ",
-                [
-                    _decided(one, found.anatomy, by_hand=by_hand, may_look=may_look),
-                    *([f"({counted(one.messages, 'message')})"] if len(row.decided) > 1 else []),
-                    *((Label("problem", "bad"), why) if (why := problem_of(one.decision, found.anatomy)) else ()),
-                ],
-            )
-            for one in row.decided
-        ]
-        yield said("{}", Lines(tuple(lines))) if lines else "–"
+        yield from [f"{row.growth:+,}"] if grown else []
+        yield Lines(lines) if lines else "–"
         yield from (str(row.ages.get(age, 0) or "") for age in ages)
 
-    rows = [tuple(cells(row)) for row in found.groups if row.messages]
-    return Table(
-        caption=f"{caption}{f', and what {source} says of them' if source else ''}", columns=columns, rows=rows
-    )
+    caption = f"Groups{' before that' if before else ''}: reason, destination, application"
+    caption += f", and what {source} says of them" if source else ""
+    return Table(caption, headings, [tuple(cells(row)) for row in found.groups if row.messages])
 
 
 def _decided(what: Decided, one: QueueAnatomy, *, by_hand: bool, may_look: bool) -> Text:
     query = {"queue_manager": one.queue_manager}
     if what.decision.action is Action.ERROR:
-        more = NOTHING
-        if by_hand:
-            form = "the form of mq_recover moves it to a queue that you name"
-            more = said(": {}", Link(form, "run", query | {"run": one.run}, place="actions"))
-        elif may_look:
-            dry_run = Link("a dry run", place="handle")
-            more = said(": the page of {} of this queue has a form that moves it to a queue that you name", dry_run)
+        moves, of_run = "moves it to a queue that you name", query | {"run": one.run}
+        form = Link(f"the form of mq_recover {moves}", "run", of_run, "actions")
+        dry_run = said(f"the page of {{}} of this queue has a form that {moves}", Link("a dry run", place="handle"))
+        more = said(": {}", form if by_hand else dry_run) if by_hand or may_look else NOTHING
         return said("{} {}{}", Label("stays", "warn"), NO_RULE_FITS, more)
     if what.line is None:
-        return said("{} {}", Label("no rule", "warn"), Breaks(str(what.decision)))
-    rule = Link(f"line {what.line}", "rules", query | {"workflow": "dlq_rules"}, place=f"line-{what.line}")
-    return said("{}: {}", rule, Breaks(str(what.decision)))
+        return said("{} {:breaks}", Label("no rule", "warn"), str(what.decision))
+    rule = Link(f"line {what.line}", "rules", query | {"workflow": "dlq_rules"}, f"line-{what.line}")
+    return said("{}: {:breaks}", rule, str(what.decision))

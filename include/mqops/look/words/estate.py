@@ -10,16 +10,13 @@ from mqops.look.words.fates import Fates
 from mqops.look.words.state import RunState
 from mqops.look.words.text import (
     NOTHING,
-    Ago,
     AirflowLink,
-    Breaks,
     Label,
     Lines,
     Link,
     Name,
     OfRun,
     Text,
-    Time,
     joined,
     said,
     sentences,
@@ -49,46 +46,37 @@ def open_question(
     workflows of these runs.
     """
     query = {"queue_manager": manager.name, "run": run.run}
-    what = (
-        said("the undo of {}", OfRun(manager.name, of) if (of := manager.undoes.get(run.run)) else "a run")
-        if not holds
-        else said("the plan of {} for {}", run.workflow, Name(run.queue))
-    )
+    undone = OfRun(manager.name, of) if (of := manager.undoes.get(run.run)) else "a run"
+    what = said("the plan of {} for {:name}", run.workflow, run.queue) if holds else said("the undo of {}", undone)
     number, stay = manager.to_act_on.get(run.run, (None, 0))
-    acts = NOTHING
+    acts = ""
     if number is not None:
         would = f" ({stay:,} of which would stay, as its destinations were then)" if stay else ""
-        acts = said(f", which {fates.acts} {number:,} of {counted(run.planned, 'message')}{would},")
+        acts = f", which {fates.acts} {number:,} of {counted(run.planned, 'message')}{would},"
     here = "these queues" if "," in run.queue else "this queue"
-    until = said("Until it is answered, a real run of {} on {} plans nothing.", by, here)
-    stopped = run.state is RunState.STOPPED
+    stops = "The run is" if run.state is RunState.STOPPED else "All runs are" if manager.stopped else ""
+    resumed = f"{'it is' if stops == 'The run is' else 'they are'} resumed"
     return sentences(
-        said("{}{} waits for an approval; its snapshot is {} old.", what, acts, Ago(run.at)),
-        until if waits and holds else NOTHING,
-        said(_STOPPED[stopped]) if stopped or manager.stopped else NOTHING,
+        said("{}{} waits for an approval; its snapshot is {:ago} old.", what, acts, run.at),
+        said("Until it is answered, a real run of {} on {} plans nothing.", by, here) if waits and holds else NOTHING,
+        said(f"{stops} stopped: nothing that is approved is done before {resumed}.") if stops else NOTHING,
         waits or said("Airflow runs its task approve: the question, or its answer, is told here in a moment."),
         Link(f"Look at the plan{' and answer' if may else ''}", "plan", query),
     )
 
 
-_STOPPED = {
-    True: "The run is stopped: nothing that is approved is done before it is resumed.",
-    False: "All runs are stopped: nothing that is approved is done before they are resumed.",
-}
-
-
 def queue_state(queue: QueueFigures, held_by: Sequence[str], queue_manager: str) -> Text:
     """What is remarkable about a queue. Parameters: `held_by` runs whose plans wait for an answer."""
-    labels = [
-        Label("full" if queue.depth >= queue.max_depth else "nearly full", "bad") if queue.nearly_full else None,
-        None if queue.put_allowed else Label("PUT(DISABLED)", "warn"),
-        None if queue.get_allowed else Label("GET(DISABLED)", "warn"),
-    ]
+    full = Label("full" if queue.depth >= queue.max_depth else "nearly full", "bad") if queue.nearly_full else NOTHING
+    put, get = (
+        NOTHING if allowed else Label(f"{verb}(DISABLED)", "warn")
+        for verb, allowed in (("PUT", queue.put_allowed), ("GET", queue.get_allowed))
+    )
     quiet = [said("storage" if queue.storage else "no reader")] if queue.depth and not queue.readers else []
     for run in held_by:
         link = Link("a plan waits for an answer", "plan", {"queue_manager": queue_manager, "run": run})
         quiet.append(said("{}: until then a real run plans nothing", link))
-    return joined(" ", [one for one in labels if one is not None]) + said("{}", Lines(tuple(quiet), kind="quiet"))
+    return sentences(full, put, get) + said("{}", Lines(quiet, kind="quiet"))
 
 
 def opened_by(queue: QueueFigures) -> Text:
@@ -96,8 +84,8 @@ def opened_by(queue: QueueFigures) -> Text:
     if not (queue.readers or queue.writers or queue.open_by):
         return said("–")
     counts = f"{counted(queue.readers, 'reader')}, {counted(queue.writers, 'writer')}"
-    lines = Lines((said(counts),) if queue.readers or queue.writers else ())
-    return said("{}{}", lines, Lines(tuple(said("{}", Breaks(one)) for one in queue.open_by), kind="quiet"))
+    lines = Lines([counts] if queue.readers or queue.writers else [])
+    return said("{}{}", lines, Lines([said("{:breaks}", one) for one in queue.open_by], kind="quiet"))
 
 
 def other_queues(figures: Figures) -> Text:
@@ -154,7 +142,7 @@ EXPIRES_TITLE = (
 def by_schedule(runs: Sequence[tuple[AirflowLink, str]]) -> Text:
     """The DAGs that a schedule starts next, nothing where there are none. Parameters: `runs` DAG and time, ISO 8601
     UTC."""
-    shown = joined(", ", (said("{} {}", dag, Time(at)) for dag, at in runs))
+    shown = joined(", ", (said("{} {:time}", dag, at) for dag, at in runs))
     return said("Next by schedule: {}.", shown) if runs else NOTHING
 
 
@@ -162,7 +150,7 @@ def old_figures(figures: Figures) -> Text:
     """When the figures were seen, of a queue manager that does not answer."""
     if not (figures.unreachable and figures.seen_at):
         return NOTHING
-    return said("The figures are of {}, {} ago.", Time(figures.seen_at), Ago(figures.seen_at))
+    return said("The figures are of {:time}, {:ago} ago.", figures.seen_at, figures.seen_at)
 
 
 def no_queues(figures: Figures) -> str:

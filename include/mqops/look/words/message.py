@@ -6,21 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mqops.counted import counted
-from mqops.look.words.text import (
-    NOTHING,
-    Column,
-    Label,
-    Lines,
-    Link,
-    Name,
-    OfRun,
-    Table,
-    Text,
-    Time,
-    joined,
-    said,
-    sentences,
-)
+from mqops.look.words.text import NOTHING, Label, Lines, Link, OfRun, Table, Text, Time, joined, said, sentences
 from mqops.model import Destination
 
 if TYPE_CHECKING:
@@ -30,14 +16,10 @@ if TYPE_CHECKING:
 
 def recorded(story: MessageStory, queue_manager: str, run: str) -> Text:
     """Where a run found the message."""
-    query = {"queue_manager": queue_manager, "run": run}
-    return sentences(
-        said(
-            "Position {} of {}, recorded by run {}.",
-            *(str(story.found.position), Name(story.found.queue, strong=True), OfRun(queue_manager, run, "{}")),
-        ),
-        Link("All messages of the run", "messages", query),
-    )
+    of, found = OfRun(queue_manager, run, "{}"), story.found
+    link = Link("All messages of the run", "messages", {"queue_manager": queue_manager, "run": run})
+    where = "Position {} of {:strong_name}, recorded by run {}. {}"
+    return said(where, str(found.position), found.queue, of, link)
 
 
 def origin(story: MessageStory, words: str, moment: Callable[[str], str]) -> Text:
@@ -46,7 +28,7 @@ def origin(story: MessageStory, words: str, moment: Callable[[str], str]) -> Tex
     if not found:
         return NOTHING
     fields = (
-        said("{} {}", name.replace("_", " "), Name(moment(str(value)) if name == "at" else str(value), strong=True))
+        said("{} {:strong_name}", name.replace("_", " "), moment(str(value)) if name == "at" else str(value))
         for name, value in found.items()
         if name != "by"
     )
@@ -57,9 +39,8 @@ def done(event: Mapping[str, Any] | None, outcome: str) -> Text:
     """What a run did to the message since. Parameters: `event` of the ledger; `outcome` the same in words."""
     if not event:
         return NOTHING
-    to = said(" to {}", Name(str(Destination(event["dest_q"], event["dest_q_mgr"])))) if event["dest_q"] else NOTHING
-    by = OfRun(event["queue_manager"], event["run"], "{}")
-    return said("{} {}{} by run {}.", outcome, Time(event["at"]), to, by)
+    to = said(" to {:name}", str(Destination(event["dest_q"], event["dest_q_mgr"]))) if event["dest_q"] else NOTHING
+    return said("{} {:time}{} by run {}.", outcome, event["at"], to, OfRun(event["queue_manager"], event["run"], "{}"))
 
 
 def data(story: MessageStory, size: str) -> Text:
@@ -76,22 +57,17 @@ def data(story: MessageStory, size: str) -> Text:
 
 def rules(verdicts: Sequence[RuleVerdict], source: str) -> Table:
     """What each rule says of the message. Parameters: `source` the name of the rules table."""
-    columns = [Column("Line", heads=True), Column("Action", "name"), Column("Verdict"), Column("Why")]
-    rows = [
-        (
-            *(str(one.line), f"{one.action} {one.target}"),
-            Label(one.verdict, "good" if one.verdict == "chosen" else "quiet"),
-            said("{}", Lines(tuple(_why(one)))),
-        )
-        for one in verdicts
-    ]
-    return Table(caption=f"What each rule of {source} says of it", columns=columns, rows=rows)
+    rows = []
+    for one in verdicts:
+        verdict = Label(one.verdict, "good" if one.verdict == "chosen" else "quiet")
+        rows.append((str(one.line), f"{one.action} {one.target}", verdict, Lines(tuple(_why(one)))))
+    return Table(f"What each rule of {source} says of it", ["*Line", "Action|name", "Verdict", "Why"], rows)
 
 
 def _why(one: RuleVerdict) -> Iterator[Text]:
     for miss in one.misses:
         has = str(miss["found"]) if miss["found"] not in {None, ""} else "nothing"
-        yield said("{}", Name(f"{miss['keyword']} wants {miss['wanted']}, the message has {has}"))
+        yield said("{:name}", f"{miss['keyword']} wants {miss['wanted']}, the message has {has}")
     if one.hidden_by:
         yield said(f"The IGNORE in line {one.hidden_by} comes before it.")
     if one.matches and not one.hidden_by:
@@ -101,70 +77,57 @@ def _why(one: RuleVerdict) -> Iterator[Text]:
 def seen(story: MessageStory) -> Iterator[Text]:
     """Where the message was seen last, and when it was gone."""
     for one in story.past.seen:
-        of = OfRun(one.queue_manager, one.run, "{}")
-        gone = NOTHING
-        if one.missed_at:
-            by = OfRun(one.queue_manager, one.missed_by, "{}")
-            gone = said("; gone {}, as run {} found", Time(one.missed_at), by)
+        of, by = (OfRun(one.queue_manager, run, "{}") for run in (one.run, one.missed_by))
+        gone = said("; gone {:time}, as run {} found", one.missed_at, by) if one.missed_at else NOTHING
         ends = one.ends_at and one.became == "seen"
         yield sentences(
-            said("Last seen {} on {} by run {}{}: {}.", Time(one.seen_at), Name(one.queue), of, gone, one.since),
-            said("Its lifetime ends {}.", Time(one.ends_at)) if ends else NOTHING,
+            said("Last seen {:time} on {:name} by run {}{}: {}.", one.seen_at, one.queue, of, gone, one.since),
+            said("Its lifetime ends {:time}.", one.ends_at) if ends else NOTHING,
         )
 
 
-def events(story: MessageStory, outcome: Callable[[Mapping[str, Any]], str], short: Callable[[str], str]) -> Table:
-    """The lines of the ledger about the message. Parameters: `outcome` of a line in words; `short` a key of a run for
-    a narrow place."""
-    columns = [
-        *(Column("At"), Column("Outcome"), Column("Action"), Column("Destination", "name"), Column("Rule")),
-        *(Column("Asked by", "name"), Column("Approved by", "name"), Column("Run", "name")),
-    ]
+def events(story: MessageStory, outcome: Callable[[Mapping[str, Any]], str]) -> Table:
+    """The lines of the ledger about the message. Parameters: `outcome` of a line in words."""
+    headings = ["At", "Outcome", "Action", "Destination|name", "Rule", "Asked by|name", "Approved by|name", "Run|name"]
     rows = []
     for one in story.past.events:
-        query = {"queue_manager": one["queue_manager"], "run": one["run"]}
-        rows.append(
-            (
-                *(Time(one["at"]), f"{outcome(one)} {one['reason']}", str(one["action"])),
-                str(Destination(one["dest_q"], one["dest_q_mgr"])),
-                f"line {one['rule_line']}" if one["rule_line"] else "",
-                *(one["requested_by"], one["approved_by"]),
-                Link(short(one["run"]), "run", query, title=one["run"]) if one["run"] else "",
-            )
-        )
-    return Table(caption="Lines of the ledger, oldest first", columns=columns, rows=rows)
+        run = OfRun(one["queue_manager"], one["run"], short=True) if one["run"] else ""
+        target, rule = str(Destination(one["dest_q"], one["dest_q_mgr"])), one["rule_line"]
+        what = (Time(one["at"]), f"{outcome(one)} {one['reason']}", str(one["action"]), target)
+        rows.append((*what, f"line {rule}" if rule else "", one["requested_by"], one["approved_by"], run))
+    return Table("Lines of the ledger, oldest first", headings, rows)
 
 
 def fields(caption: str, values: Mapping[str, Any]) -> Table:
     """The fields of a structure. Those of a structure within it stand below each other."""
-    columns = [Column("Field", heads=True), Column("Value", "mono name")]
-    return Table(caption=caption, columns=columns, rows=[(name, _value(value)) for name, value in values.items()])
+    return Table(caption, ["*Field", "Value|mono name"], [(name, _value(value)) for name, value in values.items()])
 
 
-def _value(value: Any) -> Text:
+def _value(value: Any) -> Text | Lines:
     if isinstance(value, Mapping):
-        return said("{}", Lines(tuple(said("{} = {}", inner, str(text)) for inner, text in value.items())))
+        return Lines([said("{} = {}", inner, str(text)) for inner, text in value.items()])
     return said("{}", str(value))
 
 
 def broken_folder(folder: Mapping[str, Any]) -> tuple[str, Text]:
     """Why a folder of an MQRFH2 has no properties, and its bytes."""
     where = f"Folder {folder['name'] or 'without a name'} at offset {folder['offset']}"
-    masked = " (masked)" if folder["masked"] else ""
-    size = counted(folder["length"], "byte")
     why = f"{where} is not valid, so it has no properties: {folder['broken']}"
-    return why, said("Its {}{}: {}", size, masked, Name(folder["hex"]))
+    return why, said("Its {}{}: {:name}", counted(folder["length"], "byte"), _masked(folder), folder["hex"])
 
 
 def folder(found: Mapping[str, Any]) -> Table:
     """The properties of a folder of an MQRFH2."""
-    columns = [Column("Element", "name", heads=True), Column("Type"), Column("Value", "mono name")]
-    masked = " (masked)" if found["masked"] else ""
     rows = [
         (f"{one.get('name') or '(text)'}{_attributes(one)}", str(one["type"]), str(one["value"]))
         for one in found["elements"]
     ]
-    return Table(caption=f"Folder {found['name']}{_attributes(found)}{masked}", columns=columns, rows=rows)
+    caption = f"Folder {found['name']}{_attributes(found)}{_masked(found)}"
+    return Table(caption, ["*Element|name", "Type", "Value|mono name"], rows)
+
+
+def _masked(folder: Mapping[str, Any]) -> str:
+    return " (masked)" if folder["masked"] else ""
 
 
 def _attributes(of: Mapping[str, Any]) -> str:

@@ -9,19 +9,14 @@ from mqops.actions import Action
 from mqops.counted import counted
 from mqops.look.words.text import (
     NOTHING,
-    Ago,
     Cell,
-    Code,
-    Column,
     Label,
     Link,
-    Name,
     Quiet,
-    Strong,
     Table,
     Text,
     Time,
-    joined,
+    of_message,
     said,
     sentences,
 )
@@ -39,39 +34,27 @@ MOST_SAMPLES = 10
 
 def stops(view: PlanView, not_done: str) -> Iterator[Text]:
     """The stops in force, and where each is taken back. Parameters: `not_done` what follows from a stop."""
-    line = view.line
+    query = {"queue_manager": view.line.queue_manager}
+    of_run = Link("Resume this run, on its page", "run", query | {"run": view.line.run})
+    of_all = Link("Resume all runs, on the estate", "estate", query)
     for one in view.stops:
-        of_run = one.startswith("Run ")
-        query = {"queue_manager": line.queue_manager}
-        link = (
-            Link("Resume this run, on its page", "run", query | {"run": line.run})
-            if of_run
-            else Link("Resume all runs, on the estate", "estate", query)
-        )
-        yield said("{}: {}. Resume first: {}", one, not_done, link)
+        yield said("{}: {}. Resume first: {}", one, not_done, of_run if one.startswith("Run ") else of_all)
 
 
 def snapshot(line: RunLine, depth: int | None) -> Text:
     """How old the snapshot of a plan is. Parameters: `depth` messages that are on its queues now, None where that is
     not known."""
-    old = said(
-        "The snapshot of this plan is {} old: it was taken {}, with {}.",
-        *(Ago(line.at), Time(line.at), counted(line.messages, "message")),
-    )
-    now = said("{} has {} now.", Name(line.queue.replace(",", ", ")), depth) if depth is not None else NOTHING
-    return sentences(old, now)
+    taken, number = "The snapshot of this plan is {:ago} old: it was taken {:time}, with {}.", line.messages
+    now = said("{:name} has {} now.", line.queue.replace(",", ", "), depth) if depth is not None else NOTHING
+    return sentences(said(taken, line.at, line.at, counted(number, "message")), now)
 
 
 def sums(view: PlanView, size: str) -> Text:
     """The messages of a plan by action. Parameters: `size` of all of them, in words."""
     plan = view.plan
-    actions = joined(", ", (f"{action} {count:,}" for action, count in plan.actions.items()))
-    of = said(
-        "{} of {} ({}) of {} on {}:",
-        *(Strong(f"{plan.rows:,}"), counted(plan.observed, "message"), size),
-        *(Name(plan.queue), plan.queue_manager),
-    )
-    return sentences(of, said("{}.", actions))
+    actions = ", ".join(f"{action} {count:,}" for action, count in plan.actions.items())
+    of, here = (plan.rows, counted(plan.observed, "message"), size), (plan.queue, plan.queue_manager)
+    return said("{:strong} of {} ({}) of {:name} on {}: {}.", *of, *here, actions)
 
 
 def compared(view: PlanView) -> Text:
@@ -81,63 +64,51 @@ def compared(view: PlanView) -> Text:
         return said("There is no earlier plan of this workflow for this queue to compare with.")
     query = {"queue_manager": view.line.queue_manager, "run": last.run}
     link = Link("the last plan of this workflow for this queue", "plan", query)
-    groups = f"{counted(view.new, 'new group')}, {counted(len(view.gone), 'group')} gone."
-    return said(
-        "Compared with {}, {}, {}: {}",
-        *(link, Time(last.at), counted(last.planned, "message")),
-        groups if view.comparable else "one of the two has too many groups to say which are new.",
-    )
+    found = f"{counted(view.new, 'new group')}, {counted(len(view.gone), 'group')} gone."
+    found = found if view.comparable else "one of the two has too many groups to say which are new."
+    return said("Compared with {}, {:time}, {}: {}", link, last.at, counted(last.planned, "message"), found)
 
 
 def groups(view: PlanView, most: int, rule_in_words: Callable[[Action], str]) -> Table:
     """The groups of a plan. Parameters: `most` groups that are shown; `rule_in_words` what decided without a rule."""
-    columns = [
-        *(Column("Messages", "number"), Column("Last plan", "number"), Column("Action"), Column("Was for", "name")),
-        *(Column("Reason"), Column("Goes to", "name"), Column("Rule", "text name"), Column("Oldest")),
-    ]
+    headings = ["Messages|number", "Last plan|number", "Action", "Was for|name", "Reason", "Goes to|name"]
     compares = bool(view.last and view.comparable)
     rows = [_group(one, rule_in_words, compares=compares) for one in view.groups[:most]]
-    return Table(caption="Groups, the largest first", columns=columns, rows=rows)
+    return Table("Groups, the largest first", [*headings, "Rule|text name", "Oldest"], rows)
 
 
 def _group(one: GroupLine, rule_in_words: Callable[[Action], str], *, compares: bool) -> Sequence[Cell]:
     c = one.count
-    unclear = c.action is Action.AMBIGUOUS and not c.origin_q
-    new = Label("new", "note") if compares else "–"
-    line = said("line {} {}", str(c.rule_line), Code(one.rule)) if c.rule_line else rule_in_words(c.action)
+    origin = Destination(c.origin_q or "", c.origin_q_mgr or "")
     return (
         c.messages,
-        one.before if one.before is not None else new,
+        one.before if one.before is not None else Label("new", "note") if compares else "–",
         Label(c.action, "bad") if c.action is Action.DISCARD else str(c.action),
-        "ambiguous" if unclear else str(Destination(c.origin_q or "", c.origin_q_mgr or "")),
+        "ambiguous" if c.action is Action.AMBIGUOUS and not c.origin_q else str(origin),
         c.symbol,
         str(Destination(c.dest_q, c.dest_q_mgr)),
-        line,
+        said("line {} {:code}", str(c.rule_line), one.rule) if c.rule_line else rule_in_words(c.action),
         Time(c.oldest or ""),
     )
 
 
 def gone_groups(view: PlanView) -> Table:
     """The groups of the last plan that this one has not."""
-    columns = [
-        *(Column("Messages then", "number"), Column("Action"), Column("Was for", "name")),
-        *(Column("Reason"), Column("Went to", "name")),
-    ]
+    headings = ["Messages then|number", "Action", "Was for|name", "Reason", "Went to|name"]
     rows = [(c.messages, str(c.action), c.origin_q or "", c.symbol, c.dest_q) for c in view.gone[:MOST_GONE]]
-    return Table(caption="Groups of the last plan that are gone", columns=columns, rows=rows)
+    return Table("Groups of the last plan that are gone", headings, rows)
 
 
 def destinations(lines: Sequence[DestinationLine]) -> Table:
     """The destinations of a plan, with their room and readers."""
-    figures = ("Messages", "Depth", "Room", "Readers")
-    columns = [Column("Goes to", "name"), *(Column(one, "number") for one in figures), Column("State")]
+    headings = ["Goes to|name", "Messages|number", "Depth|number", "Room|number", "Readers|number", "State"]
     rows = [(_destination(one), one.messages, one.depth, one.room, one.readers, _ready(one)) for one in lines]
-    return Table(caption="Destinations: room and readers", columns=columns, rows=rows)
+    return Table("Destinations: room and readers", headings, rows)
 
 
 def _destination(one: DestinationLine) -> Text:
-    by = [Quiet(f"by {one.queue}")] if one.queue else []
-    return joined(" ", [one.name, *by, *([Quiet(f"to {one.remote}")] if one.remote else [])])
+    by, to = (Quiet(f"{word} {name}" if name else "") for word, name in (("by", one.queue), ("to", one.remote)))
+    return sentences(one.name, by, to)
 
 
 def _ready(one: DestinationLine) -> Text | Label:
@@ -154,21 +125,12 @@ def _ready(one: DestinationLine) -> Text | Label:
 
 def samples(view: PlanView) -> Table:
     """A message of each of the largest groups, masked."""
-    columns = [
-        *(Column("Goes to", "name"), Column("Put"), Column("By", "name"), Column("MsgId")),
-        Column("Text", "mono name"),
-    ]
-    of = {"queue_manager": view.line.queue_manager, "run": view.line.run}
-    rows = [
-        (
-            *(one.count.dest_q or str(one.count.action), Time(s.put_at), s.put_appl_name),
-            Link(s.msg_id, "messages/one", of | {"msg_id": s.msg_id}, kind="mono name"),
-            s.shape,
-        )
-        for one in view.groups[:MOST_SAMPLES]
-        for s in one.count.samples[:1]
-    ]
-    return Table(caption="Samples, masked", columns=columns, rows=rows)
+    of, rows = (view.line.queue_manager, view.line.run), []
+    for one in view.groups[:MOST_SAMPLES]:
+        for s in one.count.samples[:1]:
+            to = one.count.dest_q or str(one.count.action)
+            rows.append((to, Time(s.put_at), s.put_appl_name, of_message(*of, s.msg_id), s.shape))
+    return Table("Samples, masked", ["Goes to|name", "Put", "By|name", "MsgId", "Text|mono name"], rows)
 
 
 def answered(answer: Mapping[str, Any]) -> Text:
@@ -177,4 +139,4 @@ def answered(answer: Mapping[str, Any]) -> Text:
     if not answer or answer.get("refused"):
         return NOTHING
     word = "Approved" if answer["approved"] else "Rejected"
-    return said("{} by {} at {}.", word, Name(answer["by"] or "the time-out"), Time(answer["at"]))
+    return said("{} by {:name} at {:time}.", word, answer["by"] or "the time-out", answer["at"])

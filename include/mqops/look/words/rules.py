@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
-from mqops.look.words.text import NOTHING, Column, Label, Link, Name, Table, Text, Time, joined, said
+from mqops.look.words.text import NOTHING, Label, Link, Table, Text, said
 
 if TYPE_CHECKING:
     from mqops.look.rules_in_use import Difference, RuleHits, RulesInUse
@@ -35,43 +35,31 @@ def hits(hit: RuleHits | None, *, counted_any: bool) -> Text:
     return said("{} {}", hit.messages, label)
 
 
-def versions(used: RulesInUse, now: str, short: Callable[[str], str]) -> Table:
-    """The versions of the table that runs used. Parameters: `now` the digest of the table of now; `short` a run's key
-    for a narrow place."""
-    columns = [
-        *(Column("SHA-256", "mono", heads=True), Column("Last used"), Column("Runs", "number"), Column("Compare"))
-    ]
-    of = {"queue_manager": used.queue_manager, "workflow": used.workflow}
-    rows = [
-        (
-            *(one.digest[:12], said("{}, run {}", Time(one.at), Name(short(one.run), title=one.run)), str(one.runs)),
-            Label("the table of now", "note")
-            if one.digest == now
-            else Link(
-                f"compare {one.digest[:12]} with the table of now", "rules", of | {"old": one.digest}, place="diff"
-            ),
-        )
-        for one in used.versions
-    ]
-    return Table(caption="Versions, the newest first", columns=columns, rows=rows)
+def versions(used: RulesInUse, now: str) -> Table:
+    """The versions of the table that runs used. Parameters: `now` the digest of the table of now."""
+    of, rows = {"queue_manager": used.queue_manager, "workflow": used.workflow}, []
+    for one in used.versions:
+        digest = one.digest[:12]
+        link = Link(f"compare {digest} with the table of now", "rules", of | {"old": one.digest}, "diff")
+        compare = Label("the table of now", "note") if one.digest == now else link
+        rows.append((digest, said("{:time}, run {:short_name}", one.at, one.run), str(one.runs), compare))
+    return Table("Versions, the newest first", ["*SHA-256|mono", "Last used", "Runs|number", "Compare"], rows)
 
 
 def compared(digest: str, run: str, messages: int, *, first_only: bool) -> Text:
     """On what two versions were compared. Parameters: `digest` of the earlier one; `first_only` whether only the first
     messages of the snapshot of `run` were."""
     first = " (the first ones only, because a table asks for what is in them)" if first_only else ""
-    return said(
-        "Version {} and the table of now, on the snapshot of run {}: {} compared{}.",
-        *(digest[:12], Name(run), counted(messages, "message"), first),
-    )
+    words = "Version {} and the table of now, on the snapshot of run {:name}: {} compared{}."
+    return said(words, digest[:12], run, counted(messages, "message"), first)
 
 
 def changes(found: Sequence[Difference]) -> Table:
     """The messages that two versions handle differently."""
-    columns = [Column("Before", "name"), Column("Now", "name"), Column("Messages", "number")]
     rows = [(_decided(str(one.old), one.old_line), _decided(str(one.new), one.new_line), one.messages) for one in found]
-    return Table(caption="Messages that the two versions handle differently", columns=columns, rows=rows)
+    headings = ["Before|name", "Now|name", "Messages|number"]
+    return Table("Messages that the two versions handle differently", headings, rows)
 
 
 def _decided(what: str, line: int | None) -> Text:
-    return joined(" ", [what, *([f"(line {line})"] if line else [])])
+    return said("{}{}", what, f" (line {line})" if line else "")

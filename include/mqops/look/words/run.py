@@ -13,15 +13,12 @@ from mqops.look.words.fates import Fate, Fates
 from mqops.look.words.state import RunState
 from mqops.look.words.text import (
     NOTHING,
-    Ago,
     AirflowLink,
     Code,
     Link,
-    Name,
     OfRun,
     Strong,
     Text,
-    Time,
     joined,
     said,
     sentences,
@@ -140,7 +137,7 @@ def progress(story: RunStory, words: Mapping[Fate, str]) -> Text:
     dealt_with = Strong(f"{p.overall:,} of {counted(p.planned, 'message')}")
     rate = said("{} dealt with, {} a second: {}.", dealt_with, round(p.per_second), ", ".join(counts))
     none_yet = f"No unit of work is done yet{' since the run went on' if p.before else ''}."
-    last = said("Last unit of work {} ago.", Ago(p.at)) if tally.done else said(none_yet)
+    last = said("Last unit of work {:ago} ago.", p.at) if tally.done else said(none_yet)
     stay = story.line.planned - p.planned
     kept = said(f"The plan leaves {counted(stay, 'other message')} as {it_is(stay)}.") if stay > 0 else NOTHING
     return sentences(rate, last, kept)
@@ -235,15 +232,15 @@ def unmoved_heading(number: int, sums: Sums, words: Mapping[Fate, str], undone: 
 def later_outcomes(view: RunView) -> Text:
     """How old the look is that found what became of moved messages later."""
     line = view.story.line
-    first = said("Of the messages that it {}, looked at {}", line.moved_word, Time(view.outcomes_at))
+    first = said("Of the messages that it {}, looked at {:time}", line.moved_word, view.outcomes_at)
     if not view.looked_too_early:
         return first + said(":")
     looks = Code(command("mqops", "ledger", "outcomes", line.run, "-m", line.queue_manager))
     return sentences(
         first + said("."),
         said(
-            "Its undo was proved after that, at {}: what it has put back since is not in these figures.",
-            Time(view.undone_at),
+            "Its undo was proved after that, at {:time}: what it has put back since is not in these figures.",
+            view.undone_at,
         ),
         said("{} looks again.", looks),
         said("At the first of these times:"),
@@ -285,7 +282,9 @@ def placed(line: RunLine, runs: Mapping[str, int]) -> Iterator[Text]:
         message = counted(number, "message")
         yield said(
             "{} that a person had to place {} taken from the queue since, by {}.",
-            *(message, was, OfRun(line.queue_manager, run)),
+            message,
+            was,
+            OfRun(line.queue_manager, run),
         )
 
 
@@ -301,7 +300,9 @@ def more_by_hand(story: RunStory, more: Mapping[str, int], *, none_waits: bool) 
     )
     first = said(
         "This page keeps the first {} that a person must place; its plan has {} more: {}.",
-        *(counted(kept, "message"), sum(more.values()) - kept, all_of),
+        counted(kept, "message"),
+        sum(more.values()) - kept,
+        all_of,
     )
     taken = said(
         "Later runs have taken all {}, and others may be left: a new dry run finds them, and its page has the form "
@@ -324,11 +325,11 @@ def who_answers(
     person = (
         f"the role {' or '.join(roles)} in Airflow" if roles else f"Airflow's right to answer the questions of {dag_id}"
     )
-    by_when = said(" until {}", Time(until)) if until else NOTHING
-    eyes = said("The estate asks for four eyes: {} started the run and may not approve it.", Name(not_by, strong=True))
+    by_when = said(" until {:time}", until) if until else NOTHING
+    eyes = said("The estate asks for four eyes: {:strong_name} started the run and may not approve it.", not_by)
     you = "You may not answer." if not may else _OWN if own else ""
     return sentences(
-        said("Asked by {}.", Name(asked)) if asked else NOTHING,
+        said("Asked by {:name}.", asked) if asked else NOTHING,
         said("A person with {} can answer{}; no answer is a rejection.", person, by_when),
         eyes if not_by else NOTHING,
         said(you) if you else NOTHING,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
-from mqops.look.words.text import NOTHING, Column, Link, Name, OfRun, Table, Text, Time, joined, said, sentences
+from mqops.look.words.text import NOTHING, Link, Name, OfRun, Table, Text, joined, of_message, said, sentences
 from mqops.model import Destination
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ def searched(line: RunLine | None) -> Text:
     queues = line.queue.split(",")
     of = counted(len(queues), "queue") if len(queues) > MOST_NAMED else joined(", ", map(Name, queues))
     run = OfRun(line.queue_manager, line.run)
-    return said("The search is in one snapshot: of {}, taken {} by {} of {}.", of, Time(line.at), run, line.workflow)
+    return said("The search is in one snapshot: of {}, taken {:time} by {} of {}.", of, line.at, run, line.workflow)
 
 
 def snapshot_of(line: RunLine) -> str:
     """The snapshot of a run in a few words."""
-    queues = line.queue.split(",")
-    return f"{line.workflow} of {counted(len(queues), 'queue') if len(queues) > MOST_NAMED else line.queue}"
+    number = len(line.queue.split(","))
+    return f"{line.workflow} of {counted(number, 'queue') if number > MOST_NAMED else line.queue}"
 
 
 def unrecorded(queue: str, depth: int | None, unit: str, queue_manager: str) -> Text:
@@ -43,7 +43,7 @@ def unrecorded(queue: str, depth: int | None, unit: str, queue_manager: str) -> 
     now = said(", which has {} now", depth) if depth else NOTHING
     link = Link("start one on the page Quality", "quality", {"queue_manager": queue_manager})
     return sentences(
-        said("no run has recorded messages of {}{}, so none can be shown.", Name(queue), now),
+        said("no run has recorded messages of {:name}{}, so none can be shown.", queue, now),
         said("{}.", unit) if unit else NOTHING,
         said("A quality run records those of its queues: {}.", link),
     )
@@ -56,35 +56,21 @@ def looked_at(number: int, total: int) -> str:
 
 def messages(
     found: Sequence[FoundMessage],
-    of: dict[str, str],
+    queue_manager: str,
+    run: str,
     *,
     more: bool,
     put_at: Callable[[FoundMessage], str],
     size: Callable[[int], str],
 ) -> Table:
-    """The messages that fit.
-
-    Parameters: `of` queue manager and run, as an address names them; `more` whether there are others; `put_at` and
-    `size` how time and length are shown.
-    """
-    columns = [
-        *(Column("Put at (UTC)"), Column("MsgId"), Column("Queue", "name"), Column("Reason")),
-        *(Column(one, "name") for one in ("Destination", "Application", "User")),
-        *(Column("Format"), Column("Size", "number")),
-    ]
-    rows = [
-        (
-            put_at(one),
-            Link(
-                one.msg_id,
-                "messages/one",
-                of | {"queue": one.queue, "msg_id": one.msg_id, "position": str(one.position)},
-                kind="mono name",
-            ),
-            *(one.queue, one.reason, str(Destination(one.dest_q or "", one.dest_q_mgr or ""))),
-            *(one.application, one.user, one.format, size(one.bytes)),
-        )
-        for one in found
-    ]
-    which = "that fit, the first " if more else "that fit: "
-    return Table(caption=f"Messages {which}{len(found):,}", columns=columns, rows=rows)
+    """The messages that fit. Parameters: `more` whether there are others; `put_at` and `size` how time and length are
+    shown."""
+    names = (f"{one}|name" for one in ("Destination", "Application", "User"))
+    rows = []
+    for one in found:
+        link = of_message(queue_manager, run, one.msg_id, queue=one.queue, position=str(one.position))
+        target = str(Destination(one.dest_q or "", one.dest_q_mgr or ""))
+        where = (put_at(one), link, one.queue, one.reason, target)
+        rows.append((*where, one.application, one.user, one.format, size(one.bytes)))
+    headings = ["Put at (UTC)", "MsgId", "Queue|name", "Reason", *names, "Format", "Size|number"]
+    return Table(f"Messages that fit{', the first' if more else ':'} {len(found):,}", headings, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mqops.look.words.text import Cell, Column, Lines, Table, Text, Time, said
+from mqops.look.words.text import Cell, Lines, Table, Text, Time, said
 from mqops.model import Destination
 
 if TYPE_CHECKING:
@@ -25,11 +25,10 @@ def steps(story: RunStory, *, asker: str, rules: str, asks: bool, failed_proof: 
     if asks:
         answer: Mapping[str, Any] = story.approval.get("answer") or {}
         rows.append(("approve", Time(str(answer.get("at") or "")), said("{}", _approved(story, answer))))
-        until = said(" to {}", Time(story.acted_at)) if story.acted_at else ""
-        rows.append(("act", said("{}{}", Time(story.begun_at), until), _finished(story)))
+        until = said(" to {:time}", story.acted_at) if story.acted_at else ""
+        rows.append(("act", said("{:time}{}", story.begun_at, until), _finished(story)))
         rows.append(("prove", Time(line.proved_at), said("{}", _proved(story, failed=failed_proof))))
-    columns = [Column("Step", heads=True), Column("When"), Column("By", "name")]
-    return Table(caption="What the lake has of each step", columns=columns, rows=rows)
+    return Table("What the lake has of each step", ["*Step", "When", "By|name"], rows)
 
 
 def _approved(story: RunStory, answer: Mapping[str, Any]) -> str:
@@ -43,10 +42,8 @@ def _approved(story: RunStory, answer: Mapping[str, Any]) -> str:
 
 
 def _finished(story: RunStory) -> Text:
-    stopped = Lines(tuple(said("{}", one) for one in story.stopped))
     by = story.people.get("finished_by")
-    last = f"finished by {by}" if by else "" if story.stopped else "–"
-    return said("{}{}", stopped, last)
+    return said("{}{}", Lines(story.stopped), f"finished by {by}" if by else "" if story.stopped else "–")
 
 
 def _proved(story: RunStory, *, failed: bool) -> str:
@@ -63,9 +60,8 @@ def _proved(story: RunStory, *, failed: bool) -> str:
 
 def failures(story: RunStory) -> Table:
     """The tries of a run that failed."""
-    columns = [Column("Reason"), Column("To", "name"), Column("Messages", "number")]
     rows = [(one.reason, str(Destination(one.dest_q, one.dest_q_mgr)), one.messages) for one in story.failures]
-    return Table(caption="Failed tries", columns=columns, rows=rows)
+    return Table("Failed tries", ["Reason", "To|name", "Messages|number"], rows)
 
 
 def remarks(story: RunStory) -> Iterator[tuple[str, str]]:

@@ -1,117 +1,87 @@
 """A sentence for people as a value: words of ours, and between them names, times, links and labels.
 
 1. The words are constants of ours. Text of others (names, reasons, errors) is a value in a hole of them, so that a page
-   shows it as text, whatever is in it.
+   shows it as text, whatever is in it. A hole says what its value is: `{}`, `{:name}`, `{:time}` (`STYLES`).
 2. A page makes markup of a sentence in one place (`mqops_airflow.pages.told`); `str` makes plain text of it.
-3. A table is a value, too: columns, and rows of sentences. No template asks what stands in a cell.
+3. A table is a value, too: headings, and rows of sentences. No template asks what stands in a cell.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name of an object, a person or a file, which a page may break. Parameters: `strong` whether it stands out;
-    `title` what more is said where a mouse rests on it."""
-
-    text: str
-    strong: bool = False
-    title: str = ""
-
-    def __str__(self) -> str:
-        return self.text
+class Name(str):
+    """A name of an object, a person or a file, which a page may break."""
 
 
-@dataclass(frozen=True, slots=True)
-class Breaks:
+class StrongName(Name):
+    """A name that stands out."""
+
+
+class ShortName(Name):
+    """A long name, such as the key of a run, in a narrow place: its beginning and its end."""
+
+
+class Breaks(str):
     """Words that a page may break where a name breaks, with no element of their own."""
 
-    text: str
 
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, slots=True)
-class Time:
-    """A moment. Parameters: `at` ISO 8601 UTC, blank where it is not known."""
-
-    at: str
-
-    def __str__(self) -> str:
-        return self.at or "–"
+class Time(str):
+    """A moment, ISO 8601 UTC, blank where it is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ago:
-    """How long ago a moment was. Parameters: `at` ISO 8601 UTC."""
-
-    at: str
-
-    def __str__(self) -> str:
-        return self.at or "–"
+class Ago(str):
+    """How long ago a moment was, ISO 8601 UTC."""
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(str):
     """A command or a word of a file."""
 
-    text: str
 
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, slots=True)
-class Strong:
+class Strong(str):
     """A figure or a word that stands out."""
 
-    text: str
 
-    def __str__(self) -> str:
-        return self.text
+class Quiet(str):
+    """Words that stand back."""
+
+
+STYLES: Mapping[str, type[str]] = {
+    "name": Name,
+    "strong_name": StrongName,
+    "short_name": ShortName,
+    "breaks": Breaks,
+    "time": Time,
+    "ago": Ago,
+    "code": Code,
+    "strong": Strong,
+}
+"""What a hole of a sentence is called → what its value is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Quiet:
-    """Words that stand back. Parameters: `name` whether they are a name, which a page may break."""
+class Words:
+    """Words with something that a page makes of them."""
 
-    text: str
-    name: bool = False
+    said: str
 
     def __str__(self) -> str:
-        return self.text
+        return self.said
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class Label(Words):
     """A word with a colour. Parameters: `kind` good, bad, warn, note or quiet."""
 
-    word: str
     kind: str = "quiet"
 
-    def __str__(self) -> str:
-        return self.word
-
 
 @dataclass(frozen=True, slots=True)
-class OfRun:
-    """A run, with the link to its page. Parameters: `said` the words for it, with its key in their hole."""
-
-    queue_manager: str
-    run: str
-    said: str = "run {}"
-
-    def __str__(self) -> str:
-        return self.said.format(self.run)
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Words):
     """A link to a page of ours.
 
     Parameters: `page` the path of the page without its first slash, "" for the page on which it stands; `query` name →
@@ -119,40 +89,49 @@ class Link:
     style: mono, name.
     """
 
-    said: str
     page: str = ""
-    query: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    query: Mapping[str, str] = field(default_factory=dict)
     place: str = ""
     title: str = ""
     kind: str = ""
 
-    def __str__(self) -> str:
-        return self.said
+
+@dataclass(frozen=True, slots=True)
+class AirflowLink(Words):
+    """A link to a page of Airflow's own. Parameters: `path` with a first slash, its parts quoted."""
+
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
-class AirflowLink:
-    """A link to a page of Airflow's own. Parameters: `path` with a first slash, its parts quoted."""
+class OfRun:
+    """A run, with the link to its page. Parameters: `said` the words for it, with its key in their hole; `short`
+    whether there is room for the ends of its key only."""
 
-    said: str
-    path: str
+    queue_manager: str
+    run: str
+    said: str = "run {}"
+    short: bool = False
 
     def __str__(self) -> str:
-        return self.said
+        return self.said.format(self.run)
+
+
+def of_message(queue_manager: str, run: str, msg_id: str, **more: str) -> Link:
+    """A message, with the link to its page. Parameters: `more` of its address: its queue, its position there."""
+    query = {"queue_manager": queue_manager, "run": run, **more, "msg_id": msg_id}
+    return Link(msg_id, "messages/one", query, kind="mono name")
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
     """Lines below each other, as in a cell of a table. Parameters: `kind` as of a page's style, such as `quiet`."""
 
-    texts: tuple[Text, ...]
+    texts: Sequence[Value]
     kind: str = ""
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.texts))
-
-
-Part = str | Name | Breaks | Time | Ago | Code | Strong | Quiet | Label | OfRun | Link | AirflowLink | Lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,20 +150,25 @@ class Text:
         return Text(self.parts + other.parts)
 
 
-NOTHING = Text()
+Part = str | Label | OfRun | Link | AirflowLink | Lines
 Value = Text | Part | int
 """What stands in a hole of a sentence."""
+Cell = Value | None
+"""What stands in a table: a sentence, a text of others, a number, None for what is not known."""
+NOTHING = Text()
+_HOLE = re.compile(r"\{(?::(\w+))?\}")
 
 
 def said(template: str, /, *values: Value) -> Text:
-    """Words of ours with values in their holes, `{}`. Raises `ValueError` for another number of values than of holes.
+    """Words of ours with values in their holes. Raises `ValueError` for another number of values than of holes.
 
     Parameters: `template` a constant; `values` in the order of the holes, whole numbers with separators of thousands.
     """
-    words = template.split("{}")
-    parts = list(_parts(words[0]))
-    for value, behind in zip(values, words[1:], strict=True):
-        parts += [*_parts(value), *_parts(behind)]
+    first, *rest = _HOLE.split(template)
+    parts = list(_parts(first))
+    for style, value, behind in zip(rest[::2], values, rest[1::2], strict=True):
+        text = f"{value:,}" if isinstance(value, int) else value
+        parts += [*_parts(STYLES[style](text) if style else text), *_parts(behind)]
     return Text(tuple(parts))
 
 
@@ -206,30 +190,28 @@ def _parts(value: Value) -> tuple[Part, ...]:
         return value.parts
     if isinstance(value, int):
         return (f"{value:,}",)
-    return () if value == "" else (value,)
+    return () if type(value) is str and not value else (value,)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of a table. Parameters: `kind` as of a page's style: number, name, text, mono; `heads` whether its cells
-    are the headings of the rows; `title` what more is said where a mouse rests on its heading."""
+    are the headings of the rows."""
 
     heading: str
-    kind: str = ""
-    heads: bool = False
-    title: str = ""
+    kind: str
+    heads: bool
 
 
-Cell = Text | Part | int | None
-"""What stands in a table: a sentence, a text of others, a number, None for what is not known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """A table. Parameters: `caption` what it is about; `rows` a cell for each column; `ids` the element of each row,
-    empty where no link leads to a row."""
+class Table(NamedTuple):
+    """A table. Parameters: `caption` what it is about; `headings` of its columns, as in "*Queue|name": the star where
+    its cells are the headings of the rows, its kind behind the stroke; `rows` a cell for each column."""
 
     caption: str
-    columns: Sequence[Column]
+    headings: Sequence[str]
     rows: Sequence[Sequence[Cell]]
-    ids: Sequence[str] = ()
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns."""
+        parts = [one.partition("|") for one in self.headings]
+        return [Column(words.removeprefix("*"), kind, words.startswith("*")) for words, _, kind in parts]

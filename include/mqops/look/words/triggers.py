@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mqops.look.words.text import Code, Column, Label, Lines, Link, Table, said
+from mqops.look.words.text import Code, Label, Lines, Link, Table
 
 if TYPE_CHECKING:
     from mqops.trigger.audit import Audit
@@ -26,33 +26,20 @@ def silent(problem: str, age: str, *, shown: bool) -> str:
 
 def conditions(chosen: Explanation) -> Table:
     """The conditions for a trigger message of a queue."""
-    columns = [
-        *(Column("Condition", heads=True), Column("State"), Column("Found", "text"), Column("MQSC that mends it"))
-    ]
     rows = []
     for one in chosen.conditions:
-        lines = [
-            line
-            for change in one.changes
-            for line in (said("{}", Code(change.mqsc)), *([said("{}", change.warning)] if change.warning else []))
-        ]
-        label = Label(one.state, KINDS.get(one.state, "warn"))
-        rows.append((one.id, label, one.found, said("{}", Lines(tuple(lines)))))
-    return Table(caption="Conditions for a trigger message", columns=columns, rows=rows)
+        lines = [line for change in one.changes for line in (Code(change.mqsc), change.warning) if line]
+        rows.append((one.id, Label(one.state, KINDS.get(one.state, "warn")), one.found, Lines(lines)))
+    return Table("Conditions for a trigger message", ["*Condition", "State", "Found|text", "MQSC that mends it"], rows)
 
 
 def queues(audit: Audit, queue_manager: str) -> Table:
     """All queues with triggering."""
-    columns = [Column("Queue", heads=True), Column("State"), Column("Verdict", "text")]
-    rows = [
-        (
-            Link(one.queue, "triggers", {"queue_manager": queue_manager, "queue": one.queue}, kind="name"),
-            Label("broken", "bad") if one.broken else Label("in order", "good"),
-            one.verdict,
-        )
-        for one in audit.queues
-    ]
-    return Table(caption="All queues with triggering", columns=columns, rows=rows)
+    rows = []
+    for one in audit.queues:
+        link = Link(one.queue, "triggers", {"queue_manager": queue_manager, "queue": one.queue}, kind="name")
+        rows.append((link, Label("broken", "bad") if one.broken else Label("in order", "good"), one.verdict))
+    return Table("All queues with triggering", ["*Queue", "State", "Verdict|text"], rows)
 
 
 def warnings(audit: Audit) -> Iterator[str]:

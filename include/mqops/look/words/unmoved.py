@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mqops.look.words.fates import Fate, became, why_left
-from mqops.look.words.text import Column, Link, Table, Text, said
+from mqops.look.words.text import Table, Text, of_message, said
 
 if TYPE_CHECKING:
     from mqops.look.run_story import RunStory
@@ -25,33 +25,16 @@ def reasons(story: RunStory, words: Mapping[Fate, str], *, by_choice: bool) -> I
         yield said("{} for other reasons", others)
 
 
-def caption(words: Mapping[Fate, str], *, would: bool, gone: bool, over: bool) -> str:
-    """What the table of the messages is about. Parameters: `over` whether nothing more is done by the run."""
-    if would:
-        return f"Messages that {words[Fate.LEFT]}{' or are gone' if gone else ''}"
-    if over:
-        return "Messages that were left, gone or failed"
-    return "Messages that are left, gone or failed, or whose turn has not come"
-
-
 def messages(
     story: RunStory, words: Mapping[Fate, str], *, by_choice: bool, would: bool, gone: bool, over: bool
 ) -> Table:
-    """These messages, by row of the plan. Parameters: as of `reasons` and `caption`."""
-    line = story.line
-    columns = [
-        *(Column("Row", "number"), Column("Outcome" if would else "Became"), Column("Why", "text")),
-        *(Column("Planned", "name"), Column("MsgId")),
-    ]
-    of = {"queue_manager": line.queue_manager, "run": line.run}
-    rows = [
-        (
-            str(one.row),
-            became(one.became, one.why, words),
-            why_left(one.why, by_choice=by_choice),
-            f"{one.action} {one.dest_q}",
-            Link(one.msg_id, "messages/one", of | {"queue": one.queue, "msg_id": one.msg_id}, kind="mono name"),
-        )
-        for one in story.messages
-    ]
-    return Table(caption=caption(words, would=would, gone=gone, over=over), columns=columns, rows=rows)
+    """These messages, by row of the plan. Parameters: as of `reasons`; `over` whether nothing more is done by the
+    run."""
+    rows = []
+    for one in story.messages:
+        link = of_message(story.line.queue_manager, story.line.run, one.msg_id, queue=one.queue)
+        fate, why = became(one.became, one.why, words), why_left(one.why, by_choice=by_choice)
+        rows.append((str(one.row), fate, why, f"{one.action} {one.dest_q}", link))
+    which = "were left, gone or failed" if over else "are left, gone or failed, or whose turn has not come"
+    caption = f"Messages that {words[Fate.LEFT]}{' or are gone' if gone else ''}" if would else f"Messages that {which}"
+    return Table(caption, ["Row|number", "Outcome" if would else "Became", "Why|text", "Planned|name", "MsgId"], rows)
