@@ -33,9 +33,12 @@ class Breaks(str):
 class Time(str):
     """A moment, ISO 8601 UTC, blank where it is not known."""
 
+    def __str__(self) -> str:
+        return super().__str__() or "–"
 
-class Ago(str):
-    """How long ago a moment was, ISO 8601 UTC."""
+
+class Ago(Time):
+    """How long ago a moment was."""
 
 
 class Code(str):
