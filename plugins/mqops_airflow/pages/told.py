@@ -22,19 +22,20 @@ from mqops.look.words.text import (
     Code,
     Column,
     Label,
-    Lines,
     Link,
     Name,
     OfRun,
     Part,
     Quiet,
+    ShortName,
     Strong,
+    StrongName,
     Text,
     Time,
     Value,
 )
 from mqops.printable import visible
-from mqops_airflow.pages.shown import breaks, dated, moment, since
+from mqops_airflow.pages.shown import breaks, dated, moment, shortened, since
 
 
 @pass_context
@@ -48,57 +49,60 @@ def told(context: Context, text: Value | None) -> Markup | str:
 
 
 def _shown(context: Context, part: Part) -> Markup:
-    made: Markup
+    if isinstance(part, str):
+        return _styled(part)
+    if isinstance(part, Label):
+        return label(part.said, part.kind)
+    if isinstance(part, OfRun):
+        return _of_run(context, part)
+    if isinstance(part, Link):
+        return _link(context, part, dated(part.said) if part.kind == "" and " " in part.said else breaks(part.said))
+    if isinstance(part, AirflowLink):
+        path = f"{context['airflow']}{part.path}"
+        return Markup('<a href="{}" data-airflow-page>{}</a>').format(path, visible(part.said))
+    lines = (Markup("<div{}>{}</div>").format(_kind(part.kind), told(context, text)) for text in part.texts)
+    return Markup("").join(lines)
+
+
+def _styled(part: str) -> Markup:
     match part:
-        case str():
-            made = dated(part)
+        case StrongName():
+            return Markup('<strong class="name">{}</strong>').format(visible(part))
+        case ShortName():
+            return Markup('<span title="{}" class="name">{}</span>').format(visible(part), breaks(shortened(part)))
         case Name():
-            tag = Markup("strong") if part.strong else Markup("span")
-            made = Markup('<{}{} class="name">{}</{}>').format(
-                tag, _title(part.title), visible(part.text) if part.strong else breaks(part.text), tag
-            )
+            return Markup('<span class="name">{}</span>').format(breaks(part))
         case Breaks():
-            made = breaks(part.text)
+            return breaks(part)
         case Strong():
-            made = Markup("<strong>{}</strong>").format(visible(part.text))
+            return Markup("<strong>{}</strong>").format(visible(part))
         case Quiet():
-            made = Markup('<span class="quiet">{}</span>').format(
-                breaks(part.text) if part.name else visible(part.text)
-            )
+            return Markup('<span class="quiet">{}</span>').format(visible(part))
         case Code():
-            made = Markup("<code>{}</code>").format(visible(part.text))
-        case Time() | Ago():
-            made = escape(moment(part.at) if isinstance(part, Time) else since(part.at))
-        case Label():
-            made = label(part.said, part.kind)
-        case OfRun():
-            before, hole, behind = part.said.partition("{}")
-            words = dated(before) + (breaks(part.run) if hole else "") + dated(behind)
-            query = {"queue_manager": part.queue_manager, "run": part.run}
-            made = _link(context, Link("", "run", query, kind="name" if hole else ""), words)
-        case Link():
-            made = _link(context, part, dated(part.said) if part.kind == "" and " " in part.said else breaks(part.said))
-        case AirflowLink():
-            path = f"{context['airflow']}{part.path}"
-            made = Markup('<a href="{}" data-airflow-page>{}</a>').format(path, visible(part.said))
-        case Lines():
-            made = Markup("").join(
-                Markup("<div{}>{}</div>").format(_kind(part.kind), told(context, text)) for text in part.texts
-            )
-    return made
+            return Markup("<code>{}</code>").format(visible(part))
+        case Ago():
+            return escape(since(part))
+        case Time():
+            return escape(moment(part))
+    return dated(part)
+
+
+def _of_run(context: Context, of: OfRun) -> Markup:
+    query = {"queue_manager": of.queue_manager, "run": of.run}
+    if of.short:
+        return _link(context, Link("", "run", query, title=of.run), breaks(shortened(of.run)))
+    before, hole, behind = of.said.partition("{}")
+    words = dated(before) + (breaks(of.run) if hole else "") + dated(behind)
+    return _link(context, Link("", "run", query, kind="name" if hole else ""), words)
 
 
 def _kind(kind: str) -> Markup:
     return Markup(' class="{}"').format(kind) if kind else Markup("")
 
 
-def _title(title: str) -> Markup:
-    return Markup(' title="{}"').format(visible(title)) if title else Markup("")
-
-
 def _link(context: Context, link: Link, words: Markup) -> Markup:
-    to, kind, title = address_of(context, link), _kind(link.kind), _title(link.title)
-    return Markup('<a{} href="{}"{}>{}</a>').format(kind, to, title, words)
+    title = Markup(' title="{}"').format(visible(link.title)) if link.title else ""
+    return Markup('<a{} href="{}"{}>{}</a>').format(_kind(link.kind), address_of(context, link), title, words)
 
 
 def address_of(context: Context, link: Link) -> str:
@@ -132,8 +136,7 @@ def live_address(context: Context, link: Link) -> str:
 @pass_context
 def cell(context: Context, column: Column, value: Cell) -> Markup:
     """A cell of a table. Parameters: `value` what stands in the column."""
-    is_name = column.kind == "name" and isinstance(value, str)
-    words = breaks(value) if is_name else told(context, value)
+    words = breaks(value) if column.kind == "name" and type(value) is str else told(context, value)
     if column.heads:
         return Markup('<th{} scope="row">{}</th>\n').format(_kind(column.kind), words)
     return Markup("<td{}>{}</td>\n").format(_kind(column.kind), words)
