@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from mqops.look.words.text import (
     Ago,
@@ -64,27 +64,24 @@ def _shown(context: Context, part: Part) -> Markup:
     return Markup("").join(lines)
 
 
+_ELEMENTS: Mapping[type[str], tuple[str, Callable[[str], str]]] = {
+    Name: ('<span class="name">{}</span>', breaks),
+    StrongName: ('<strong class="name">{}</strong>', visible),
+    Breaks: ("{}", breaks),
+    Strong: ("<strong>{}</strong>", visible),
+    Quiet: ('<span class="quiet">{}</span>', visible),
+    Code: ("<code>{}</code>", visible),
+    Time: ("{}", moment),
+    Ago: ("{}", since),
+}
+"""What a part of a sentence is → its element, and what makes its words."""
+
+
 def _styled(part: str) -> Markup:
-    match part:
-        case StrongName():
-            return Markup('<strong class="name">{}</strong>').format(visible(part))
-        case ShortName():
-            return Markup('<span title="{}" class="name">{}</span>').format(visible(part), breaks(shortened(part)))
-        case Name():
-            return Markup('<span class="name">{}</span>').format(breaks(part))
-        case Breaks():
-            return breaks(part)
-        case Strong():
-            return Markup("<strong>{}</strong>").format(visible(part))
-        case Quiet():
-            return Markup('<span class="quiet">{}</span>').format(visible(part))
-        case Code():
-            return Markup("<code>{}</code>").format(visible(part))
-        case Ago():
-            return escape(since(part))
-        case Time():
-            return escape(moment(part))
-    return dated(part)
+    if isinstance(part, ShortName):
+        return Markup('<span title="{}" class="name">{}</span>').format(visible(part), breaks(shortened(part)))
+    element, words = _ELEMENTS.get(type(part), ("{}", dated))
+    return Markup(element).format(words(part))
 
 
 def _of_run(context: Context, of: OfRun) -> Markup:
