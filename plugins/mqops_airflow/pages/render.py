@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,21 +19,8 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from mqops.counted import counted
-from mqops_airflow.pages import charts
+from mqops_airflow.pages import charts, shown, told
 from mqops_airflow.pages.security import Reader
-from mqops_airflow.pages.shown import (
-    age,
-    below,
-    breaks,
-    dated,
-    finish,
-    moment,
-    number,
-    shortened,
-    since,
-    size,
-)
-from mqops_airflow.pages.told import GLOBALS, attributes, cell, live_address, told
 from mqops_airflow.ui.table import PAGES, PREFIX, Page
 from mqops_airflow.ui.views import address, airflow_path
 
@@ -120,30 +106,14 @@ def _environment() -> Environment:
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=finish,
+        finalize=shown.finish,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: Mapping[str, Any] = {
-        "number": number,
-        "size": size,
-        "age": age,
-        "since": since,
-        "moment": moment,
-        "breaks": breaks,
-        "below": below,
-        "shortened": shortened,
-        "dated": dated,
-        "line_of_markdown": line_of_markdown,
-        "of_markdown": of_markdown,
-        "counted": counted,
-        "told": told,
-        "attributes": attributes,
-        "address": live_address,
-        "cell": cell,
-    }
-    made.filters.update(filters)
-    made.globals.update(sparkline=charts.sparkline, **GLOBALS)
+    made.filters.update(
+        {one.__name__: one for one in (*shown.FILTERS, *told.FILTERS, line_of_markdown, of_markdown, counted)}
+    )
+    made.globals.update({one.__name__: one for one in (*told.GLOBALS, charts.sparkline)})
     return made
 
 

@@ -111,3 +111,7 @@ def finish(value: Any) -> Any:
     if value is None:
         return "–"
     return visible(value) if isinstance(value, str) else value
+
+
+FILTERS = (number, age, moment, breaks, below)
+"""What templates call."""

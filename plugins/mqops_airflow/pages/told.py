@@ -64,15 +64,15 @@ def _shown(context: Context, part: Part) -> Markup:
     return Markup("").join(lines)
 
 
-_ELEMENTS: Mapping[type[str], tuple[str, Callable[[str], str]]] = {
-    Name: ('<span class="name">{}</span>', breaks),
-    StrongName: ('<strong class="name">{}</strong>', visible),
-    Breaks: ("{}", breaks),
-    Strong: ("<strong>{}</strong>", visible),
-    Quiet: ('<span class="quiet">{}</span>', visible),
-    Code: ("<code>{}</code>", visible),
-    Time: ("{}", moment),
-    Ago: ("{}", since),
+_ELEMENTS: Mapping[type[str], tuple[Markup, Callable[[str], str]]] = {
+    Name: (Markup('<span class="name">{}</span>'), breaks),
+    StrongName: (Markup('<strong class="name">{}</strong>'), visible),
+    Breaks: (Markup("{}"), breaks),
+    Strong: (Markup("<strong>{}</strong>"), visible),
+    Quiet: (Markup('<span class="quiet">{}</span>'), visible),
+    Code: (Markup("<code>{}</code>"), visible),
+    Time: (Markup("{}"), moment),
+    Ago: (Markup("{}"), since),
 }
 """What a part of a sentence is → its element, and what makes its words."""
 
@@ -80,8 +80,8 @@ _ELEMENTS: Mapping[type[str], tuple[str, Callable[[str], str]]] = {
 def _styled(part: str) -> Markup:
     if isinstance(part, ShortName):
         return Markup('<span title="{}" class="name">{}</span>').format(visible(part), breaks(shortened(part)))
-    element, words = _ELEMENTS.get(type(part), ("{}", dated))
-    return Markup(element).format(words(part))
+    element, words = _ELEMENTS.get(type(part), (Markup("{}"), dated))
+    return element.format(words(part))
 
 
 def _of_run(context: Context, of: OfRun) -> Markup:
@@ -99,10 +99,11 @@ def _kind(kind: str) -> Markup:
 
 def _link(context: Context, link: Link, words: Markup) -> Markup:
     title = Markup(' title="{}"').format(visible(link.title)) if link.title else ""
-    return Markup('<a{} href="{}"{}>{}</a>').format(_kind(link.kind), address_of(context, link), title, words)
+    return Markup('<a{} href="{}"{}>{}</a>').format(_kind(link.kind), address(context, link), title, words)
 
 
-def address_of(context: Context, link: Link) -> str:
+@pass_context
+def address(context: Context, link: Link) -> str:
     """Where a link leads."""
     path = f"{context['root']}/{link.page}" if link.page else ""
     query = "&".join(f"{name}={quote(value, safe='/')}" for name, value in link.query.items())
@@ -125,12 +126,6 @@ def to_dag(context: Context, dag_id: str, words: str = "") -> Markup:
 
 
 @pass_context
-def live_address(context: Context, link: Link) -> str:
-    """Where a link leads, for an attribute of an element."""
-    return address_of(context, link)
-
-
-@pass_context
 def cell(context: Context, column: Column, value: Cell) -> Markup:
     """A cell of a table. Parameters: `value` what stands in the column."""
     words = breaks(value) if column.kind == "name" and type(value) is str else told(context, value)
@@ -140,7 +135,7 @@ def cell(context: Context, column: Column, value: Cell) -> Markup:
 
 
 @pass_context
-def paragraphs(context: Context, texts: Value | Iterable[Value] | None, kind: str = "", word: str = "") -> Markup:
+def said(context: Context, texts: Value | Iterable[Value] | None, kind: str = "", word: str = "") -> Markup:
     """A paragraph for each sentence; none where nothing is said.
 
     Parameters: `kind` as of the style sheet, such as `problem note`; `word` that stands in front of each.
@@ -190,13 +185,6 @@ def attributes(of: Mapping[str, object]) -> Markup:
     return Markup("").join(shown)
 
 
-GLOBALS: Mapping[str, Callable[..., Markup]] = {
-    "said": paragraphs,
-    "listed": listed,
-    "label": label,
-    "empty": empty,
-    "to_airflow": to_airflow,
-    "to_dag": to_dag,
-    "to_page": to_page,
-}
-"""Name in templates → function."""
+FILTERS = (told, attributes, address, cell)
+GLOBALS = (said, listed, label, empty, to_airflow, to_dag, to_page)
+"""What templates call."""

@@ -26,7 +26,6 @@ from mqops.look.figures import Figures, QueueFigures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import GrewDuringScans, Runs
 from mqops.look.words.state import RunState
-from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 
 SHOWN_RUNS = 30
@@ -80,7 +79,7 @@ class ManagerNow:
     def held_by(self, queue: str) -> tuple[RunLine, ...]:
         """The runs whose plans wait, and keep real runs on a queue waiting. An undo keeps none."""
         on_queue = (run for run in self.waiting if queue in run.queue.split(","))
-        return tuple(run for run in on_queue if run.workflow != UNDO)
+        return tuple(run for run in on_queue if not run.is_undo)
 
 
 class _Reading:

@@ -14,10 +14,8 @@ from mqops.look.words.state import RunState
 from mqops.look.words.text import (
     NOTHING,
     AirflowLink,
-    Code,
     Link,
     OfRun,
-    Strong,
     Text,
     joined,
     said,
@@ -102,12 +100,9 @@ def title(story: RunStory, *, checks: bool) -> str:
 
 def links(story: RunStory, query: Mapping[str, str], airflow_path: str) -> Text:
     """The links below the title of a run. Parameters: `query` that names the run; `airflow_path` of it, "" for none."""
-    found = [
-        Link("Look at the checks", "quality", query) if story.line.checks else None,
-        Link("The plan", "plan", query) if story.plan else None,
-        AirflowLink("In Airflow", airflow_path) if airflow_path else None,
-    ]
-    return joined(" · ", [one for one in found if one is not None])
+    found: list[Link | AirflowLink] = [Link("Look at the checks", "quality", query)] if story.line.checks else []
+    found += [Link("The plan", "plan", query)] if story.plan else []
+    return joined(" · ", [*found, *([AirflowLink("In Airflow", airflow_path)] if airflow_path else [])])
 
 
 def undos(view: RunView) -> Iterator[Text]:
@@ -124,23 +119,21 @@ def undos(view: RunView) -> Iterator[Text]:
 
 def progress(story: RunStory, words: Mapping[Fate, str]) -> Text:
     """How far a run has come that acts. Parameters: `words` of its workflow."""
-    p = story.progress
-    if p is None:
+    if (p := story.progress) is None:
         return NOTHING
     tally = p.tally
     counts = [f"{tally.moved:,} {words[Fate.MOVED]}"]
     counts += [f"{tally.discarded:,} {words[Fate.DISCARDED]}"] if Fate.DISCARDED in words else []
-    counts += [f"{tally.failed:,} failed"]
-    counts += [f"{tally.left:,} not tried"] if tally.left else []
-    counts += [f"{tally.absent:,} gone"]
-    counts += [f"{p.before:,} before"] if p.before else []
-    dealt_with = Strong(f"{p.overall:,} of {counted(p.planned, 'message')}")
-    rate = said("{} dealt with, {} a second: {}.", dealt_with, round(p.per_second), ", ".join(counts))
+    figures = ((tally.failed, "failed"), (tally.left, "not tried"), (tally.absent, "gone"), (p.before, "before"))
+    counts += [f"{number:,} {word}" for number, word in figures if number or word in {"failed", "gone"}]
+    dealt_with = f"{p.overall:,} of {counted(p.planned, 'message')}"
     none_yet = f"No unit of work is done yet{' since the run went on' if p.before else ''}."
-    last = said("Last unit of work {:ago} ago.", p.at) if tally.done else said(none_yet)
     stay = story.line.planned - p.planned
-    kept = said(f"The plan leaves {counted(stay, 'other message')} as {it_is(stay)}.") if stay > 0 else NOTHING
-    return sentences(rate, last, kept)
+    return sentences(
+        said("{:strong} dealt with, {} a second: {}.", dealt_with, round(p.per_second), ", ".join(counts)),
+        said("Last unit of work {:ago} ago.", p.at) if tally.done else said(none_yet),
+        said(f"The plan leaves {counted(stay, 'other message')} as {it_is(stay)}.") if stay > 0 else NOTHING,
+    )
 
 
 def held(story: RunStory) -> Iterator[str]:
@@ -235,15 +228,12 @@ def later_outcomes(view: RunView) -> Text:
     first = said("Of the messages that it {}, looked at {:time}", line.moved_word, view.outcomes_at)
     if not view.looked_too_early:
         return first + said(":")
-    looks = Code(command("mqops", "ledger", "outcomes", line.run, "-m", line.queue_manager))
-    return sentences(
-        first + said("."),
-        said(
-            "Its undo was proved after that, at {:time}: what it has put back since is not in these figures.",
-            view.undone_at,
-        ),
-        said("{} looks again.", looks),
-        said("At the first of these times:"),
+    words = (
+        "{}. Its undo was proved after that, at {:time}: what it has put back since is not in these figures. {:code} "
+        "looks again. At the first of these times:"
+    )
+    return said(
+        words, first, view.undone_at, command("mqops", "ledger", "outcomes", line.run, "-m", line.queue_manager)
     )
 
 
@@ -259,18 +249,12 @@ def to_make_room(story: RunStory, *, dead_letters: bool, replays: bool, dag_id: 
         return said("Then undo {} again: what is put back already is not put twice.", of)
     if dead_letters:
         query = {"queue_manager": line.queue_manager, "queue": line.queue}
-        form = ", by the form below" if replays else ""
-        return sentences(
-            said(
-                "Then {}: it shows which of the messages the table tries again.",
-                Link("make a dry run", "dead_letters", query, place="handle"),
-            ),
-            said(
-                "A rule that has no try left (RETRY) leaves its messages: mq_recover with Action = replay puts them "
-                "where each MQDLH says{}.",
-                form,
-            ),
+        words = (
+            "Then {}: it shows which of the messages the table tries again. A rule that has no try left (RETRY) leaves "
+            "its messages: mq_recover with Action = replay puts them where each MQDLH says{}."
         )
+        dry_run = Link("make a dry run", "dead_letters", query, "handle")
+        return said(words, dry_run, ", by the form below" if replays else "")
     of_dag = said(" of {}", AirflowLink(dag_id, dag_path)) if dag_id else NOTHING
     return said("Then make a dry run{}: it shows which of the messages are tried again.", of_dag)
 
@@ -278,14 +262,8 @@ def to_make_room(story: RunStory, *, dead_letters: bool, replays: bool, dag_id: 
 def placed(line: RunLine, runs: Mapping[str, int]) -> Iterator[Text]:
     """That later runs have taken messages that a person had to place. Parameters: `runs` run → messages."""
     for run, number in runs.items():
-        was = "was" if number == 1 else "were"
-        message = counted(number, "message")
-        yield said(
-            "{} that a person had to place {} taken from the queue since, by {}.",
-            message,
-            was,
-            OfRun(line.queue_manager, run),
-        )
+        messages = counted(number, "message that a person had to place was", "messages that a person had to place were")
+        yield said("{} taken from the queue since, by {}.", messages, OfRun(line.queue_manager, run))
 
 
 def more_by_hand(story: RunStory, more: Mapping[str, int], *, none_waits: bool) -> Text:
@@ -293,23 +271,17 @@ def more_by_hand(story: RunStory, more: Mapping[str, int], *, none_waits: bool) 
     plan; `none_waits` whether later runs have taken those that it names."""
     if not more:
         return NOTHING
-    line, kept = story.line, len(story.by_hand)
-    query = {"queue_manager": line.queue_manager, "run": line.run}
-    all_of = joined(
-        ", ", [Link(f"all that its plan has with {one}", "messages", query | {"action": one}) for one in more]
-    )
-    first = said(
-        "This page keeps the first {} that a person must place; its plan has {} more: {}.",
-        counted(kept, "message"),
-        sum(more.values()) - kept,
-        all_of,
-    )
-    taken = said(
+    kept, query = len(story.by_hand), {"queue_manager": story.line.queue_manager, "run": story.line.run}
+    links = (Link(f"all that its plan has with {one}", "messages", query | {"action": one}) for one in more)
+    words = "This page keeps the first {} that a person must place; its plan has {} more: {}."
+    taken = (
         "Later runs have taken all {}, and others may be left: a new dry run finds them, and its page has the form "
-        "that moves them.",
-        kept,
+        "that moves them."
     )
-    return sentences(first, taken if none_waits else NOTHING)
+    return sentences(
+        said(words, counted(kept, "message"), sum(more.values()) - kept, joined(", ", links)),
+        said(taken, kept) if none_waits else NOTHING,
+    )
 
 
 def question(waits: Text, query: Mapping[str, str], *, may: bool) -> Text:
@@ -322,21 +294,17 @@ def who_answers(
 ) -> Text:
     """Who may answer a question: as of `mqops_airflow.pages.who_answers.WhoAnswers`. Parameters: `until` ISO 8601 UTC,
     blank where it is not known; `asked` who asked for the run, blank to leave that out."""
-    person = (
-        f"the role {' or '.join(roles)} in Airflow" if roles else f"Airflow's right to answer the questions of {dag_id}"
-    )
+    right = f"Airflow's right to answer the questions of {dag_id}"
+    person = f"the role {' or '.join(roles)} in Airflow" if roles else right
     by_when = said(" until {:time}", until) if until else NOTHING
-    eyes = said("The estate asks for four eyes: {:strong_name} started the run and may not approve it.", not_by)
-    you = "You may not answer." if not may else _OWN if own else ""
+    eyes = "The estate asks for four eyes: {:strong_name} started the run and may not approve it."
+    you = "That is you: you may reject it, and another person must approve it." if own else ""
     return sentences(
         said("Asked by {:name}.", asked) if asked else NOTHING,
         said("A person with {} can answer{}; no answer is a rejection.", person, by_when),
-        eyes if not_by else NOTHING,
-        said(you) if you else NOTHING,
+        said(eyes, not_by) if not_by else NOTHING,
+        you if may else "You may not answer.",
     )
-
-
-_OWN = "That is you: you may reject it, and another person must approve it."
 
 
 def resume_hint(tasks: Iterable[str], *, every_run: bool, at_once: bool) -> str:
