@@ -32,6 +32,7 @@ from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.words import estate as words
 from mqops.look.words.accounted import accounted
+from mqops.look.words.run import WhoAnswers
 from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text
 from mqops.quality.not_in_order import NOT_IN_ORDER
 from mqops_airflow.pages import triggers
@@ -43,7 +44,7 @@ from mqops_airflow.pages.run_forms import RECOVER, STOP
 from mqops_airflow.pages.security import Reader, own_dags, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.which_run import at_work, next_by_schedule
-from mqops_airflow.pages.who_answers import Open, WhoAnswers, asks_for_four_eyes, open_questions, still_asked
+from mqops_airflow.pages.who_answers import Open, asks_for_four_eyes, open_questions, still_asked
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
 from mqops_airflow.ui.views import path_of_dag
@@ -95,26 +96,18 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         short=tuple(words.short(managers, one=bool(queue_manager))),
         accounted=accounted(managers, _ended_early(who, managers)),
         live_part=Link("", "estate/live", {"queue_manager": queue_manager} if queue_manager else {}),
-        problems_of=words.problems,
         problem_text=lambda name, problem: words.problem_text(problem, link_of(who.estate, name, problem)),
-        old_figures=words.old_figures,
-        no_queues=words.no_queues,
+        words=words,
         form=partial(form_of, who.estate),
         may_start=who.may_start,
         open_questions=_questions_of_queues(who),
         four_eyes=partial(asks_for_four_eyes, who.estate),
         morning=morning,
-        answers_in_short=words.answers_in_short,
         questions_of=partial(_questions, asked),
         state_of=partial(_state, asked),
-        opened_by=words.opened_by,
-        queue_link=words.queue_link,
-        expires_title=words.EXPIRES_TITLE,
         expires_link=partial(words.expires_link, limit=f"{morning:%H:%M}"),
         short_run=partial(OfRun, short=True),
         by_schedule=_by_schedule,
-        other_queues=words.other_queues,
-        figures_of_run=words.figures_of_run,
         next_runs=next_by_schedule(who),
         may_stop=who.may_start(STOP),
         has_dags=lambda name: bool(own_dags(name, who.estate.estate.queue_managers[name])),
@@ -125,7 +118,9 @@ def _questions(asked: Mapping[str, WhoAnswers | None], manager: ManagerNow) -> l
     """The open questions of a queue manager. Parameters: `asked` run → who may answer."""
     return [
         words.open_question(
-            *(manager, run, fates_of(run.workflow)),
+            manager,
+            run,
+            fates_of(run.workflow),
             waits=waits.in_words(asked=True) if (waits := asked.get(run.run)) else NOTHING,
             may=bool(waits and waits.may),
             holds=holds_queues(run.workflow),

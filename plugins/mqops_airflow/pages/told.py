@@ -14,26 +14,8 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from mqops.look.words.text import (
-    Ago,
-    AirflowLink,
-    Breaks,
-    Cell,
-    Code,
-    Column,
-    Label,
-    Link,
-    Name,
-    OfRun,
-    Part,
-    Quiet,
-    ShortName,
-    Strong,
-    StrongName,
-    Text,
-    Time,
-    Value,
-)
+from mqops.look.words import text as words
+from mqops.look.words.text import AirflowLink, Cell, Label, Link, OfRun, Part, ShortName, Text, Value
 from mqops.printable import visible
 from mqops_airflow.pages.shown import breaks, dated, moment, shortened, since
 
@@ -65,14 +47,14 @@ def _shown(context: Context, part: Part) -> Markup:
 
 
 _ELEMENTS: Mapping[type[str], tuple[Markup, Callable[[str], str]]] = {
-    Name: (Markup('<span class="name">{}</span>'), breaks),
-    StrongName: (Markup('<strong class="name">{}</strong>'), visible),
-    Breaks: (Markup("{}"), breaks),
-    Strong: (Markup("<strong>{}</strong>"), visible),
-    Quiet: (Markup('<span class="quiet">{}</span>'), visible),
-    Code: (Markup("<code>{}</code>"), visible),
-    Time: (Markup("{}"), moment),
-    Ago: (Markup("{}"), since),
+    words.Name: (Markup('<span class="name">{}</span>'), breaks),
+    words.StrongName: (Markup('<strong class="name">{}</strong>'), visible),
+    words.Breaks: (Markup("{}"), breaks),
+    words.Strong: (Markup("<strong>{}</strong>"), visible),
+    words.Quiet: (Markup('<span class="quiet">{}</span>'), visible),
+    words.Code: (Markup("<code>{}</code>"), visible),
+    words.Time: (Markup("{}"), moment),
+    words.Ago: (Markup("{}"), since),
 }
 """What a part of a sentence is → its element, and what makes its words."""
 
@@ -80,8 +62,8 @@ _ELEMENTS: Mapping[type[str], tuple[Markup, Callable[[str], str]]] = {
 def _styled(part: str) -> Markup:
     if isinstance(part, ShortName):
         return Markup('<span title="{}" class="name">{}</span>').format(visible(part), breaks(shortened(part)))
-    element, words = _ELEMENTS.get(type(part), (Markup("{}"), dated))
-    return element.format(words(part))
+    element, shown = _ELEMENTS.get(type(part), (Markup("{}"), dated))
+    return element.format(shown(part))
 
 
 def _of_run(context: Context, of: OfRun) -> Markup:
@@ -126,7 +108,7 @@ def to_dag(context: Context, dag_id: str, words: str = "") -> Markup:
 
 
 @pass_context
-def cell(context: Context, column: Column, value: Cell) -> Markup:
+def cell(context: Context, column: words.Column, value: Cell) -> Markup:
     """A cell of a table. Parameters: `value` what stands in the column."""
     words = breaks(value) if column.kind == "name" and type(value) is str else told(context, value)
     if column.heads:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
@@ -15,9 +14,8 @@ from mqops.estate import EstateFile
 from mqops.estate_sections import MovingWorkflow, dag_prefix
 from mqops.look.run_story import RunStory
 from mqops.look.runs import list_runs
-from mqops.look.words.run import who_answers as who_may_answer
+from mqops.look.words.run import WhoAnswers
 from mqops.look.words.state import RunState
-from mqops.look.words.text import Text
 from mqops_airflow.approval.four_eyes import same_person
 from mqops_airflow.pages.security import Reader, may_answer
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, approvals_of, started_of
@@ -31,37 +29,6 @@ ASKING = frozenset({RunState.WAITING, RunState.STOPPED})
 """States in which a run can have an open question."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhoAnswers:
-    """Who may answer an open question.
-
-    Parameters: `until` when no answer becomes a rejection, None where that is not known; `roles` that may answer, empty
-    where Airflow has another auth manager than ours; `may` whether the reader may; `asked` who asked for the run, in
-    words, blank where that is not known; `not_by` the person who may not
-    approve because of four eyes, blank for nobody; `own` whether that is the reader.
-    """
-
-    dag_id: str
-    until: datetime | None
-    roles: tuple[str, ...]
-    may: bool
-    asked: str
-    not_by: str
-    own: bool
-
-    def in_words(self, *, asked: bool = False) -> Text:
-        """Sentences. Parameters: `asked` whether they say who asked for the run."""
-        return who_may_answer(
-            roles=self.roles,
-            dag_id=self.dag_id,
-            until=self.until.isoformat() if self.until else "",
-            not_by=self.not_by,
-            own=self.own,
-            may=self.may,
-            asked=self.asked if asked else "",
-        )
-
-
 def who_answers(who: Reader, asked: Asked, task: Task | None) -> WhoAnswers | None:
     """Who may answer, None where no question is open. Parameters: `task` the run's task `approve`, None without one."""
     if task is None or task.state != WAITS or task.name != APPROVE:
@@ -70,7 +37,7 @@ def who_answers(who: Reader, asked: Asked, task: Task | None) -> WhoAnswers | No
     person = started.person if asks_for_four_eyes(who.estate, asked.dag_id) else ""
     return WhoAnswers(
         dag_id=asked.dag_id,
-        until=task.until,
+        until=task.until.isoformat() if task.until else "",
         roles=_roles(asked.dag_id),
         may=who.may_answer(asked.dag_id),
         asked=started.in_words,

@@ -9,7 +9,7 @@ from mqops.deciders.registry import DECIDERS, fates_of, holds_queues
 from mqops.look.core.run_state import RunLine
 from mqops.look.words.balance import done, equation
 from mqops.look.words.fates import MOVES, NOT_REACHED, PUTS_BACK, WHY_LEFT, Became, Fate, became, why_left
-from mqops.look.words.run import beside, resume_hint, since_then, state_in_words, who_answers
+from mqops.look.words.run import WhoAnswers, beside, resume_hint, since_then, state_in_words
 from mqops.look.words.state import RunState
 from mqops.look.words.text import Name, OfRun, Time, joined, said, sentences
 from mqops.model import Counts, Destination
@@ -118,16 +118,17 @@ def test_later_runs_are_named_before_they_are_counted() -> None:
 
 
 def test_who_may_answer_and_four_eyes() -> None:
-    of = {"dag_id": "d", "until": "", "not_by": "", "own": False, "may": True}
-    assert str(who_answers(roles=["approver"], **of)) == (  # type: ignore[arg-type]
+    assert str(WhoAnswers("d", roles=("approver",), may=True).in_words()) == (
         "A person with the role approver in Airflow can answer; no answer is a rejection."
     )
-    own = of | {"not_by": "ann", "own": True}
-    assert str(who_answers(roles=[], **own)).endswith(  # type: ignore[arg-type]
+    assert str(WhoAnswers("d", not_by="ann", own=True, may=True).in_words()).endswith(
         "ann started the run and may not approve it. "
         "That is you: you may reject it, and another person must approve it."
     )
-    assert str(who_answers(roles=[], **of | {"may": False})).endswith("You may not answer.")  # type: ignore[arg-type]
+    assert str(WhoAnswers("d", until="2026-11-26T12:00:00Z", asked="bob").in_words(asked=True)) == (
+        "Asked by bob. A person with Airflow's right to answer the questions of d can answer until "
+        "2026-11-26T12:00:00Z; no answer is a rejection. You may not answer."
+    )
 
 
 def test_a_stop_of_all_runs_is_taken_back_for_all() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from mqops.actions import Action
@@ -289,22 +289,36 @@ def question(waits: Text, query: Mapping[str, str], *, may: bool) -> Text:
     return sentences(waits, Link(f"Look at the plan{' and answer' if may else ''}", "plan", query))
 
 
-def who_answers(
-    *, roles: Collection[str], dag_id: str, until: str, not_by: str, own: bool, may: bool, asked: str = ""
-) -> Text:
-    """Who may answer a question: as of `mqops_airflow.pages.who_answers.WhoAnswers`. Parameters: `until` ISO 8601 UTC,
-    blank where it is not known; `asked` who asked for the run, blank to leave that out."""
-    right = f"Airflow's right to answer the questions of {dag_id}"
-    person = f"the role {' or '.join(roles)} in Airflow" if roles else right
-    by_when = said(" until {:time}", until) if until else NOTHING
-    eyes = "The estate asks for four eyes: {:strong_name} started the run and may not approve it."
-    you = "That is you: you may reject it, and another person must approve it." if own else ""
-    return sentences(
-        said("Asked by {:name}.", asked) if asked else NOTHING,
-        said("A person with {} can answer{}; no answer is a rejection.", person, by_when),
-        said(eyes, not_by) if not_by else NOTHING,
-        you if may else "You may not answer.",
-    )
+class WhoAnswers(NamedTuple):
+    """Who may answer an open question.
+
+    Parameters: `dag_id` of the run; `until` when no answer becomes a rejection, ISO 8601 UTC, blank where that is not
+    known; `roles` that may answer, empty where Airflow has another auth manager than ours; `may` whether the reader
+    may; `asked` who asked for the run, in words, blank where that is not known; `not_by` the person who may not approve
+    because of four eyes, blank for nobody; `own` whether that is the reader.
+    """
+
+    dag_id: str
+    until: str = ""
+    roles: tuple[str, ...] = ()
+    may: bool = False
+    asked: str = ""
+    not_by: str = ""
+    own: bool = False
+
+    def in_words(self, *, asked: bool = False) -> Text:
+        """Sentences. Parameters: `asked` whether they say who asked for the run."""
+        right = f"Airflow's right to answer the questions of {self.dag_id}"
+        person = f"the role {' or '.join(self.roles)} in Airflow" if self.roles else right
+        by_when = said(" until {:time}", self.until) if self.until else NOTHING
+        eyes = "The estate asks for four eyes: {:strong_name} started the run and may not approve it."
+        you = "That is you: you may reject it, and another person must approve it." if self.own else ""
+        return sentences(
+            said("Asked by {:name}.", self.asked) if asked and self.asked else NOTHING,
+            said("A person with {} can answer{}; no answer is a rejection.", person, by_when),
+            said(eyes, self.not_by) if self.not_by else NOTHING,
+            you if self.may else "You may not answer.",
+        )
 
 
 def resume_hint(tasks: Iterable[str], *, every_run: bool, at_once: bool) -> str:
