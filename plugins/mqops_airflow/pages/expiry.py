@@ -110,11 +110,7 @@ def _told(found: Forecast, figures: Figures, scans: Mapping[str, Known]) -> dict
     last_put = {one.name: one.last_put for one in figures.queues}
     return {
         queue: expires(
-            figures.depth_of(queue),
-            recorded.get(queue),
-            scans.get(queue),
-            last_put.get(queue, ""),
-            limit=found.limit,
+            figures.depth_of(queue), recorded.get(queue), scans.get(queue), last_put.get(queue, ""), limit=found.limit
         )
         for queue in {*recorded, *(one.name for one in figures.queues if one.depth)}
     }

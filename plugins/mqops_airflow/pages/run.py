@@ -37,13 +37,7 @@ from mqops_airflow.pages.run_forms import RECOVER, Resume, found_full, may_do, r
 from mqops_airflow.pages.run_seen import Seen
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shown import below
-from mqops_airflow.pages.which_run import (
-    APPROVE,
-    ASKERS,
-    Asked,
-    Task,
-    asked_by,
-)
+from mqops_airflow.pages.which_run import APPROVE, ASKERS, Asked, Task, asked_by
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions, questions_before, who_answers
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page

@@ -63,10 +63,7 @@ def sums_of(view: RunView, others: int) -> Sums:
     figures = {name: int(getattr(counts, name)) for name in names}
     acted = sum(one.gone for one in view.rules if Action(one.action).acts)
     return Sums(
-        **figures,
-        others=others,
-        would=would(view),
-        gone_of_plan=acted if view.story.undoes else figures["gone"],
+        **figures, others=others, would=would(view), gone_of_plan=acted if view.story.undoes else figures["gone"]
     )
 
 

@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING
 from mqops.counted import counted
 from mqops.look.words.fates import Fates
 from mqops.look.words.state import RunState
-from mqops.look.words.text import (
-    NOTHING,
-    AirflowLink,
-    Label,
-    Lines,
-    Link,
-    Name,
-    OfRun,
-    Text,
-    joined,
-    said,
-    sentences,
-)
+from mqops.look.words.text import NOTHING, AirflowLink, Label, Lines, Link, Name, OfRun, Text, joined, said, sentences
 
 if TYPE_CHECKING:
     from mqops.look.core.run_state import RunLine

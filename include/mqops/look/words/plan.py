@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqops.actions import Action
 from mqops.counted import counted
-from mqops.look.words.text import (
-    NOTHING,
-    Cell,
-    Label,
-    Link,
-    Quiet,
-    Table,
-    Text,
-    Time,
-    of_message,
-    said,
-    sentences,
-)
+from mqops.look.words.text import NOTHING, Cell, Label, Link, Quiet, Table, Text, Time, of_message, said, sentences
 from mqops.model import Destination
 
 if TYPE_CHECKING:

@@ -11,16 +11,7 @@ from mqops.counted import counted
 from mqops.look.words.balance import OF_THE_PLAN, Sums, is_are, it_is
 from mqops.look.words.fates import Fate, Fates
 from mqops.look.words.state import RunState
-from mqops.look.words.text import (
-    NOTHING,
-    AirflowLink,
-    Link,
-    OfRun,
-    Text,
-    joined,
-    said,
-    sentences,
-)
+from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text, joined, said, sentences
 
 if TYPE_CHECKING:
     from mqops.look.core.run_state import RunLine
