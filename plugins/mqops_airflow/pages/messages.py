@@ -127,7 +127,6 @@ def router(page: Page) -> APIRouter:
             template="message",
             run=run,
             story=story,
-            recorded=words.recorded(story, name, run),
             origin=words.origin(story, _origin_words(story), _put_moment),
             done=words.done(story.past.done, outcome(story.past.done) if story.past.done else ""),
             data=words.data(story, size(story.message.body.length)),
@@ -137,7 +136,6 @@ def router(page: Page) -> APIRouter:
             fields=words.fields,
             folder_table=words.folder,
             broken_folder=words.broken_folder,
-            who_places="A person says where it belongs: mq_recover moves it to the queue that you name.",
             unjudged=_unjudged(story),
             by_hand=by_hand,
             placed=_placed_by(name, placed_since(folder, [here]).get(here, "") if by_hand else ""),
@@ -266,7 +264,6 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         run=place.chosen,
         searched=in_words.searched(line),
         snapshot_of=in_words.snapshot_of,
-        too_slow=in_words.TOO_SLOW,
         others=[
             (one, {**elsewhere, "run": one.run})
             for one in newest

@@ -21,7 +21,6 @@ from mqops.look.run_story import BY_HAND, RunStory
 from mqops.look.run_view import latest_view
 from mqops.look.words import plan as words
 from mqops.look.words.fates import rule_in_words
-from mqops.look.words.problems import folded
 from mqops.look.words.run import beside
 from mqops.look.words.text import NOTHING, AirflowLink, Link, Text, said, sentences
 from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY, subject
@@ -100,8 +99,10 @@ def _values(who: Reader, view: PlanView, seen: Seen, answers: Mapping[str, Any])
         "meaning": beside(view.line),
         "subject": subject(plan, said=asks),
         "stops": tuple(words.stops(view, NOT_DONE)),
-        "findings": folded(one for one in problems if not one.what.endswith(NOT_DONE)),
-        "since_then": [(kind, f"Since the plan was made: {text}") for kind, text in folded(_news(view, seen.looked))],
+        "findings": words.folded(one for one in problems if not one.what.endswith(NOT_DONE)),
+        "since_then": [
+            (kind, f"Since the plan was made: {text}") for kind, text in words.folded(_news(view, seen.looked))
+        ],
         "sums": words.sums(view, size(plan.bytes)),
         "compared": words.compared(view),
         "groups": words.groups(view, GROUPS, decided),

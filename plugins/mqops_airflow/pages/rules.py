@@ -62,8 +62,6 @@ def router(page: Page) -> APIRouter:
             used=used,
             hits={one.rule.line: one for one in used.hits} if used else {},
             hits_of=partial(words.hits, counted_any=bool(used and used.runs)),
-            hits_are=words.hits_are(used) if used else "",
-            trend_label=words.TREND,
             versions=words.versions(used, parsed.table.digest) if used and parsed and parsed.table else None,
             diff=diff,
             **(_compared(diff) if diff else {}),

@@ -26,7 +26,7 @@ from mqops.look.scan_reports import scan_reports
 from mqops.look.taken_since import taken_by_later
 from mqops.look.words import balance, scan, steps, unmoved
 from mqops.look.words import run as words
-from mqops.look.words.problems import folded
+from mqops.look.words.plan import folded
 from mqops.look.words.text import NOTHING, Label, Link, Table, Text, Time, said, sentences
 from mqops.quality.summary import WORKFLOW as QUALITY
 from mqops_airflow.pages.by_hand import by_hand, for_others, more_by_hand
@@ -161,12 +161,12 @@ def _scan(who: Reader, run: RunFolder) -> dict[str, Any] | None:
     sentences_of += [scan.reports_found(found, reports)] if reports else []
     wrong = "The figures of a queue do not add up: the task report says which"
     return {
-        "sums": scan.sums(found),
+        "found": found,
         "problems": [] if found.balanced else [wrong],
         "queues": scan.by_queue(found),
         "sentences": [text for text in sentences_of if text],
         "reasons": list(scan.report_reasons(reports)) if reports else [],
-        "about": "" if all(one.exact for one in found.queues) else scan.ABOUT,
+        "exact": all(one.exact for one in found.queues),
     }
 
 
@@ -268,7 +268,7 @@ def _forms(who: Reader, seen: Seen) -> dict[str, Any]:
         "may": may,
         "form": real_run(asked.dag_id, form) if form is not None else None,
         "this_run": {"queue_manager": story.line.queue_manager, "run": story.line.run},
-        "resumes": Resume.of_each(asked, story, seen.clear if may_clear else []) if may["resume"] else [],
+        "resumes": [*Resume.of_each(asked, story, seen.clear if may_clear else [])] if may["resume"] else [],
         "go_on": go_on,
         "ask_again": ask,
         "may_clear": may_clear,

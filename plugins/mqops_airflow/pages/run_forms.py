@@ -85,22 +85,20 @@ class Resume(NamedTuple):
     clears: Mapping[str, Any] | None
 
     @classmethod
-    def of_each(cls, asked: Asked, story: RunStory, go_on: Sequence[str]) -> list[Resume]:
+    def of_each(cls, asked: Asked, story: RunStory, go_on: Sequence[str]) -> Iterator[Resume]:
         """A form for each stop of a run that is in force. Parameters: `go_on` the tasks that are cleared for the run to
         go on, and that the reader may clear."""
-        return [cls._of(asked, story, go_on, every_run=one.startswith("all runs")) for one in story.stops]
-
-    @classmethod
-    def _of(cls, asked: Asked, story: RunStory, go_on: Sequence[str], *, every_run: bool) -> Resume:
-        at_once = bool(go_on) and not every_run and len(story.stops) == 1
         line = story.line
-        return cls(
-            button=f"Resume {'all runs' if every_run else 'this run, and go on' if at_once else 'this run'}",
-            id=f"resume-{'all' if every_run else 'on' if at_once else 'run'}",
-            fixed={"do": "resume", "queue_manager": line.queue_manager, "run": None if every_run else line.run},
-            hint=resume_hint(go_on, every_run=every_run, at_once=at_once),
-            clears={"dag_id": asked.dag_id, "run_id": asked.run_id, "task_ids": go_on} if at_once else None,
-        )
+        for stop in story.stops:
+            every_run = stop.startswith("all runs")
+            at_once = bool(go_on) and not every_run and len(story.stops) == 1
+            yield cls(
+                button=f"Resume {'all runs' if every_run else 'this run, and go on' if at_once else 'this run'}",
+                id=f"resume-{'all' if every_run else 'on' if at_once else 'run'}",
+                fixed={"do": "resume", "queue_manager": line.queue_manager, "run": None if every_run else line.run},
+                hint=resume_hint(go_on, every_run=every_run, at_once=at_once),
+                clears={"dag_id": asked.dag_id, "run_id": asked.run_id, "task_ids": go_on} if at_once else None,
+            )
 
 
 def to_clear(view: RunView, tasks: Mapping[str, Task]) -> list[str]:

@@ -121,12 +121,6 @@ def expires_link(manager: ManagerNow, shown: QueueNow, limit: str) -> Text | Lin
     return Link(shown.expires.words(limit), "expiry", {"queue_manager": manager.name}, place)
 
 
-EXPIRES_TITLE = (
-    "Counted by the newest whole snapshot of the queue. Not looked at: messages that it does not have. Without a "
-    "snapshot, the last scan for expired messages tells whether some expire."
-)
-
-
 def by_schedule(runs: Sequence[tuple[AirflowLink, str]]) -> Text:
     """The DAGs that a schedule starts next, nothing where there are none. Parameters: `runs` DAG and time, ISO 8601
     UTC."""

@@ -6,20 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mqops.counted import counted
-from mqops.look.words.text import NOTHING, Label, Lines, Link, OfRun, Table, Text, Time, joined, said, sentences
+from mqops.look.words.text import NOTHING, Label, Lines, OfRun, Table, Text, Time, joined, said, sentences
 from mqops.model import Destination
 
 if TYPE_CHECKING:
     from mqops.look.core.rule_verdicts import RuleVerdict
     from mqops.look.message import MessageStory
-
-
-def recorded(story: MessageStory, queue_manager: str, run: str) -> Text:
-    """Where a run found the message."""
-    of, found = OfRun(queue_manager, run, "{}"), story.found
-    link = Link("All messages of the run", "messages", {"queue_manager": queue_manager, "run": run})
-    where = "Position {} of {:strong_name}, recorded by run {}. {}"
-    return said(where, str(found.position), found.queue, of, link)
 
 
 def origin(story: MessageStory, words: str, moment: Callable[[str], str]) -> Text:

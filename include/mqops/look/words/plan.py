@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mqops.actions import Action
 from mqops.counted import counted
+from mqops.decide.core.preflight import Finding, same_said
+from mqops.finding import sentence
 from mqops.look.words.text import NOTHING, Cell, Label, Link, Quiet, Table, Text, Time, of_message, said, sentences
 from mqops.model import Destination
 
@@ -18,6 +20,14 @@ MOST_GONE = 50
 """Groups of the last plan that are named before the others are counted."""
 MOST_SAMPLES = 10
 """Groups of which a message is shown."""
+
+
+def folded(findings: Iterable[Finding]) -> list[tuple[str, str]]:
+    """What a pre-flight found, once for all destinations with the same: kind of a problem (warn, bad) and its text."""
+    return [
+        ("warn" if severity == "warning" else "bad", sentence(f"{', '.join(names)}: {what}", remedy))
+        for (severity, what, remedy), names in same_said(findings).items()
+    ]
 
 
 def stops(view: PlanView, not_done: str) -> Iterator[Text]:

@@ -11,17 +11,8 @@ from mqops.look.words.text import NOTHING, Label, Link, Table, Text, said
 if TYPE_CHECKING:
     from mqops.look.rules_in_use import Difference, RuleHits, RulesInUse
 
-TREND = "Messages in each of the last runs, the newest at the right"
 NOT_COMPARED = "The versions cannot be compared: no run has a snapshot, or the version is not a valid table any more."
 SAME = "Both do the same with all of them."
-
-
-def hits_are(used: RulesInUse) -> str:
-    """A sentence about the runs that the hits are of."""
-    return (
-        f"Hits are those of {counted(len(used.runs), 'run')} that acted; dry runs do not count. A message that a run "
-        "left is counted again by the next run that reads it."
-    )
 
 
 def hits(hit: RuleHits | None, *, counted_any: bool) -> Text:

@@ -12,14 +12,6 @@ if TYPE_CHECKING:
     from mqops.expiry.core.outcome import ExpirySummary
     from mqops.look.scan_reports import ScanReports
 
-ABOUT = '"About": other programs had the queue open meanwhile, and their work is in the figures.'
-
-
-def sums(scan: ExpirySummary) -> Text:
-    """What the scan found, as an equation."""
-    words = "{} found = {} discarded by the queue manager, because they had expired + {} left."
-    return said(words, scan.found, scan.done, scan.left)
-
 
 def by_queue(scan: ExpirySummary) -> Table:
     """The queues of the scan."""

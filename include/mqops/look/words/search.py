@@ -13,10 +13,6 @@ if TYPE_CHECKING:
     from mqops.look.core.run_state import RunLine
     from mqops.look.find import FoundMessage
 
-TOO_SLOW = (
-    "This search is too slow here: pages may use little time and memory, so that they delay nobody. This command "
-    "searches as long as it takes:"
-)
 MOST_NAMED = 3
 """Queues that are named before they are counted."""
 
