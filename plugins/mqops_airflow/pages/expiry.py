@@ -18,13 +18,13 @@ from mqops.look.core.expires import Expires, expires
 from mqops.look.expiry_forecast import MORNING, Forecast, forecast, next_time
 from mqops.look.figures import Figures
 from mqops.look.words import expiry as words
-from mqops.look.words.text import NOTHING, Link, Text
+from mqops.look.words.text import Link
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.which_run import AtWork, newest_at_work
+from mqops_airflow.pages.which_run import newest_at_work
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
 
@@ -66,7 +66,7 @@ def router(page: Page) -> APIRouter:
             found=found,
             live_part=Link("", "expiry/live", {"queue_manager": name, "before": short}),
             dag_id=dag_id,
-            at_work=_at_work(dag_id, newest_at_work(who, dag_id) if dag_id else None),
+            at_work=newest_at_work(who, dag_id, "a scan for expired messages", "What it finds is"),
             may_start=bool(dag_id) and who.may_start(dag_id),
             limit=short,
             in_short=tuple(words.in_short(found, told, until)),
@@ -87,15 +87,6 @@ def router(page: Page) -> APIRouter:
         return shown("expiry_live", request, queue_manager, before, who)
 
     return routes
-
-
-def _at_work(dag_id: str, run: AtWork | None) -> Text:
-    """That a scan is at work, nothing where none is."""
-    if run is None:
-        return NOTHING
-    link = Link("look at the run", "run", {"dag_id": dag_id, "run_id": run.run_id})
-    since = run.since.isoformat() if run.since else ""
-    return words.at_work("a scan for expired messages", "What it finds is", link, since)
 
 
 def _scan(queues: list[str]) -> dict[str, Any]:

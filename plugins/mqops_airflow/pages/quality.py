@@ -13,7 +13,6 @@ from markupsafe import Markup
 from mqops.estate_sections import dag_prefix
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import checks_in_words
-from mqops.look.words.expiry import at_work
 from mqops.look.words.text import NOTHING, Breaks, Link, Text
 from mqops.quality import words
 from mqops.quality.failed_messages import FailedMessage, failed_messages
@@ -25,7 +24,7 @@ from mqops_airflow.pages.charts import sparkline
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.which_run import AtWork, newest_at_work
+from mqops_airflow.pages.which_run import newest_at_work
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
 
@@ -79,7 +78,7 @@ def router(page: Page) -> APIRouter:
             **(_chosen(known, chosen, asked) if chosen else {}),
             docs=_docs(who, chosen) if chosen else NOTHING,
             dag_id=(dag_id := _dag(who, name)),
-            at_work=_at_work(dag_id, newest_at_work(who, dag_id) if dag_id else None),
+            at_work=newest_at_work(who, dag_id, "a quality run", "Its checks are"),
             may_start=bool(dag_id) and who.may_start(dag_id),
         )
 
@@ -156,15 +155,6 @@ def _trend(one: CheckTrend) -> Markup:
         return Markup("")
     drawn = sparkline(list(one.failed), label=f"{words.TREND}{one.most:,}")
     return Markup('{} <span class="quiet">0 to {}</span>').format(drawn, f"{one.most:,}")
-
-
-def _at_work(dag_id: str, run: AtWork | None) -> Text:
-    """That a quality run is at work, nothing where none is."""
-    if run is None:
-        return NOTHING
-    link = Link("look at the run", "run", {"dag_id": dag_id, "run_id": run.run_id})
-    since = run.since.isoformat() if run.since else ""
-    return at_work("a quality run", "Its checks are", link, since)
 
 
 def _dag(who: Reader, name: str) -> str:
