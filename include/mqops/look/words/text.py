@@ -120,10 +120,10 @@ class OfRun:
         return self.said.format(self.run)
 
 
-def of_message(queue_manager: str, run: str, msg_id: str, **more: str) -> Link:
-    """A message, with the link to its page. Parameters: `more` of its address: its queue, its position there."""
-    query = {"queue_manager": queue_manager, "run": run, **more, "msg_id": msg_id}
-    return Link(msg_id, "messages/one", query, kind="mono name")
+def of_message(queue_manager: str, run: str, msg_id: str, *, queue: str = "", position: str = "") -> Link:
+    """A message, with the link to its page. Parameters: `queue` and `position` where the MsgId alone may not do."""
+    of = {"queue_manager": queue_manager, "run": run, "queue": queue, "msg_id": msg_id, "position": position}
+    return Link(msg_id, "messages/one", {name: value for name, value in of.items() if value}, kind="mono name")
 
 
 @dataclass(frozen=True, slots=True)
