@@ -395,7 +395,7 @@ def archive_segments(
         return
     for name, done in made:
         verb = "would be moved" if dry_run else "moved"
-        packed = "" if dry_run else f" ({done.size:,} bytes, {done.packed:,} compressed)"
+        packed = "" if dry_run else f" ({counted(done.size, 'byte')}, compressed {done.packed:,})"
         there = f"{counted(done.segments, 'segment')} with lines 1 to {done.lines:,}" if done.segments else "nothing"
         show_folded(f"{name}: {counted(done.new, 'segment')} {verb} to {done.folder}{packed}; {there} there")
 

@@ -67,7 +67,7 @@ CASES = {
     "full": Case("BOTHRESH(2) BOQNAME(FULL)", "FULL is full (1 message of 1)", "ALTER QLOCAL(FULL) MAXDEPTH(2)"),
     "shorter messages": Case(
         "BOTHRESH(2) BOQNAME(SHORT) MAXMSGL(9000)\nDEFINE QLOCAL(SHORT) MAXMSGL(8999)",
-        "SHORT takes messages of 8,999 bytes (MAXMSGL), and IN of 9,000",
+        "SHORT takes messages of 8,999 bytes (MAXMSGL), and IN of 9,000 bytes",
         "ALTER QLOCAL(SHORT) MAXMSGL(9000)",
     ),
     "no right to put": Case(

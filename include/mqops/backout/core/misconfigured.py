@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from mqops.command import command
 from mqops.counted import counted
 from mqops.misnamed import misnamed
 from mqops.model import QueueDefinition
@@ -121,12 +122,11 @@ def _no_room(one: QueueDefinition, target: QueueDefinition) -> _Wrong | None:
     if target.max_depth and target.depth >= target.max_depth:
         more = min(2 * target.max_depth, _MOST_DEPTH)
         why = f"{target.name} is full ({counted(target.depth, 'message')} of {target.max_depth:,})"
-        return _Wrong(
-            f"{why}: empty it with `mqops backout run {target.name}`, or make it larger", f"{alter} MAXDEPTH({more})"
-        )
+        empty = command("mqops", "backout", "run", target.name)
+        return _Wrong(f"{why}: empty it with `{empty}`, or make it larger", f"{alter} MAXDEPTH({more})")
     if target.max_length and one.max_length > target.max_length:
-        longest = f"{target.max_length:,} bytes (MAXMSGL), and {one.name} of {one.max_length:,}"
-        why = f"{target.name} takes messages of {longest}"
+        short, long = counted(target.max_length, "byte"), counted(one.max_length, "byte")
+        why = f"{target.name} takes messages of {short} (MAXMSGL), and {one.name} of {long}"
         return _Wrong(why, f"{alter} MAXMSGL({one.max_length})")
     return None
 
