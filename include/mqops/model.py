@@ -245,7 +245,7 @@ class ActSummary:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueDefinition:
     """What the definition of a queue says. `kind` is MQQT_* in words, or "topic" for an alias of a topic; `base`
-    an alias's target; blanks where unset."""
+    an alias's target; `max_depth` in messages and `max_length` in bytes, 0 where not known; blanks where unset."""
 
     name: str
     kind: str = "local"
@@ -255,3 +255,5 @@ class QueueDefinition:
     put_allowed: bool = True
     depth: int = 0
     transmission: bool = False
+    max_depth: int = 0
+    max_length: int = 0

@@ -231,17 +231,13 @@ def test_dead_letters_that_came_while_scans_discarded_are_explained(manager, lak
     assert said not in page("/dead_letters")  # the run has seen them
 
 
-def test_queues_that_are_misconfigured_are_told_as_the_last_backout_run_found_them(manager, lake, page):
+def test_P11_queues_that_are_misconfigured_are_told_with_what_mends_them(manager, page):
     manager.mqsc("DEFINE QLOCAL(WRONG) BOTHRESH(5)\n")
-    manager.put("B.BACK", [({}, b"x")])
-    table = parse("ACTION(IGNORE)\n", origins=True).table
-    assert table
-    request = BackoutRequest(connection=manager.connection, lake=lake, table=table, text="ACTION(IGNORE)\n")
-    run, _plan = plan_run(BACKOUT, request)
-    (said,) = [one for one in re.findall('<p class="problem note">.*?</p>', page()) if "misconfigured" in one]
-    assert "misconfigured: WRONG: BOTHRESH(5) BOQNAME( )" in said
-    assert "(as the last backout run, of <time " in said
-    assert f'&run={run.run}">Look at the run</a>' in said
+    (said,) = [one for one in re.findall('<p class="problem note">.*?</p>', page()) if "WRONG" in one]
+    assert "WRONG: BOTHRESH(5) BOQNAME( ): no backout queue: poisonous messages go to the dead-letter queue" in said
+    assert "ALTER QLOCAL(WRONG) BOQNAME(WRONG.BOQ)" in said
+    manager.mqsc("DEFINE QLOCAL(WRONG.BOQ)\nALTER QLOCAL(WRONG) BOQNAME(WRONG.BOQ)\n")
+    assert "BOTHRESH(5)" not in page()
 
 
 def test_each_queue_can_be_opened(manager, lake, page):

@@ -128,7 +128,7 @@ def test_a_ledger_in_segments_says_what_its_lines_say(history, size):
         file = LedgerFile(lake, str, segment_size=size)
         with file.writer() as writing:  # what was killed is finished
             assert writing.add(model.values()) == 0
-        last = file.segments.last_checkpoint(file.keys)
+        last = file.segments.last_checkpoint()
         assert file.segments.numbers()[0] == file.segments.numbers()[1]
         assert (last and last.number) == (file.index.up_to() and file.index.up_to().number)
         assert verified(file).error == ""

@@ -1,4 +1,4 @@
-"""`mqops backout`: put backed-out messages back where they came from, by a rules table, without Spark."""
+"""`mqops backout`: put backed-out messages back where they came from, by a rules table, without Spark; and audit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ import click
 from mqops.cli.columns import show_folded
 from mqops.cli.exit_code import ExitCode
 from mqops.cli.group import Group
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import (
+    connection_to,
+    errors_are_usage,
+    json_option,
+    known_errors,
+    lake_option,
+    show_json,
+    show_line,
+)
 from mqops.cli.passes import (
     dry_run_option,
     ending,
@@ -24,11 +32,14 @@ from mqops.cli.passes import (
     unit_size_option,
     warn,
 )
-from mqops.cli.run_argument import queue_manager_option
+from mqops.cli.run_argument import one_queue_manager, queue_manager_argument, queue_manager_option
+from mqops.counted import counted
 from mqops.deciders.backout import BACKOUT, BackoutQueues, BackoutRequest
 from mqops.deciders.decider import NothingToDo
+from mqops.queue_names import not_seen
 
 if TYPE_CHECKING:
+    from mqops.backout.audit import BackoutAudit
     from mqops.decide.core.pacing import Pacing
     from mqops.deciders.decider import Selection
 
@@ -101,6 +112,45 @@ def run(
     except NothingToDo as nothing:
         sys.exit(_show_nothing(nothing.selection, as_json=as_json))
     sys.exit(ending(done))
+
+
+@backout.command()
+@queue_manager_argument
+@json_option
+@errors_are_usage
+def audit(*, queue_manager: str, named: str, as_json: bool) -> None:
+    """Look at every queue with BOTHRESH: can its BOQNAME take the messages that its programs back out?
+
+    It cannot where BOQNAME is blank, is not there, is the queue itself, the dead-letter queue, a remote, model or
+    transmission queue, an alias of one of these, one of a ring of queues, inhibited, full, or has a shorter MAXMSGL;
+    and where the authority records let a user or group get from the queue and not put on BOQNAME. Each comes with the
+    MQSC that mends it. What works all the same (an alias, BOTHRESH(0) beside a BOQNAME) is a note.
+
+    Exit code 0 where all is in order, 1 where a queue is misconfigured or some could not be seen, 2 for an error.
+    """
+    from mqops.backout.audit import audit as look  # noqa: PLC0415
+    from mqops.mq.connection import connect  # noqa: PLC0415
+
+    with connect(connection_to(one_queue_manager(queue_manager, named))) as session:
+        found = look(session)
+    if as_json:
+        show_json(found.to_json())
+    else:
+        _show_audit(found)
+    sys.exit(ExitCode.NO if found.wrong or found.unseen else ExitCode.DONE)
+
+
+def _show_audit(found: BackoutAudit) -> None:
+    for word, several in (("wrong", found.wrong), ("note", found.notes)):
+        for one in several:
+            what = f"{one.queue}: BOTHRESH({one.threshold}) BOQNAME({one.backout_queue or ' '}): {one.why}"
+            show_folded(f"{word:6} {what}", indent=7)
+            for command in one.mend.split(", and ") if one.mend else ():  # whole: it is copied
+                show_line(f"       {command}")
+    for remark in filter(None, (not_seen(found.unseen), found.rights)):
+        show_folded(remark)
+    wrong = counted(len(found.wrong), "is misconfigured", "are misconfigured")
+    show_folded(f"{found.queue_manager}: {counted(len(found.checked), 'queue')} with BOTHRESH, {wrong}")
 
 
 def _show_nothing(found: Selection, *, as_json: bool) -> ExitCode:

@@ -26,6 +26,7 @@ from mqops.cli.passes import (
 from mqops.cli.run_argument import queue_manager_option
 from mqops.clock import utc_text
 from mqops.counted import counted
+from mqops.deciders.decider import NothingToDo, Selection
 from mqops.estate_values import duration
 from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
 from mqops.misnamed import is_alias
@@ -158,6 +159,9 @@ def age_out(
 ) -> None:
     """Discard the messages of QUEUES that are older than an age, whatever their Expiry.
 
+    A queue is a name, or a beginning and an asterisk ('PAY.*'). Patterns leave out the dead-letter queue, backout
+    queues and queues with GET(DISABLED), whose messages wait for a person: to age them out, name the queue.
+
     The command shows the plan and asks for confirmation. A message that asks for an expiration report gets it. The lake
     has copies of the messages: `mqops undo RUN` puts them back. `mqops dlq act` carries out the plan that --dry-run
     makes.
@@ -179,8 +183,22 @@ def age_out(
         warn=warn,
     )
     question = "" if yes else "Discard these messages?"
-    done = run_once(AGE_OUT, what, dry_run=dry_run, as_json=as_json, question=question)
+    try:
+        done = run_once(AGE_OUT, what, dry_run=dry_run, as_json=as_json, question=question)
+    except NothingToDo as nothing:
+        sys.exit(_show_nothing(nothing.selection, as_json=as_json))
     sys.exit(ending(done))
+
+
+def _show_nothing(found: Selection, *, as_json: bool) -> ExitCode:
+    from mqops.deciders.age_out import Meant  # noqa: PLC0415
+
+    assert isinstance(found, Meant)
+    if as_json:
+        show_json({"queues": [], "planned": 0, "unseen": list(found.unseen)})
+    else:
+        show_folded(not_seen(found.unseen) or "nothing to do: no queue that is meant has messages")
+    return ExitCode.NO if found.unseen else ExitCode.DONE
 
 
 def _show(summary: ExpirySummary) -> None:

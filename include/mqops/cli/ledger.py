@@ -27,10 +27,11 @@ from mqops.cli.run_argument import (
     queue_managers_argument,
     run_argument,
 )
-from mqops.cli.times import since_option
+from mqops.cli.times import TIMES, since_option
 from mqops.counted import counted
 from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.run import find_run, folder_of, queue_manager_of
+from mqops.ledger.archive import archive
 from mqops.ledger.core.history import COLUMNS, events, is_since
 from mqops.ledger.file import LedgerFile, all_ledgers
 from mqops.ledger.kept_head import HeadsThere, heads_there
@@ -122,7 +123,7 @@ def _with_a_past(lake: Path) -> list[str]:
 
 def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
     there, unknown = _heads(name, file)
-    found = verified(file, there.lines, cores=os.cpu_count() or 1)
+    found = verified(file, there.lines, cores=os.cpu_count() or 1, without_archive=True)
     error, not_known = (found.error, "") if found.error else _missing(name, file, found)
     error = error or ("" if unknown else there.alarm(file, found))
     not_known = "; ".join(filter(None, (not_known, unknown)))
@@ -148,6 +149,11 @@ def _missing(name: str, file: LedgerFile, found: Verified) -> tuple[str, str]:
     only where the ledger does not have all. The queue is read before the ledger: markers go from it to the ledger."""
     from mqops.mq.connection import connect  # noqa: PLC0415
 
+    if found.away:
+        return "", (
+            f"whether lines 1 to {found.away.head.seq} are whole, and whether the ledger has all that runs noted, is "
+            f"not known: the archive {file.segments.archive_folder(found.away)} cannot be read"
+        )
     try:
         noted = noted_by_runs(file)
         missing = not_recorded(noted, found.acted)
@@ -338,6 +344,60 @@ def index(*, queue_managers: tuple[str, ...], more: tuple[str, ...], lake: Path,
         show_json({"ledgers": made})
     for one in [] if as_json else made:
         show_line(f"{one['queue_manager']}: {counted(int(str(one['lines'])), 'line')} of closed segments in the index")
+
+
+@ledger.command("archive")
+@queue_managers_argument
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the archive, one for each queue manager; without it the segments are compressed where they are.",
+)
+@click.option("--before", type=click.DateTime(TIMES), help="Only segments all of whose lines are older (UTC).")
+@click.option("--dry-run", is_flag=True, help="Only say what would be moved.")
+@lake_option
+@json_option
+@known_errors
+def archive_segments(
+    *,
+    queue_managers: tuple[str, ...],
+    more: tuple[str, ...],
+    folder: Path | None,
+    before: datetime | None,
+    dry_run: bool,
+    lake: Path,
+    as_json: bool,
+) -> None:
+    """Compress the closed segments of the ledgers, and move them to an archive with --to. Without QMGR: of all ledgers
+    of the lake.
+
+    Each segment becomes one .jsonl.gz file (read it with zless), is read back and compared with its checkpoint, and is
+    removed from the lake then. Nothing is lost if the command is ended: begin it again. The last closed segment stays.
+    A signed statement in the lake says where the archive is, and the head of the ledger at its end.
+
+    All commands read the archive where they need its lines. If it is not there (it is not mounted), runs go on,
+    `verify` checks the lines behind it, and a command that needs a line of it says which folder to mount. If the
+    archive was moved, name its new folder with --to: files that are there already are checked and taken as they are.
+    """
+    names = list(dict.fromkeys(queue_managers + more)) or all_ledgers(lake)
+    if folder and len(names) > 1:
+        raise click.UsageError("An archive is the folder of one ledger: name one QMGR with --to")
+    made = []
+    for name in names:
+        file = LedgerFile(folder_of(lake, name))
+        if not file.exists():
+            raise SettingsError(f"{lake} has no ledger of {name}")
+        done = archive(file, folder, before=before, dry_run=dry_run)
+        made.append((name, done))
+    if as_json:
+        show_json({"dry_run": dry_run, "ledgers": [{"queue_manager": name, **done.to_json()} for name, done in made]})
+        return
+    for name, done in made:
+        verb = "would be moved" if dry_run else "moved"
+        packed = "" if dry_run else f" ({counted(done.size, 'byte')}, compressed {done.packed:,})"
+        there = f"{counted(done.segments, 'segment')} with lines 1 to {done.lines:,}" if done.segments else "nothing"
+        show_folded(f"{name}: {counted(done.new, 'segment')} {verb} to {done.folder}{packed}; {there} there")
 
 
 @ledger.command("outcomes")

@@ -72,6 +72,7 @@ def choose_each(
     by_group: bool = True,
     only: Container[int] | None = None,
     remarks: tuple[str, ...] = (),
+    unseen: tuple[str, ...] = (),
 ) -> PlanSummary:
     """Write the plan of a run whose folder has the snapshot.
 
@@ -79,7 +80,7 @@ def choose_each(
     otherwise have another one; `columns` of the snapshot that `choose` needs besides those of a plan; `by_group`
     whether messages in an MQ group are left if not all of them have the same choice; `only` the numbers, in the order
     of the snapshot, of the messages that `choose` is asked about, None for all: the others are left; `remarks` for the
-    approver.
+    approver; `unseen` queues that are meant and could not be looked at.
 
     Raises:
         PlanChanged: the run's plan is being acted on already.
@@ -97,6 +98,7 @@ def choose_each(
         workflow=workflow,
         by=DecidedBy(source=text, digest=digest, text=text),
         remarks=remarks,
+        unseen=unseen,
         pacing=request.pacing,
         requested_by=request.requested_by,
     )

@@ -20,7 +20,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mqops.errors import LedgerBroken
@@ -34,6 +34,7 @@ from mqops.ledger.segments import Segments, complete_lines
 from mqops.printable import printable
 
 _log = logging.getLogger(__name__)
+_TORN = "it ends with a line that is not complete"
 
 
 def settle(segments: Segments, seal: Seal, proofs: Callable[[], Sequence[Proof]]) -> Checkpoint | None:
@@ -43,14 +44,16 @@ def settle(segments: Segments, seal: Seal, proofs: Callable[[], Sequence[Proof]]
 
     Raises `LakeError`, `SettingsError`; a segment that is not what was written gets none, which is logged.
     """
-    last = segments.last_checkpoint(seal)
+    last = segments.last_checkpoint()
     for number in segments.numbers()[0]:
         if last is not None and number <= last.number:
             continue
         try:
             if number != (last.head.seq if last else 0) + 1:
                 raise LedgerBroken(f"it does not follow line {last.head.seq if last else 0}")
-            made = checked(segments, segments.path(number), last, seal, proofs())
+            made = checked(segments, segments.lines(number), last, seal, proofs())
+            if made.size != segments.size(number):
+                raise LedgerBroken(_TORN)
         except LedgerBroken as error:
             _log.warning("%s is closed and cannot be verified: %s", printable(segments.path(number)), printable(error))
             break
@@ -69,7 +72,10 @@ def close(
     Raises `LakeError`, `SettingsError`.
     """
     try:
-        made = checked(segments, segments.open_path, last, seal, proofs())
+        made = checked(segments, complete_lines(segments.open_path), last, seal, proofs())
+        with lake_errors(segments.open_path):
+            if made.size != segments.open_path.stat().st_size:
+                raise LedgerBroken(_TORN)
     except LedgerBroken as error:
         _log.warning("%s is not closed: %s", printable(segments.open_path), printable(error))
         return None
@@ -78,8 +84,12 @@ def close(
     return made
 
 
-def checked(segments: Segments, path: Path, last: Checkpoint | None, seal: Seal, proofs: Sequence[Proof]) -> Checkpoint:
+def checked(
+    segments: Segments, content: Iterable[bytes], last: Checkpoint | None, seal: Seal, proofs: Sequence[Proof]
+) -> Checkpoint:
     """The checkpoint of the segment behind the last one, all of which is verified.
+
+    Parameters: `content` its lines.
 
     Raises:
         LedgerBroken: a line is not what was written, or not the one that a proof names.
@@ -93,7 +103,7 @@ def checked(segments: Segments, path: Path, last: Checkpoint | None, seal: Seal,
 
     def lines() -> Iterator[bytes]:
         nonlocal size
-        for line in complete_lines(path):
+        for line in content:
             found.update(line)
             size += len(line)
             yield line
@@ -102,9 +112,8 @@ def checked(segments: Segments, path: Path, last: Checkpoint | None, seal: Seal,
         first = first or head.hash
         for proof in wanted.get(head.seq, ()):
             refuse_other(head, proof)
-    with lake_errors(path):
-        if not first or size != path.stat().st_size:
-            raise LedgerBroken(f"{path} ends with a line that is not complete")
+    if not first:
+        raise LedgerBroken(_TORN)
     return Checkpoint(
         number=before.seq + 1,
         first=first,

@@ -62,9 +62,9 @@ class LedgerFile:
 
     def __init__(self, lake_folder: Path, now: Callable[[], str] = utc_now, *, segment_size: int = 0) -> None:
         self.folder = lake_folder / "ledger"
-        self.segments = Segments(self.folder)
-        self.path = self.segments.open_path
         self.keys = KeyRing(lake_folder)
+        self.segments = Segments(self.folder, self.keys)
+        self.path = self.segments.open_path
         self.index = LedgerIndex(self.folder, self.segments, self.keys)
         self.head_note = self.folder / "head.json"
         self.segment_size = segment_size or segment_files.SEGMENT_SIZE
@@ -139,7 +139,11 @@ class LedgerFile:
         """
         with self.lock():
             if self.keys.exists():
-                return self.keys.add(self.now(), revoke=revoke)
+                away = self.segments.archived()
+                key = self.keys.add(self.now(), revoke=revoke)
+                if away:  # a key that is revoked may have signed it
+                    self.segments.write_statement(away)
+                return key
             self.keys.make(sum(1 for _ in self.lines()) + 1, self.now())
             self.head_note.unlink(missing_ok=True)  # no key verifies the head that the lost one signed
             return self.keys.newest().id
@@ -165,8 +169,7 @@ class LedgerFile:
     def first(self) -> str:
         """The hash of the first line, by which a ledger is known; "" without a line. Raises `LakeError`,
         `LedgerBroken`."""
-        with self.segments.opened() as opened:
-            return next((head_of(line).hash for line in opened.lines()), "")
+        return self.segments.first() or next((head_of(line).hash for line in self.lines()), "")
 
     def lines(self, after: int = 0) -> Iterator[bytes]:
         """All complete lines; what a crash left half-written at the end is not one.
@@ -241,7 +244,7 @@ class LedgerFile:
 
     def _head_before(self, after: int) -> Head:
         """The head that the line behind a closed segment follows."""
-        made = self.segments.checkpoint(after, self.keys) if after else None
+        made = self.segments.checkpoint(after) if after else None
         return made.head if made else BEGIN
 
     def markers(self, *, plan: PlanIdentity | None = None, kind: MarkerKind | None = None) -> Iterator[Marker]:
@@ -268,8 +271,7 @@ class LedgerFile:
                 yield from (Line(number, line) for number, line in enumerate(opened.lines(), start=before + 1))
                 return
             for number in opened.closed:
-                path = self.segments.path(number)
-                with lake_errors(path), path.open("rb") as stream:
+                with self.segments.stream(number) as stream:
                     yield from lines_of_plan(stream, plan.digest, number)
             if opened.stream is not None:
                 with lake_errors(self.path):
@@ -350,7 +352,7 @@ class LedgerFile:
             LakeError: the ledger or a summary cannot be read. Nothing was moved.
         """
         try:
-            last = self.segments.last_checkpoint(self.keys)
+            last = self.segments.last_checkpoint()
             self.segments.refuse_missing(last)
             proofs = self._proofs_since() if head_is_held else self.proofs()
             begin = [last.head] if last else []
@@ -369,7 +371,7 @@ class LedgerFile:
     def holds(self, head: Head, end: int) -> bool:
         """Whether the line that ends at this byte of the ledger has this number and hash. Raises `LakeError`,
         `LedgerBroken`."""
-        last = self.segments.last_checkpoint(self.keys)
+        last = self.segments.last_checkpoint()
         after, begin = (last.number, last.end) if last and end > last.end else (0, 0)
         with self.segments.opened(after) as opened:
             return opened.holds(head, end, begin)

@@ -67,7 +67,7 @@ class LedgerIndex:
                 return None
         except (OSError, BadSignature, ValueError, KeyError, TypeError):
             return None
-        made = self._segments.checkpoint(held.number, self._seal)
+        made = self._segments.checkpoint(held.number)
         return held if made and held == _held(made) else None
 
     def _file(self) -> list[int]:
@@ -80,7 +80,7 @@ class LedgerIndex:
         Raises:
             LakeError: it cannot be written; lines are found without it.
         """
-        last = self._segments.last_checkpoint(self._seal)
+        last = self._segments.last_checkpoint()
         if last is None:
             return
         held = self.up_to()
@@ -98,7 +98,7 @@ class LedgerIndex:
 
     def _checkpoints(self, *, after: int, last: Checkpoint) -> list[Checkpoint]:
         numbers = [number for number in self._segments.numbers()[1] if after < number <= last.number]
-        found = [self._segments.checkpoint(number, self._seal) for number in numbers]
+        found = [self._segments.checkpoint(number) for number in numbers]
         if bad := [number for number, one in zip(numbers, found, strict=True) if one is None]:
             raise LakeError(
                 f"The checkpoint {self._segments.checkpoint_path(bad[0])} is not signed by a key of the lake"
@@ -140,10 +140,7 @@ class LedgerIndex:
         progress = told("Index of the ledger", queue_manager_of(self.path.parent.parent))
         done, total = 0, sum(one.size for one in made)
         for one in made:
-            path = self._segments.path(one.number)
-            if not path.exists():
-                raise self._segments.missing(one.number)
-            tables.enter_segment(connection, path, one)
+            tables.enter_segment(connection, self._segments.lines(one.number), one)
             done += one.size
             progress(done, total)
         tables.merge(connection)
@@ -241,12 +238,10 @@ def read_places(places: Iterable[Place], segments: Segments, seal: Seal) -> Iter
         LakeError: a segment cannot be read.
     """
     for number, of_segment in groupby(sorted(places), key=lambda place: place.segment):
-        path = segments.path(number)
-        if not path.exists():
-            raise segments.missing(number)
-        with lake_errors(path), path.open("rb") as stream:
+        with segments.stream(number) as stream:
             for place in of_segment:
-                content = os.pread(stream.fileno(), place.size, place.place)
+                stream.seek(place.place)
+                content = stream.read(place.size)
                 check_line(place.seq, content, seal)
                 yield Line(place.seq, content)
 

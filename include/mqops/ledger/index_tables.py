@@ -15,14 +15,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from mqops.ledger.core.chain import unit_of
 from mqops.ledger.core.checkpoint import Checkpoint
-from mqops.ledger.segments import complete_lines
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
 VERSION = 1
@@ -150,13 +148,13 @@ def merge(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM staged")
 
 
-def enter_segment(connection: sqlite3.Connection, path: Path, made: Checkpoint) -> None:
-    """Enter a closed segment, of this file and checkpoint. Raises `LakeError`, `sqlite3.Error`."""
+def enter_segment(connection: sqlite3.Connection, content: Iterable[bytes], made: Checkpoint) -> None:
+    """Enter a closed segment, of these lines and this checkpoint. Raises `LakeError`, `sqlite3.Error`."""
     connection.execute(_ADD_SEGMENT, (made.number, made.size, made.head.seq, made.head.hash))
     plans: dict[tuple[str, str], int] = {}
     lines: list[tuple[object, ...]] = []
     place = 0
-    for seq, line in enumerate(complete_lines(path), start=made.number):
+    for seq, line in enumerate(content, start=made.number):
         entry = _entry(line)
         plan = (_text(entry, "run"), _text(entry, "plan"))
         if plan not in plans:

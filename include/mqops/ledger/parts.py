@@ -22,14 +22,14 @@ from mqops.kept import bounded
 from mqops.lake.files import lake_errors
 from mqops.lake.run import queue_manager_of
 from mqops.ledger.core import checkpoint
+from mqops.ledger.core.archived import Archived
 from mqops.ledger.core.chain import BEGIN, Head, head_in, verify
 from mqops.ledger.core.checkpoint import Checkpoint
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.seal import BadSignature, Seal
 from mqops.ledger.file import LedgerFile
-from mqops.ledger.keys import KeyRing
 from mqops.ledger.progress import told
-from mqops.ledger.segments import Opened, Segments, complete_lines
+from mqops.ledger.segments import Opened, Segments
 
 WORTH = 64 * 2**20
 """Bytes of closed segments for which processes are started."""
@@ -61,12 +61,13 @@ class Part:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What is to be checked, and how: as of `mqops.ledger.verified`. Parameters: `numbers` of lines whose hashes are
-    needed."""
+    needed; `away` the archive that cannot be read, behind which the check begins."""
 
     file: LedgerFile
     numbers: frozenset[int]
     cores: int
     again: bool
+    away: Archived | None = None
 
 
 def check_part(lines: Iterable[bytes], seal: Seal, before: Head, numbers: frozenset[int]) -> Part:
@@ -105,9 +106,11 @@ def check_part(lines: Iterable[bytes], seal: Seal, before: Head, numbers: frozen
     )
 
 
-def check_file(lake_folder: Path, path: Path, before: Head, numbers: frozenset[int]) -> Part:
-    """Check a closed segment in a process of its own, which reads the key file itself. Raises `LakeError`."""
-    return check_part(complete_lines(path), KeyRing(lake_folder), before, numbers)
+def check_segment(lake_folder: Path, number: int, before: Head, numbers: frozenset[int]) -> Part:
+    """Check a closed segment in a process of its own, which reads the key file itself. Raises `LakeError`,
+    `LedgerBroken`."""
+    file = LedgerFile(lake_folder)
+    return check_part(file.segments.lines(number), file.keys, before, numbers)
 
 
 def parts(asked: Asked, opened: Opened) -> Iterator[Part]:
@@ -117,15 +120,18 @@ def parts(asked: Asked, opened: Opened) -> Iterator[Part]:
     """
     segments, seal = asked.file.segments, asked.file.keys
     progress = told("Check of the ledger", queue_manager_of(asked.file.folder.parent))
-    closed = [_Closed(segments, number, seal) for number in opened.closed]
+    closed = [_Closed(segments, number) for number in opened.closed]
     total, done, before, wrong = sum(one.size for one in closed), 0, BEGIN, ""
+    chain, begin, segments_before = "", 0, 0
+    if away := asked.away:
+        before, begin, segments_before = away.head, away.end, away.segments
+        chain = checkpoint.digest(segments.body(away.number))
     with _workers(asked.cores if total >= WORTH else 1) as workers:
         tasks = [_task(asked, one, workers) for one in closed]
-        chain, begin = "", 0
-        for number, (one, task) in enumerate(zip(closed, tasks, strict=True), start=1):
+        for number, (one, task) in enumerate(zip(closed, tasks, strict=True), start=segments_before + 1):
             part = task.result() if task else None
             if part is None or part.before != before:
-                part = check_part(complete_lines(one.path), seal, before, asked.numbers)
+                part = check_part(segments.lines(one.number), seal, before, asked.numbers)
             yield _keep(one, part)
             if part.error:
                 return
@@ -146,15 +152,14 @@ def parts(asked: Asked, opened: Opened) -> Iterator[Part]:
 class _Closed:
     """A closed segment, and its checkpoint: None where there is none that a key of the lake signed."""
 
-    def __init__(self, segments: Segments, number: int, seal: Seal) -> None:
+    def __init__(self, segments: Segments, number: int) -> None:
         self.number = number
-        self.path = segments.path(number)
         self.body = segments.body(number)
-        self.made: Checkpoint | None = segments.checkpoint(number, seal)
-        with lake_errors(self.path):
-            found = self.path.stat()
-        self.size = found.st_size
-        self.state = (str(self.path), found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        self.made: Checkpoint | None = segments.checkpoint(number)
+        self.size = segments.size(number)
+        with segments.stream(number) as stream:
+            found = os.fstat(stream.fileno())
+        self.state = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
     def wrong(self, part: Part, seal: Seal, chain: str, begin: int, segments: int) -> str:
         """Why its checkpoint is not the one that mqops wrote for it, "" where it is, or where there is none."""
@@ -200,7 +205,7 @@ def _task(asked: Asked, one: _Closed, workers: Executor | None) -> Future[Part] 
         return task
     if one.made is None or workers is None:
         return None
-    return workers.submit(check_file, asked.file.folder.parent, one.path, one.made.before, numbers)
+    return workers.submit(check_segment, asked.file.folder.parent, one.number, one.made.before, numbers)
 
 
 def _keep(one: _Closed, part: Part) -> Part:

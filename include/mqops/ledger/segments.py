@@ -7,22 +7,28 @@ checkpoint beside it (.json). LAKE/<queue manager>/ledger/ledger.jsonl is the op
 3. The checkpoint is written when the segment is closed and verified (`mqops.ledger.closing`). A closed segment without
    one is read and verified as the open one is.
 4. A segment whose checkpoint is there and which is not itself is missing: whoever needs its lines is told which.
+5. The first of them may be in an archive, compressed (`mqops.ledger.core.archived`): their checkpoints stay, and a
+   signed statement says up to which segment, and in which folder. Whoever needs their lines reads them there.
 """
 
 from __future__ import annotations
 
+import gzip
 import os
+import stat
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from mqops.counted import counted
-from mqops.errors import LedgerBroken
-from mqops.lake.files import lake_errors
-from mqops.ledger.core import checkpoint
-from mqops.ledger.core.chain import LONGEST_END, Head, end_of
+from mqops.errors import LakeError, LedgerBroken
+from mqops.lake.files import lake_errors, write_bytes
+from mqops.ledger.core import archived, checkpoint
+from mqops.ledger.core.archived import Archived
+from mqops.ledger.core.chain import LONGEST_END, Head, end_of, head_of
 from mqops.ledger.core.checkpoint import Checkpoint
 from mqops.ledger.core.seal import BadSignature, Seal
 
@@ -30,25 +36,117 @@ SEGMENT_SIZE = 4 * 2**20
 """Bytes of the open segment at which it is closed: every run verifies and reads it, perhaps 10,000 lines."""
 _DIGITS = 18
 """Of the number in a file's name."""
+_BLOCK = 1 << 20
 
 
 class Segments:
-    """The closed segments of a ledger. Parameters: `folder` LAKE/<queue manager>/ledger."""
+    """The closed segments of a ledger. Parameters: `folder` LAKE/<queue manager>/ledger; `seal` the ledger's keys."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, seal: Seal) -> None:
         self.open_path = folder / "ledger.jsonl"
         self.folder = folder / "segments"
+        self.statement = self.folder / "archived.json"
+        self._seal = seal
 
     def path(self, number: int) -> Path:
-        """The file of the segment whose first line has this number."""
+        """The file that the segment whose first line has this number has in the lake."""
         return self.folder / f"{number:0{_DIGITS}}.jsonl"
+
+    def archived(self) -> Archived | None:
+        """What the statement says of the archive; None where there is none that a key of the lake signed. Raises
+        `LakeError`, `SettingsError`."""
+        with lake_errors(self.statement):
+            try:
+                body = self.statement.read_bytes()[: archived.LONGEST + 1].strip()
+            except FileNotFoundError:
+                return None
+        try:
+            return archived.read(body, self._seal)
+        except BadSignature:
+            return None
+
+    def write_statement(self, said: Archived) -> None:
+        """Sign where the archive is. The ledger's lock is held. Raises `LakeError`, `SettingsError`."""
+        write_bytes(self.statement, archived.pack(said, self._seal) + b"\n")
+
+    def archive_folder(self, away: Archived) -> Path:
+        """The folder of the archive."""
+        return Path(os.path.abspath(self.folder / away.folder))
+
+    def out_of_reach(self) -> Archived | None:
+        """The archive, if it cannot be read now. Raises `LakeError`, `SettingsError`."""
+        away = self.archived()
+        return away if away and not (self.archive_folder(away) / archive_name(away.number)).is_file() else None
+
+    @contextmanager
+    def stream(self, number: int) -> Iterator[BinaryIO]:
+        """The bytes of a closed segment, in the lake or in the archive. One may seek in it.
+
+        Raises:
+            LedgerBroken: it is missing, or what is in the archive is damaged.
+            LakeError: it cannot be read, or the archive is not there.
+        """
+        path = self.path(number)
+        with ExitStack() as opened, lake_errors(path):
+            try:
+                stream: BinaryIO = opened.enter_context(path.open("rb", buffering=_BLOCK))
+            except FileNotFoundError:
+                raw = opened.enter_context(self._in_archive(number))
+                stream = cast(BinaryIO, opened.enter_context(gzip.GzipFile(fileobj=raw)))
+            try:
+                yield stream
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise LedgerBroken(
+                    f"The archive of the ledger is damaged: restore {archive_name(number)} from a copy ({error})"
+                ) from error
+
+    def _in_archive(self, number: int) -> BinaryIO:
+        away = self.archived()
+        if away is None or number > away.number:
+            raise self.missing(number)
+        path = self.archive_folder(away) / archive_name(number)
+        try:
+            found = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb", buffering=_BLOCK)
+        except OSError as error:
+            raise LakeError(f"{not_there(away, path)} ({error.strerror})") from error
+        if not stat.S_ISREG(os.fstat(found.fileno()).st_mode):
+            found.close()
+            raise LakeError(f"{not_there(away, path)} (it is not a file)")
+        return found
+
+    def lines(self, number: int) -> Iterator[bytes]:
+        """The complete lines of a closed segment. Raises as `stream`."""
+        with self.stream(number) as stream:
+            yield from _complete(stream)
+
+    def first(self) -> str:
+        """The hash of the ledger's first line, if that stands in a closed segment; else "". Raises as `stream`."""
+        there = self.numbers()[0]
+        if not there:
+            return ""
+        made = self.checkpoint(there[0])
+        return made.first if made else head_of(next(self.lines(there[0]), b"")).hash
+
+    def size(self, number: int) -> int:
+        """The bytes of a closed segment. Raises as `stream`."""
+        with lake_errors(self.folder):
+            try:
+                return self.path(number).stat().st_size
+            except FileNotFoundError:
+                pass
+        if made := self.checkpoint(number):
+            return made.size
+        with self.stream(number) as stream:
+            return stream.seek(0, os.SEEK_END)
 
     def checkpoint_path(self, number: int) -> Path:
         """The file of its checkpoint."""
         return self.folder / f"{number:0{_DIGITS}}.json"
 
     def numbers(self) -> tuple[list[int], list[int]]:
-        """The numbers of the closed segments that are there, and of the checkpoints. Raises `LakeError`."""
+        """The numbers of the closed segments that are there or in the archive, and of the checkpoints. Raises
+        `LakeError`."""
+        away = self.archived()
         found: dict[str, list[int]] = {".jsonl": [], ".json": []}
         with lake_errors(self.folder):
             names = os.listdir(self.folder) if self.folder.is_dir() else []
@@ -56,7 +154,8 @@ class Segments:
             number, end = name[:_DIGITS], name[_DIGITS:]
             if end in found and number.isdecimal():
                 found[end].append(int(number))
-        there, stated = found[".jsonl"], found[".json"]
+        there, stated = set(found[".jsonl"]), found[".json"]
+        there.update(number for number in stated if away and number <= away.number)
         unseen = set(stated).difference(there)  # a list that is made while a segment is closed may lack its name
         return sorted([*there, *(number for number in unseen if self.path(number).exists())]), sorted(stated)
 
@@ -70,19 +169,19 @@ class Segments:
             except FileNotFoundError:
                 return b""
 
-    def checkpoint(self, number: int, seal: Seal) -> Checkpoint | None:
+    def checkpoint(self, number: int) -> Checkpoint | None:
         """The checkpoint of a segment; None where there is none that a key of the lake signed (rule 4 of
         `mqops.ledger.core.checkpoint`). Raises `LakeError`, `SettingsError`."""
         try:
-            found = checkpoint.read(self.body(number), seal)
+            found = checkpoint.read(self.body(number), self._seal)
         except BadSignature:
             return None
         return found if found.number == number else None
 
-    def last_checkpoint(self, seal: Seal) -> Checkpoint | None:
+    def last_checkpoint(self) -> Checkpoint | None:
         """The newest checkpoint that a key of the lake signed. Raises as `checkpoint`."""
         for number in reversed(self.numbers()[1]):
-            if found := self.checkpoint(number, seal):
+            if found := self.checkpoint(number):
                 return found
         return None
 
@@ -99,15 +198,17 @@ class Segments:
             raise self.missing(missing[0])
         if last is None:
             return
-        closed = [number for number in there if number <= last.number]
-        if len(closed) != last.segments:
+        away = self.archived()
+        segments, end = (away.segments, away.end) if away else (0, 0)
+        closed = [number for number in there if (away.number if away else 0) < number <= last.number]
+        if segments + len(closed) != last.segments:
             raise LedgerBroken(
-                f"{self.folder} has {counted(len(closed), 'segment')} up to the one that begins with line "
+                f"{self.folder} has {counted(segments + len(closed), 'segment')} up to the one that begins with line "
                 f"{last.number}, and its checkpoint counts {last.segments:,}: segments were removed or added"
             )
         with lake_errors(self.folder):
             size = sum(self.path(number).stat().st_size for number in closed)
-        if size != last.end:
+        if end + size != last.end:
             raise LedgerBroken(
                 f"The closed segments in {self.folder} have not the bytes that the checkpoint of line {last.head.seq} "
                 "counts: one was changed"
@@ -160,7 +261,7 @@ def _opened(segments: Segments, closed: list[int], stream: BinaryIO | None) -> O
 def _file(path: Path) -> int:
     try:
         return path.stat().st_ino
-    except FileNotFoundError:
+    except FileNotFoundError:  # it is in the archive
         return 0
 
 
@@ -177,12 +278,10 @@ class Opened:
     def lines(self) -> Iterator[bytes]:
         """All complete lines; what a crash left half-written at the end is not one. Raises `LakeError`."""
         for number in self.closed:
-            yield from complete_lines(self.segments.path(number))
+            yield from self.segments.lines(number)
         if self.stream is not None:
             with lake_errors(self.segments.open_path):
-                for line in self.stream:
-                    if line.endswith(b"\n"):
-                        yield line
+                yield from _complete(self.stream)
 
     def holds(self, head: Head, end: int, begin: int) -> bool:
         """Whether the line that ends at this byte of the ledger has this number and hash.
@@ -190,28 +289,43 @@ class Opened:
         Parameters: `begin` bytes before the first of these segments.
         """
         for number in self.closed:
-            path = self.segments.path(number)
-            with lake_errors(path), path.open("rb") as stream:
-                size = os.fstat(stream.fileno()).st_size
-                if end <= begin + size:
-                    return holds_line(stream.fileno(), head, end - begin)
+            size = self.segments.size(number)
+            if end <= begin + size:
+                with self.segments.stream(number) as stream:
+                    return holds_line(stream, head, end - begin)
             begin += size
         if self.stream is None:
             return False
         with lake_errors(self.segments.open_path):
-            return holds_line(self.stream.fileno(), head, end - begin)
+            return holds_line(self.stream, head, end - begin)
 
 
 def complete_lines(path: Path) -> Iterator[bytes]:
     """The complete lines of a file. Raises `LakeError`."""
-    with lake_errors(path), path.open("rb", buffering=1 << 20) as stream:
-        for line in stream:
-            if line.endswith(b"\n"):
-                yield line
+    with lake_errors(path), path.open("rb", buffering=_BLOCK) as stream:
+        yield from _complete(stream)
 
 
-def holds_line(descriptor: int, head: Head, end: int) -> bool:
+def _complete(stream: BinaryIO) -> Iterator[bytes]:
+    return (line for line in stream if line.endswith(b"\n"))
+
+
+def holds_line(stream: BinaryIO, head: Head, end: int) -> bool:
     """Whether the line that ends at this byte of a file has this number and hash."""
     begin = max(0, end - LONGEST_END)
-    tail = os.pread(descriptor, end - begin, begin) if end > 0 else b""
+    stream.seek(begin)
+    tail = stream.read(end - begin) if end > 0 else b""
     return len(tail) == end - begin and end_of(tail) == head
+
+
+def archive_name(number: int) -> str:
+    """The name that the segment whose first line has this number has in an archive."""
+    return f"{number:0{_DIGITS}}.jsonl.gz"
+
+
+def not_there(away: Archived, path: Path) -> str:
+    """That the archive cannot be read, and what to do."""
+    return (
+        f"Lines 1 to {away.head.seq} of the ledger are in an archive, and {path} cannot be read: mount its folder, or "
+        "name the folder where the files are now with `mqops ledger archive --to FOLDER`"
+    )

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mqops.errors import LakeError, LedgerBroken, SettingsError
+from mqops.ledger.core.archived import Archived
 from mqops.ledger.core.chain import Head, Proof, held, refuse_other
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
@@ -31,6 +32,7 @@ class Verified:
     hashes: Mapping[int, str] = field(default_factory=dict)
     runs: frozenset[str] = frozenset()
     acted: Mapping[PlanIdentity, int] = field(default_factory=dict)
+    away: Archived | None = None
 
 
 def verified(
@@ -39,21 +41,26 @@ def verified(
     *,
     cores: int = 1,
     again: bool = True,
+    without_archive: bool = False,
 ) -> Verified:
     """Check each line of a ledger, that it holds what the proofs of its runs name, and that its checkpoints are true.
 
     Parameters: `wanted` numbers of lines whose hashes are given; `cores` that check closed segments at once; `again`
-    whether closed segments are checked whose files are as they were when this process checked them.
+    whether closed segments are checked whose files are as they were when this process checked them; `without_archive`
+    whether the lines behind an archive that cannot be read are checked, by the head that its statement says.
     """
     proofs, error = proofs_of(file)
     numbers = frozenset(wanted) | {proof.head.seq for proof in proofs} | {1}
     found = Sum(wanted={*wanted, 1})
     torn, signed_from = 0, 0
+    away: Archived | None = None
     try:
         signed_from = file.keys.signed_from
         torn = file.torn()
-        with file.segments.opened() as opened:
-            asked = Asked(file=file, numbers=numbers, cores=cores, again=again)
+        if without_archive and (away := file.segments.out_of_reach()):
+            found.hashes[1] = file.first()
+        with file.segments.opened(away.number if away else 0) as opened:
+            asked = Asked(file=file, numbers=numbers, cores=cores, again=again, away=away)
             for part in parts(asked, opened):
                 found.add(part, proofs)
         found.end(proofs)
@@ -70,6 +77,7 @@ def verified(
         hashes=found.hashes,
         runs=frozenset(plan.run for plan in found.acted),
         acted=found.acted,
+        away=away,
     )
 
 

@@ -25,7 +25,7 @@ from mqops.ledger.core.checkpoint import Checkpoint
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.proofs import NAME as PROVED
 from mqops.ledger.proofs import forget_proofs, noted_proofs
-from mqops.ledger.segments import complete_lines, holds_line
+from mqops.ledger.segments import holds_line
 from mqops.ledger.set_aside import SetAside, set_aside
 from mqops.printable import printable
 
@@ -80,7 +80,7 @@ class LedgerWriter:
 
     def _settle(self) -> Checkpoint | None:
         file = self._file
-        before = file.segments.last_checkpoint(file.keys)
+        before = file.segments.last_checkpoint()
         closed = file.segments.numbers()[0]
         if closed and (before is None or closed[-1] > before.number):
             before = closing.settle(file.segments, file.keys, lambda: self._proofs(before))
@@ -113,15 +113,15 @@ class LedgerWriter:
         """What the closed segments say: where the open one begins, and the units that the index does not have."""
         segments = self._file.segments
         there, _stated = segments.numbers()
-        if there:
-            self._note_first(next(complete_lines(segments.path(there[0])), b""))
+        with suppress(LedgerBroken):  # as `_note_first`
+            self.first = segments.first()
         if last:
             self._number, self._bytes_before, self.head = last.head.seq + 1, last.end, last.head
         for number in there:
             if number <= self._indexed:
                 continue
             line = b""
-            for line in complete_lines(segments.path(number)):
+            for line in segments.lines(number):
                 self._units.add(unit_of(line))
             if last is None or number > last.number:
                 self.head = head_of(line)
@@ -167,7 +167,7 @@ class LedgerWriter:
             if after < self._indexed:  # it was removed since: read what it had
                 for number in self._file.segments.numbers()[0]:
                     if after < number <= self._indexed:
-                        self._units.update(map(unit_of, complete_lines(self._file.segments.path(number))))
+                        self._units.update(map(unit_of, self._file.segments.lines(number)))
                 known |= self._units.intersection(unknown)
             known |= found
         return known
@@ -199,8 +199,8 @@ class LedgerWriter:
             with suppress(LedgerBroken):
                 return self._file.holds(head, end)
             return False
-        with lake_errors(self._file.path):
-            return holds_line(self._descriptor, head, end - self._bytes_before)
+        with lake_errors(self._file.path), open(os.dup(self._descriptor), "rb") as stream:
+            return holds_line(stream, head, end - self._bytes_before)
 
     def set_aside(self, messages: Iterable[SetAside]) -> None:
         """Keep messages that are not markers of this lake; returns when they are on disk. Raises `LakeError`."""

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from mqops.act.sources import PROTECTION_ERRORS
+from mqops.backout.audit import wrong_settings
+from mqops.backout.core.misconfigured import Misconfigured
 from mqops.clock import utc_now
 from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.files import make_folder, read_json, write_json
@@ -107,7 +109,8 @@ class Figures:
     of, `others` how many there are besides, and `other_names` the first `MOST_OTHERS` of them; `channels` that are
     stopped or do not get through, or that do not run although messages wait for them; `unserved` transmission queues
     with messages that no channel names; `no_dead_letter_queue` what is wrong with the DEADQ, blank where it names a
-    local queue that is there, or that cannot be known; `deadq_mend` the MQSC that mends it. Where DEADQ names an alias,
+    local queue that is there, or that cannot be known; `deadq_mend` the MQSC that mends it; `misconfigured` the queues
+    with BOTHRESH whose messages BOQNAME cannot take. Where DEADQ names an alias,
     `dead_letter_queue` is its base queue.
     """
 
@@ -121,6 +124,7 @@ class Figures:
     unserved: tuple[str, ...] = ()
     no_dead_letter_queue: str = ""
     deadq_mend: str = ""
+    misconfigured: tuple[Misconfigured, ...] = ()
 
     @property
     def awaited(self) -> bool:
@@ -209,6 +213,7 @@ def _answers(session: Session, storage: Iterable[str]) -> Figures:
         other_names=tuple(sorted(others)[:MOST_OTHERS]),
         channels=channels,
         unserved=unserved,
+        misconfigured=wrong_settings(session),
     )
 
 
@@ -306,6 +311,7 @@ def _kept(folder: Path) -> Figures:
             queues=queues,
             channels=tuple(ChannelFigures(**row) for row in found.get("channels", ())),
             unserved=tuple(found.get("unserved", ())),
+            misconfigured=tuple(Misconfigured(**row) for row in found.get("misconfigured", ())),
         )
     except (LakeError, AttributeError, KeyError, TypeError):
         return Figures()

@@ -16,7 +16,7 @@ _KINDS = {1: "principal", 2: "group"}  # MQZAET_*
 ENTITIES = {"PRINCIPAL": (1, c.MQCACF_PRINCIPAL_ENTITY_NAMES), "GROUP": (2, c.MQCACF_GROUP_ENTITY_NAMES)}
 """Word of MQSC → MQZAET_*, and the parameter that names such entities."""
 _NO_RECORD = {c.MQRC_UNKNOWN_OBJECT_NAME, c.MQRC_UNKNOWN_ENTITY, c.MQRCCF_NONE_FOUND}
-_PUTS = {c.MQAUTH_OUTPUT, c.MQAUTH_ALL_MQI, c.MQAUTH_ALL}
+_ALL = {c.MQAUTH_ALL_MQI, c.MQAUTH_ALL}
 
 
 class Grantee(NamedTuple):
@@ -31,7 +31,8 @@ class Grantee(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """That an entity may put: its name, its kind ("principal", "group"), and the profile that says so."""
+    """That an entity may do something with a queue: its name, its kind ("principal", "group"), and the profile that
+    says so."""
 
     entity: str
     kind: str
@@ -42,10 +43,17 @@ class Grant:
 
 
 def who_may_put(session: Session, queue: str) -> list[Grant]:
-    """The entities whose most specific profile for a queue gives them PUT (IBM MQ, Using OAM generic profiles).
+    """As `who_may`, for PUT."""
+    return who_may(session, queue, c.MQAUTH_OUTPUT)
 
-    Administrators of the queue manager may put without any record and are not among them, nor are users who may act
-    for another user (ALTUSR) that may.
+
+def who_may(session: Session, queue: str, what: int) -> list[Grant]:
+    """The entities whose most specific profile for a queue gives them this (IBM MQ, Using OAM generic profiles).
+
+    Administrators of the queue manager may without any record and are not among them, nor are users who may act for
+    another user (ALTUSR) that may.
+
+    Parameters: `what` MQAUTH_*.
 
     Raises:
         MQError: the queue manager does not tell this user, or has no such records (z/OS).
@@ -72,7 +80,7 @@ def who_may_put(session: Session, queue: str) -> list[Grant]:
     return [
         Grant(entity=name, kind=kind, profile=profile)
         for (name, kind), (profile, authorities) in sorted(best.items())
-        if authorities & _PUTS
+        if authorities & {what, *_ALL}
     ]
 
 

@@ -287,6 +287,7 @@ KINDS = {c.MQQT_LOCAL: "local", c.MQQT_ALIAS: "alias", c.MQQT_REMOTE: "remote", 
 _DEFINITION = (
     *(c.MQIA_Q_TYPE, c.MQIA_BACKOUT_THRESHOLD, c.MQCA_BACKOUT_REQ_Q_NAME),
     *(c.MQCA_BASE_Q_NAME, c.MQIA_INHIBIT_PUT, c.MQIA_CURRENT_Q_DEPTH, c.MQIA_USAGE),
+    *(c.MQIA_MAX_Q_DEPTH, c.MQIA_MAX_MSG_LENGTH),
 )
 
 
@@ -302,6 +303,8 @@ def queue_definitions(session: Session) -> tuple[QueueDefinition, ...]:
             put_allowed=row.get(c.MQIA_INHIBIT_PUT, c.MQQA_PUT_ALLOWED) == c.MQQA_PUT_ALLOWED,
             depth=row.get(c.MQIA_CURRENT_Q_DEPTH, 0),
             transmission=row.get(c.MQIA_USAGE) == c.MQUS_TRANSMISSION,
+            max_depth=row.get(c.MQIA_MAX_Q_DEPTH, 0),
+            max_length=row.get(c.MQIA_MAX_MSG_LENGTH, 0),
         )
         for row in inquire_queues(session, "*", _DEFINITION, kind=c.MQQT_ALL)
     )

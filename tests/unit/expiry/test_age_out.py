@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -263,3 +264,45 @@ def test_E15_an_age_that_is_none(age_out):
     result = CliRunner().invoke(main, ["expiry", "age-out", "A", "--older-than", "soon"])
     assert result.exit_code == 2
     assert "must be a time such as 90s, 30m, 8h or 2d (found 'soon')" in result.output
+
+
+def test_E15_a_pattern_means_the_queues_with_messages_that_wait_for_no_person(manager, age_out):
+    manager.mqsc(
+        "DEFINE QLOCAL(PAY.ONE)\nDEFINE QLOCAL(PAY.TWO) BOTHRESH(3) BOQNAME(PAY.BACK)\nDEFINE QLOCAL(PAY.BACK)\n"
+        "DEFINE QLOCAL(PAY.SHUT)\nDEFINE QLOCAL(PAY.XMIT) USAGE(XMITQ)\nDEFINE QLOCAL(PAY.EMPTY)\n"
+        "DEFINE QLOCAL(OTHER)\nDEFINE QLOCAL(PAY.DLQ)\nALTER QMGR DEADQ(PAY.DLQ)\n"
+    )
+    for queue in ("PAY.ONE", "PAY.TWO", "PAY.BACK", "PAY.SHUT", "PAY.DLQ", "OTHER"):
+        put_old(manager, queue, ({}, b"old"))
+    manager.put("PAY.ONE", [({}, b"new")])
+    manager.mqsc("ALTER QLOCAL(PAY.SHUT) GET(DISABLED)\n")
+    done = age_out("PAY.*", "-m", "QM1", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["discarded"] == 2
+    left = {queue: manager.depth(queue) for queue in ("PAY.ONE", "PAY.TWO", "PAY.BACK", "PAY.SHUT", "PAY.DLQ", "OTHER")}
+    assert left == {"PAY.ONE": 1, "PAY.TWO": 0, "PAY.BACK": 1, "PAY.SHUT": 1, "PAY.DLQ": 1, "OTHER": 1}
+    assert "wait there for a person: PAY.BACK, PAY.DLQ, PAY.SHUT. To age them out, name them" in done.stderr
+
+    assert age_out("PAY.B*", "PAY.BACK", "-m", "QM1").exit_code == 0  # named
+    assert manager.depth("PAY.BACK") == 0
+    nothing = age_out("NONE*", "-m", "QM1")
+    assert (nothing.exit_code, nothing.stdout) == (0, "nothing to do: no queue that is meant has messages\n")
+
+
+def test_E15_a_queue_that_a_pattern_means_and_nobody_may_see_is_named(manager, age_out, monkeypatch):
+    manager.mqsc(
+        "DEFINE QLOCAL(PAY.ONE)\nDEFINE QLOCAL(PAY.SECRET)\n"
+        "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ,DSP)\n"
+        "SET AUTHREC PROFILE('SYSTEM.**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(ALL)\n"
+        "SET AUTHREC PROFILE('MQOPS.**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(ALL)\n"
+        "SET AUTHREC PROFILE(PAY.ONE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(ALL)\n"
+    )
+    manager.mqlite("user", "add", "QM1", "app", text="secret\n")
+    put_old(manager, "PAY.ONE", ({}, b"old"))
+    monkeypatch.setenv("MQOPS_CONNECTION", replace(manager.connection, user="app", password="secret").to_json())
+    for what, number in (("PAY.*", 1), ("PAY.*", 0)):
+        done = age_out(what, "-m", "QM1", "--json")
+        said = json.loads(done.stdout)
+        assert (done.exit_code, said.get("discarded", 0)) == (1, number)
+        assert "PAY.SECRET" in done.stdout
+    assert "PAY.SECRET" in age_out("PAY.*", "-m", "QM1").stdout

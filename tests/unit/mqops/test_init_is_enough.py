@@ -150,6 +150,7 @@ def _dead_letters(as_app: Any, manager: Manager) -> None:
     as_app("dlq", "act", plan["run"], "--approve", plan["digest"], "--json")
     assert manager.depth("A") == 2
     as_app("ledger", "show", msg_id.hex())
+    as_app("ledger", "archive", "QM1")
     as_app("ledger", "outcomes", plan["run"], expect=None)
     as_app("undo", plan["run"], "--yes", "--json")
     assert (manager.depth("A"), manager.depth(DLQ)) == (0, 2)
@@ -159,6 +160,9 @@ def _backed_out(as_app: Any, manager: Manager) -> None:
     manager.put("PAY.BOQ", [({"Format": "MQSTR"}, b"one")])
     as_app("backout", "run", "-m", "QM1", "--json", text="ACTION(RETRY)\n", expect=None)
     assert manager.depth("PAY") == 1
+    audited = json.loads(as_app("backout", "audit", "QM1", "--json", expect=None))
+    assert audited["rights"] == ""
+    assert {one["queue"] for one in audited["wrong"]}.isdisjoint({"PAY"})
 
 
 def _looked_at(as_app: Any, manager: Manager) -> None:

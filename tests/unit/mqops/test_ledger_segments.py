@@ -18,13 +18,12 @@ from big_ledger import make_ledger, markers, plan
 
 from mqops.cli import main
 from mqops.errors import LedgerBroken
-from mqops.ledger import parts
 from mqops.ledger.core import checkpoint
 from mqops.ledger.core.chain import Proof, write_line
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.core.seal import Key, Keys
 from mqops.ledger.file import LedgerFile
-from mqops.ledger.segments import complete_lines
+from mqops.ledger.segments import Segments
 from mqops.ledger.verified import verified
 
 STRANGE_KEY = Keys([Key(id="0123456789abcdef", secret=b"the attacker's own key")])
@@ -143,7 +142,7 @@ def test_segments_that_were_exchanged_are_told(file):
 
 def test_a_checkpoint_of_another_key_is_told_and_covers_nothing(file):
     number = file.segments.numbers()[1][-1]
-    made = file.segments.checkpoint(number, file.keys)
+    made = file.segments.checkpoint(number)
     stated(file, -1).write_bytes(checkpoint.pack(made, STRANGE_KEY) + b"\n")
     assert "was not written by a holder of the ledger's key" in told(file)
     assert refused(file) == ""
@@ -154,7 +153,7 @@ def test_a_checkpoint_of_another_key_is_told_and_covers_nothing(file):
 
 def test_a_checkpoint_that_was_exchanged_for_another_genuine_one_covers_nothing(file):
     stated(file, -1).write_bytes(stated(file, -2).read_bytes())
-    assert again(file).segments.last_checkpoint(file.keys).number == file.segments.numbers()[1][-2]
+    assert again(file).segments.last_checkpoint().number == file.segments.numbers()[1][-2]
     assert "is not the one that was written for it" in told(file)
     path = segment(file, -1)
     path.write_bytes(path.read_bytes().replace(b'"FWD"', b'"IGN"', 1))
@@ -163,7 +162,7 @@ def test_a_checkpoint_that_was_exchanged_for_another_genuine_one_covers_nothing(
 
 def test_a_chain_written_anew_without_the_key_behind_the_checkpoints_is_refused(file):
     *before, last = again(file).markers()
-    head = file.segments.last_checkpoint(file.keys).head
+    head = file.segments.last_checkpoint().head
     line, _head = write_line(head, last, "now", STRANGE_KEY)
     file.path.write_bytes(line)
     assert before
@@ -270,7 +269,7 @@ def test_a_line_that_the_index_leads_to_wrongly_is_no_record(file):
         connection.execute("UPDATE line SET unit = ? WHERE seq = 1", (bytes.fromhex(new.unit),))
     connection.close()
     with again(file).lock():
-        file.index.write_note(file.segments.last_checkpoint(file.keys))
+        file.index.write_note(file.segments.last_checkpoint())
     with again(file).writer() as writer:
         assert writer.add([new]) == 1
 
@@ -289,18 +288,19 @@ def test_a_ledger_of_one_file_becomes_the_first_segment_as_it_is(tmp_path):
 def test_what_a_key_signed_that_is_lost_is_checked_by_its_hashes_and_stated_anew(file):
     file.keys.path.unlink()
     again(file).rekey()
-    assert again(file).segments.last_checkpoint(again(file).keys) is None
+    assert again(file).segments.last_checkpoint() is None
     assert (told(file), refused(file)) == ("", "")
     with again(file).writer() as writer:
         assert writer.add(list(markers(42, 2))) == 2
-    assert again(file).segments.last_checkpoint(again(file).keys).number == file.segments.numbers()[0][-1]
+    assert again(file).segments.last_checkpoint().number == file.segments.numbers()[0][-1]
     assert (told(file), refused(file)) == ("", "")
 
 
 def test_a_closed_segment_is_not_read_again_while_its_file_is_the_same(file, monkeypatch):
     assert verified(again(file), again=False).error == ""
-    read: list[Path] = []
-    monkeypatch.setattr(parts, "complete_lines", lambda path: read.append(path) or complete_lines(path))
+    read: list[int] = []
+    lines = Segments.lines
+    monkeypatch.setattr(Segments, "lines", lambda self, number: read.append(number) or lines(self, number))
     assert verified(again(file), again=False).error == ""
     assert read == []
     path = segment(file, 1)
@@ -331,7 +331,7 @@ def test_the_reason_of_what_became_of_a_message_is_found_in_an_earlier_segment(f
 def test_the_command_makes_the_index_anew(file):
     file.index.path.write_bytes(b"nonsense")
     lake = str(file.folder.parents[1])
-    lines = file.segments.last_checkpoint(file.keys).head.seq
+    lines = file.segments.last_checkpoint().head.seq
     done = CliRunner().invoke(main, ["ledger", "index", "QM1", "--lake", lake])
     assert (done.exit_code, done.output) == (0, f"QM1: {lines} lines of closed segments in the index\n")
     assert file.index.up_to().seq == lines

@@ -1,4 +1,4 @@
-"""Where a message on a backout queue came from, and which queues are set up so that it cannot be shown (P08, P11).
+"""Where a message on a backout queue came from (P08). Which queues cannot have one: `mqops.backout.core.misconfigured`.
 
 1. One queue names the backout queue as its BOQNAME: that one, whatever the message says of itself; only a consumer of
    it can have requeued the message.
@@ -15,38 +15,20 @@ An ambiguous origin is blank. It takes a rule that names a queue to move such a 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
+from mqops.backout.core.misconfigured import Misconfigured, backout_queue_of, misconfigured
 from mqops.counted import counted
-from mqops.misnamed import misnamed
 from mqops.model import QueueDefinition
-from mqops.mqsc import mqsc_name
 from mqops.queue_names import not_seen
-from mqwire.constants import MQ_Q_NAME_LENGTH
 
 JMS_QUEUE = r"^queue://([^/?]*)/([^?]*)"
 """`queue://[queue manager]/queue[?properties]`, as JMS writes a destination. The same for Python and Spark."""
 
 MOST_SHOWN = 50
 """Misconfigured queues that a run tells one by one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Misconfigured:
-    """A queue with BOTHRESH other than zero and no BOQNAME that could take its messages (P11). Parameters: `mend` MQSC
-    that mends it, "" where a person has to choose."""
-
-    queue: str
-    threshold: int
-    backout_queue: str
-    why: str
-    mend: str = ""
-
-    def __str__(self) -> str:
-        mend = f". To mend it: {self.mend}" if self.mend else ""
-        return f"{self.queue}: BOTHRESH({self.threshold}) BOQNAME({self.backout_queue or ' '}): {self.why}{mend}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +105,7 @@ def setting(
     known = {one.name: one for one in definitions}
     worked_on = tuple(queues)
     named_by = {
-        queue: [one.name for one in known.values() if _backout_queue(one, known) == queue] for queue in worked_on
+        queue: [one.name for one in known.values() if backout_queue_of(one, known) == queue] for queue in worked_on
     }
     return Setting(
         queue_manager=queue_manager,
@@ -132,7 +114,7 @@ def setting(
         named_by={queue: tuple(sorted(set(names) - {queue})) for queue, names in named_by.items()},
         aliases={one.name: one.base for one in known.values() if one.kind == "alias" and one.base},
         local=tuple(sorted(one.name for one in known.values() if one.kind == "local")),
-        misconfigured=tuple(misconfigured(known, dead_letter_queue)),
+        misconfigured=tuple(misconfigured(known, dead_letter_queue, unseen)),
         dead_letter_queue=dead_letter_queue,
         unseen=unseen,
         notes=(*notes, *_by_alias(known, worked_on)),
@@ -143,90 +125,18 @@ def backout_queues(definitions: Iterable[QueueDefinition]) -> tuple[str, ...]:
     """The local queues that another queue names as BOQNAME, itself or by an alias, sorted. A transmission queue is
     none: its messages are its channel's."""
     known = {one.name: one for one in definitions}
-    named = {target for one in known.values() if (target := _backout_queue(one, known)) != one.name}
+    named = {target for one in known.values() if (target := backout_queue_of(one, known)) != one.name}
     found = (known[name] for name in named if name in known)
     return tuple(sorted(one.name for one in found if one.kind == "local" and not one.transmission))
-
-
-def _backout_queue(one: QueueDefinition, known: Mapping[str, QueueDefinition]) -> str:
-    """The BOQNAME of a queue, an alias resolved; "" for none."""
-    target = known.get(one.backout_queue)
-    return target.base if target and target.kind == "alias" and target.base else one.backout_queue
 
 
 def _by_alias(known: Mapping[str, QueueDefinition], queues: Iterable[str]) -> Iterable[str]:
     """A sentence for each of these queues that another names as BOQNAME by an alias."""
     wanted = set(queues)
     for one in sorted(known.values(), key=lambda each: each.name):
-        target = _backout_queue(one, known)
+        target = backout_queue_of(one, known)
         if target != one.backout_queue and target in wanted:
             yield f"{one.name}: BOQNAME({one.backout_queue}) is an alias of {target}, which is looked at"
-
-
-def misconfigured(known: Mapping[str, QueueDefinition], dead_letter_queue: str = "") -> Iterable[Misconfigured]:
-    """P11, in the order of the queues' names.
-
-    Parameters: `known` name → definition, of all queues; `dead_letter_queue` the queue manager's DEADQ, "" for none.
-    """
-    dead_letters = {dead_letter_queue, known[dead_letter_queue].base if dead_letter_queue in known else ""} - {""}
-    for name in sorted(known):
-        one = known[name]
-        if one.threshold and (wrong := _wrong(one, known, dead_letters)):
-            why, mend = wrong
-            yield Misconfigured(
-                queue=name, threshold=one.threshold, backout_queue=one.backout_queue, why=why, mend=mend
-            )
-
-
-class _Wrong(NamedTuple):
-    """Why a BOQNAME cannot take a queue's messages, and the MQSC that mends it."""
-
-    why: str
-    mend: str
-
-
-def _wrong(one: QueueDefinition, known: Mapping[str, QueueDefinition], dead_letters: Collection[str]) -> _Wrong | None:
-    own = mqsc_name(f"{one.name}.BOQ"[:MQ_Q_NAME_LENGTH])
-    renamed = f"DEFINE QLOCAL({own}) DEFPSIST(YES), and {_named_anew(one, own)}"
-    target = known.get(_backout_queue(one, known))
-    if target is None:
-        return _nothing_there(one, known, renamed)
-    by = f" by its alias {one.backout_queue}" if one.backout_queue != target.name else ""
-    whys = (
-        (target.name == one.name, f"the queue names itself{by}"),
-        (target.kind == "alias", f"an alias of the alias {target.name}, and the queue manager follows one only"),
-        (target.kind == "model", "a model queue is no place for messages"),
-        (target.kind == "remote", "a remote queue: its messages leave this queue manager, and no workflow sees them"),
-        (target.transmission, "a transmission queue: its channel ends at a message without an MQXQH"),
-        (target.name in dead_letters, "the dead-letter queue: a program puts there without an MQDLH, and no rule fits"),
-    )
-    if why := next((text for holds, text in whys if holds), ""):
-        return _Wrong(why, renamed)
-    closed = [each for each in (known[one.backout_queue], target) if not each.put_allowed]
-    if not closed:
-        return None
-    kind = "QALIAS" if closed[0].kind == "alias" else "QLOCAL"
-    mend = f"ALTER {kind}({mqsc_name(closed[0].name)}) PUT(ENABLED)"
-    return _Wrong("it does not accept messages (PUT(DISABLED))", mend)
-
-
-def _named_anew(one: QueueDefinition, name: str) -> str:
-    kind = "QMODEL" if one.kind == "model" else "QLOCAL"
-    return f"ALTER {kind}({mqsc_name(one.name)}) BOQNAME({name})"
-
-
-def _nothing_there(one: QueueDefinition, known: Mapping[str, QueueDefinition], renamed: str) -> _Wrong:
-    """Parameters: `renamed` MQSC that gives the queue a backout queue of its own."""
-    name = one.backout_queue
-    if not name:
-        return _Wrong("no backout queue: poisonous messages go to the dead-letter queue", renamed)
-    if name in known:
-        return _Wrong(f"it is an alias of {known[name].base}, which is not there as a queue", renamed)
-    wrong = misnamed(name, None, (each.name for each in known.values() if each.kind == "local"))
-    if wrong and wrong.instead:
-        why = f"there is no such queue, {wrong.instead} is there"
-        return _Wrong(why, _named_anew(one, mqsc_name(wrong.instead)))
-    return _Wrong("there is no such queue", f"DEFINE QLOCAL({mqsc_name(name)}) DEFPSIST(YES)")
 
 
 def origin_of(queue: str, jms_destination: str | None, where: Setting) -> str:

@@ -22,6 +22,7 @@ LONGEST = 4 * 1024 * 1024
 """Bytes of the longest message that is looked into: the MAXMSGL of the ledger queue as mqops defines it."""
 MESSAGE, LINE, HEAD = b"mqops ledger message", b"mqops ledger line", b"mqops ledger head"
 CHECKPOINT, INDEX = b"mqops ledger checkpoint", b"mqops ledger index"
+ARCHIVED = b"mqops ledger archive"
 _END = re.compile(rb',"key":"([0-9a-f]{16})","hmac":"([0-9a-f]{64})"}\Z')
 _END_LENGTH = len(',"key":"","hmac":""}') + 16 + 64
 

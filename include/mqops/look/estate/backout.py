@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from mqops.act.sources import PROTECTION_ERRORS
 from mqops.actions import Action
 from mqops.counted import counted
-from mqops.decide.backout_setting import read_setting
 from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
@@ -43,14 +42,18 @@ def backout_queues(known: Known) -> Iterator[Problem]:
 
 
 def misconfigured(known: Known) -> Iterator[Problem]:
-    """Queues with BOTHRESH and without a usable BOQNAME, as the newest backout run found them. Raises `LakeError`."""
-    for run in known.runs.newest(MOST_LOOKED_AT, workflow=BACKOUT) if known.runs else ():
-        setting = read_setting(RunFolder(known.path(run)))
-        if setting is not None:
-            for remark in setting.remarks():
-                what = f"{remark} (as the last backout run, of {run.at}, found it)"
-                yield Problem(what=what, place=Place.RUN, about=run.run)
-            return
+    """Queues with BOTHRESH whose messages BOQNAME cannot take (P11)."""
+    found = known.figures.misconfigured
+    for one in found[:MOST_SHOWN]:
+        what = f"{one.queue}: BOTHRESH({one.threshold}) BOQNAME({one.backout_queue or ' '}): {one.why}"
+        yield Problem(what=what, remedy=f"To mend it: {one.mend}" if one.mend else "")
+    if (more := len(found) - MOST_SHOWN) > 0:
+        yield Problem(what=f"{counted(more, 'more queue')} with BOTHRESH and no usable BOQNAME", remedy=ALL)
+
+
+ALL = "`mqops backout audit` tells all"
+MOST_SHOWN = 20
+"""Misconfigured queues that are told one by one."""
 
 
 class _Ambiguous(NamedTuple):

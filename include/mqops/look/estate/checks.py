@@ -51,7 +51,7 @@ PROBLEMS = (
 """What is wrong, in the order in which it is shown."""
 NOTES = (
     Check(never_read, "Where runs put messages cannot be read"),
-    Check(misconfigured, "The setting of the last backout run cannot be read"),
+    Check(misconfigured, "Which queues have no usable backout queue cannot be told"),
     Check(by_kind, "What the dead letters are cannot be read"),
     Check(in_storage, "What lies in storage cannot be told"),
     Check(uncommitted, "Which units of work are open cannot be told"),
