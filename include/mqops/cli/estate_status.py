@@ -147,7 +147,7 @@ class _Live:
 def _live(connection: MqConnection, lake: Path, name: str, settings: QueueManager | None) -> _Live:
     from mqops.lake.run import folder_of  # noqa: PLC0415
     from mqops.ledger.keys import KeyRing  # noqa: PLC0415
-    from mqops.ledger.stop_message import stops_on  # noqa: PLC0415
+    from mqops.ledger.stop_message import shown, stops_on  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.trigger.audit import audit  # noqa: PLC0415
     from mqops.trigger.status import status as monitor_status  # noqa: PLC0415
@@ -155,7 +155,7 @@ def _live(connection: MqConnection, lake: Path, name: str, settings: QueueManage
     live = _Live()
     try:
         with connect(connection) as session:
-            found = stops_on(session, KeyRing(folder_of(lake, name)))
+            found = shown(stops_on(session, KeyRing(folder_of(lake, name))))
             live.stops = tuple(f"All acting on {name} is stopped, for every lake, {one}" for one in found)
             if settings and settings.trigger_monitor:
                 live.monitor = monitor_status(session, settings.trigger_monitor)
