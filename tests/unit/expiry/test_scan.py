@@ -211,5 +211,9 @@ def test_queues_that_the_user_may_not_inquire_are_named_and_nothing_balances(man
     found = json.loads(CliRunner().invoke(main, ["expiry", "scan", "EXP.*", *common, "--json"], env=app).output)
     assert (found["balanced"], len(found["unseen"]), found["unseen"][0]) == (False, 9, "EXP.0")
     assert "EXP.1" not in found["unseen"]
+    for more in ([], ["--json"]):
+        soon = CliRunner().invoke(main, ["expiry", "forecast", "EXP.*", *common, *more], env=app)
+        assert (soon.exit_code, "9 queues not looked at" in soon.stderr) == (1, True)
+        assert "EXP.1" in soon.stdout
     whole = CliRunner().invoke(main, ["expiry", "scan", "EXP.1", *common, "--all"], env=app)
     assert (whole.exit_code, "1 there = 0 discarded + 1 left: balances" in whole.output) == (0, True)
