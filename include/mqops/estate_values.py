@@ -19,7 +19,7 @@ ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 DURATION = re.compile(r"(\d{1,6})([smhd])")
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 CRON_PRESETS = ("@hourly", "@daily", "@weekly", "@monthly")
-ANY_DAY = datetime(2000, 1, 1)  # noqa: DTZ001 (cron fields are of no zone)
+ANY_DAY = datetime(2000, 1, 1)
 MAX_UNIT_OF_WORK = 4999  # MAXUMSGS is 10,000 by default, and each message is a get and a put, plus the marker
 
 
