@@ -26,7 +26,7 @@ from mqops.estate import EstateFile, parse
 from mqops.estate_parts import MANAGERS
 from mqops.estate_sections import Estate
 from mqops.lake.files import read_json, refuse_foreign, write_bytes
-from mqops.settings_file import Document, read
+from mqops.settings_file import Document, FieldPath, read
 
 NAME = "estate_before.json"
 NOT_KEPT = ("notify", "job_environment")
@@ -82,7 +82,7 @@ def before(path: Path, environment: Mapping[str, str], problem: SettingsError) -
     lake = _lake(path, environment)
     try:
         refuse_foreign(*([lake] if lake else []))
-        found = read_json(lake / NAME) if lake else None
+        found = read_json(lake / NAME) if lake else {}
         kept = _of(found, path)
         estate = Estate.model_validate(kept) if kept else None
     except (MqopsError, ValidationError):
@@ -91,7 +91,8 @@ def before(path: Path, environment: Mapping[str, str], problem: SettingsError) -
         raise problem
     document = _document(path)
     places, problems = [one.path for one in document.problems], str(problem).splitlines()
-    left_out = {(MANAGERS, name): None for name in found.get("left_out", ()) if name not in estate.queue_managers}
+    names = (name for name in found.get("left_out", ()) if name not in estate.queue_managers)
+    left_out: dict[FieldPath, Any] = {(MANAGERS, name): None for name in names}
     return EstateFile(path, estate, document, left_out=left_out, problems=problems, places=places, outdated=True)
 
 
