@@ -66,15 +66,17 @@ def connected(host: str, port: int) -> socket.socket:
     raise refused or unreachable
 
 
-def must_be_own(connection: socket.socket) -> None:
+def must_be_own(connection: socket.socket, *, patience: float = PATIENCE) -> None:
     """See that this process's user or root is at the other end of a connection. Waits until it is accepted.
+
+    Parameters: `patience` seconds in which it has to be accepted.
 
     Raises:
         SettingsError: it is another user.
-        TimeoutError: nobody accepts within 5 s, or the system does not tell who does.
+        TimeoutError: nobody accepts in that time, or the system does not tell who does.
     """
     port = connection.getpeername()[1]
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + patience
     while (user := user_of(connection)) is None and time.monotonic() < until:
         time.sleep(POLL)
     if user is None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from mqops import peer
 from mqops_demo import airflow_client
 from mqops_demo.airflow_client import TRIES, AirflowClient
 from mqops_demo.airflow_home import AirflowHome
@@ -108,3 +109,14 @@ def test_only_an_error_that_is_there_now_ends_the_wait_for_a_dag(  # noqa: PLR09
     with pytest.raises(AirflowFailed, match=f"{name}: SettingsError") if fails else nullcontext():
         client(airflow, tmp_path).wait_for_dag("qm1_dlq_rules")
     assert airflow.answers == ([404, 200] if fails else [])
+
+
+def test_a_busy_server_that_accepts_late_has_the_time_of_the_request(
+    airflow: Refusing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late, user_of = [None] * 3, peer.user_of
+    monkeypatch.setattr(peer, "PATIENCE", 0.0)
+    monkeypatch.setattr(peer, "user_of", lambda connection: late.pop() if late else user_of(connection))
+    airflow.answers = [200]
+    client(airflow, tmp_path).trigger("some_dag")
+    assert (late, airflow.answers) == ([], [])

@@ -178,7 +178,9 @@ def test_what_could_be_used_last_is_there_when_nothing_can_and_has_no_rights_and
     assert not any(one.reveal.names_somebody for one in file.estate.queue_managers.values())
 
 
-def test_a_queue_manager_with_an_error_is_there_also_when_a_second_one_makes_the_file_unreadable(tmp_path: Path) -> None:
+def test_a_queue_manager_with_an_error_is_there_also_when_a_second_one_makes_the_file_unreadable(
+    tmp_path: Path,
+) -> None:
     path, lake = written(tmp_path, VALID), tmp_path / "lake"
     lake.mkdir(mode=0o700)
     new = "  NEW: {connection: mq new}\n"
