@@ -387,15 +387,17 @@ def test_a_run_that_acted_again_after_its_proof_is_not_proved_until_it_is_proved
     assert tile(page()).startswith("warn: ")
 
 
-def long_ago(run: RunFolder) -> None:
-    """As if act had said an hour ago how far it was."""
-    at = utc_text(datetime.now(UTC) - timedelta(hours=1))
+def long_ago(run: RunFolder, ago: timedelta = timedelta(hours=1)) -> None:
+    """As if act had said so long ago how far it was."""
+    at = utc_text(datetime.now(UTC) - ago)
     write_json(run.progress_json, {**read_json(run.progress_json), "at": at})
 
 
 def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager, lake, page, dag_run_of):
     run = planned(manager, lake, "A")
     act(manager.connection, run)
+    assert tile(page()).startswith("warn: ")
+    long_ago(run, timedelta(minutes=1))
     assert tile(page()).startswith("warn: ")
     long_ago(run)
     said = tile(page())
@@ -495,6 +497,13 @@ def test_a_problem_links_to_where_it_is_seen_or_mended(manager, lake, page, monk
         session.close(handle)
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "ELSE"}}))
     assert 'href="/connections?name_pattern=mq_test"' in problem(page(), "does not answer: Airflow connection")
+
+
+def test_a_name_is_whole_in_the_link_of_its_problem(manager, page):
+    """`%` and `/` may stand in the names of queues."""
+    manager.mqsc("DEFINE QLOCAL('A%2FB/C') MAXDEPTH(1)\n")
+    manager.put("A%2FB/C", [({}, b"x")])
+    assert '<a href="#queue-QM1-A%252FB%2FC">Its row below</a>' in problem(page(), "A%2FB/C is 100 % full")
 
 
 def handling(text: str, queue: str) -> tuple[str, dict[str, Any], str]:

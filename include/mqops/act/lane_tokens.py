@@ -12,7 +12,7 @@ from mqops.act.core.issue_tokens import issue_tokens
 from mqops.act.mover_port import MoverPort
 from mqops.act.sources import check_source
 from mqops.clock import utc_now
-from mqops.errors import OutcomeUnknown
+from mqops.errors import MQError, OutcomeUnknown
 from mqops.lake.run import RunFolder
 from mqops.ledger.before_act import refuse_broken
 from mqops.ledger.core.account import Account, account
@@ -23,7 +23,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import LedgerQueue
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.session import Session
+from mqops.mq.session import Session, has_ended
 
 
 def reached_in_ledger(approved_plan: ApprovedPlan) -> dict[int, int]:
@@ -75,7 +75,11 @@ def issue_tokens_once(
 
 def _check_sources(session: Session, queues: Sequence[str]) -> None:
     for queue in queues:
-        check_source(session, queue)
+        try:
+            check_source(session, queue)
+        except MQError as error:
+            if not has_ended(error, queues):
+                raise
 
 
 def _issue(

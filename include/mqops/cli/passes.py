@@ -17,7 +17,7 @@ from mqops.cli.columns import show_command, show_folded, show_lines
 from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import show_json, show_line, show_text
-from mqops.cli.tables import text_from
+from mqops.cli.tables import GivenFile, text_from
 from mqops.command import command as command_line
 from mqops.counted import counted
 from mqops.decide.core import PlanSummary
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mqops.lake.run import RunFolder
 
 rules_option = click.option(
-    "--rules", "rules_file", type=click.File("rb"), default="-", help="The rules table. Default: standard input."
+    "--rules", "rules_file", type=GivenFile(), default="-", help="The rules table. Default: standard input."
 )
 unit_size_option = click.option(
     "--unit-size", type=click.IntRange(1, 5000), default=200, show_default=True, help="Messages in each unit of work."

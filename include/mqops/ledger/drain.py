@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from mqops.counted import counted
 from mqops.errors import SettingsError
@@ -18,7 +17,7 @@ from mqops.ledger.core.seal import BadSignature, Seal, read_message
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.kept_head import note_head, put_head
 from mqops.ledger.keys import VARIABLE
-from mqops.ledger.queue import BATCH, NAME, LedgerQueue
+from mqops.ledger.queue import NAME, LedgerQueue, batches
 from mqops.ledger.set_aside import SetAside
 from mqops.mq.session import RawMessage, Session
 
@@ -62,12 +61,11 @@ def _recorded(
     """
     added = 0
     with ledger.writer() as writer:
-        taken = _taken(queue, ledger, plan, foreign=foreign)
-        while batch := list(islice(taken, BATCH)):
+        for batch in batches(_taken(queue, ledger, plan, foreign=foreign)):
             markers, strangers = sorted_out(batch, ledger.keys)
             added += writer.add(markers)
             writer.set_aside(strangers)
-            put = put_head(session, ledger, writer)
+            put = bool(markers) and put_head(session, ledger, writer)
             session.commit()
             if put:
                 note_head(ledger, writer)

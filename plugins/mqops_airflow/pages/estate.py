@@ -235,6 +235,7 @@ def _now(place: Path, name: str, said: _Said) -> ManagerNow:
         name,
         broken_triggers=audit.cannot_trigger if audit else {},
         switched_off=audit.switched_off if audit else (),
+        not_inquired=audit.unseen if audit else (),
         ledger=said.ledger,
         expiring=said.expiring,
         more_checks=(NOT_IN_ORDER,),

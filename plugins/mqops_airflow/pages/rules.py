@@ -14,6 +14,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.estate_sections import RulesWorkflow
+from mqops.given_file import table_text
 from mqops.lake.run import RunFolder
 from mqops.look.rules_in_use import MOST_COMPARED, RulesInUse, differences, rules_in_use
 from mqops.look.runs import MOST_LOOKED_AT, Runs
@@ -101,7 +102,7 @@ def _text(who: Reader, section: RulesWorkflow | None) -> tuple[str, str, str]:
         )
     path = who.estate.rules(section.rules)
     try:
-        return path.read_bytes().decode("utf-8", "surrogateescape"), section.rules, ""
+        return table_text(path), section.rules, ""
     except OSError as error:
         return "", section.rules, f"The rules table {path} cannot be read: {error.strerror}"
 

@@ -103,6 +103,7 @@ def manager_now(
     broken_triggers: Mapping[str, str] = MappingProxyType({}),
     switched_off: Sequence[str] = (),
     poison: Mapping[str, str] = MappingProxyType({}),
+    not_inquired: Sequence[str] = (),
     ledger: LedgerNow | None = None,
     expiring: Expiring | None = None,
     more_checks: Sequence[Check] = (),
@@ -119,6 +120,7 @@ def manager_now(
         broken_triggers=broken_triggers,
         switched_off=switched_off,
         poison=poison,
+        not_inquired=not_inquired,
         ledger=ledger,
         expiring=expiring,
     )
