@@ -143,6 +143,7 @@ def test_the_doctor_fails_where_a_queue_that_a_pattern_stands_for_cannot_be_seen
 
 def test_what_looks_at_all_queues_names_those_that_cannot_be_seen(as_app: Any, manager: Manager) -> None:
     manager.mqsc("SET AUTHREC PROFILE('NOT.OURS') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT)\n")  # instead of **
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) NOTRIGGER INITQ(' ')\n")  # else it is broken: no monitor is at work
     why = "1 queue not looked at, because the connection's user may not inquire it (+dsp, +inq, +browse): NOT.OURS"
     for words in (("expiry", "scan"), ("backout", "run"), ("trigger", "audit")):
         assert why in as_app(*words, "-m", "QM1", text="ACTION(RETRY)\n", expect=1)
