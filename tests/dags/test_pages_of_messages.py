@@ -623,6 +623,19 @@ def test_a_person_sees_the_queue_managers_of_the_dags_that_he_may_read_so(
     assert {name: site(f"/messages?queue_manager={name}").status_code for name in seen} == seen
 
 
+def test_a_dag_that_he_may_read_in_another_way_alone_shows_nothing(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow.api_fastapi.app import get_auth_manager  # noqa: PLC0415
+
+    granted = {"qm1_backout_reprocess": {"", "RUN", "TASK_LOGS"}, "qm1_dlq_rules": {""}}
+
+    def may(*, details: Any = None, access_entity: Any = None, **_more: Any) -> bool:
+        return bool(details and (access_entity.name if access_entity else "") in granted.get(details.id, ()))
+
+    monkeypatch.setattr(get_auth_manager(), "is_authorized_dag", may)
+    dags = ("qm1_backout_reprocess", "qm1_dlq_rules")
+    assert [site(f"/estate?dag_id={dag_id}").status_code for dag_id in dags] == [200, 403]
+
+
 def test_a_page_that_is_broken_has_the_headers_of_every_page(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = site("/rules?queue_manager=QM1")
     monkeypatch.setattr(rules, "_text", lambda *_given: 1 // 0)
