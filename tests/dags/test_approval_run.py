@@ -199,7 +199,7 @@ class Run:
         path = RunFolder.at(self.airflow.folder / "lake", queue_manager, run_key(self.dag, self.key)).path
         shutil.copytree(planned.path, path)
         kept = {"dag_id": self.dag, "run_id": self.key, "found": {"unit_size": 1}}
-        (path / HANDED_ON).write_text(json.dumps(kept))
+        (path / HANDED_ON.name).write_text(json.dumps(kept))
         return RunFolder(path)
 
     def forge(self, task: str, key: str, value: Any) -> None:

@@ -62,7 +62,7 @@ def test_tasks_find_what_the_first_task_of_their_run_handed_on_last(estate_folde
         folder.snapshot.mkdir()  # begun, and handed on nothing
     last = estate_folder / "lake" / "QM1" / "runs" / f"{run_key('d', 'r')}.2"
     assert handed_on(run, "QM1") == {"number": 2, "folder": str(last)}
-    (last / HANDED_ON).write_text('{"dag_id": "d", "run_id": "s", "found": {}}')
+    (last / HANDED_ON.name).write_text('{"dag_id": "d", "run_id": "s", "found": {}}')
     with pytest.raises(LakeError, match="belongs to run s of d"):
         handed_on(run, "QM1")
 

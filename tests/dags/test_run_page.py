@@ -36,6 +36,7 @@ from mqops.expiry.queue_manager import dead_letters_now, dead_letters_since, sca
 from mqops.expiry.scan import write_summary
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.criteria import criteria
 from mqops.look.core.run_state import RunLine, RunState
@@ -1413,7 +1414,9 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
         run.quality_json.parent.mkdir(exist_ok=True)
         write_json(run.quality_json, found.to_json() | {"messages": messages})
         os.utime(run.path)  # as a check does
-        note = in_words(QualitySummary.from_json(found.to_json() | {"messages": messages}), "http://docs")
+        note = in_words(
+            Checked(QualitySummary).of(found.to_json() | {"messages": messages}, Path("quality.json")), "http://docs"
+        )
         docs = "[Data Docs](http://docs) have each check's figures"
         assert note == f"{words}. The page Quality names the messages that failed; {docs}."
         page = said(run=run.run)

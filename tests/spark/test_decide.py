@@ -20,6 +20,7 @@ from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import counted_by_spark, counted_here
 from mqops.errors import LakeError, PlanChanged, RulesError, SettingsError
 from mqops.lake.parquet import SPARK_ROW_GROUPS
+from mqops.lake.run_file import Checked
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.plan_row import COLUMNS, PlanRow
 from mqops.rules import parse
@@ -224,7 +225,7 @@ def test_plan_json_is_the_summary_and_private(spark, make_run):
     folder = make_run(MESSAGES)
     summary, _ = decided(spark, folder, table_source="t.rules", workflow="dlq")
     document = json.loads(folder.plan_json.read_text())
-    assert PlanSummary.from_json(document) == summary
+    assert Checked(PlanSummary).of(document, Path("plan.json")) == summary
     assert document["actions"]["FWD"] == 3
     assert (document["run"], document["queue_manager"], document["queue"]) == ("run-1", "QM1", "DLQ")
     assert document["table_text"] == TABLE

@@ -20,6 +20,7 @@ from mqops.cli import main
 from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked
 from mqops.look.runs import list_runs
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.quality.check import QualityFiles, check
@@ -414,7 +415,7 @@ def test_no_result_is_overwritten_and_one_that_passes_hides_none_that_does_not(
     assert failures(spark, second) == []
     assert len(failures(spark, first)) == 1
     stored = json.loads((Path(first.failures).parent / "quality.json").read_text())
-    assert QualitySummary.from_json(stored) == first
+    assert Checked(QualitySummary).of(stored, Path("quality.json")) == first
     line = "{id: any, expect: column_values_to_not_be_null, column: format}"
     checked(spark, run, suite(tmp_path, line, head="suite: messages"))
     assert listed() == ("checked", "snapshot_quality", "1 check is met, in 1 message")

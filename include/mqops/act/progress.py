@@ -32,7 +32,7 @@ from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import LOST_CONNECTION, MQError, MqopsError, OutcomeUnknown, Stopped
 from mqops.lake.changed_runs import mark
-from mqops.lake.files import FILE_MODE, FOLDER_MODE, read_json
+from mqops.lake.files import FILE_MODE, FOLDER_MODE
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.marker import About
 from mqops.printable import printable
@@ -49,14 +49,22 @@ class Progress:
     An error that leaves it says at its end which run it was, how many messages had moved, and the command that goes on.
 
     Parameters: `lengths` rows of each lane; `about` the plan's `mqops.act.approved_plan.about_plan`; `reached` lane →
-    its position in the ledger.
+    its position in the ledger; `put` what is said of messages that are put, by the plan's actions.
     """
 
-    def __init__(self, run: RunFolder, lengths: Sequence[int], about: About, reached: Mapping[int, int]) -> None:
+    def __init__(
+        self,
+        run: RunFolder,
+        lengths: Sequence[int],
+        about: About,
+        reached: Mapping[int, int],
+        *,
+        put: str = moved_word(()),
+    ) -> None:
         self._run = run
         self.lengths = lengths
         self._planned = counted(sum(lengths), "message")
-        self._put = moved_word(read_json(run.plan_json)["actions"]) if run.plan_json.exists() else moved_word(())
+        self._put = put
         self._about = about
         self._own = Tally(reached=dict(reached))
         self._others: Sequence[Tally] = ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.ledger.core.marker import About
-from mqops.prove.undo_record import WORKFLOW
+from mqops.prove.records import WORKFLOW
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -27,9 +27,9 @@ class UndoRequest(RunRequest):
 
 def select(_session: Session, request: UndoRequest) -> Selection:
     """The queues of the run that is undone. Raises `LakeError`."""
-    from mqops.lake.files import read_json  # noqa: PLC0415
+    from mqops.decide.recorded import PLAN  # noqa: PLC0415
 
-    return Selection(queues=tuple(str(read_json(request.undoes.plan_json)["queue"]).split(",")))
+    return Selection(queues=tuple(PLAN.read(request.undoes).queue.split(",")))
 
 
 def decide(request: UndoRequest, run: RunFolder) -> PlanSummary:

@@ -20,7 +20,6 @@ from mqops.run_key import GRAMMAR, is_run_key
 
 LOCK_WAIT = 5
 """Other runs hold a run's lock only while they drain what it left on the ledger queue, which is soon done."""
-HANDED_ON = "handed_on.json"
 MOST_NAMED = 5
 """Runs that an error names."""
 LANE_WAIT = 0.5
@@ -141,7 +140,7 @@ class RunFolder:
     @property
     def handed_on_json(self) -> Path:
         """In Airflow: the DAG run, and what its first task found (`mqops_airflow.runs.run_folder`)."""
-        return self.path / HANDED_ON
+        return self.path / "handed_on.json"
 
     @property
     def issued_json(self) -> Path:

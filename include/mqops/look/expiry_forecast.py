@@ -20,7 +20,7 @@ from mqops.look.core.expires import QueueForecast
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import MOST_LOOKED_AT, Runs
 from mqops.look.taken_since import Taker, takers, without
-from mqops.prove.undo_record import WORKFLOW as UNDO
+from mqops.prove.records import WORKFLOW as UNDO
 from mqwire.constants import MQEI_UNLIMITED
 
 COPIES = frozenset({UNDO, "message_load"})

@@ -14,10 +14,10 @@ from mqops.counted import counted
 from mqops.decide import backout_setting
 from mqops.decide.core.answers import answers
 from mqops.decide.in_process import Past
+from mqops.decide.recorded import PLAN
 from mqops.errors import SettingsError
 from mqops.kept import kept
 from mqops.lake.bodies import rows_with
-from mqops.lake.files import read_json
 from mqops.lake.parquet import chunks_with
 from mqops.lake.run import RunFolder, folder_of
 from mqops.look.core.criteria import Criteria, id_range
@@ -184,9 +184,9 @@ def _judge_of(run: RunFolder, message: SnapshotRow, table: TableFrom | None) -> 
     """The table of a run's plan, else that of the estate, with the tries that the run knew."""
     where = backout_setting.read_setting(run)
     past = Past.of(run, where)
-    plan = read_json(run.plan_json) if run.plan_json.exists() else {}
-    parsed = parse(str(plan.get("table_text", "")), origins=where is not None, lint=False).table
-    planned = TableFrom(parsed, f"{plan['table_source']} as run {run.run} read it") if parsed else None
+    plan = PLAN.find(run)
+    parsed = parse(plan.table_text, origins=where is not None, lint=False).table if plan else None
+    planned = TableFrom(parsed, f"{plan.table_source} as run {run.run} read it") if plan and parsed else None
     found = table or planned or of_estate(message["queue_manager"])
     return _Judge(found, past.tries.get(message["msg_key"], {}), where)
 

@@ -28,9 +28,8 @@ from mqops.look.core.run_state import MEANING, RunLine, RunState
 from mqops.look.runs import run_line
 from mqops.look.staying import StayingRows, Stays, staying_rows
 from mqops.prove.core.balance import ABSENT
-from mqops.prove.gone_record import Gone, read_gone
-from mqops.prove.undo_record import WORKFLOW as UNDO
-from mqops.prove.undo_record import read_undo_record
+from mqops.prove.records import UNDO_RECORD, Gone, read_gone
+from mqops.prove.records import WORKFLOW as UNDO
 from mqwire.names import reason_name
 
 LEFT, GONE, FAILED, UNKNOWN = "left", "gone", "failed", "unknown"
@@ -223,7 +222,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     plan = read_json(run.plan_json) if run.plan_json.exists() else {}
     asked = read_json(run.approval_json) if run.approval_json.exists() else {}
     handed_on = read_json(run.handed_on_json) if run.handed_on_json.exists() else {}
-    undone = read_undo_record(run)
+    undone = UNDO_RECORD.find(run)
     own, done = stop_in(run.path), line.state is RunState.DONE
     stops = {"this run is": None if done else own, f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
     markers = tuple(markers_of(run)) if plan else ()
@@ -241,7 +240,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         stops=tuple(f"{what} stopped {found}" for what, found in stops.items() if found),
         stopped=tuple(_stopped(run, line, late=own if done else None)),
         summary=read_json(run.summary_json) if run.summary_json.exists() else {},
-        undoes=undone.plan.run if undone else "",
+        undoes=undone.run if undone else "",
         planned_at=_planned_at(run) if plan else "",
         begun_at=min((one.at for one in markers if one.kind == "issued"), default=""),
         acted_at=max((one.at for one in markers if one.kind == "acted"), default=""),

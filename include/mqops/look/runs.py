@@ -14,13 +14,15 @@ from mqops.actions import SENDS
 from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
 from mqops.expiry.core.outcome import ExpirySummary
+from mqops.expiry.record import SCANNED
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of
+from mqops.lake.run_file import Checked
 from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, RunState, as_of, line_of
 from mqops.look.runs_index import Row, RunsIndex, asked
-from mqops.prove.undo_record import read_undo_record
+from mqops.prove.records import UNDO_RECORD
 
 T = TypeVar("T")
 MOST_LOOKED_AT = 50
@@ -329,16 +331,19 @@ class GrewDuringScans(NamedTuple):
     run: str
 
 
+_SCAN = Checked(ExpirySummary)
+
+
 def _read(run: RunFolder) -> Row | None:
     """The row of a run, from its files; None if the run was removed meanwhile. Raises `LakeError`."""
     try:
         files = _files(run)
-        undo = read_undo_record(run) if files.undoes else None
-        scan = ExpirySummary.from_json(files.expiry) if files.expiry else None
+        undo = UNDO_RECORD.find(run) if files.undoes else None
+        scan = _SCAN.of(files.expiry, SCANNED.path(run)) if files.expiry else None
         grew = scan.came if scan and scan.dead_letters and _discarded(scan) else 0
         return Row(
             line=line_of(run.run, run.queue_manager, files),
-            undoes=undo.plan.run if undo else "",
+            undoes=undo.run if undo else "",
             verdict=run.quality_json.stat().st_mtime_ns if files.quality else 0,
             grew_on=scan.dead_letters.name if scan and scan.dead_letters and grew > 0 else "",
             grew=max(0, grew),

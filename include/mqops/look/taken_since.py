@@ -28,8 +28,8 @@ from mqops.ledger.core.marker import MarkerRow
 from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import Runs
-from mqops.prove.gone_record import read_gone
-from mqops.prove.undo_record import WORKFLOW as UNDO
+from mqops.prove.records import WORKFLOW as UNDO
+from mqops.prove.records import read_gone
 
 TAKES = frozenset(
     action.value for action in Action if action.acts and action not in {Action.COPY, Action.LOAD, Action.RESTORE}

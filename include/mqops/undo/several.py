@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of
+from mqops.observe.recorded import OBSERVED
+from mqops.prove.records import SESSION
 
 
 def runs_since(lake: Path, queue_manager: str, since: datetime) -> list[RunFolder]:
@@ -38,8 +39,9 @@ def _timed(folder: Path) -> Iterator[tuple[datetime, RunFolder]]:
     for path in folder.glob("runs/*/issued.json"):
         run = RunFolder(path.parent)
         if run.undoable:
-            yield datetime.fromisoformat(read_json(run.observe_json)["observed_at"]), run
+            yield datetime.fromisoformat(OBSERVED.read(run).observed_at), run
 
 
 def _session(run: RunFolder) -> str:
-    return str(read_json(run.session_json)["session"]) if run.session_json.exists() else ""
+    found = SESSION.find(run)
+    return found.session if found else ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqops.actions import Action, moved_word
 from mqops.model import Counts, total_of
-from mqops.prove.undo_record import WORKFLOW as UNDO
+from mqops.prove.records import WORKFLOW as UNDO
 from mqops.queue_names import not_seen
 from mqops_airflow.ui.markdown import NOTHING, Markdown, code, joined, md, number, thousands, words
 

@@ -16,7 +16,7 @@ from mqops.decide.core.preflight import COMES_BACK
 from mqops.decide.preflight import NOT_DONE
 from mqops.decide.preflight_record import read_preflight
 from mqops.expiry.core.outcome import ExpirySummary
-from mqops.lake.files import read_json
+from mqops.expiry.record import SCANNED
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunState
 from mqops.look.placed_since import DEAD_LETTERS
@@ -239,7 +239,7 @@ def _forms(who: Reader, seen: Seen) -> dict[str, Any]:
 
 def scan_of(run: RunFolder) -> ExpirySummary | None:
     """What a scan for expired messages found, None for any other run. Raises `LakeError`."""
-    return ExpirySummary.from_json(read_json(run.expiry_json)) if run.expiry_json.exists() else None
+    return SCANNED.find(run)
 
 
 _NOT_APPROVED = (RunState.REJECTED, RunState.REFUSED, RunState.UNANSWERED)

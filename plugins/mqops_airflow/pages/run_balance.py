@@ -14,7 +14,7 @@ from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.run_story import RunStory
 from mqops.look.run_view import RunView
 from mqops.model import Counts, RuleBalance, total_of
-from mqops.prove.undo_record import WORKFLOW as UNDO_WORKFLOW
+from mqops.prove.records import WORKFLOW as UNDO_WORKFLOW
 from mqops_airflow.pages.charts import FATES, stacked
 
 

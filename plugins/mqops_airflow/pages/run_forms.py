@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mqops.actions import Action
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, RunState
 from mqops.look.estate.nearly_full import how_full
@@ -16,6 +15,7 @@ from mqops.look.run_story import RunStory
 from mqops.look.run_view import RunView
 from mqops.look.runs import run_line
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
+from mqops.prove.records import SUMMARY
 from mqops_airflow.pages.run_words import ACT
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task
@@ -79,7 +79,7 @@ def _undone(asked: Asked, view: RunView) -> bool:
 def _leaves_nothing(undo: RunFolder) -> bool:
     """Whether a later undo of the same run would find nothing more to do than this one."""
     line = run_line(undo)
-    if line.state is not RunState.DONE or line.failed or read_json(undo.summary_json).get("left_because"):
+    if line.state is not RunState.DONE or line.failed or SUMMARY.read(undo).left_because:
         return False
     return planned_actions(undo).actions.keys().isdisjoint(_LATER)
 

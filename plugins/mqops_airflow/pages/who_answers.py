@@ -15,7 +15,7 @@ from mqops.estate_sections import MovingWorkflow, dag_prefix
 from mqops.look.core.run_state import RunState
 from mqops.look.run_story import RunStory
 from mqops.look.runs import list_runs
-from mqops.prove.undo_record import WORKFLOW as UNDO
+from mqops.prove.records import WORKFLOW as UNDO
 from mqops_airflow.approval.four_eyes import same_person
 from mqops_airflow.pages.security import Reader, may_answer
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, approvals_of, started_of

@@ -527,10 +527,10 @@ def test_a_line_of_the_ledger_has_no_more_than_a_thousand_messages(bench):
 def test_retry_counts_and_replays_are_those_of_before(bench):
     bench.letters("A", "MISSING")
     run = bench.run()
-    before = (tries.current(bench.lake / "QM1"), replays.current(bench.lake / "QM1"))
+    before = (tries.current(LedgerFile(bench.lake / "QM1")), replays.current(bench.lake / "QM1"))
     assert before[0]
     bench.look(run)
-    assert (tries.current(bench.lake / "QM1"), replays.current(bench.lake / "QM1")) == before
+    assert (tries.current(LedgerFile(bench.lake / "QM1")), replays.current(bench.lake / "QM1")) == before
 
 
 def test_the_commands_tell_it(manager, bench):
