@@ -447,7 +447,7 @@ def test_forged_xcoms_permit_nothing_and_the_answer_that_airflow_recorded_does(a
     run.mark("alice", "approve")
     assert refused in run.task("act")
     ours = RunFolder.at(airflow.folder / "lake", "QM1", run_key(run.dag, run.key))
-    shutil.copy(theirs.approval_json, ours.path)
+    shutil.copy(theirs.path.joinpath("approval.json"), ours.path)
     assert f"NotAllowed: the approval in this run's folder is of run {other.key} of qm1_dlq_rules" in run.task("act")
     # asked, and answered by who started it
     run.clear("approve", "act")

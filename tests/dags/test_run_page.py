@@ -145,7 +145,7 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     assert "A@QM1, FULL@QM1: no program has it open for input" in page.text  # once, not once a destination
     question = {"dag_id": DAG, "run_id": "r", "digest": "d", "text": "t"}
     made = RunFolder(lake / "QM1" / "runs" / view.line.run)
-    write_json(made.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    write_json(made.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": None})
     lift(made.lake_folder)
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
     assert "So far nothing was moved or discarded. The plan has 4 messages, and acts on 4 of them." in waits
@@ -181,7 +181,9 @@ def test_destinations_are_those_of_now_only_while_somebody_is_asked(
     take(manager, "FULL", 1)
     runs_of_airflow("UPDATE task_instance SET state = 'success' WHERE run_id = 'first'")
     answer = {"approved": True, "by": "olga", "at": "2026-11-21T12:00:00Z"}
-    write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+    write_json(
+        run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": answer}
+    )
     act(manager.connection, run)
     prove(manager.connection, run)
     for said in (f">QM1: plan to act on 1 of 2 messages of {DLQ}</h1>", "As they were for this plan, at <time"):
@@ -517,7 +519,9 @@ def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
     assert "So far nothing was moved or discarded. The plan has 2 messages, and acts on 1 of them." in page
     assert "the table leaves it" not in page
     answer = {"approved": False, "by": "olga", "at": "2026-11-21T12:00:00Z"}
-    write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+    write_json(
+        run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": answer}
+    )
     page = client("/run", queue_manager="QM1", run=run.run).text
     assert "Nothing was moved or discarded: the run leaves the 2 messages of its plan as they are." in page
 
@@ -876,8 +880,8 @@ def test_an_undo_is_offered_again_where_its_markers_name_messages_as_left(manage
     UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
     prove(manager.connection, undo)
     assert "Undo this run" not in client("/run", "operator", queue_manager="QM1", run=run.run).text
-    summary = json.loads(undo.summary_json.read_text())
-    write_json(undo.summary_json, {**summary, "left_because": {"why": 1}})
+    summary = json.loads(undo.path.joinpath("summary.json").read_text())
+    write_json(undo.path.joinpath("summary.json"), {**summary, "left_because": {"why": 1}})
     assert "Undo this run" in client("/run", "operator", queue_manager="QM1", run=run.run).text
 
 
@@ -921,7 +925,7 @@ def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client, r
     run, undo = undo_planned(manager, estate_folder / "lake")
     undo = of_dag(undo, "first")
     question = {"dag_id": "mq_undo", "run_id": "r", "digest": "d", "text": "t"}
-    write_json(undo.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    write_json(undo.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": None})
     page = client("/estate", queue_manager="QM1").text.replace("<wbr>", "")
     assert f'the undo of <a class="name" href="/run?queue_manager=QM1&amp;run={run.run}">run {run.run}</a>' in page
     assert "</a>, which puts back 1 of 1 message, waits for an approval; its snapshot is" in page
@@ -1041,7 +1045,7 @@ def test_a_run_that_has_just_begun_to_act_tells_of_no_unit_of_work(manager, esta
     assert "Last unit of work 0 s ago." in client("/run/live", queue_manager="QM1", run=run.run).text
     for reached, said in (({}, "done yet."), ({"0": 1}, "done yet since the run went on.")):
         tally = Tally(reached=reached).to_json()
-        write_json(run.progress_json, {"at": utc_now(), "planned": 3, "seconds": 1.0, "tally": tally})
+        write_json(run.path.joinpath("progress.json"), {"at": utc_now(), "planned": 3, "seconds": 1.0, "tally": tally})
         page = client("/run/live", queue_manager="QM1", run=run.run).text
         assert f"No unit of work is {said}" in page
         assert "Last unit of work" not in page
@@ -1050,7 +1054,7 @@ def test_a_run_that_has_just_begun_to_act_tells_of_no_unit_of_work(manager, esta
 def test_who_may_see_a_run(manager, estate_folder, client):
     letters(manager, "A")
     run = planned(manager, estate_folder / "lake", key=run_key(DAG, "manual__1"))
-    write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "manual__1", "found": {}})
+    write_json(run.path.joinpath("handed_on.json"), {"dag_id": DAG, "run_id": "manual__1", "found": {}})
     for path in ("/run", "/run/live", "/plan"):
         for query in ({"queue_manager": "QM1", "run": run.run}, {"dag_id": DAG, "run_id": "manual__1"}):
             assert client(path, "", **query).status_code == 401
@@ -1068,7 +1072,7 @@ def test_a_run_of_a_dag_that_a_person_may_not_read_is_refused(manager, estate_fo
 
     letters(manager, "A")
     run = planned(manager, estate_folder / "lake", key=run_key("mq_undo", "manual__1"))
-    write_json(run.handed_on_json, {"dag_id": "mq_undo", "run_id": "manual__1", "found": {}})
+    write_json(run.path.joinpath("handed_on.json"), {"dag_id": "mq_undo", "run_id": "manual__1", "found": {}})
     every = RolesAuthManager.is_authorized_dag
 
     def but_undo(self: Any, *, details: Any = None, **asked: Any) -> bool:
@@ -1229,7 +1233,7 @@ def of_dag(run: RunFolder, run_id: str, **found: str) -> RunFolder:
     """A run of the lake as one that a DAG has made."""
     key = run.path.parent / run_key(DAG, run_id)
     run.path.rename(key)
-    write_json(RunFolder(key).handed_on_json, {"dag_id": DAG, "run_id": run_id, "found": found})
+    write_json(RunFolder(key).path.joinpath("handed_on.json"), {"dag_id": DAG, "run_id": run_id, "found": found})
     return RunFolder(key)
 
 
@@ -1263,7 +1267,7 @@ def test_that_an_approved_run_is_not_carried_out_is_a_problem(
     run = of_dag(planned(manager, estate_folder / "lake"), "first")
     question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
     answer = {"approved": True, "by": "bob", "at": utc_now()}
-    write_json(run.approval_json, {"question": question, "task_instance": "i", "answer": answer})
+    write_json(run.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": answer})
     with_act = task_of("first", "act", "queued")
     runs_of_airflow(with_act)
 
@@ -1291,7 +1295,7 @@ def test_a_stopped_run_is_resumed_on_its_page_and_goes_on_there(manager, estate_
     write_json(run.plan_json, {**json.loads(run.plan_json.read_text()), "run": run.run})
     act(manager.connection, run, unit_size=1)
     summary = prove(manager.connection, run)
-    write_json(run.summary_json, {**summary.to_json(), "finished": False, "moved": 1, "left": 2})
+    write_json(run.path.joinpath("summary.json"), {**summary.to_json(), "finished": False, "moved": 1, "left": 2})
     stop(run.path, Stop(by="carol", at=utc_now()))
     runs_of_airflow("UPDATE dag_run SET state = 'failed' WHERE run_id = 'first'")
     runs_of_airflow("DELETE FROM task_instance WHERE run_id = 'first'")
@@ -1368,7 +1372,7 @@ def test_a_run_of_a_workflow_that_makes_no_plan_is_not_waited_for_to_make_one(
     letters(manager, "A")
     run = RunFolder(estate_folder / "lake" / "QM1" / "runs" / run_key(DAG, "first"))
     observe(manager.connection, run, [DLQ])
-    write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "first", "found": {}})
+    write_json(run.path.joinpath("handed_on.json"), {"dag_id": DAG, "run_id": "first", "found": {}})
     runs_of_airflow(task_of("first", "scan", "running"))
     page = client("/run", dag_id=DAG, run_id="first").text
     assert "This workflow makes no plan." in page
@@ -1381,7 +1385,7 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
     manager.put("A", [({}, b"x")])
     run = RunFolder(estate_folder / "lake" / "QM1" / "runs" / run_key(DAG, "ended"))
     observe(manager.connection, run, [DLQ, "A"])
-    write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "ended", "found": {}})
+    write_json(run.path.joinpath("handed_on.json"), {"dag_id": DAG, "run_id": "ended", "found": {}})
 
     def said(path: str = "/run/live", **query: str) -> str:
         return client(path, queue_manager="QM1", **query).text.replace("<wbr>", "")
@@ -1433,7 +1437,7 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
 
 def test_the_real_run_after_the_dry_run_of_an_undo_is_called_one(manager, estate_folder, client, runs_of_airflow):
     _run, undo = undo_planned(manager, estate_folder / "lake")
-    write_json(undo.handed_on_json, {"dag_id": "mq_undo", "run_id": "ended", "found": {}})
+    write_json(undo.path.joinpath("handed_on.json"), {"dag_id": "mq_undo", "run_id": "ended", "found": {}})
     prove(manager.connection, undo)
     runs_of_airflow("UPDATE dag_run SET dag_id = 'mq_undo' WHERE run_id = 'ended'")
 
@@ -1510,7 +1514,7 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
     letters(manager, "A", "FULL", "FULL")
     waits = of_dag(planned(manager, lake), "first")
     question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
-    write_json(waits.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    write_json(waits.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": None})
     dry = of_dag(planned(manager, lake), "ended")
     runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": true}' WHERE run_id = 'ended'""")
     prove(manager.connection, dry)
@@ -1561,12 +1565,12 @@ def test_a_recovery_waits_for_the_questions_of_all_dags_and_an_undo_for_none(
     _run, undo = undo_planned(manager, lake)
     letters(manager, "A")
     dry = undo if dag_id == "mq_undo" else planned(manager, lake)
-    write_json(dry.handed_on_json, {"dag_id": dag_id, "run_id": "ended", "found": {}})
+    write_json(dry.path.joinpath("handed_on.json"), {"dag_id": dag_id, "run_id": "ended", "found": {}})
     write_json(dry.plan_json, {**json.loads(dry.plan_json.read_text()), "queue": DLQ})
     prove(manager.connection, dry)
     waits = of_dag(planned(manager, lake), "first")
     question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
-    write_json(waits.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    write_json(waits.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": None})
     runs_of_airflow(f"UPDATE dag_run SET dag_id = '{dag_id}' WHERE run_id = 'ended'")
     page = client("/run", "operator", queue_manager="QM1", run=dry.run).text
     assert "Start the real " in page
@@ -1619,7 +1623,7 @@ def test_a_form_that_moves_messages_says_that_a_plan_of_their_queue_waits(
     for waits in pages:
         kept = of_dag(waits, "first")
         question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
-        write_json(kept.approval_json, {"question": question, "task_instance": "i", "answer": None})
+        write_json(kept.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": None})
         said = f'<a href="/plan?queue_manager=QM1&amp;run={kept.run}">Look at that plan and its question</a>'
         for run, places in pages.items():
             for path, query in places:
@@ -1657,12 +1661,16 @@ def test_a_plan_that_nobody_has_answered_says_what_became_of_its_question(  # no
         assert ("data-over" in page) == (path == "/plan/answer" and state != "none") or path == "/plan"
     if state == "failed":  # an approval that permits nothing
         answer = {"approved": True, "by": "olga", "at": "2026-11-21T12:00:00Z"}
-        write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+        write_json(
+            run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": answer}
+        )
         page = client("/plan/answer", queue_manager="QM1", run=run.run).text
         assert "Approved by" in page
         assert "Watch the run" in page
         assert re.search(said, page)
-        write_json(run.approval_json, {"question": {"digest": "d"}, "answer": {**answer, "approved": False}})
+        write_json(
+            run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "answer": {**answer, "approved": False}}
+        )
         assert "See the run" in client("/plan/answer", queue_manager="QM1", run=run.run).text
 
 
@@ -1689,7 +1697,7 @@ def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, 
     letters(manager, "A", "NO.RULE")
     monkeypatch.setattr(shared, "KEPT", 0.0)
     run = of_dag(planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n"), "first")
-    write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": None})
+    write_json(run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": None})
     runs_of_airflow("UPDATE task_instance SET trigger_timeout = '2026-11-24 20:00:00' WHERE run_id = 'first'")
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = 'Operator' WHERE run_id = 'first'")
     address = f'<a href="/plan?queue_manager=QM1&amp;run={run.run}">Look at the plan'
@@ -1755,7 +1763,7 @@ def test_tasks_to_come_stand_in_the_order_in_which_they_run(manager, estate_fold
     letters(manager, "A")
     key = estate_folder / "lake" / "QM1" / "runs" / run_key(DAG, "first")
     observe(manager.connection, RunFolder(key), [DLQ])
-    write_json(RunFolder(key).handed_on_json, {"dag_id": DAG, "run_id": "first", "found": {}})
+    write_json(RunFolder(key).path.joinpath("handed_on.json"), {"dag_id": DAG, "run_id": "first", "found": {}})
     for task in ("act", "decide", "prove", "route"):
         runs_of_airflow(task_of("first", task, "scheduled"))
     runs_of_airflow(task_of("first", "observe", "running"))

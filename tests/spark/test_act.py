@@ -265,7 +265,7 @@ def test_the_job_acts_and_refuses_another_plan(manager, spark, planned):
     digest = read_json(run.plan_json)["digest"]
     done = job("--plan-digest", digest, "--approved-by", "carol")
     assert done.returncode == 0, done.stderr
-    assert json.loads(run.act_json.read_text())["moved"] == 12
+    assert json.loads(run.path.joinpath("act.json").read_text())["moved"] == 12
     assert f"Run {run.run}: 12 messages to act on\n" in done.stderr  # the task's log has it
     assert re.search(r": 12 of 12 messages done, \d+ a second: 12 moved, 0 discarded, 0 failed, 0 left\n", done.stderr)
     prove(manager.connection, run)

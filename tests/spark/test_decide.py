@@ -279,7 +279,7 @@ def test_a_plan_that_is_acted_on_is_not_made_anew(spark, make_run):
 
 def test_without_a_snapshot_there_is_no_plan(spark, make_run):
     folder = make_run(MESSAGES)
-    folder.observe_json.unlink()
+    folder.path.joinpath("observe.json").unlink()
     with pytest.raises(LakeError, match=r"observe\.json"):
         decided(spark, folder)
 

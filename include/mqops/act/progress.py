@@ -30,15 +30,18 @@ from mqops.actions import moved_word
 from mqops.clock import utc_now
 from mqops.command import command
 from mqops.counted import counted
-from mqops.errors import LOST_CONNECTION, MQError, MqopsError, OutcomeUnknown, Stopped
+from mqops.errors import LOST_CONNECTION, LakeError, MQError, MqopsError, OutcomeUnknown, Stopped
 from mqops.lake.changed_runs import mark
 from mqops.lake.files import FILE_MODE, FOLDER_MODE
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked, RunFile
 from mqops.ledger.core.marker import About
 from mqops.printable import printable
 
 _log = logging.getLogger(__name__)
 
+PROGRESS = RunFile("progress.json", LiveProgress)
+_TALLY = Checked(Tally)
 EVERY = 1.0
 """Seconds between two lines, and between two files of a task."""
 
@@ -117,7 +120,7 @@ class Progress:
 
     def _keep(self, tally: Tally, seconds: float) -> None:
         done = LiveProgress(at=utc_now(), planned=sum(self.lengths), seconds=round(seconds, 1), tally=tally)
-        _replace(self._run.progress_json, done.to_json())
+        _replace(PROGRESS.path(self._run), done.to_json())
 
     def _where(self, error: MqopsError) -> str:
         """Which run, how many messages had moved, and the command that goes on."""
@@ -187,8 +190,8 @@ def _replace(path: Path, content: Mapping[str, Any]) -> None:
 
 def read_live_progress(run: RunFolder) -> LiveProgress | None:
     """How far the last execution of act had come when it last said so; None where it has said nothing."""
-    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
-        return LiveProgress.from_json(json.loads(run.progress_json.read_bytes()))
+    with suppress(LakeError):
+        return PROGRESS.find(run)
     return None
 
 
@@ -218,6 +221,6 @@ def heard_from_tasks(run: RunFolder, progress: Progress) -> Iterator[None]:
 def _tallies(run: RunFolder) -> list[Tally]:
     found = []
     for path in run.progress.glob("*.json"):
-        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
-            found.append(Tally.from_json(json.loads(path.read_bytes())))
+        with suppress(LakeError):
+            found.append(_TALLY.read(path))
     return found

@@ -75,6 +75,7 @@ def finish_undos(
     Raises as `act_and_prove` and `prove`.
     """
     from mqops.deciders.run import act_and_prove, prove_and_look_back  # noqa: PLC0415 - they load the MQ library
+    from mqops.prove.records import SUMMARY  # noqa: PLC0415
     from mqops.undo.in_process import begun_undos  # noqa: PLC0415
 
     summaries = []
@@ -82,6 +83,6 @@ def finish_undos(
         if is_open:
             about = {"finished_by": who}
             summaries.append(act_and_prove(UNDO, connection, undo, unit_size=unit_size, approved=digest, about=about))
-        elif not undo.summary_json.exists():
+        elif not SUMMARY.exists(undo):
             summaries.append(prove_and_look_back(connection, undo))
     return summaries

@@ -26,6 +26,7 @@ from mqops.lake.stop import stops_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import MOST_LOOKED_AT, Runs, run_line
 from mqops.mq.connection import MqConnection, connect
+from mqops.prove.records import UNDO_RECORD
 from mqops.rules.lines import rule_texts
 
 GroupKey: TypeAlias = tuple[str | None, str, int | None, str | None, str | None, str, str]
@@ -168,7 +169,7 @@ def planned_rows(run: RunFolder, digest: str, action: str) -> pa.Array:
     Raises:
         LakeError: the plan or the snapshot cannot be read.
     """
-    undo = run.undo_json.exists()  # the message is taken from elsewhere, and may be another one there
+    undo = UNDO_RECORD.exists(run)  # the message is taken from elsewhere, and may be another one there
     of_plan, of_snapshot, kind = ("row", "position", pa.int64()) if undo else ("msg_key", "msg_key", pa.string())
     batches = read_parquet(run.plan, [of_plan, "action"]) if digest else ()
     found = [batch.column(of_plan).filter(pc.equal(batch.column("action"), action)) for batch in batches]

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypedDict
 
 from cachetools import LRUCache
 
-from mqops.act.progress import read_live_progress
+from mqops.act.progress import PROGRESS, read_live_progress
 from mqops.errors import MqopsError
 from mqops.kept import kept
 from mqops.lake.files import lake_errors, state_of
@@ -136,7 +136,7 @@ def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
     found = {(path.name, *state_of(path)) for path in beside}
     with lake_errors(run.path), os.scandir(run.path) as entries:
         for one in entries:
-            if one.name.endswith(".json") and one.name != run.progress_json.name:
+            if one.name.endswith(".json") and one.name != PROGRESS.name:
                 found.add((one.name, *state_of(one.path)))
     return frozenset(found)
 

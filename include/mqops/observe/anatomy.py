@@ -157,7 +157,7 @@ def write(run: RunFolder, counter: AnatomyCounter) -> None:
     if not queues:
         return
     ANATOMY.write(run, {"queues": [queue.to_json() for queue in queues]})
-    write_bytes(run.anatomy_prom, openmetrics(queues).encode())
+    write_bytes(run.path / "anatomy.prom", openmetrics(queues).encode())
     for queue in queues:
         _keep(run.lake_folder, queue)
 

@@ -131,7 +131,7 @@ def finish(
     )
     ledger = file or LedgerFile(run.lake_folder)
     tries.write(run, ledger)
-    if run.backout_json.exists():
+    if (run.path / "backout.json").exists():
         replays.write(run, ledger)
     elif whole:
         anatomy.write(run, counter)

@@ -96,6 +96,12 @@ class Gone:
 GONE = RunFile("gone.json", Gone)
 
 
+def is_undoable(run: RunFolder) -> bool:
+    """Whether it has begun to act and took messages from a queue: no undo, no load from a file."""
+    took = not (UNDO_RECORD.exists(run) or LOAD_RECORD.exists(run))
+    return took and run.issued_json.exists() and run.plan_json.exists()
+
+
 def write_gone(run: RunFolder, at: str, gone: Mapping[str, Sequence[int]], settled: Collection[str] = ()) -> None:
     """Write the record; none where nothing is gone. Parameters: `gone` evidence → rows; `settled` as of `Gone`. Raises
     `LakeError`."""

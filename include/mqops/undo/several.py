@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mqops.lake.run import RunFolder, folder_of
 from mqops.observe.recorded import OBSERVED
-from mqops.prove.records import SESSION
+from mqops.prove.records import SESSION, is_undoable
 
 
 def runs_since(lake: Path, queue_manager: str, since: datetime) -> list[RunFolder]:
@@ -38,7 +38,7 @@ def _begun(lake: Path, queue_manager: str) -> list[tuple[datetime, RunFolder]]:
 def _timed(folder: Path) -> Iterator[tuple[datetime, RunFolder]]:
     for path in folder.glob("runs/*/issued.json"):
         run = RunFolder(path.parent)
-        if run.undoable:
+        if is_undoable(run):
             yield datetime.fromisoformat(OBSERVED.read(run).observed_at), run
 
 

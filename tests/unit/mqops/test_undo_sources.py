@@ -136,7 +136,7 @@ def test_an_undo_that_was_killed_before_its_proof_is_proved_by_the_next_though_a
     expected = f"run undo1 was begun and is not finished. To finish it: `mqops undo {run} -m QM1`"
     assert expected in mqops("dlq", "run", "--once", DLQ, "QM1", text="ACTION(IGNORE)\n").stderr
     mqops("undo", run, "-m", "QM1", "--dry-run", expect=1)
-    assert not folder.summary_json.exists()
+    assert not folder.path.joinpath("summary.json").exists()
     done = mqops("undo", run, "-m", "QM1", "--yes", expect=1).stdout
     assert "undo undo1 was begun before and is finished now: 3 put back\n" in done
     assert SUMMARY.read(folder).left == 2

@@ -91,13 +91,6 @@ class Tally:
         """A JSON object."""
         return asdict(self)
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Tally:
-        """What `to_json` made. Raises `ValueError`, `TypeError`, `KeyError`, `AttributeError` for anything else."""
-        reached = {int(lane): int(position) for lane, position in value["reached"].items()}
-        held = {str(destination): str(why) for destination, why in value["held"].items()}
-        return cls(**{name: int(value[name]) for name in COUNTS}, reached=reached, held=held)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveProgress:
@@ -129,13 +122,3 @@ class LiveProgress:
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> LiveProgress:
-        """What `to_json` made. Raises as `Tally.from_json`."""
-        return cls(
-            at=str(value["at"]),
-            planned=int(value["planned"]),
-            seconds=float(value["seconds"]),
-            tally=Tally.from_json(value["tally"]),
-        )
