@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import Any
 from uuid import uuid4
 
-from mqops.act.core.progress import LiveProgress, Tally, UnitDone
+from mqops.act.core.progress import LiveProgress, ProgressJson, Tally, TallyJson, UnitDone
 from mqops.actions import moved_word
 from mqops.clock import utc_now
 from mqops.command import command
@@ -40,8 +40,8 @@ from mqops.printable import printable
 
 _log = logging.getLogger(__name__)
 
-PROGRESS = RunFile("progress.json", LiveProgress)
-_TALLY = Checked(Tally)
+PROGRESS = RunFile("progress.json", ProgressJson)
+_TALLY = Checked(TallyJson)
 EVERY = 1.0
 """Seconds between two lines, and between two files of a task."""
 
@@ -191,7 +191,9 @@ def _replace(path: Path, content: Mapping[str, Any]) -> None:
 def read_live_progress(run: RunFolder) -> LiveProgress | None:
     """How far the last execution of act had come when it last said so; None where it has said nothing."""
     with suppress(LakeError):
-        return PROGRESS.find(run)
+        if said := PROGRESS.find(run):
+            tally = Tally(**said["tally"])
+            return LiveProgress(at=said["at"], planned=said["planned"], seconds=said["seconds"], tally=tally)
     return None
 
 
@@ -222,5 +224,5 @@ def _tallies(run: RunFolder) -> list[Tally]:
     found = []
     for path in run.progress.glob("*.json"):
         with suppress(LakeError):
-            found.append(_TALLY.read(path))
+            found.append(Tally(**_TALLY.read(path)))
     return found

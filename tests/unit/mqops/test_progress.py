@@ -17,7 +17,7 @@ from act_support import planned
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
-from mqops.act.core.progress import Tally, UnitDone
+from mqops.act.core.progress import Tally, TallyJson, UnitDone
 from mqops.act.in_process import act
 from mqops.act.progress import Progress, ProgressFile, heard_from_tasks
 from mqops.errors import MQError, mq_error
@@ -202,7 +202,7 @@ def test_the_tallies_of_processes_add_up_and_a_lane_goes_no_way_back():
     first.add(UnitDone(lane=1, first=0, next=2, moved=2))
     second.add(UnitDone(lane=1, first=2, next=5, moved=1, failed=1, left=1))
     second.add(UnitDone(lane=0, first=4, next=5, discarded=1))
-    assert Checked(Tally).of(json.loads(json.dumps(second.to_json())), Path()) == second
+    assert Tally(**Checked(TallyJson).of(json.loads(json.dumps(second.to_json())), Path())) == second
     whole = second.merge([first])
     assert whole.reached == {1: 5, 0: 5}
     assert whole.line("20 messages", 2.0) == (
@@ -222,7 +222,9 @@ def test_what_tasks_write_is_heard_and_nothing_of_it_stays(tmp_path):
         for lane, moved, failed in ((0, 3, 2), (1, 4, 0)):
             with ProgressFile(run) as task:
                 task.add(UnitDone(lane=lane, first=0, next=moved + failed, moved=moved, failed=failed))
-        found = sorted((Checked(Tally).read(path) for path in run.progress.iterdir()), key=lambda one: one.moved)
+        found = sorted(
+            (Tally(**Checked(TallyJson).read(path)) for path in run.progress.iterdir()), key=lambda one: one.moved
+        )
         assert found == [Tally(moved=3, failed=2, reached={0: 5}), Tally(moved=4, reached={1: 4})]
         assert {path.suffix for path in run.progress.iterdir()} == {".json"}
         assert {stat.S_IMODE(path.stat().st_mode) for path in run.progress.iterdir()} == {0o600}

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from typing_extensions import TypedDict
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitDone:
@@ -27,6 +29,27 @@ class UnitDone:
 COUNTS = ("moved", "discarded", "failed", "absent", "left")
 MOST_HELD = 50
 """Destinations that a tally names; there may be one a message."""
+
+
+class TallyJson(TypedDict):
+    """A tally in a file: one that lacks a number says nothing."""
+
+    moved: int
+    discarded: int
+    failed: int
+    absent: int
+    left: int
+    reached: dict[int, int]
+    held: dict[str, str]
+
+
+class ProgressJson(TypedDict):
+    """`LiveProgress` in a file."""
+
+    at: str
+    planned: int
+    seconds: float
+    tally: TallyJson
 
 
 @dataclass(slots=True, kw_only=True)
