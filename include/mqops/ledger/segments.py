@@ -29,7 +29,7 @@ from typing import BinaryIO, cast
 
 from mqops.counted import counted
 from mqops.errors import LakeError, LedgerBroken
-from mqops.lake.files import lake_errors, write_bytes
+from mqops.lake.files import lake_errors, state_of, write_bytes
 from mqops.ledger.core import archived, checkpoint
 from mqops.ledger.core.archived import Archived
 from mqops.ledger.core.chain import LONGEST_END, Head, end_of, head_of
@@ -53,6 +53,7 @@ class Segments:
         self.folder = folder / "segments"
         self.statement = self.folder / "archived.json"
         self._seal = seal
+        self._said: tuple[tuple[int, ...], Archived | None] = (), None
         self._tail = _Tail()
 
     def path(self, number: int) -> Path:
@@ -60,8 +61,13 @@ class Segments:
         return self.folder / f"{number:0{_DIGITS}}.jsonl"
 
     def archived(self) -> Archived | None:
-        """What the statement says of the archive; None where there is none that a key of the lake signed. Raises
-        `LakeError`, `SettingsError`."""
+        """What the statement says of the archive; None where there is none that a key of the lake signed. It is read
+        when it is another file than before. Raises `LakeError`, `SettingsError`."""
+        if (state := state_of(self.statement)) != self._said[0]:
+            self._said = state, self._statement()
+        return self._said[1]
+
+    def _statement(self) -> Archived | None:
         with lake_errors(self.statement):
             try:
                 body = self.statement.read_bytes()[: archived.LONGEST + 1].strip()

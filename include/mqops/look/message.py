@@ -20,6 +20,7 @@ from mqops.kept import kept
 from mqops.lake.bodies import rows_with
 from mqops.lake.parquet import chunks_with
 from mqops.lake.run import RunFolder, folder_of
+from mqops.ledger.file import LedgerFile
 from mqops.look.core.criteria import Criteria, id_range
 from mqops.look.core.rule_verdicts import RuleVerdict, verdicts
 from mqops.look.core.searched import passed_over_lines
@@ -132,7 +133,11 @@ def show_live(
     place = -1 if match else row["position"]  # among those that match: not the position on the queue
     message = _row(row, place)
     judge = table or of_estate(name)
-    tries = current(folder_of(lake, name), [message["msg_id"].hex()]).get(message["msg_key"], {}) if judge else {}
+    tries = (
+        current(LedgerFile(folder_of(lake, name)), [message["msg_id"].hex()]).get(message["msg_key"], {})
+        if judge
+        else {}
+    )
     return _story(lake, message, "", _Judge(judge, tries), reveal_to)
 
 

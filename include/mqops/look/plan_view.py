@@ -157,7 +157,7 @@ def acted_on(actions: Mapping[str, int]) -> int:
 def planned_actions(run: RunFolder) -> Planned:
     """What the run's plan has in mind. Raises `LakeError`."""
     plan = PLAN.find(run)
-    return Planned(plan.digest, plan.actions) if plan else Planned("", {})
+    return Planned(plan.digest, {str(name): number for name, number in plan.actions.items()}) if plan else Planned()
 
 
 @kept(most=32)

@@ -91,14 +91,14 @@ def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterabl
             asked = answer.read_question(str(run.path))
             waits = asked is not None and asked.answer is None and asked.over is None
             what = md("waits for an answer") if waits else md("is at work")
-            plan = address("plan", dag_id=kept["dag_id"], run_id=kept["run_id"])
+            plan = address("plan", dag_id=kept.dag_id, run_id=kept.run_id)
             who = md(". {} names who may answer", link("Its plan", plan)) if waits else NOTHING
             return md(
                 "Run {} of {}, which {} started, {} on {}. This run plans nothing: when the other one has ended, start "
                 "a new run. A dry run is possible meanwhile{}",
-                kept["run_id"],
-                kept["dag_id"],
-                words(found["requested_by"]),
+                kept.run_id,
+                kept.dag_id,
+                words(str(found["requested_by"])),
                 what,
                 joined(", ", shared),
                 who,
