@@ -44,6 +44,7 @@ quick: lint
 lint: setup
 	@$(ENV) ruff check .
 	@$(ENV) ruff format --check .
+	@$(ENV) djlint --lint --quiet plugins/mqops_airflow
 	@$(ENV) mypy
 	@$(ENV) lint-imports
 

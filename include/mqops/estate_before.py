@@ -4,14 +4,16 @@
    changed. What was taken out of the estate is gone from it as soon as any process has read the file since.
 2. It has no rights and no secrets: `reveal`, `notify` and `job_environment` are not kept. Whoever was named under
    `reveal` sees no payload while the file cannot be read.
-3. Where the lake is follows from MQOPS_LAKE, else from the line `lake:` of the file, which is read by itself then.
+3. A queue manager that is left out, as it has an error, stays as it was kept before; where it never was, its name is
+   kept. So `mq_stop` and pages have it also when a second error makes the file unreadable.
+4. Where the lake is follows from MQOPS_LAKE, else from the line `lake:` of the file, which is read by itself then.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +26,7 @@ from mqops.estate import EstateFile, parse
 from mqops.estate_parts import MANAGERS
 from mqops.estate_sections import Estate
 from mqops.lake.files import read_json, refuse_foreign, write_bytes
-from mqops.settings_file import Document, read
+from mqops.settings_file import Document, FieldPath, read
 
 NAME = "estate_before.json"
 NOT_KEPT = ("notify", "job_environment")
@@ -34,21 +36,38 @@ _LAKE_LINE = re.compile(r"^lake:[ \t].*$", re.MULTILINE)
 
 def keep(file: EstateFile, lake: Path) -> None:
     """Keep what can be used now. Nothing is raised: a lake that is missing or full takes no page away."""
-    content, place = _content(file), lake / NAME
+    place = lake / NAME
     with suppress(MqopsError, OSError):
-        if lake.is_dir() and not (place.is_file() and place.read_bytes() == content):
-            refuse_foreign(lake)
-            write_bytes(place, content)
+        if not lake.is_dir():
+            return
+        there = place.read_bytes() if place.is_file() else b""
+        if there == (content := _content(file, there)):
+            return
+        refuse_foreign(lake)
+        write_bytes(place, content)
 
 
 @lru_cache(maxsize=8)
-def _content(file: EstateFile) -> bytes:
+def _content(file: EstateFile, there: bytes) -> bytes:
+    """What is kept of a file. Parameters: `there` what was kept so far."""
     value = {key: inside for key, inside in file.value.items() if key not in NOT_KEPT}
     value[MANAGERS] = {
         name: {key: inside for key, inside in settings.items() if key != NOT_KEPT_OF_EACH}
         for name, settings in file.value[MANAGERS].items()
     }
-    return json.dumps({"path": str(file.path), "estate": value}, default=str).encode()
+    left_out = [name for name in file.named if name not in value[MANAGERS]]
+    value[MANAGERS] |= _managers_of(there, file.path, left_out) if left_out else {}
+    return json.dumps({"path": str(file.path), "estate": value, "left_out": left_out}, default=str).encode()
+
+
+def _managers_of(there: bytes, path: Path, names: Collection[str]) -> dict[str, Any]:
+    """The settings of these queue managers that were kept so far, as far as they are there."""
+    try:
+        found = _of(json.loads(there), path)
+        Estate.model_validate(found)
+    except ValueError:  # a ValidationError is one
+        return {}
+    return {name: found[MANAGERS][name] for name in names if name in found[MANAGERS]}
 
 
 def before(path: Path, environment: Mapping[str, str], problem: SettingsError) -> EstateFile:
@@ -63,7 +82,8 @@ def before(path: Path, environment: Mapping[str, str], problem: SettingsError) -
     lake = _lake(path, environment)
     try:
         refuse_foreign(*([lake] if lake else []))
-        kept = _of(read_json(lake / NAME), path) if lake else None
+        found = read_json(lake / NAME) if lake else {}
+        kept = _of(found, path)
         estate = Estate.model_validate(kept) if kept else None
     except (MqopsError, ValidationError):
         estate = None
@@ -71,7 +91,9 @@ def before(path: Path, environment: Mapping[str, str], problem: SettingsError) -
         raise problem
     document = _document(path)
     places, problems = [one.path for one in document.problems], str(problem).splitlines()
-    return EstateFile(path, estate, document, problems=problems, places=places, outdated=True)
+    names = (name for name in found.get("left_out", ()) if name not in estate.queue_managers)
+    left_out: dict[FieldPath, Any] = {(MANAGERS, name): None for name in names}
+    return EstateFile(path, estate, document, left_out=left_out, problems=problems, places=places, outdated=True)
 
 
 def _document(path: Path) -> Document:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
-from croniter import croniter  # type: ignore[import-untyped]
+from croniter import CroniterBadDateError, croniter  # type: ignore[import-untyped]
 from pydantic import BeforeValidator
 
 QUEUE_PATTERN = re.compile(r"[A-Za-z0-9._/%]{1,48}|[A-Za-z0-9._/%]{0,47}\*")
@@ -19,6 +19,7 @@ ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 DURATION = re.compile(r"(\d{1,6})([smhd])")
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 CRON_PRESETS = ("@hourly", "@daily", "@weekly", "@monthly")
+ANY_DAY = datetime(2000, 1, 1)
 MAX_UNIT_OF_WORK = 4999  # MAXUMSGS is 10,000 by default, and each message is a get and a put, plus the marker
 
 
@@ -52,12 +53,25 @@ def duration(value: object) -> timedelta:
 
 
 def cron(value: object) -> str:
-    """A schedule: five cron fields (UTC) or one of `CRON_PRESETS`."""
+    """A schedule: five cron fields (UTC) or one of `CRON_PRESETS`. One of a day that no month has, such as 30 February,
+    is refused: Airflow's DAG processor would fail with every DAG of the file."""
     if isinstance(value, str):
-        fields = value.split()
-        if value in CRON_PRESETS or (len(fields) == 5 and croniter.is_valid(value)):
+        if value in CRON_PRESETS:
+            return value
+        if len(value.split()) == 5 and croniter.is_valid(value):
+            if not _ever(value):
+                raise ValueError(f"names a day that never comes (found {value!r})")
             return value
     raise ValueError(f"must be five cron fields or one of {' '.join(CRON_PRESETS)} (found {value!r})")
+
+
+def _ever(fields: str) -> bool:
+    """Whether valid cron fields name a time that comes."""
+    try:
+        croniter(fields, ANY_DAY).get_next()
+    except CroniterBadDateError:
+        return False
+    return True
 
 
 def not_empty(value: tuple[Action, ...]) -> tuple[Action, ...]:

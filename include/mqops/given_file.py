@@ -1,9 +1,11 @@
-"""A settings file that a person names, perhaps in a folder of others: it is read with an end, and without a wait."""
+"""A settings file or a table that a person names, perhaps in a folder of others: it is read with an end, and without a
+wait."""
 
 from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -24,8 +26,18 @@ def opener(path: str, _flags: int) -> int:
 
 def text_of(path: Path) -> str:
     """The text of a file. Raises `OSError`, also for one of more than MOST bytes, and `UnicodeDecodeError`."""
+    return bytes_of(path).decode("utf-8")
+
+
+def table_text(path: Path) -> str:
+    """The text of a rules table; bytes that are not UTF-8 are kept. Raises `OSError` as `text_of`."""
+    return bytes_of(path).decode("utf-8", "surrogateescape")
+
+
+def bytes_of(path: Path) -> bytes:
+    """What is in a file. Raises `OSError` as `text_of`."""
     with open(path, "rb", opener=opener) as stream:
-        return content_of(stream).decode("utf-8")
+        return content_of(stream)
 
 
 def content_of(stream: IO[bytes]) -> bytes:
@@ -34,3 +46,11 @@ def content_of(stream: IO[bytes]) -> bytes:
     if len(content) > MOST:
         raise OSError(errno.EFBIG, f"It has more than {counted(MOST, 'byte')}, which no settings file and no table has")
     return content
+
+
+def lines_of(stream: IO[bytes]) -> Iterator[bytes]:
+    """The lines of an open file, however many. Raises `OSError`: one has more than MOST bytes."""
+    while line := stream.readline(MOST + 1):
+        if len(line) > MOST:
+            raise OSError(errno.EFBIG, f"It has a line of more than {counted(MOST, 'byte')}")
+        yield line

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from mqops.errors import SettingsError
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-"""How a URL begins (RFC 3986, 3.1)."""
+_SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*):")
+"""How a URL begins (RFC 3986, 3.1); blanks in front make it no folder."""
 
 
 def why_no_lake(place: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
-from typing import Any, NotRequired
+from typing import Any, NamedTuple, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -15,9 +15,15 @@ def with_lists(value: dict[str, Any]) -> dict[str, Any]:
     return {name: list(content) if isinstance(content, tuple) else content for name, content in value.items()}
 
 
-def full_name(queue: str, queue_manager: str) -> str:
-    """`queue@queue manager`; the queue alone where no queue manager is named."""
-    return f"{queue}@{queue_manager}" if queue_manager else queue
+class Destination(NamedTuple):
+    """A queue that messages are put on. Parameters: `queue_manager` blank for the one that puts them."""
+
+    queue: str
+    queue_manager: str = ""
+
+    def __str__(self) -> str:
+        """`queue@queue manager`; the queue alone where no queue manager is named."""
+        return f"{self.queue}@{self.queue_manager}" if self.queue_manager else self.queue
 
 
 class Account(StrEnum):

@@ -2,11 +2,12 @@
 
 1. Every user may listen on a port that nobody listens on, for as long as its server is down or starts. A look at who
    listens, before or after, says nothing of a connection: between the two the listener can be another one.
-2. Linux names the user of each socket in /proc/net/tcp and /proc/net/tcp6. The socket at the other end of a connection
-   is the row with the two addresses exchanged.
+2. Linux names the user of each socket: it is asked for the one with the two addresses exchanged (`mqops.sock_diag`).
+   Where it does not answer, /proc/net/tcp and /proc/net/tcp6 have a row for each, which takes longer the more
+   connections others have.
 3. A connection that waits to be accepted has no inode. Who will get it is not known yet, so it proves nothing.
 4. Root is trusted: he reads the memory of every process anyway.
-5. Where the system does not tell (no such row, no /proc/net), the other end counts as a stranger.
+5. Where the system does not tell (no such socket, no /proc/net), the other end counts as a stranger.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
-from typing import TypeAlias
 
 from mqops.errors import SettingsError
+from mqops.sock_diag import Address, owner
 
 PATIENCE = 5.0
 """Seconds in which a server has to answer, and to accept."""
@@ -30,7 +31,6 @@ ROOT = 0
 THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _LISTENS = "0A"
-Address: TypeAlias = tuple[IPv4Address | IPv6Address, int]
 
 
 def own_users() -> frozenset[int]:
@@ -66,15 +66,17 @@ def connected(host: str, port: int) -> socket.socket:
     raise refused or unreachable
 
 
-def must_be_own(connection: socket.socket) -> None:
+def must_be_own(connection: socket.socket, *, patience: float = PATIENCE) -> None:
     """See that this process's user or root is at the other end of a connection. Waits until it is accepted.
+
+    Parameters: `patience` seconds in which it has to be accepted.
 
     Raises:
         SettingsError: it is another user.
-        TimeoutError: nobody accepts within 5 s, or the system does not tell who does.
+        TimeoutError: nobody accepts in that time, or the system does not tell who does.
     """
     port = connection.getpeername()[1]
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + patience
     while (user := user_of(connection)) is None and time.monotonic() < until:
         time.sleep(POLL)
     if user is None:
@@ -89,6 +91,14 @@ def must_be_own(connection: socket.socket) -> None:
 def user_of(connection: socket.socket) -> int | None:
     """The user id of the process at the other end; None where it is not accepted, or the system does not tell."""
     mine, its = _address(connection.getsockname()), _address(connection.getpeername())
+    try:
+        user, inode = owner(its, mine) or (0, 0)
+    except OSError:
+        return _user_in_tables(mine, its)
+    return user if inode else None
+
+
+def _user_in_tables(mine: Address, its: Address) -> int | None:
     near, far = (f":{port:04X}" for _host, port in (its, mine))
     for row in _rows(f"{near} ", f"{far} "):
         if row[9] != "0" and (_parsed(row[1]), _parsed(row[2])) == (its, mine):

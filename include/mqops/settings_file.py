@@ -155,8 +155,10 @@ def read(text: str, *, source: str) -> Document:
         what = " ".join(filter(None, (error.context, error.problem)))
         line = mark.line + 1 if mark else 1
         document.problems.append(Problem(source=source, line=line, field="", message=f"not valid YAML: {what}"))
-    except yaml.YAMLError as error:
-        document.problems.append(Problem(source=source, line=1, field="", message=f"not valid YAML: {error}"))
+    except yaml.reader.ReaderError as error:  # the only other one: a character that no YAML file may have
+        line, what = text.count("\n", 0, error.position) + 1, f"the character U+{ord(text[error.position]):04X}"
+        message = f"not valid YAML: {what} is not allowed"
+        document.problems.append(Problem(source=source, line=line, field="", message=message))
     except RecursionError:
         document.problems.append(Problem(source=source, line=1, field="", message="it is nested too deeply"))
     document.unread = tuple(problem.path for problem in document.problems)

@@ -5,11 +5,14 @@
 2. A process is ended with its whole process group (the scheduler has worker processes). Whoever still stands after the
    grace period is killed.
 3. The sockets that listen are made here, before anything else is started, and all processes hold them.
+4. One `make up` or `make down` at a time: two starts at once would each take other ports and a token of their own, and
+   write down what runs over one another.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -54,14 +57,29 @@ def airflow(home: AirflowHome, *arguments: str) -> None:
         raise AirflowFailed(f"airflow {' '.join(arguments)} ended with {result.returncode}:\n{output}")
 
 
+@contextlib.contextmanager
+def one_at_a_time(home: AirflowHome) -> Iterator[None]:
+    """Wait until no other process starts or ends the processes of this home. The system lets the lock go with its
+    owner."""
+    home.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with open(home.folder / "lock", "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def start(home: AirflowHome, report: Report = print) -> None:
-    """Start whatever does not run yet and wait until Airflow says it is healthy."""
+    """Start whatever does not run yet."""
+    with one_at_a_time(home):
+        _start(home, report)
+
+
+def _start(home: AirflowHome, report: Report) -> None:
     home.prepare()
     alive = running(home)
     if set(alive) == set(PROCESSES):
         return
     if alive:
-        stop(home, report)
+        _stop(home, report)
     with home.chosen_port(report) as listener, home.chosen_spark_port(report) as spark_listener:
         migrate(home, report)
         report("Airflow: starting api-server, scheduler, dag-processor and triggerer; Spark: starting a Connect server")
@@ -166,6 +184,13 @@ def group_members(group: int) -> list[psutil.Process]:
 
 def stop(home: AirflowHome, report: Report = print) -> bool:
     """End exactly what was started here; returns whether anything was there to end."""
+    if not home.folder.exists():
+        return False
+    with one_at_a_time(home):
+        return _stop(home, report)
+
+
+def _stop(home: AirflowHome, report: Report) -> bool:
     groups = [pid for _, pid, _ in recorded(home) if group_members(pid)]
     if groups:
         report("Airflow and Spark: stopping")

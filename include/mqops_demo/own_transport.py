@@ -14,7 +14,7 @@ from mqops import peer
 
 
 class OwnServers(httpcore.SyncBackend):
-    """Connections of httpcore to servers of this user.
+    """Connections of httpcore to servers of this user. A busy server accepts late: it has the time of the request.
 
     Raises (`connect_tcp`):
         SettingsError: another user's process listens there.
@@ -23,7 +23,8 @@ class OwnServers(httpcore.SyncBackend):
     def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore.NetworkStream:
         stream = super().connect_tcp(*args, **kwargs)
         try:
-            peer.must_be_own(stream.get_extra_info("socket"))
+            patience = kwargs.get("timeout") or peer.PATIENCE
+            peer.must_be_own(stream.get_extra_info("socket"), patience=patience)
         except TimeoutError as error:
             stream.close()
             raise httpcore.ConnectTimeout(str(error)) from error

@@ -56,11 +56,14 @@ INHERITED = ("HOME", "JAVA_HOME", "LANG", "PATH", "TZ", "MQOPS_LEDGER_KEYS", "MQ
 TOKEN_FILE = "token"  # noqa: S105 - the name of a file
 NAME = "The Spark Connect server"
 BACKLOG = 128
+
 ANSWER = 1.0
 """Seconds in which a server that is up says its first byte."""
 POLL = 0.1
 PAUSE = 5.0
 """Seconds before another try, if a JVM has ended before it listened, or another process has the port."""
+ENDING = 30.0
+"""Seconds in which a JVM has to end."""
 IDLE = 60.0  # minutes
 IDLE_VARIABLE = "MQOPS_SPARK_IDLE"
 
@@ -159,10 +162,9 @@ class Relay:
         await self._wanted.wait()
 
     async def _serve_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        client = End(reader, writer)
         try:
-            if await asyncio.to_thread(peer.user_of, writer.get_extra_info("socket")) in peer.own_users():
-                await self._carry(client)
+            if _user_of(writer.get_extra_info("socket")) in peer.own_users():
+                await self._carry(End(reader, writer))
         except (OSError, SettingsError) as error:  # the JVM has just ended, or something else listens where it did
             print(f"A client was turned away: {error}", flush=True)
         finally:
@@ -178,6 +180,13 @@ class Relay:
         finally:
             self._clients -= 1
             self._used = time.monotonic()
+
+
+def _user_of(client: socket.socket) -> int | None:
+    """The user of a client; None where it has gone. Others come and go as often as they like: no line tells of it."""
+    with suppress(OSError):
+        return peer.user_of(client)
+    return None
 
 
 async def serve(listener: socket.socket, folder: Path, idle: float = IDLE) -> None:
@@ -229,12 +238,21 @@ async def _one_jvm(relay: Relay, place: private.Scratch, token_file: Path, idle:
             return True
     finally:
         relay.down()
-        with suppress(ProcessLookupError):
-            process.terminate()
-        await process.wait()
+        await end(process)
     print(f"{NAME} had no client for {idle:g} min; the next one starts it", flush=True)
     await relay.next_client()
     return True
+
+
+async def end(process: Process) -> None:
+    """Ask a process to end, and kill it where it does not: clients wait for the next JVM."""
+    with suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), ENDING)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
 
 
 async def _listens(process: Process, port_file: Path) -> int:

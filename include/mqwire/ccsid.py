@@ -179,7 +179,8 @@ def _python_codec(ccsid: int, name: str) -> Codec:
 
 
 def _is_exact(name: str) -> bool:
-    """UTF-8 and UTF-16 are; of the others, single-byte pages without two bytes for one character."""
+    """Whether decoding and encoding again gives the same bytes: UTF-8, UTF-16, and single-byte pages in which no two
+    bytes stand for one character."""
     if name.startswith("utf"):
         return True
     cells = [bytes([i]).decode(name, "ignore") for i in range(256)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -106,6 +107,7 @@ def client(airflow_database: Path, estate_folder: Path, pages: Any, monkeypatch:
     """Asks a page as a person of a role; "" is nobody."""
     from airflow.api_fastapi import app as airflow_app  # noqa: PLC0415
     from fastapi.testclient import TestClient  # noqa: PLC0415
+    from page_text import compared  # noqa: PLC0415
 
     from mqops_airflow.roles import ROLES, RolesAuthManager  # noqa: PLC0415
 
@@ -125,6 +127,50 @@ def client(airflow_database: Path, estate_folder: Path, pages: Any, monkeypatch:
         if role:
             token = auth.generate_jwt(SimpleAuthManagerUser(username=role, role=role))
             headers = {"Authorization": f"Bearer {token}"} | ({"If-None-Match": known} if known else {})
-        return asked.get(path, params=query or None, headers=headers)
+        return compared(asked.get(path, params=query or None, headers=headers))
 
     return ask
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Any:
+    """A queue manager with a queue that is full after a message."""
+    from mq_support import create  # noqa: PLC0415
+
+    return create(tmp_path / "home", "QM1", "DEFINE QLOCAL(A)\nDEFINE QLOCAL(FULL) MAXDEPTH(1)\n")
+
+
+@pytest.fixture
+def runs_of_airflow(airflow_database: Path) -> Iterator[Any]:
+    """Runs of the DAG in Airflow's database: `first` is at work and asks a question, `second` is queued behind it."""
+    from airflow._shared.timezones import timezone  # noqa: PLC0415
+    from airflow.models.dag import DagModel  # noqa: PLC0415
+    from airflow.models.dagbundle import DagBundleModel  # noqa: PLC0415
+    from airflow.models.dagrun import DagRun  # noqa: PLC0415
+    from airflow.utils.session import create_session  # noqa: PLC0415
+    from runs_on_pages import DAG, task_of  # noqa: PLC0415
+
+    dag = DagModel(dag_id=DAG, bundle_name="dags", max_active_runs=1, is_paused=False)
+    runs = [
+        DagRun(dag_id=DAG, run_id=run_id, run_type="manual", state=state, run_after=timezone.utcnow())
+        for run_id, state in (("first", "running"), ("second", "queued"), ("ended", "failed"))
+    ]
+    with create_session() as session:
+        session.merge(DagBundleModel(name="dags"))
+        session.flush()
+        session.add(dag)
+        session.flush()
+        session.add_all(runs)
+    with sqlite3.connect(airflow_database) as database:
+        database.execute(task_of("first", "approve", "awaiting_input"))
+    database.close()
+
+    def change(statement: str) -> None:
+        with sqlite3.connect(airflow_database) as database:
+            database.execute(statement)
+        database.close()
+
+    yield change
+    change("DELETE FROM dag_run_note")
+    for table in ("task_instance", "dag_run", "dag"):
+        change(f"DELETE FROM {table} WHERE dag_id IN ('{DAG}', 'mq_undo', 'mq_recover', 'mq_trigger_explain')")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -11,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from mqops import peer
+from mqops_demo import airflow_client
 from mqops_demo.airflow_client import TRIES, AirflowClient
 from mqops_demo.airflow_home import AirflowHome
 from mqops_demo.airflow_processes import AirflowFailed
@@ -18,10 +22,11 @@ from mqops_demo.airflow_processes import AirflowFailed
 
 class Refusing(ThreadingHTTPServer):
     """Answers to a request for a run as Airflow does. Attributes: `answers` one status after another; `asked` the run
-    ids."""
+    ids; `errors` import errors that there are."""
 
     answers: list[int]
     asked: list[str]
+    errors: list[dict[str, str]]
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -32,8 +37,17 @@ class Answer(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         form = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append(form["dag_run_id"])
-        content = json.dumps({"dag_run_id": form["dag_run_id"], "detail": "Database error"}).encode()
-        self.send_response(self.server.answers.pop(0))
+        self._answer({"dag_run_id": form["dag_run_id"], "detail": "Database error"})
+
+    def do_GET(self) -> None:
+        if self.path.endswith("/importErrors"):
+            self._answer({"import_errors": self.server.errors}, 200)
+        else:
+            self._answer({})
+
+    def _answer(self, value: Any, status: int = 0) -> None:
+        content = json.dumps(value).encode()
+        self.send_response(status or self.server.answers.pop(0))
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
@@ -45,7 +59,7 @@ class Answer(BaseHTTPRequestHandler):
 @pytest.fixture
 def airflow() -> Iterator[Refusing]:
     server = Refusing(("127.0.0.1", 0), Answer)
-    server.answers, server.asked = [], []
+    server.answers, server.asked, server.errors = [], [], []
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield server
@@ -75,3 +89,34 @@ def test_any_other_answer_is_an_error(airflow: Refusing, tmp_path: Path, answers
     with pytest.raises(AirflowFailed, match=f"was answered with {answers[-1]}"):
         client(airflow, tmp_path).trigger("some_dag")
     assert airflow.answers == []
+
+
+@pytest.mark.parametrize(
+    ("name", "minutes", "fails"),
+    [
+        ("dlq_rules.py", -1, False),  # of before `make up`: it may be mended
+        ("estate_errors.py", 1, False),  # it takes no DAG away
+        ("dlq_rules.py", 1, True),  # found again
+    ],
+)
+def test_only_an_error_that_is_there_now_ends_the_wait_for_a_dag(  # noqa: PLR0917
+    airflow: Refusing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, minutes: int, fails: bool
+) -> None:
+    monkeypatch.setattr(airflow_client, "POLL", 0)
+    at = (datetime.now(UTC) + timedelta(minutes=minutes)).isoformat()
+    airflow.errors = [{"filename": name, "timestamp": at, "stack_trace": "SettingsError"}]
+    airflow.answers = [404, 404, 200]
+    with pytest.raises(AirflowFailed, match=f"{name}: SettingsError") if fails else nullcontext():
+        client(airflow, tmp_path).wait_for_dag("qm1_dlq_rules")
+    assert airflow.answers == ([404, 200] if fails else [])
+
+
+def test_a_busy_server_that_accepts_late_has_the_time_of_the_request(
+    airflow: Refusing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late, user_of = [None] * 3, peer.user_of
+    monkeypatch.setattr(peer, "PATIENCE", 0.0)
+    monkeypatch.setattr(peer, "user_of", lambda connection: late.pop() if late else user_of(connection))
+    airflow.answers = [200]
+    client(airflow, tmp_path).trigger("some_dag")
+    assert (late, airflow.answers) == ([], [])

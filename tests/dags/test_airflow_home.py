@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +26,7 @@ from mqops.errors import SettingsError
 from mqops.spark_private import TOKEN_FILE
 from mqops_airflow.roles import ROLES, RolesAuthManager
 from mqops_airflow.spark.connect import server_of
-from mqops_demo import airflow_home, spark_connect
+from mqops_demo import airflow_home, airflow_processes, spark_connect
 from mqops_demo.airflow import connections, dag_ids, estate_of
 from mqops_demo.airflow_client import AirflowClient
 from mqops_demo.airflow_home import AirflowHome, free_port, write_private
@@ -227,6 +230,72 @@ def test_a_client_of_another_user_and_a_stranger_behind_the_relay_get_nothing(mo
             monkeypatch.setattr(peer, "must_be_own", refuse)
         assert asyncio.run(asked(listener, port)) == b""
         assert other.asked()["got"] == ""
+
+
+def test_those_who_come_and_go_keep_no_client_waiting_and_fill_no_log(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Who connects from 127.0.0.2 counts as another user: he opens connection after connection, and breaks them off."""
+    user_of = peer.user_of
+    monkeypatch.setattr(peer, "user_of", lambda one: -2 if one.getpeername()[0] == "127.0.0.2" else user_of(one))
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.read(5))
+
+    def come_and_go(address: tuple[str, int]) -> socket.socket:
+        one = socket.create_connection(address, source_address=("127.0.0.2", 0))
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed, it is reset
+        return one
+
+    async def asked(listener: socket.socket) -> bytes:
+        relay = spark_connect.Relay(listener)
+        strangers = [come_and_go(listener.getsockname()) for _ in range(spark_connect.BACKLOG)]
+        for one in strangers[::2]:
+            one.close()
+        serving = asyncio.create_task(relay.serve())
+        jvm = await asyncio.start_server(echo, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*listener.getsockname())
+        writer.write(b"hello")
+        woken = asyncio.create_task(relay.next_client())
+        await asyncio.wait_for(woken, 20)
+        relay.up(jvm.sockets[0].getsockname()[1])
+        said = await asyncio.wait_for(reader.read(5), 20)
+        assert {one.recv(1) for one in strangers[1::2]} == {b""}
+        for one in strangers:
+            one.close()
+        serving.cancel()
+        return said
+
+    with socket.create_server(("127.0.0.1", 0), backlog=spark_connect.BACKLOG) as listener:
+        assert asyncio.run(asked(listener)) == b"hello"
+    assert capfd.readouterr().out == ""
+
+
+def test_a_jvm_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_connect, "ENDING", 0.2)
+    stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); print('on', flush=True); time.sleep(99)"
+
+    async def ended() -> int | None:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-S", "-c", stubborn, stdout=asyncio.subprocess.PIPE
+        )
+        await process.stdout.readline()
+        await spark_connect.end(process)
+        return process.returncode
+
+    assert asyncio.run(ended()) == -signal.SIGKILL
+
+
+def test_a_second_start_waits_for_the_first_one(home: AirflowHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(airflow_processes, "_start", lambda _home, _report: begun.append("second"))
+    with airflow_processes.one_at_a_time(home):
+        second = threading.Thread(target=airflow_processes.start, args=(home,))
+        second.start()
+        second.join(0.2)
+        begun.append("first is done")
+    second.join()
+    assert begun == ["first is done", "second"]
 
 
 def refuse(_connection: socket.socket) -> None:

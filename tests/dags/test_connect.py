@@ -105,6 +105,17 @@ def test_a_client_gives_its_output_and_its_exit_code(tmp_path: Path, caplog: pyt
     assert sys.executable not in caplog.text
 
 
+def test_what_a_client_writes_is_private_whatever_airflows_umask_is(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(f"open({str(tmp_path / 'made')!r}, 'w').close()")
+    before = os.umask(0o022)
+    try:
+        assert Client(Server(host="localhost"), logging.getLogger(__name__)).run(str(script), [], {"PATH": ""}) == 0
+    finally:
+        os.umask(before)
+    assert (tmp_path / "made").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_server_of_this_user_or_with_tls_is_trusted() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as threads:
         accepted = threads.submit(listening.accept)

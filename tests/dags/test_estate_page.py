@@ -44,7 +44,7 @@ from mqops.quality import trend
 from mqops.quality.summary import QualitySummary, QueueQuality
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, shared
-from mqops_airflow.pages.render import moment
+from mqops_airflow.pages.shown import moment
 from mqwire import constants as c
 
 MQSC = """\
@@ -222,7 +222,7 @@ def test_dead_letters_that_came_while_scans_discarded_are_explained(manager, lak
         grew = f"{DLQ} of QM1 grew by {number - 1} message"
         assert f" {number} expired messages that scans made it discard. {grew}" in said
         assert f"put on their reply-to queue go there; see run {run} , the newest scan" in said
-        assert f'<a href="/run?queue_manager=QM1&run={run}">run {run}</a>, the newest' in page()
+        assert f'<a class="name" href="/run?queue_manager=QM1&run={run}">run {run}</a>, the newest' in page()
     assert scanned("later", {"Expiry": 1}).endswith("see run two , the newest scan of which this is so.")
     said = "the queue grew by 2 messages during scans for expired messages."
     assert said in page("/dead_letters")
@@ -258,7 +258,7 @@ def test_each_queue_can_be_opened(manager, lake, page):
     assert 'href="/quality?queue_manager=QM1"' in found
     assert "No message fits" not in found
     assert "no run has recorded" not in page("/messages", queue="A*")
-    assert '<summary>5 other queues without messages</summary>\n<p class="quiet"><span class="name">A</span>, ' in text
+    assert '<summary>5 other queues without messages</summary><p class="quiet"><span class="name">A</span>, ' in text
 
 
 def test_messages_in_quarantine_are_seen_and_no_record_of_runs_is(manager, page):
@@ -269,7 +269,7 @@ def test_messages_in_quarantine_are_seen_and_no_record_of_runs_is(manager, page)
     text = page()
     assert "Messages lie in storage until a person looks at them: MQOPS.QUARANTINE (CURDEPTH 3)" in text
     row = text.split('<tr id="queue-QM1-MQOPS.QUARANTINE">')[1].split("</tr>")[0]
-    assert '<td><div class="quiet">storage</div></td>\n<td class="number">3</td>' in row
+    assert '<td><div class="quiet">storage</div></td><td class="number">3</td>' in row
     assert 'id="queue-QM1-MQOPS.LEDGER"' not in text
 
 
@@ -387,15 +387,17 @@ def test_a_run_that_acted_again_after_its_proof_is_not_proved_until_it_is_proved
     assert tile(page()).startswith("warn: ")
 
 
-def long_ago(run: RunFolder) -> None:
-    """As if act had said an hour ago how far it was."""
-    at = utc_text(datetime.now(UTC) - timedelta(hours=1))
+def long_ago(run: RunFolder, ago: timedelta = timedelta(hours=1)) -> None:
+    """As if act had said so long ago how far it was."""
+    at = utc_text(datetime.now(UTC) - ago)
     write_json(run.path.joinpath("progress.json"), {**read_json(run.path.joinpath("progress.json")), "at": at})
 
 
 def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager, lake, page, dag_run_of):
     run = planned(manager, lake, "A")
     act(manager.connection, run)
+    assert tile(page()).startswith("warn: ")
+    long_ago(run, timedelta(minutes=1))
     assert tile(page()).startswith("warn: ")
     long_ago(run)
     said = tile(page())
@@ -494,6 +496,13 @@ def test_a_problem_links_to_where_it_is_seen_or_mended(manager, lake, page, monk
         session.close(handle)
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "ELSE"}}))
     assert 'href="/connections?name_pattern=mq_test"' in problem(page(), "does not answer: Airflow connection")
+
+
+def test_a_name_is_whole_in_the_link_of_its_problem(manager, page):
+    """`%` and `/` may stand in the names of queues."""
+    manager.mqsc("DEFINE QLOCAL('A%2FB/C') MAXDEPTH(1)\n")
+    manager.put("A%2FB/C", [({}, b"x")])
+    assert '<a href="#queue-QM1-A%252FB%2FC">Its row below</a>' in problem(page(), "A%2FB/C is 100 % full")
 
 
 def handling(text: str, queue: str) -> tuple[str, dict[str, Any], str]:

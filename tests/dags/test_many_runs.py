@@ -22,7 +22,6 @@ from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.look import runs_index
 from mqops.look.accounted import ledger_now
-from mqops.look.core.run_state import RunState
 from mqops.look.estate.expiring import expiring_now
 from mqops.look.estate.known import MOST_OF_A_DAY
 from mqops.look.estate.never_read import MOST_ACTED
@@ -30,6 +29,7 @@ from mqops.look.estate.now import manager_now
 from mqops.look.figures import Figures
 from mqops.look.runs import list_runs
 from mqops.look.runs_index import RECENT_NS
+from mqops.look.words.state import RunState
 from mqops.quality.trend import quality_runs
 
 ROOT = Path(__file__).resolve().parents[2]

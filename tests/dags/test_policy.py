@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mqops.decide.core.preflight import Demand, Destination, LocalQueue, Looked, Preflight
+from mqops.decide.core.preflight import Demand, Inquired, LocalQueue, Looked, Preflight
 from mqops.estate_sections import Approval, AutoApprove
 from mqops_airflow.approval.policy import UNATTENDED, judge, plain, restored, unattended, verdict_on
 
@@ -123,7 +123,7 @@ def test_the_pre_flight_of_another_plan_says_nothing_of_what_would_stay() -> Non
     plan = SimpleNamespace(workflow="dlq_rules", digest="d1", actions={"RETRY": 5})
     context = {"params": {"dry_run": True}, "dag_run": SimpleNamespace(run_type="manual", conf={})}
     full = LocalQueue(name="A", depth=7, max_depth=10, max_msg_length=100)
-    looked = (Looked(demand=Demand(queue="A", messages=5, bytes=5, longest=1), there=Destination(queue=full)),)
+    looked = (Looked(demand=Demand(queue="A", messages=5, bytes=5, longest=1), there=Inquired(queue=full)),)
     for digest, moved in (("d1", "3 messages"), ("d0", "5 messages")):
         found = Preflight(plan=digest, checked_at="", looked=looked)
         verdict = verdict_on(plan, found, approval=ASK, context=context)

@@ -22,7 +22,8 @@ from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, stop
 from mqops.look.core.criteria import criteria
 from mqops.rules import parse
-from mqops_airflow.pages.render import dated, line_of_markdown, moment, of_markdown, since
+from mqops_airflow.pages.render import line_of_markdown, of_markdown
+from mqops_airflow.pages.shown import dated, moment, since
 from mqops_airflow.ui.table import PAGES
 
 EXAMPLES = int(os.environ.get("MQOPS_PAGES_EXAMPLES", "8"))

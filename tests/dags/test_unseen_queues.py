@@ -14,7 +14,8 @@ from mq_support import Manager
 from mqops.errors import SettingsError
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
-from mqops.look.core.run_state import RunFiles, RunState, line_of
+from mqops.look.core.run_state import RunFiles, line_of
+from mqops.look.words.state import RunState
 from mqops.model import RunSummary
 from mqops.quality.files import QualityFiles
 from mqops.quality.no_message import summary_of

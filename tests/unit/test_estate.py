@@ -90,6 +90,7 @@ def test_everything_set() -> None:
         ("", ["e.yaml:1: lake: is required", "e.yaml:1: queue_managers: is required"]),
         ("- a\n", ["e.yaml:1: must be a block of keys (found a list)"]),
         ("lake: [\n", ["e.yaml:2: not valid YAML"]),
+        ("lake: a\n# b\x00\n", ["e.yaml:2: not valid YAML: the character U+0000 is not allowed"]),
         ("lake: !!python/object/apply:os.getcwd []\n", ["e.yaml:1: not valid YAML: could not determine a constructor"]),
         ("lake: &a [*a]\n", ["e.yaml:1: not valid YAML: the alias *a is not allowed: write the value itself"]),
         ("lake: 2026-13-01\n", ["e.yaml:1: not a valid value: month must be in 1..12"]),
@@ -126,6 +127,14 @@ def test_everything_set() -> None:
         (small("rules.txt", "../x"), ["e.yaml:6: queue_managers.QM1.dlq_rules.rules: must be a path below"]),
         (small("rules.txt", "''"), ["e.yaml:6: queue_managers.QM1.dlq_rules.rules: must be the path of a file"]),
         (dlq("schedule: hourly"), ["e.yaml:7: queue_managers.QM1.dlq_rules.schedule: must be five cron fields"]),
+        (
+            dlq('schedule: "0 4 30 2 *"'),
+            ["e.yaml:7: queue_managers.QM1.dlq_rules.schedule: names a day that never comes"],
+        ),
+        (
+            dlq('schedule: "0 4 31 4,6 *"'),
+            ["e.yaml:7: queue_managers.QM1.dlq_rules.schedule: names a day that never comes"],
+        ),
         (  # six are valid for croniter, and mean something else to Airflow
             dlq('schedule: "0 6 * * MON 30"'),
             ["e.yaml:7: queue_managers.QM1.dlq_rules.schedule: must be five cron fields"],
@@ -207,7 +216,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     assert loaded.rules("rules.txt") == tmp_path / "rules.txt"
 
 
-@pytest.mark.parametrize("place", ["s3://bucket/lake", "file:///var/lake", "memory:", "hdfs:lake"])
+@pytest.mark.parametrize("place", ["s3://bucket/lake", "file:///var/lake", "memory:", "hdfs:lake", " s3://bucket/lake"])
 def test_a_url_is_no_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     assert errors_of(small("lake: lake", f"lake: '{place}'"))[0].startswith(
         f"e.yaml:1: lake: {place} is no place for a"

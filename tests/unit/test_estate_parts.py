@@ -178,6 +178,27 @@ def test_what_could_be_used_last_is_there_when_nothing_can_and_has_no_rights_and
     assert not any(one.reveal.names_somebody for one in file.estate.queue_managers.values())
 
 
+def test_a_queue_manager_with_an_error_is_there_also_when_a_second_one_makes_the_file_unreadable(
+    tmp_path: Path,
+) -> None:
+    path, lake = written(tmp_path, VALID), tmp_path / "lake"
+    lake.mkdir(mode=0o700)
+    new = "  NEW: {connection: mq new}\n"
+    for text in (VALID, replaced("mq_qm1", "mq qm1") + new):
+        path.write_text(text)
+        for _again in range(2):
+            estate_before.keep(load_usable(path), lake)
+    path.write_text("lake: lake\n[")
+    file = estate_before.before(path, {}, SettingsError("wrong"))
+    assert file.named == ["IDLE", "NEW", "QM1", "QM2"]
+    found = file.queue_manager("QM1")
+    assert found is not None
+    assert (found.connection, found.reveal.names_somebody) == ("mq_qm1", False)
+    assert found.expiry_scan is not None
+    with pytest.raises(SettingsError, match="wrong"):  # it never was valid
+        file.queue_manager("NEW")
+
+
 def test_what_is_kept_is_what_was_read_last(tmp_path: Path) -> None:
     """Rights and queue managers that were taken out of the estate do not come back."""
     path, lake = written(tmp_path, VALID), tmp_path / "lake"

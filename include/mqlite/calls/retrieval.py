@@ -114,7 +114,8 @@ def statement(connection: Connection, opened: OpenObject, request: GetRequest) -
 
 
 def number_of(connection: Connection, token: bytes) -> int:
-    """The message number that a token of this queue manager stands for; -1, which none has, for any other."""
+    """The message number that a token of this queue manager stands for; -1, a number that no message has, for a
+    token of another queue manager."""
     number = int.from_bytes(token[8:], "big")
     return number if token[:8] == connection.manager.identity and number < sql.NEVER else -1
 

@@ -1,6 +1,6 @@
 """Acting on an approved plan: which messages make a unit of work, what its marker says, where a lane resumes.
 
-Pure: the queue manager is reached through `mqops.act.core.port.Port` alone.
+`mqops.act.core` is pure and knows `mqops.act.core.port.Port` alone; the shells beside it reach the queue manager.
 
 The protocol: each unit of work happens exactly once, also if processes are killed and acting is repeated.
 

@@ -14,14 +14,14 @@ from mqops.act.led_elsewhere import refuse_led_elsewhere
 from mqops.act.mover_port import MoverPort
 from mqops.act.sources import check_source
 from mqops.clock import utc_now
-from mqops.errors import OutcomeUnknown
+from mqops.errors import MQError, OutcomeUnknown
 from mqops.ledger import stop_message
 from mqops.ledger.before_act import refuse_broken
 from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.drain import check_signer, drain
 from mqops.ledger.opened import OpenLedger
 from mqops.mq.connection import OneSession, connect
-from mqops.mq.session import Session
+from mqops.mq.session import Session, has_ended
 
 
 class Begun(NamedTuple):
@@ -105,7 +105,11 @@ def issue_tokens_once(
 
 def _check_sources(session: Session, queues: Sequence[str]) -> None:
     for queue in queues:
-        check_source(session, queue)
+        try:
+            check_source(session, queue)
+        except MQError as error:
+            if not has_ended(error, queues):
+                raise
 
 
 def _issue(step: OneSession, ledger: OpenLedger, queues: Sequence[str], lanes: Sequence[int], about: About) -> None:

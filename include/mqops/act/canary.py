@@ -47,7 +47,7 @@ from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.identity import MessageOnQueue
 from mqops.ledger.opened import OpenLedger
 from mqops.ledger.queue import LedgerQueue
-from mqops.model import CanaryResult, full_name
+from mqops.model import CanaryResult, Destination
 from mqops.mq.browse import GET_OPTIONS, OPEN_OPTIONS, browse
 from mqops.mq.connection import OneSession, connect
 from mqops.mq.inquire import dead_letter_queue, queue_state, resolve_queue, try_resolve_queue
@@ -257,7 +257,7 @@ def _watched(session: Session, approved_plan: ApprovedPlan, canaries: Sequence[C
         name, why = _backout_queue(session, queue, queue_manager)
         names.append(name)
         if why:
-            name = full_name(queue, queue_manager)
+            name = str(Destination(queue, queue_manager))
             unseen.append(f"canaries: whether {name} has a backout queue and a program that reads is not known: {why}")
     watched = []
     for name in filter(None, dict.fromkeys(names)):

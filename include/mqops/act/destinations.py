@@ -9,6 +9,7 @@ from mqops.act.core.port import Taken
 from mqops.act.mover_port import key_of, without_dlh
 from mqops.actions import Action
 from mqops.errors import InProgress, MQError, TransientMQError
+from mqops.model import Destination
 from mqops.mq.browse import browse
 from mqops.mq.inquire import ResolvedQueue, has_uncommitted, try_resolve_queue
 from mqops.mq.session import RawMessage, Session
@@ -25,11 +26,11 @@ class Destinations:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._known: dict[tuple[str, str], ResolvedQueue] = {}
+        self._known: dict[Destination, ResolvedQueue] = {}
 
     def of(self, queue: str, queue_manager: str) -> ResolvedQueue:
         """The local queue, or the transmission queue, if it can be browsed. Raises `TransientMQError`."""
-        name = (queue, queue_manager)
+        name = Destination(queue, queue_manager)
         if name not in self._known:
             place = try_resolve_queue(self._session, *name)
             looked_at = place.queue or place.transmission_queue
@@ -48,11 +49,11 @@ class Destinations:
     def note(self, queue: str, why: str) -> None:
         """Remember that a queue cannot be browsed, unless that is known already."""
         if all((name, at.why) != (queue, why) for (name, _manager), at in self._known.items()):
-            self._known[queue, ""] = ResolvedQueue("", why)
+            self._known[Destination(queue)] = ResolvedQueue("", why)
 
     def remarks(self) -> tuple[str, ...]:
         """One line for each destination that cannot be browsed, with the reason."""
-        unknown = [(f"{queue}@{manager}".rstrip("@"), at) for (queue, manager), at in self._known.items() if at.why]
+        unknown = [(str(name), at) for name, at in self._known.items() if at.why]
         return tuple(f"{name} cannot be looked at: {at.why}{_waiting(at)}" for name, at in sorted(unknown))
 
 

@@ -7,7 +7,7 @@ names are followed again. Where one leads to another queue now, nothing is moved
 from __future__ import annotations
 
 from mqops.act.approved_plan import ApprovedPlan, refuse_other_queue_manager
-from mqops.decide.core.preflight import Destination
+from mqops.decide.core.preflight import Inquired
 from mqops.decide.destination import DestinationInquiry
 from mqops.decide.preflight_record import read_preflight
 from mqops.errors import PlanChanged
@@ -40,7 +40,7 @@ def refuse_led_elsewhere(session: Session, approved_plan: ApprovedPlan) -> None:
             )
 
 
-def _place(there: Destination) -> str:
+def _place(there: Inquired) -> str:
     """The queue that messages come to lie on, and where they go on to; "" where it is not known."""
     if there.queue is None:
         return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 
@@ -17,8 +17,9 @@ from mqops.ledger.core.identity import message_key
 from mqops.ledger.core.marker import LaneToken
 from mqops.ledger.core.seal import Seal
 from mqops.ledger.queue import LedgerQueue
+from mqops.model import Destination
 from mqops.mq.inquire import ResolvedQueue, depth, resolve_queue
-from mqops.mq.session import MATCH_BOTH, PASS_CONTEXT_OPTIONS, RawMessage, Session
+from mqops.mq.session import MATCH_BOTH, PASS_CONTEXT_OPTIONS, RawMessage, Session, has_ended
 from mqops.observe.core.decode import dlh_of, has_native_dlh
 from mqops.observe.core.group_fields import with_fields_in_md
 from mqops.observe.core.payload import Described
@@ -58,18 +59,27 @@ class MoverPort:
     """`mqops.act.core.port.Port` on a session.
 
     Parameters: `queues` to take from; they are opened on construction, with the ledger queue; `seal` the keys of the
-    ledger. Raises `MQError`: where nothing can be taken from one of them, the run ends.
+    ledger. Raises `MQError`: where nothing can be taken from one of them, the run ends. One of several that has ended
+    is passed over: its messages are gone.
     """
 
     source_options = OPEN_OPTIONS
     target_options = PASS_CONTEXT_OPTIONS
 
-    def __init__(self, session: Session, queues: Iterable[str], seal: Seal) -> None:
+    def __init__(self, session: Session, queues: Sequence[str], seal: Seal) -> None:
         self._session = session
         self._ledger = LedgerQueue(session, seal)
-        self._sources = OrderedDict((queue, session.open(queue, self.source_options)) for queue in queues)
+        self._sources = OrderedDict(self._open_sources(queues))
         self._targets: OrderedDict[Target, int] = OrderedDict()
-        self._resolved_queues: dict[tuple[str, str], ResolvedQueue | int] = {}
+        self._resolved_queues: dict[Destination, ResolvedQueue | int] = {}
+
+    def _open_sources(self, queues: Sequence[str]) -> Iterator[tuple[str, int]]:
+        for queue in queues:
+            try:
+                yield queue, self._session.open(queue, self.source_options)
+            except MQError as error:
+                if not has_ended(error, queues):
+                    raise
 
     def take_lane_token(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[LaneToken], bool]) -> LaneToken | None:
         """See `Port`."""
@@ -132,7 +142,7 @@ class MoverPort:
         Raises:
             MQError: the connection is lost.
         """
-        name = (target.queue, target.queue_manager)
+        name = Destination(target.queue, target.queue_manager)
         if name not in self._resolved_queues:
             try:
                 self._resolved_queues[name] = resolve_queue(self._session, *name)
@@ -151,10 +161,11 @@ class MoverPort:
         """See `Port`. Raises `PlanChanged` for a copy, whose original must stay where it is."""
         if row.action == Action.COPY:
             raise PlanChanged(f"Row {row.row} of the plan is a copy. This workflow takes messages from their queue")
+        if row.queue not in self._sources:
+            return None  # it has ended
         if careful:
             return self._search(row)
-        ids = row.msg_id + row.correl_id
-        source = self._sources[row.queue]
+        source, ids = self._sources[row.queue], row.msg_id + row.correl_id
         got = self._session.get(source, GET_OPTIONS, match=MATCH_BOTH, ids=ids, length=row.body_length, name=row.queue)
         return _taken(got) if got else None
 

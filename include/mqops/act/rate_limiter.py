@@ -24,18 +24,19 @@ from mqops.counted import counted
 from mqops.decide.core.pacing import Pacing
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import is_stopped
+from mqops.model import Destination
 
 LOOK_AGAIN = 0.25
 """Seconds between two looks at a full destination, and the longest wait without a look at the kill switch."""
 
 _NO_ROOM = "its destination had "
 
-_Place: TypeAlias = tuple[str, str]
+_Place: TypeAlias = Destination
 
 
 def _place(row: Row) -> _Place:
     """The destination, by whosever authority it is put there."""
-    return row.dest_q, row.dest_q_mgr
+    return Destination(row.dest_q, row.dest_q_mgr)
 
 
 def is_for_room(why: str) -> bool:

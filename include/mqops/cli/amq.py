@@ -14,7 +14,7 @@ from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import MQError
 from mqops.ledger.queue import NAME as LEDGER
-from mqops.model import full_name
+from mqops.model import Destination
 from mqwire.names import reason_name
 
 if TYPE_CHECKING:
@@ -94,5 +94,5 @@ def say_failures(failures: Mapping[Failure, int], remedy: Callable[[Failure], st
     """Say which tries failed: a line for each rule, destination and reason, and what is to come by `remedy`."""
     for failure, count in sorted(failures.items()):
         line, queue, queue_manager, reason = failure
-        why, name = f"{reason_name(reason)} ({reason})", full_name(queue, queue_manager)
+        why, name = f"{reason_name(reason)} ({reason})", str(Destination(queue, queue_manager))
         say(8722, messages=counted(count, "message"), destination=name, line=line, reason=why, remedy=remedy(failure))

@@ -45,6 +45,12 @@ def show_folded(text: str, *, indent: int | None = None) -> None:
         show_line(line)
 
 
+def show_lines(lines: Iterable[str]) -> None:
+    """Print each line as `show_folded` does."""
+    for line in lines:
+        show_folded(line)
+
+
 def show_command(line: str, *, indent: int = 4) -> None:
     """Print a command that can be pasted into a shell as it stands: a long one goes on behind a backslash.
 

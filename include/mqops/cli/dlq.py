@@ -23,7 +23,6 @@ from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
-    nothing_to_do,
     pacing_options,
     read_table,
     rules_option,
@@ -43,7 +42,8 @@ from mqops.command import command
 from mqops.counted import counted
 from mqops.decide.core.message_groups import WAY_OUT
 from mqops.errors import MQError, RulesError, SettingsError
-from mqops.model import RunSummary, full_name
+from mqops.look.words.in_lines import nothing_to_do
+from mqops.model import Destination, RunSummary
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -246,8 +246,9 @@ def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> ExitCode:
             if handler.outcome.failures.keys() - handler.outcome.to_retry.keys():
                 what.warn(WAY_OUT)
             for line, *name in sorted(set(handler.outcome.put_back.values())):
+                to = Destination(*name)
                 what.warn(
-                    f"what the rule at line {line} puts on {full_name(*name)} is on {handler.queue} again, as it was, "
+                    f"what the rule at line {line} puts on {to} is on {handler.queue} again, as it was, "
                     "and is left from now on. Correct the rules table and start the handler again"
                 )
             if ending.asked and not summary.finished and folder.issued_json.exists():

@@ -16,7 +16,7 @@ from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
 from mqops.estate import EstateFile, as_plain, load, parse
 from mqops.estate_sections import RulesWorkflow
-from mqops.given_file import text_of
+from mqops.given_file import table_text, text_of
 from mqops.lake_place import lake_named
 from mqops.storage import ESTATE
 
@@ -145,7 +145,7 @@ def rules_problems(estate_file: EstateFile) -> list[str]:
     problems = []
     for relative, origins in sorted(tables):
         try:
-            text = estate_file.rules(relative).read_bytes().decode("utf-8", "surrogateescape")
+            text = table_text(estate_file.rules(relative))
         except (OSError, SettingsError):
             continue  # reported by missing_files
         for error in parse_rules(text, source=relative, origins=origins, lint=False).errors:

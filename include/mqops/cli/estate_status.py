@@ -122,6 +122,7 @@ def _look(lake: Path, name: str, settings: QueueManager | None) -> _Stands:
         broken_triggers=live.verdicts,
         switched_off=live.off,
         poison=live.poison,
+        not_inquired=live.unseen,
         ledger=ledger_now(lake, name),
         more_checks=(NOT_IN_ORDER,),
     )
@@ -134,11 +135,12 @@ def _look(lake: Path, name: str, settings: QueueManager | None) -> _Stands:
 class _Live:
     """What else a queue manager says. Parameters: `verdicts` queue → why it cannot trigger; `off` queues on which
     triggering is switched off and no message waits; `poison` queue → what is said of its messages that loop;
-    `problems` what could not be asked."""
+    `problems` what could not be asked; `unseen` queues that the connection's user may not inquire."""
 
     verdicts: dict[str, str] = field(default_factory=dict)
     off: tuple[str, ...] = ()
     poison: dict[str, str] = field(default_factory=dict)
+    unseen: tuple[str, ...] = ()
     monitor: Status | None = None
     stops: tuple[str, ...] = ()
     problems: list[str] = field(default_factory=list)
@@ -147,7 +149,7 @@ class _Live:
 def _live(connection: MqConnection, lake: Path, name: str, settings: QueueManager | None) -> _Live:
     from mqops.lake.run import folder_of  # noqa: PLC0415
     from mqops.ledger.keys import KeyRing  # noqa: PLC0415
-    from mqops.ledger.stop_message import stops_on  # noqa: PLC0415
+    from mqops.ledger.stop_message import shown, stops_on  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.trigger.audit import audit  # noqa: PLC0415
     from mqops.trigger.status import status as monitor_status  # noqa: PLC0415
@@ -155,12 +157,12 @@ def _live(connection: MqConnection, lake: Path, name: str, settings: QueueManage
     live = _Live()
     try:
         with connect(connection) as session:
-            found = stops_on(session, KeyRing(folder_of(lake, name)))
-            live.stops = tuple(f"All acting on {name} is stopped, for every lake, {one}" for one in found)
+            stops = shown(stops_on(session, KeyRing(folder_of(lake, name))))
+            live.stops = tuple(f"All acting on {name} is stopped, for every lake, {one}" for one in stops)
             if settings and settings.trigger_monitor:
                 live.monitor = monitor_status(session, settings.trigger_monitor)
-            found_broken = audit(session)
-            live.off, live.verdicts = found_broken.switched_off, found_broken.cannot_trigger
+            found = audit(session)
+            live.off, live.verdicts, live.unseen = found.switched_off, found.cannot_trigger, found.unseen
             live.poison = _poison(session, name)
     except MqopsError as error:
         live.problems.append(f"What triggers and what loops cannot be told: {error}")

@@ -24,8 +24,9 @@ MEANING: Mapping[ExitCode, str] = {
     "try is left, it was left, its origin is ambiguous), the run was stopped or interrupted or does not balance, a "
     "table or an estate is not valid, a queue that a pattern means cannot be seen, the queue manager or the lake "
     "failed",
-    ExitCode.USAGE: "wrong usage; with commands that answer a question (`doctor`, `estate status`, `trigger`) every "
-    "error",
+    ExitCode.USAGE: "wrong usage; with commands whose 1 is an answer (`doctor`, `estate status`, `trigger explain`, "
+    "`trigger audit`, `rules diff`, `rules test`) every error, and with `rules check` that what the table is to be "
+    "compared with cannot be read",
 }
 STUCK = frozenset({Action.AMBIGUOUS})
 """Actions of messages that should go and that nobody can deal with but a person."""

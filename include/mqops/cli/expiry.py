@@ -103,7 +103,8 @@ def scan(
 def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json: bool) -> None:
     """Count the messages of QUEUES (as for scan) by the time until they expire.
 
-    This browses every message, so the queue manager discards the messages that have expired.
+    This browses every message, so the queue manager discards the messages that have expired. Exit code 1: queues that
+    are meant cannot be seen; standard error names them.
     """
     from mqops.expiry.scan import run_scan  # noqa: PLC0415
 
@@ -116,8 +117,15 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
             for scan in summary.queues
         }
         show_json(document)
-        return
-    _show_aliases(found.aliases)
+    else:
+        _show_aliases(found.aliases)
+        _show_forecast(summary)
+    if summary.unseen:
+        warn(not_seen(summary.unseen))
+    sys.exit(ExitCode.NO if summary.unseen else ExitCode.DONE)
+
+
+def _show_forecast(summary: ExpirySummary) -> None:
     names = (*BUCKETS, LATER, NEVER)
     show_line("queue")
     show_line("".join(f"{name:>10}" for name in names))

@@ -227,7 +227,8 @@ def _cells(event: Mapping[str, Any]) -> dict[str, Any]:
     "--foreign",
     multiple=True,
     metavar="RUN",
-    help="Set aside what an unknown key signed for this run; may be repeated; '*' for all runs. Needs a reason.",
+    help="Set aside what an unknown key signed for this run; may be repeated; '*' for all runs, and for heads. Needs a "
+    "reason.",
 )
 @click.option("--why", default="", help="With --orphan and --foreign: the reason. Without it the command asks for it.")
 @lake_option

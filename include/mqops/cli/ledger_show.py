@@ -15,7 +15,7 @@ from mqops.cli.outcome import json_option, known_errors, lake_option, show_json,
 from mqops.lake.run import folder_of
 from mqops.ledger.file import all_ledgers
 from mqops.ledger.set_aside import remark
-from mqops.model import full_name
+from mqops.model import Destination
 from mqops.prove.core.outcome import MEANING
 from mqops.prove.core.whereabouts import HELD, Whereabouts
 
@@ -80,7 +80,7 @@ def sighting_lines(one: Whereabouts) -> tuple[str, ...]:
 
 def event_lines(event: Mapping[str, Any]) -> tuple[str, ...]:
     """What the ledger says of a message, in lines."""
-    target = f" {full_name(event['dest_q'], event['dest_q_mgr'])}" if event["dest_q"] else ""
+    target = f" {Destination(event['dest_q'], event['dest_q_mgr'])}" if event["dest_q"] else ""
     if event["outcome"] in MEANING:
         return (
             f"{event['at']}  {event['queue_manager']}  {MEANING[event['outcome']]}  run {event['run']}",

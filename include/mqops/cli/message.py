@@ -17,6 +17,7 @@ from mqops.cli.outcome import connection_to, json_option, known_errors, lake_opt
 from mqops.cli.passes import this_user, warn
 from mqops.cli.recover import COMMANDS
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
+from mqops.cli.tables import GivenFile, text_from
 from mqops.counted import counted
 from mqops.model import Account
 
@@ -45,9 +46,7 @@ def message() -> None:
 @_snapshot_option
 @criteria_options
 @click.option("--position", type=click.IntRange(0), help="The place on the queue, from 0, where several messages fit.")
-@click.option(
-    "--rules", type=click.File("rb"), help="Judge it by this rules table. Default: that of the run or estate."
-)
+@click.option("--rules", type=GivenFile(), help="Judge it by this rules table. Default: that of the run or estate.")
 @click.option("--reveal", is_flag=True, help="Show the payload. The estate says who may; the ledger says who did.")
 @lake_option
 @json_option
@@ -143,7 +142,7 @@ def _with_id(wanted: Criteria, msg_id: str) -> Criteria:
 def _table(rules: IO[bytes] | None) -> TableFrom | None:
     from mqops.look.message import table_from  # noqa: PLC0415
 
-    return table_from(rules.read(), str(getattr(rules, "name", "--rules"))) if rules else None
+    return table_from(text_from(rules), str(getattr(rules, "name", "--rules"))) if rules else None
 
 
 @message.command()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mqops.cli.ledger_show import event_lines, sighting_lines
 from mqops.counted import counted
 from mqops.look.core.taken_apart import ORIGIN
+from mqops.model import Destination
 
 if TYPE_CHECKING:
     from mqops.look.core.rule_verdicts import RuleVerdict
@@ -23,7 +24,7 @@ MOST_PLACES = 20
 
 def found_line(one: FoundMessage) -> str:
     """A message in a line."""
-    dead = f"  {one.reason} {one.dest_q}{f'@{one.dest_q_mgr}' if one.dest_q_mgr else ''}" if one.reason else ""
+    dead = f"  {one.reason} {Destination(one.dest_q, one.dest_q_mgr)}" if one.reason else ""
     who = " ".join(filter(None, (one.application, one.user)))
     return (
         f"{one.msg_id}  {one.queue} {one.position}  {one.put_date} {one.put_time}  "

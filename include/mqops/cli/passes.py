@@ -6,29 +6,26 @@ import functools
 import os
 import pwd
 import socket
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from mqops.actions import ACTED, NO_RULE_FITS, Action, moved_word
-from mqops.cli.columns import show_command, show_folded
+from mqops.actions import ACTED
+from mqops.cli.columns import show_command, show_folded, show_lines
 from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import show_json, show_line, show_text
-from mqops.cli.tables import text_from
+from mqops.cli.tables import GivenFile, text_from
 from mqops.command import command as command_line
 from mqops.counted import counted
 from mqops.decide.core import PlanSummary
 from mqops.decide.core.pacing import DEFAULT_PATIENCE, DEFAULT_WAIT, Pacing
 from mqops.decide.core.preflight import Preflight, shown
-from mqops.decide.core.summary import PlanCount, RuleCount
 from mqops.errors import MqopsError, RulesError
-from mqops.model import CanaryResult, RunSummary, full_name
-from mqops.observe.core.anatomy import anatomy_lines
-from mqops.observe.core.unseen import none_browsed
+from mqops.look.words.in_lines import MOST_OF_A_RULE, nothing_to_do, plan_lines, summary_lines
+from mqops.model import RunSummary
 from mqops.rules import Table, parse
 
 if TYPE_CHECKING:
@@ -36,14 +33,12 @@ if TYPE_CHECKING:
     from mqops.lake.run import RunFolder
 
 rules_option = click.option(
-    "--rules", "rules_file", type=click.File("rb"), default="-", help="The rules table. Default: standard input."
+    "--rules", "rules_file", type=GivenFile(), default="-", help="The rules table. Default: standard input."
 )
 unit_size_option = click.option(
     "--unit-size", type=click.IntRange(1, 5000), default=200, show_default=True, help="Messages in each unit of work."
 )
 strict_option = click.option("--strict", is_flag=True, help="Refuse a table that IBM's own handler would not take.")
-MOST_OF_A_RULE = 10
-"""Groups of messages that a plan shows of each rule; --all shows all."""
 _ALL = "mqops.all"
 
 
@@ -264,14 +259,6 @@ def nothing_done(plan: PlanSummary) -> RunSummary:
     )
 
 
-def nothing_to_do(queues: str, queue_manager: str, remarks: Iterable[str]) -> str:
-    """That queues gave no message. A queue that has a depth is not called empty: a remark says what is there."""
-    named = f"{queues.replace(',', ', ')} of {queue_manager}"
-    if none_browsed(remarks):
-        return f"nothing to do now: no message of {named} can be seen"
-    return f"nothing to do: {named} {'are' if ',' in queues else 'is'} empty"
-
-
 def show_nothing(plan: PlanSummary, *, as_json: bool) -> None:
     """Say that the queues had no message, with what is remarkable about them. No run is kept, and there is no plan."""
     if as_json:
@@ -305,95 +292,13 @@ def _by_rules(workflow: str) -> bool:
     return decider_named(workflow).by_rules
 
 
-def _rule(line: int | None, action: str, *, by_rules: bool) -> str:
-    """The rule of some rows of a plan, in words; "" if no rules table decided, or no rule could see them."""
-    if line:
-        return f"line {line}: "
-    return "no rule: " if by_rules and action != Action.ERROR else ""
-
-
-def _unseen(action: str) -> str:
-    """Why no rule stands beside an action, "" where one can."""
-    return f" ({NO_RULE_FITS})" if action == Action.ERROR else ""
-
-
-def _of_rule(one: PlanCount | RuleCount) -> tuple[int | None, Action]:
-    return one.rule_line, one.action
-
-
 def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
     """The plan and its pre-flight as text."""
-    by_rules = _by_rules(plan.workflow)
-    size = f"{counted(plan.rows, 'message')}, {counted(plan.bytes, 'byte')}"
-    show_folded(f"{plan.queue} of {plan.queue_manager}: {size}; plan {plan.digest}")
-    counts = sorted(plan.counts, key=lambda one: one.action not in ACTED)  # first what will move
-    if len(plan.counts) > len(plan.rules):
-        for rule in sorted(plan.rules, key=lambda one: one.action not in ACTED):
-            what = f"{_rule(rule.rule_line, rule.action, by_rules=by_rules)}{rule.action}{_unseen(rule.action)}"
-            groups = counted(sum(_of_rule(one) == _of_rule(rule) for one in counts), "group")
-            show_folded(f"{rule.messages:8}  {what} in all  ({groups}; {counted(rule.bytes, 'byte')})")
     context = click.get_current_context(silent=True)
-    most = len(counts) if context and context.meta.get(_ALL) else MOST_OF_A_RULE
-    seen: Counter[tuple[int | None, Action]] = Counter()
-    for count in counts:
-        seen[_of_rule(count)] += 1
-        if seen[_of_rule(count)] > most:
-            continue
-        what = f"{_rule(count.rule_line, count.action, by_rules=by_rules)}{count.action}{_unseen(count.action)}"
-        target = f" to {full_name(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
-        origin = f"{count.symbol or 'no MQDLH'} {full_name(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
-        oldest = f", oldest {count.oldest}" if count.oldest else ""
-        show_folded(f"{count.messages:8}  {what}{target}  ({origin}; {counted(count.bytes, 'byte')}{oldest})")
-        for sample in count.samples:
-            size = counted(sample.bytes, "byte")
-            text = f"{sample.msg_id} {sample.put_at} {sample.put_appl_name or '-'}, {size}: {sample.shape}"
-            show_folded(f"{'':10}{text}".rstrip())
-    hidden = sum(max(0, number - most) for number in seen.values())
-    if hidden:
-        show_folded(f"not shown: {counted(hidden, 'more group')} of these rules: --dry-run --all-groups shows them")
-    if plan.counts_left_off:
-        show_folded(f"not shown: {counted(plan.counts_left_off, 'smaller group')}. RUN/plan has every message")
-    for remark in (*plan.remarks, *(found.remarks if found else ())):
-        show_folded(remark)
-    for line in shown(found.findings) if found else ():
-        show_folded(line)
-
-
-def canary_line(result: CanaryResult) -> str:
-    """What became of the canaries of a destination and rule, in a line."""
-    number = counted(result.canaries, "canary", "canaries")
-    counts = f"{number}, {result.back:,} came back, {result.failed:,} failed, {result.unread:,} unread"
-    outcome = f"stopped: {result.why}" if result.why else "the rest followed"
-    return f"{result.unit_group.removesuffix('@')}: {counts}: {outcome}"
+    every_group = bool(context and context.meta.get(_ALL))
+    show_lines(plan_lines(plan, found, by_rules=_by_rules(plan.workflow), every_group=every_group))
 
 
 def show_summary(summary: RunSummary) -> None:
     """Print the summary of a run: what was moved, discarded and left."""
-    by_rules = _by_rules(summary.workflow)
-    show_folded(f"{summary.queue} of {summary.queue_manager}, run {summary.run}")
-    for rule in summary.rules:
-        put = moved_word([rule.action])
-        counts = f"{rule.moved:,} {put}, {rule.discarded:,} discarded, {rule.left:,} left, {rule.gone:,} gone"
-        failed = f", {counted(rule.failed, 'try', 'tries')} failed" if rule.failed else ""
-        meaning = _unseen(rule.action)
-        if rule.action == Action.IGNORE and not by_rules:
-            meaning = " (not chosen)"
-        name = _rule(rule.rule_line, rule.action, by_rules=by_rules)
-        show_folded(f"{rule.planned:8,}  {name}{rule.action}{meaning}: {counts}{failed}")
-    for reason, count in summary.reasons.items():
-        show_folded(f"{counted(count, 'try', 'tries', spec='8,')} failed with {reason}")
-    for why, count in summary.left_because.items():
-        show_folded(f"{count:8,}  left: {why}")
-    for why, count in summary.gone_because.items():
-        show_folded(f"{count:8,}  gone: {why}")
-    for canaries in summary.canaries:
-        show_folded(canary_line(canaries))
-    for remark in summary.remarks:
-        show_folded(remark)
-    put = moved_word(rule.action for rule in summary.rules)
-    totals = (
-        f"{summary.moved:,} {put} + {summary.discarded:,} discarded + {summary.left:,} left + {summary.gone:,} gone"
-    )
-    show_folded(f"{summary.planned:,} planned = {totals}{'' if summary.unseen else ': balances'}")
-    for line in anatomy_lines(summary.anatomy):
-        show_folded(line)
+    show_lines(summary_lines(summary, by_rules=_by_rules(summary.workflow)))

@@ -16,9 +16,10 @@ from mqops.cli.outcome import connection_to, error_document, lake_option, show_j
 from mqops.cli.rules_keywords import keywords
 from mqops.cli.rules_snapshot import diff, test
 from mqops.cli.run_argument import completed_runs, snapshot_folder
-from mqops.cli.tables import check_document, parsed_from, show_check, text_from, with_warnings
+from mqops.cli.tables import GivenFile, check_document, parsed_from, show_check, text_from, with_warnings
 from mqops.decide.core.answers import body_answers
 from mqops.errors import MqopsError
+from mqops.given_file import lines_of
 from mqops.rules import Problem, Rule, Table, matching, parse
 from mqops.rules.conditions import Answer, Question
 from mqops.rules.documents import kind_of
@@ -26,7 +27,7 @@ from mqops.rules.keyword import Entry, Keyword, ValueKind
 from mqops.rules.keywords import KEYWORDS
 from mqops.rules.values import BadValue, number_of
 
-_FILE = click.File("rb")
+_FILE = GivenFile()
 
 
 @click.group(cls=Group, short_help="Check, explain, compare and test rules tables.")
@@ -145,14 +146,16 @@ def explain(ctx: click.Context, file: IO[bytes], messages: IO[bytes], as_json: b
 
 def _messages(file: IO[bytes], questions: Sequence[Question]) -> Iterator[tuple[int, Mapping[str, Answer]]]:
     """The messages of a JSON-lines file with their line numbers; a bad line is a usage error."""
-    for number, line in enumerate(file, start=1):
-        if not line.strip():
-            continue
-        try:
-            yield number, message_from(json.loads(line), questions)
-        except (ValueError, RecursionError) as error:
-            why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-            raise click.UsageError(f"{getattr(file, 'name', '<stdin>')}:{number}: {why}") from error
+    number, name = 0, getattr(file, "name", "<stdin>")
+    try:
+        for number, line in enumerate(lines_of(file), start=1):
+            if line.strip():
+                yield number, message_from(json.loads(line), questions)
+    except OSError as error:
+        raise click.UsageError(f"{name} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise click.UsageError(f"{name}:{number}: {why}") from error
 
 
 def message_from(document: object, questions: Sequence[Question] = ()) -> dict[str, Answer]:

@@ -12,7 +12,7 @@ from mqops.cli.columns import show_folded
 from mqops.cli.expectations import junit_xml, show_results
 from mqops.cli.outcome import error_document, errors_are_usage, json_option, lake_option, show_json, show_line
 from mqops.cli.run_argument import snapshot_folder, snapshot_option
-from mqops.cli.tables import check_document, parsed_from, show_check
+from mqops.cli.tables import GivenFile, check_document, parsed_from, show_check
 from mqops.counted import counted
 from mqops.errors import RulesError, SettingsError
 from mqops.given_file import text_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mqops.decide.on_snapshot import Recorded
     from mqops.decide.rules_diff import Change, RulesDiff
 
-_TABLE = click.File("rb")
+_TABLE = GivenFile()
 
 
 @click.command()

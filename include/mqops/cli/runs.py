@@ -16,7 +16,9 @@ from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
 from mqops.cli.run_argument import completed_queue_managers, manager_of_run_option, run_argument
 from mqops.cli.times import since_option
 from mqops.counted import counted
-from mqops.look.core.run_state import RunLine, RunState, checks_in_words
+from mqops.look.core.run_state import RunLine, checks_in_words
+from mqops.look.words.state import RunState
+from mqops.model import Destination
 
 if TYPE_CHECKING:
     from mqops.look.run_story import RunStory, UnmovedMessage
@@ -213,7 +215,7 @@ def _figure(check: Mapping[str, Any]) -> str:
 def _message(one: UnmovedMessage) -> Iterator[str]:
     rule = f" by the rule at line {one.rule_line}" if one.rule_line else ""
     towards = "of a copy; its original is on" if one.action == Action.WITHDRAW else "to"
-    target = f" {towards} {one.dest_q}{f'@{one.dest_q_mgr}' if one.dest_q_mgr else ''}" if one.dest_q else ""
+    target = f" {towards} {Destination(one.dest_q, one.dest_q_mgr)}" if one.dest_q else ""
     at = f" at {one.found_at}" if one.found_at else ""
     yield f"{one.became:8}{one.msg_id} of {one.queue}, row {one.row}: {one.why}{at}"
     yield f"        planned {one.action}{target}{rule}"

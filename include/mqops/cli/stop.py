@@ -102,11 +102,11 @@ def resume(*, run: str, queue_manager: str, why: str, finish: bool, unit_size: i
     if not finish:
         lifted = lifted or (for_all.taken[0].what if for_all.taken else None)
         if as_json:
-            left = {"left": [one.what.to_json() for one in for_all.left]} if where else {}
+            left = {"left": [one.what.to_json() for one in for_all.left[: stop_message.MOST]]} if where else {}
             show_json({"resumed": name, "was_stopped": lifted.to_json() if lifted else None, **left})
         elif not for_all.left:
             show_line(f"{name} was stopped {lifted}; it can go on now" if lifted else f"{name} was not stopped")
-        for one in for_all.left:
+        for one in stop_message.shown(for_all.left):
             show_line(f"mqops: {name} is stopped still, {one}: --why with the reason takes it off", err=True)
         sys.exit(ExitCode.NO if for_all.left else ExitCode.DONE)
     found = find_run(lake, key=run, queue_manager=queue_manager.strip())

@@ -5,12 +5,34 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import IO, Any
 
+import click
+
 from mqops.actions import Action
 from mqops.cli.outcome import show_line, show_text
 from mqops.counted import counted
 from mqops.errors import SettingsError
-from mqops.given_file import content_of
+from mqops.given_file import content_of, opener
 from mqops.rules import Control, Parsed, Problem, Rule, parse
+
+
+class GivenFile(click.File):
+    """A file that is named on the command line, `-` for standard input: opened for bytes, without a wait for whoever
+    may write to a named pipe."""
+
+    def __init__(self) -> None:
+        super().__init__("rb")
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The open file. It is closed with the command."""
+        if not isinstance(value, str) or value == "-":
+            return super().convert(value, param, ctx)
+        try:
+            stream = open(value, "rb", opener=opener)  # noqa: SIM115 - the context closes it
+        except OSError as error:
+            self.fail(f"{click.format_filename(value)!r}: {error.strerror}", param, ctx)
+        if ctx is not None:
+            ctx.call_on_close(stream.close)
+        return stream
 
 
 def check_document(parsed: Parsed) -> dict[str, Any]:

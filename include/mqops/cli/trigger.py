@@ -16,6 +16,7 @@ from mqops.cli.run_argument import one_queue_manager, queue_manager_argument
 from mqops.cli.trigger_mend import Mending, mend
 from mqops.cli.trigger_watch import MARKS, watch
 from mqops.counted import counted
+from mqops.queue_names import not_seen
 from mqops.trigger.core import Explanation
 
 
@@ -120,7 +121,7 @@ def audit(*, queue_manager: str, named: str, as_json: bool) -> None:
     come. A queue whose program is at work is in order. Warnings do not change the exit code: initiation queues without
     a trigger monitor, processes that no queue names, and DAGs that the estate allows and no process names.
 
-    Exit code 0 where all is in order, 1 where a queue is broken, 2 for an error.
+    Exit code 0 where all is in order, 1 where a queue is broken or cannot be seen, 2 for an error.
     """
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.trigger.audit import audit as look  # noqa: PLC0415
@@ -131,7 +132,7 @@ def audit(*, queue_manager: str, named: str, as_json: bool) -> None:
         show_json(found.to_json())
     else:
         _show_audit(found)
-    sys.exit(1 if found.broken else 0)
+    sys.exit(1 if found.broken or found.unseen else 0)
 
 
 def _show_audit(found: Any) -> None:
@@ -147,5 +148,7 @@ def _show_audit(found: Any) -> None:
         show_folded(f"warning DAG {name}: the estate allows it, and no process names it as APPLICID", indent=8)
     for name in found.not_known:
         show_folded(f"not known {name}: the connection's user may not inquire it (+inq, +dsp)", indent=10)
+    if found.unseen:
+        show_folded(f"not known {not_seen(found.unseen)}", indent=10)
     broken = counted(len(found.broken), "queue is broken", "queues are broken")
     show_folded(f"{found.queue_manager}: {counted(len(found.queues), 'queue')} with triggering, {broken}")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mqops.actions import Action
-from mqops.cli.columns import show_folded
+from mqops.cli.columns import show_folded, show_lines
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
@@ -29,27 +27,11 @@ from mqops.cli.passes import (
 from mqops.cli.run_argument import completed_undoable, connection_for, manager_of_run_option, run_argument
 from mqops.cli.times import TIMES
 from mqops.counted import counted
-from mqops.decide.core import PlanSummary
-from mqops.model import RunSummary
+from mqops.look.words.in_lines import undo_plan_lines, undo_summary_lines
 
 if TYPE_CHECKING:
     from mqops.lake.run import RunFolder
     from mqops.mq.connection import MqConnection
-
-MEANING = {
-    Action.RESTORE: "discarded: put again from the copy",
-    Action.RETURN: "moved: taken from where it went, and put back",
-    Action.WITHDRAW: "copied: the copy taken from where it was put",
-    Action.PRESENT: "on its queue already",
-    Action.UNDONE: "put back by an earlier undo",
-    Action.CONSUMED: "refused: no longer where it went",
-    Action.HIDDEN: "refused: another unit of work, or a queue that cannot be browsed now, may have it; try again later",
-    Action.UNPROVABLE: "refused: it went to a queue that mqops cannot browse",
-    Action.CONFIRMS: "refused: taking it would confirm its delivery to the sender",
-    Action.EXPIRED: "refused: its lifetime is over",
-    Action.LAST: "refused: the original is not on its queue, so the copy may be the last one",
-    Action.PARTED: "refused: others of its MQ group cannot be put back",
-}
 
 
 @click.command(short_help="Put back what a run moved and discarded.")
@@ -148,7 +130,7 @@ def _undo(
         found = read_preflight(folder)
         show_json({"plan": plan.to_json(), "preflight": found.to_json() if found else None})
     elif not as_json:
-        _show_plan(undone.run, plan, finished, kept=put_back and not dry_run)
+        show_lines(undo_plan_lines(undone.run, plan, finished, kept=put_back and not dry_run))
     elif not put_back:
         show_json(nothing_done(plan).to_json() | more)
     warn_of(folder)
@@ -163,33 +145,6 @@ def _undo(
     if as_json:
         show_json(summary.to_json() | more)
     else:
-        _show_summary(summary, shown=plan.remarks)
+        show_lines(undo_summary_lines(summary, told=plan.remarks))
     done = summary.moved + summary.discarded
     return refused or done != sum(count for action, count in plan.actions.items() if action.acts)
-
-
-def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary], *, kept: bool) -> None:
-    for one in finished:
-        show_folded(f"undo {one.run} was begun before and is finished now: {one.moved:,} put back")
-    undo = f"; undo {plan.run}, plan {plan.digest}" if kept else ""
-    show_folded(f"{run} acted on {counted(plan.rows, 'message')}{undo}")
-    for action, meaning in MEANING.items():
-        if plan.actions.get(action):
-            show_folded(f"{plan.actions[action]:8}  {action}: {meaning}")
-    for remark in plan.remarks:
-        show_folded(remark)
-    if not any(action.acts for action in plan.actions):
-        show_folded("nothing to put back")
-    elif not kept:
-        show_folded("dry run: nothing was moved")
-
-
-def _show_summary(summary: RunSummary, *, shown: Sequence[str]) -> None:
-    for reason, count in summary.reasons.items():
-        show_folded(f"{count:8}  could not be undone: {reason}")
-    for remark in summary.remarks:
-        if remark not in shown:
-            show_folded(remark)
-    withdrawn = f" + {counted(summary.discarded, 'copy', 'copies')} taken away" if summary.discarded else ""
-    rest = f"{summary.left:,} left + {summary.gone:,} gone"
-    show_folded(f"{summary.planned:,} planned = {summary.moved:,} put back{withdrawn} + {rest}: balances")

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from mqops.decide.core.preflight import Channel, Demand, Destination, LocalQueue
+from mqops.decide.core.preflight import Channel, Demand, Inquired, LocalQueue
 from mqops.errors import LOST_CONNECTION, MQError, mq_error
+from mqops.model import Destination
 from mqops.mq.channels import INACTIVE, serving, states
 from mqops.mq.inquire import (
     base_queue_if_known,
@@ -54,7 +55,7 @@ class DestinationInquiry:
         self._states: dict[str, tuple[tuple[Channel, ...], str]] = {}
         self._mended: dict[tuple[str, int], str] = {}
 
-    def look(self, demand: Demand) -> Destination:
+    def look(self, demand: Demand) -> Inquired:
         """The facts of a destination.
 
         Raises:
@@ -67,7 +68,7 @@ class DestinationInquiry:
         refused = tuple(filter(None, (self._refusal(demand, user) for user in tried)))
         return replace(there, refused=refused, untried=len(demand.users) - len(tried))
 
-    def inquired(self, demand: Demand) -> Destination:
+    def inquired(self, demand: Demand) -> Inquired:
         """The facts of a destination, without opening it for puts. Raises as `look`."""
         try:
             return self._named(demand.queue, demand.queue_manager)
@@ -75,8 +76,8 @@ class DestinationInquiry:
             if error.reason in LOST_CONNECTION:
                 raise
             if error.reason == c.MQRC_DYNAMIC_Q_NAME_ERROR:
-                return Destination(model=True)
-            return Destination(unknown=str(self._told(error, demand)))
+                return Inquired(model=True)
+            return Inquired(unknown=str(self._told(error, demand)))
 
     def taken_from(self, queues: Iterable[str]) -> set[str]:
         """The local queues behind these names; a name that cannot be inquired is taken for its own.
@@ -116,34 +117,34 @@ class DestinationInquiry:
             return error
         return mq_error(error.comp, error.reason, verb=error.verb, object_name=error.object_name, advice=advice)
 
-    def _named(self, queue: str, queue_manager: str) -> Destination:
+    def _named(self, queue: str, queue_manager: str) -> Inquired:
         if queue_manager in {"", self._own}:
             return self._here(queue, ())
         if self._is_transmission_queue(queue_manager):
-            return self._sent(queue_manager, f"{queue}@{queue_manager}", ())
+            return self._sent(queue_manager, str(Destination(queue, queue_manager)), ())
         alias = self._queue_manager_alias(queue_manager)
         if alias is None:
-            return self._sent(self._default_transmission_queue(), f"{queue}@{queue_manager}", ())
+            return self._sent(self._default_transmission_queue(), str(Destination(queue, queue_manager)), ())
         inhibited = () if alias[c.MQIA_INHIBIT_PUT] == c.MQQA_PUT_ALLOWED else (f"QREMOTE({queue_manager})",)
         target = alias[c.MQCA_REMOTE_Q_MGR_NAME]
         if target in {"", self._own}:
             return self._here(queue, inhibited)
-        return self._through(alias[c.MQCA_XMIT_Q_NAME], target, f"{queue}@{target}", inhibited)
+        return self._through(alias[c.MQCA_XMIT_Q_NAME], target, str(Destination(queue, target)), inhibited)
 
-    def _here(self, name: str, inhibited: tuple[str, ...], *, base: bool = False) -> Destination:
+    def _here(self, name: str, inhibited: tuple[str, ...], *, base: bool = False) -> Inquired:
         """A queue of this queue manager. Parameters: `base` whether an alias led to it, which happens once only."""
         kind = self._number(name, c.MQIA_Q_TYPE)
         if kind == c.MQQT_LOCAL:
-            return Destination(queue=self._local(name), inhibited=inhibited)
+            return Inquired(queue=self._local(name), inhibited=inhibited)
         if kind == c.MQQT_ALIAS and not base:
             inhibited += self._inhibited("QALIAS", name)
             return self._here(str(self._value(name, c.MQCA_BASE_Q_NAME)), inhibited, base=True)
         if kind == c.MQQT_REMOTE:
             inhibited += self._inhibited("QREMOTE", name)
             remote, target, xmit = (str(self._value(name, selector)) for selector in _REMOTE[1:])
-            return self._through(xmit, target, f"{remote}@{target}", inhibited)
+            return self._through(xmit, target, str(Destination(remote, target)), inhibited)
         what = "a cluster queue" if kind == c.MQQT_CLUSTER else f"a queue of type {kind}"
-        return Destination(unknown=f"{name} is {what}", inhibited=inhibited)
+        return Inquired(unknown=f"{name} is {what}", inhibited=inhibited)
 
     def _queue_manager_alias(self, name: str) -> dict[int, Any] | None:
         """The definition of a queue manager alias; None if there is no such alias.
@@ -153,18 +154,18 @@ class DestinationInquiry:
         rows = inquire_queues(self._session, name, _REMOTE, kind=c.MQQT_REMOTE)
         return next((row for row in rows if not row[c.MQCA_REMOTE_Q_NAME]), None)
 
-    def _through(self, xmit: str, target: str, remote: str, inhibited: tuple[str, ...]) -> Destination:
+    def _through(self, xmit: str, target: str, remote: str, inhibited: tuple[str, ...]) -> Inquired:
         """By the transmission queue that is named, else that of the target's name, else the default one."""
         if not xmit:
             xmit = target if self._is_transmission_queue(target) else self._default_transmission_queue()
         return self._sent(xmit, remote, inhibited)
 
-    def _sent(self, xmit: str, remote: str, inhibited: tuple[str, ...]) -> Destination:
+    def _sent(self, xmit: str, remote: str, inhibited: tuple[str, ...]) -> Inquired:
         if not xmit:
-            return Destination(unknown=f"no transmission queue leads to {remote}", inhibited=inhibited)
+            return Inquired(unknown=f"no transmission queue leads to {remote}", inhibited=inhibited)
         queue = self._local(xmit)
         channels, unknown = self._channels(xmit)
-        return Destination(queue=queue, remote=remote, inhibited=inhibited, channels=channels, channels_unknown=unknown)
+        return Inquired(queue=queue, remote=remote, inhibited=inhibited, channels=channels, channels_unknown=unknown)
 
     def _is_transmission_queue(self, name: str) -> bool:
         """Raises `MQError` if the queue cannot be inquired."""

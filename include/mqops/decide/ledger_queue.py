@@ -12,7 +12,7 @@ from mqops.lake.stop import stop_in
 from mqops.ledger.before_act import refuse_broken
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.queue import NAME, open_ledger_queue
-from mqops.ledger.stop_message import stops_on
+from mqops.ledger.stop_message import shown, stops_on
 from mqops.mq.inquire import queue_state
 from mqops.mq.session import Session
 
@@ -42,7 +42,7 @@ def ledger_findings(session: Session, file: LedgerFile) -> Iterator[Finding]:
         what = f"it cannot be inquired: {_reason(error)}"
         yield Finding(severity="unknown", destination=NAME, what=what, remedy=error.advice)
         return
-    for stop in [] if stop_in(file.folder.parent) else stops_on(session, file.keys):  # else it is told already
+    for stop in [] if stop_in(file.folder.parent) else shown(stops_on(session, file.keys)):  # else it is told already
         resume = f"`{command('mqops', 'resume', '-m', session.name)}` takes it back"
         yield _problem(f"all acting is stopped, for every lake, {stop}: no run can begin", resume)
     for allowed, attribute in ((queue.put_allowed, "PUT"), (queue.get_allowed, "GET")):

@@ -18,6 +18,7 @@ from mqops.decide.core.answers import answers
 from mqops.decide.in_process import Past, read_messages
 from mqops.expect.check import Seen
 from mqops.lake.parquet import rows_with
+from mqops.model import Destination
 from mqops.observe import snapshot
 from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.rules import Table
@@ -44,7 +45,7 @@ class SnapshotDecision(NamedTuple):
     @property
     def target(self) -> str:
         """`QUEUE@QMGR`; without `@` where the queue manager is blank, empty where nothing is put."""
-        return f"{self.dest_q}@{self.dest_q_mgr}".removesuffix("@")
+        return str(Destination(self.dest_q, self.dest_q_mgr))
 
     def __str__(self) -> str:
         if not self.target:

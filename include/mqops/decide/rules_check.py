@@ -10,6 +10,7 @@ from mqops.decide.core.answers import answers
 from mqops.decide.on_snapshot import Recorded, pattern_fields
 from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
+from mqops.model import Destination
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import base_queue_if_known, cannot_be_put_to, dead_letter_queue, queue_manager_name
 from mqops.mq.session import Session
@@ -50,7 +51,7 @@ def wrong_queues(table: Table, connection: MqConnection, *, backout: bool = Fals
             error = cannot_be_put_to(session, rule.fwdq, rule.fwdqm)
             if error is not None:
                 what = "does not exist" if error.reason in _NOT_THERE else "cannot be opened for output"
-                target = f"{rule.fwdq}@{rule.fwdqm}" if rule.fwdqm else rule.fwdq
+                target = str(Destination(rule.fwdq, rule.fwdqm))
                 problems.append(_problem(rule, f"FWDQ {target} {what} on {name}: {error.symbol} ({error.reason})"))
             elif is_input(rule, table.control):
                 continue  # the linter says so

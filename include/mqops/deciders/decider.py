@@ -16,6 +16,7 @@ from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.decide.core.pacing import NO_LIMITS, Pacing
 from mqops.errors import MqopsError
 from mqops.ledger.core.marker import About
+from mqops.look.words.fates import MOVES, Fates
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -112,6 +113,7 @@ class Decider(Generic[R]):
         dry_run_is_approvable: whether `mqops dlq act` carries out what a dry run planned.
         reads_queues: False if it decides about an earlier run; then `decide` makes snapshot and pre-flight itself.
         key_prefix: how the keys of its runs begin.
+        fates: its words for what becomes of messages.
     """
 
     name: str
@@ -127,3 +129,4 @@ class Decider(Generic[R]):
     dry_run_is_approvable: bool = True
     reads_queues: bool = True
     key_prefix: str = "cli"
+    fates: Fates = MOVES

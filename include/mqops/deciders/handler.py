@@ -326,7 +326,7 @@ class Handler:
         return True
 
     def _again_at(self) -> float:
-        """When there is another pass over what is there (rules 2, 6 and 7)."""
+        """The time of the next pass, although no message has arrived (rules 2, 6 and 7)."""
         times = [*self._due.values()]
         if self.outcome.untried:
             times.append(self._passed + self._what.table.control.retryint)

@@ -29,7 +29,7 @@ class LoadRequest(RunRequest):
 
 
 def select(session: Session, request: LoadRequest) -> Selection:
-    """The queue that is put on. Raises `SettingsError` for one that nothing is loaded onto."""
+    """The queue that the messages are loaded onto. Raises `SettingsError` if loading onto it is not allowed."""
     from mqops.message_file.load import refuse_target  # noqa: PLC0415 - loads the MQ library
 
     refuse_target(session, request.queue)

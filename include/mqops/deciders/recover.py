@@ -35,7 +35,7 @@ from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.errors import SettingsError
 from mqops.ledger.core.marker import About
 from mqops.look.core.criteria import Criteria, described
-from mqops.model import Account
+from mqops.model import Account, Destination
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -186,7 +186,7 @@ def choice_for(request: RecoverRequest, message: Mapping[str, Any]) -> Choice:
 
 def text_of(request: RecoverRequest) -> str:
     """What is asked for, in words, for the approver (rule 5)."""
-    target = f"{request.target}@{request.to_queue_manager}".removesuffix("@")
+    target = str(Destination(request.target, request.to_queue_manager))
     header = ", without an MQDLH" if request.strip else ""
     where = f" to {target}{header}" if target else ""
     few = len(request.msg_ids) <= MOST_NAMED

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqops.actions import Action
 from mqops.errors import SettingsError
+from mqops.look.words.fates import MOVES, Fates
 
 if TYPE_CHECKING:
     from mqops.deciders.decider import Decider
@@ -45,8 +46,19 @@ def by_choice(workflow: str) -> bool:
     return workflow in DECIDERS and not decider_named(workflow).by_rules
 
 
+def fates_of(workflow: str) -> Fates:
+    """The words of a workflow for what becomes of messages. One that is not known moves them."""
+    return decider_named(workflow).fates if workflow in DECIDERS else MOVES
+
+
+def holds_queues(workflow: str) -> bool:
+    """Whether the open question of a run holds other runs on the same queues back: its plan is about messages that it
+    has read there."""
+    return workflow not in DECIDERS or decider_named(workflow).reads_queues
+
+
 def not_chosen(workflow: str, actions: Mapping[Action, int] | Mapping[str, int]) -> int:
-    """The messages of a plan that nobody has chosen: it has all of its queues. 0 where it has no others.
+    """How many messages of the plan were not chosen. (The plan lists all messages of its queues.) 0 if all were chosen.
 
     Parameters: `actions` of the plan → messages.
     """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.ledger.core.marker import About
+from mqops.look.words.fates import PUTS_BACK
 from mqops.prove.records import WORKFLOW
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ UNDO = Decider(
     dry_run_is_approvable=False,
     reads_queues=False,
     key_prefix="undo",
+    fates=PUTS_BACK,
 )
 
 

@@ -10,6 +10,7 @@ from mqops.doctor.needs import EVERYTHING, UsedQueues, profile_of
 from mqops.errors import SettingsError
 from mqops.estate import EstateFile
 from mqops.estate_sections import BackoutReprocess, RulesWorkflow
+from mqops.given_file import table_text
 from mqops.ledger.queue import NAME as LEDGER
 from mqops.mq.connection import MqConnection
 from mqops.mq.inquire import dead_letter_queue, queue_definitions
@@ -126,7 +127,7 @@ def _tables(file: EstateFile, name: str) -> Iterator[tuple[RulesWorkflow, Table]
     """The rules tables of a queue manager that are valid."""
     for _, workflow in file.estate.queue_managers[name].workflows(RulesWorkflow):
         try:
-            text = file.rules(workflow.rules).read_bytes().decode("utf-8", "surrogateescape")
+            text = table_text(file.rules(workflow.rules))
         except OSError as error:
             raise SettingsError(f"rules table {workflow.rules} cannot be read: {error}") from error
         if table := parse(text, source=workflow.rules, origins=workflow.origins, lint=False).table:

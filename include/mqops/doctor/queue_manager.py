@@ -251,6 +251,10 @@ def poison(session: Session, name: str) -> Check:
     ones = [fails("poison", str(one), one.do) for one in found]
     if not_browsed:
         ones.append(unknown("poison", f"{', '.join(not_browsed)} could not be browsed", "Give the user BROWSE on them"))
+    if unseen := unseen_queues(session, ["*"]):
+        ones.append(
+            unknown("poison", not_seen(unseen), "Give the user DSP, INQ and BROWSE on those that are to be seen")
+        )
     return summed_up("poison", ones, "no message of a queue with BOTHRESH is at or over it")
 
 

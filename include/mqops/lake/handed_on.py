@@ -29,5 +29,5 @@ class HandedOn:
 
 
 HANDED_ON = RunFile("handed_on.json", HandedOn)
-NOTHING = HandedOn()
+NO_DAG_RUN = HandedOn()
 """Of a run that Airflow did not make."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 
 from mqops.counted import counted
 from mqops.errors import SettingsError
@@ -15,7 +14,7 @@ from mqops.ledger.core.seal import BadSignature, Seal, read_message
 from mqops.ledger.kept_head import note_head, put_head
 from mqops.ledger.keys import VARIABLE
 from mqops.ledger.opened import OpenLedger
-from mqops.ledger.queue import BATCH, NAME, LedgerQueue
+from mqops.ledger.queue import NAME, LedgerQueue, batches
 from mqops.ledger.set_aside import SetAside
 from mqops.mq.session import RawMessage, Session
 
@@ -53,12 +52,11 @@ def _recorded(session: Session, queue: LedgerQueue, ledger: OpenLedger, *, forei
     """
     added = 0
     with ledger.file.writer() as writer:
-        taken = _taken(queue, ledger, foreign=foreign)
-        while batch := list(islice(taken, BATCH)):
+        for batch in batches(_taken(queue, ledger, foreign=foreign)):
             markers, strangers = sorted_out(batch, ledger.keys)
             added += writer.add(markers)
             writer.set_aside(strangers)
-            put = put_head(session, ledger.file, writer)
+            put = bool(markers) and put_head(session, ledger.file, writer)
             session.commit()
             if put:
                 note_head(ledger.file, writer)

@@ -8,7 +8,8 @@ missed, even if all that its runs noted was removed with the lines (`mqops.ledge
 3. A head that the ledger does not hold is never replaced, and where the lake noted that there was one
    (LAKE/<queue manager>/ledger/head.json) and it is gone, no other one is put: a later run must not hide what happened.
 4. A lake looks at the heads of its own ledger. Those of other lakes stay. One that no key of the lake signed for this
-   ledger is not believed; the next drain sets it aside, unless its key is unknown: then it may be genuine.
+   ledger is not believed; the next drain sets it aside, unless its key is unknown: then it may be genuine, and a person
+   decides (`mqops ledger drain --foreign '*'`).
 """
 
 from __future__ import annotations
@@ -34,15 +35,16 @@ _PUT = c.MQPMO_SYNCPOINT | c.MQPMO_FAIL_IF_QUIESCING | c.MQPMO_NEW_MSG_ID
 _TAKE = c.MQGMO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_MSG_UNDER_CURSOR
 
 
-def is_head(got: RawMessage, seal: Seal) -> bool:
+def is_head(got: RawMessage, seal: Seal, *, foreign: bool = True) -> bool:
     """Whether a message of the ledger queue is a head of this lake, or, signed with a key that is not known, perhaps of
-    another one, or of this one whose key file is elsewhere. Raises `SettingsError`."""
+    another one, or of this one whose key file is elsewhere. Parameters: `foreign` whether these count. Raises
+    `SettingsError`."""
     if not has_correl_id(got.md, CORREL_ID) or claimed(got.body) is None:
         return False
     try:
         check(got.body, seal)
     except BadSignature as error:
-        return error.foreign
+        return foreign and error.foreign
     return True
 
 
@@ -162,8 +164,9 @@ class HeadsThere:
         forged = [put for kept, put in self.others if kept.first == first]
         if forged:
             return (
-                f"{counted(len(forged), 'message')} on {NAME} that no key of this lake signed claims to be its head, "
-                f"put by {forged[0]}: it is not believed. Find out who may put there"
+                f"{counted(len(forged), 'message')} on {NAME} that no key of this lake signed "
+                f"{'claims' if len(forged) == 1 else 'claim'} to be its head, put by {forged[0]}: it is not believed. "
+                "Find out who may put there"
             )
         strange = len(self.verified) - len(of_ledger(self.verified, first))
         if not strange:

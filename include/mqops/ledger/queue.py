@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Protocol, TypeVar
 
 from mqops.errors import MQError, mq_error
 from mqops.ledger.core.identity import PlanIdentity
@@ -32,9 +35,33 @@ _MD = MQMD_LAYOUT.pack(
 )
 _IDS = MQMD_LAYOUT.offset("msg_id")
 _AFTER_IDS = MQMD_LAYOUT.offset("backout_count")
-_correl_id = MQMD_LAYOUT.reader("correl_id")
-BATCH = 50
-"""Markers a unit of work when draining: one fsync of the ledger file each."""
+_msg_id, _correl_id = MQMD_LAYOUT.reader("msg_id"), MQMD_LAYOUT.reader("correl_id")
+BATCH, ROOM = 50, 16 << 20
+"""Markers a unit of work when draining, one fsync of the ledger file each; and the bytes from which on there are fewer:
+others may put messages as long as the queue takes."""
+
+
+class _WithBody(Protocol):
+    @property
+    def body(self) -> bytes: ...
+
+
+T = TypeVar("T", bound=_WithBody)
+
+
+def batches(taken: Iterable[T]) -> Iterator[list[T]]:
+    """What is taken off the queue in a unit of work each: at most BATCH messages, and no further one from ROOM bytes
+    on."""
+    batch: list[T] = []
+    size = 0
+    for one in taken:
+        batch.append(one)
+        size += len(one.body)
+        if len(batch) == BATCH or size >= ROOM:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def open_ledger_queue(session: Session) -> int:
@@ -80,6 +107,9 @@ class LedgerQueue:
         self._seal = seal
         self._handle = open_ledger_queue(session)
         self._look_handle = session.open(NAME, _LOOK_OPTIONS)  # a cursor of its own
+        self._known: dict[bytes, list[bytes]] = {}
+        """CorrelId of lane tokens → the MsgIds of the one that was put last and of the one that was got last, of which
+        one is there, as its unit of work was committed or not. Others may put ten thousand with that CorrelId."""
 
     @property
     def key_id(self) -> str:
@@ -92,12 +122,16 @@ class LedgerQueue:
         self._session.close(self._handle)
 
     def put(self, msg_id: bytes, correl_id: bytes, body: bytes) -> None:
-        """Sign a body and put it, persistent, in the unit of work; a `msg_id` of NULs is chosen for it.
+        """Sign a body and put it, persistent, in the unit of work. Without a `msg_id` (a lane token) one is chosen that
+        nobody can foresee.
 
         Raises:
             MQError: the queue manager refused.
             SettingsError: there is no key.
         """
+        if msg_id == _NONE:
+            msg_id = secrets.token_bytes(len(_NONE))
+            self._known[correl_id] = [msg_id, *self._known.get(correl_id, [])[:1]]
         md = descriptor(correl_id, msg_id)
         reason = self._session.put(self._handle, md, sign_message(self._seal, body), _PUT_OPTIONS)
         if reason:
@@ -107,9 +141,13 @@ class LedgerQueue:
     def take_lane_token(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[LaneToken], bool]) -> LaneToken | None:
         """Get the first lane token with this CorrelId that fits, in the unit of work, or None. Others stay. Raises
         `MQError`."""
-        for got in self._browsed(self._handle, match=c.MQMO_MATCH_CORREL_ID, ids=_NONE + correl_id, wait_ms=wait_ms):
+        both = c.MQMO_MATCH_MSG_ID | c.MQMO_MATCH_CORREL_ID
+        looks = [self._browsed(self._handle, match=both, ids=one + correl_id) for one in self._known.get(correl_id, [])]
+        every = self._browsed(self._handle, match=c.MQMO_MATCH_CORREL_ID, ids=_NONE + correl_id, wait_ms=wait_ms)
+        for got in chain(*looks, every):
             found = self._received(got)
             if isinstance(found, LaneToken) and fits(found) and self.take_browsed() is not None:
+                self._known[correl_id] = [bytes(_msg_id(got.md)[0])]
                 return found
         return None
 

@@ -16,9 +16,10 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,6 +48,8 @@ LONGEST, SIGNATURE = 4096, 128
 """Bytes of the longest body that is read, and for its signature."""
 SHORT = 100
 """Characters of a reason for which there is always room."""
+MOST = 10
+"""Stops that are shown. One suffices to stop, and who may put on the ledger queue can put ten thousand."""
 _PUT = c.MQPMO_NO_SYNCPOINT | c.MQPMO_FAIL_IF_QUIESCING | c.MQPMO_NEW_MSG_ID
 _TAKE = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_MSG_UNDER_CURSOR
 
@@ -99,30 +102,39 @@ def _body(what: Stop) -> bytes:
     return whole if len(whole) <= LONGEST - SIGNATURE else short
 
 
-def stops_on(session: Session, keys: KeyRing) -> list[StopOnQueue]:
-    """The stops that are in force; none without a ledger queue, or where it gives no message: then no run can act
-    anyway. Parameters: `keys` of the lake that asks. Raises `MQError`."""
+def stops_on(session: Session, keys: KeyRing, most: int = MOST + 1) -> list[StopOnQueue]:
+    """The first stops that are in force; none without a ledger queue, or where it gives no message: then no run can act
+    anyway. Parameters: `keys` of the lake that asks; `most` of them. Raises `MQError`."""
+    with closing(_in_force(session, keys)) as found:
+        return list(islice(found, most))
+
+
+def shown(stops: Sequence[StopOnQueue]) -> list[str]:
+    """What is said of the stops that were found."""
+    return [*map(str, stops[:MOST]), *(["and by more stops"] if len(stops) > MOST else [])]
+
+
+def _in_force(session: Session, keys: KeyRing) -> Generator[StopOnQueue, None, None]:
     try:
         handle = session.open(NAME, c.MQOO_BROWSE | c.MQOO_FAIL_IF_QUIESCING)
     except MQError as error:
         if is_gone(error):
-            return []
+            return
         raise
     try:
-        return [_read(got, keys) for got in browsed(session, handle, STOP) if not is_copy(got, keys)]
+        yield from (_read(got, keys) for got in browsed(session, handle, STOP) if not is_copy(got, keys))
     except MQError as error:
-        if error.reason == c.MQRC_GET_INHIBITED:
-            return []
-        raise
+        if error.reason != c.MQRC_GET_INHIBITED:
+            raise
     finally:
         session.close(handle)
 
 
 def take_off(session: Session, keys: KeyRing, *, unverified: bool) -> list[StopOnQueue]:
-    """Take the stops off the queue, note it, and give them. Parameters: `unverified` those that no key of this lake
-    signed, too. Raises `MQError`."""
+    """Take the stops off the queue, note it, and give the first of them. Parameters: `unverified` those that no key of
+    this lake signed, too. Raises `MQError`."""
     taken: list[StopOnQueue] = []
-    if not stops_on(session, keys):
+    if not stops_on(session, keys, 1):
         return taken
     handle = session.open(NAME, c.MQOO_BROWSE | c.MQOO_INPUT_SHARED | c.MQOO_FAIL_IF_QUIESCING)
     try:
@@ -131,7 +143,7 @@ def take_off(session: Session, keys: KeyRing, *, unverified: bool) -> list[StopO
             if (found.verified or unverified) and session.get(handle, _TAKE, name=NAME) is not None:
                 with suppress(LakeError):  # on a full disk the stop is taken back all the same
                     note_taken(keys.lake_folder, [got.body] if found.verified else [])
-                taken.append(found)
+                taken += [found] if len(taken) < MOST else []
     finally:
         session.close(handle)
     return taken
@@ -145,7 +157,9 @@ def stop_all(connection: MqConnection, lake_folder: Path, what: Stop) -> str:
     keys = KeyRing(lake_folder)
     try:
         with connect(connection) as session:
-            if not any(one.verified for one in stops_on(session, keys)):
+            with closing(_in_force(session, keys)) as found:
+                is_there = any(one.verified for one in found)
+            if not is_there:
                 with suppress(MqopsError):  # on a disk that is full the stop is put without a signature
                     LedgerFile(lake_folder).make_key()  # the first command in a lake may be a stop
                 put_stop(session, what, keys)
@@ -155,8 +169,8 @@ def stop_all(connection: MqConnection, lake_folder: Path, what: Stop) -> str:
 
 
 class Resumed(NamedTuple):
-    """Stops for every lake that were taken off, and those that hold still; and why nothing of this is known, "" where
-    it is."""
+    """The first stops for every lake that were taken off, and those that hold still; and why nothing of this is known,
+    "" where it is."""
 
     taken: list[StopOnQueue]
     left: list[StopOnQueue]
@@ -206,7 +220,7 @@ def refuse_if_stopped_for_all(session: Session, keys: KeyRing, queue_manager: st
 
     Raises `MQError`.
     """
-    if found := stops_on(session, keys):
+    if found := stops_on(session, keys, 1):
         go_on = command("mqops", "resume", "-m", queue_manager)
         raise Stopped(
             f"All acting on {printable(queue_manager)} was stopped, for every lake, {found[0]}. What was done is in "
@@ -226,5 +240,5 @@ class StopWatch:
         """Whether there is one. Parameters: `keys` of the run's lake. Raises `MQError`."""
         if not self._found and self.now() - self._looked_at >= LOOK_AGAIN:
             self._looked_at = self.now()
-            self._found = bool(stops_on(session, keys))
+            self._found = bool(stops_on(session, keys, 1))
         return self._found

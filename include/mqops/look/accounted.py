@@ -16,8 +16,9 @@ from mqops.lake.run import folder_of
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.set_aside import path_in, remark
 from mqops.ledger.verified import Verified, proofs_of, verified
-from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.core.run_state import RunLine
 from mqops.look.runs import Runs
+from mqops.look.words.state import RunState
 from mqops.printable import printable
 
 AGAIN = 600.0
@@ -27,9 +28,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsThatActed:
-    """The runs that have begun to act. Parameters: `proved` how many are, and have not acted since; `unproved` those
-    that are not, `unfinished` those that are proved and can go on; `absent` keys of runs that the ledger names and that
-    are not in the lake, or that have not begun there; `known` whether the runs can be read."""
+    """The runs that have begun to act.
+
+    Parameters: `proved` the number of runs that are proved and have not acted since; `unproved` the other runs;
+    `unfinished` proved runs that can go on; `absent` keys of runs that the ledger names and that are not in the lake,
+    or that have not begun there; `known` whether the runs can be read.
+    """
 
     known: bool = True
     proved: int = 0
@@ -39,12 +43,12 @@ class RunsThatActed:
 
     @property
     def total(self) -> int:
-        """How many of them are in the lake."""
+        """The number of these runs that are in the lake."""
         return self.proved + len(self.unproved)
 
     @property
     def unbalanced(self) -> tuple[RunLine, ...]:
-        """Those whose proof does not balance."""
+        """The runs whose proof does not balance."""
         return tuple(run for run in self.unproved if run.state is RunState.UNBALANCED)
 
 

@@ -23,7 +23,6 @@ from mqops.observe.anatomy import COLUMNS, AnatomyCounter, read_last
 from mqops.observe.core.anatomy import NO_DLH, OTHERS, Group, QueueAnatomy
 from mqops.observe.core.reasons import reason_symbol
 from mqops.prove.records import SUMMARY, UNDO_RECORD
-from mqops.prove.records import WORKFLOW as UNDO
 from mqops.rules import Table
 
 MOST_JUDGED = 50_000
@@ -186,7 +185,7 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
     return DeadLetters(
         anatomy=anatomy,
         groups=groups,
-        trend=_trend(one for one in of_queue if one.queue == anatomy.queue and one.workflow != UNDO),
+        trend=_trend(one for one in of_queue if one.queue == anatomy.queue and not one.is_undo),
         acted=tuple(_acted(known, anatomy, taken_by)),
         left=None if left is anatomy else left.messages,
         rules_source=table.source if table and judged else "",
@@ -207,7 +206,7 @@ def _acted(runs: Runs, anatomy: QueueAnatomy, taken_by: Sequence[Taker]) -> Iter
     if anatomy.run and (own := runs.one(anatomy.run)):
         lines[own.run] = own
     known = {proved.run.name for one in taken_by for proved in (one.run, *one.undos)}
-    known |= {one.run for one in lines.values() if one.workflow == UNDO and one.proved_at}
+    known |= {one.run for one in lines.values() if one.is_undo and one.proved_at}
     for line in sorted(lines.values(), key=lambda one: (one.at, one.run)):
         if line.run not in known and line.run != anatomy.run:
             continue

@@ -16,6 +16,7 @@ from mqops.decide.core.answers import answers
 from mqops.decide.in_process import Past
 from mqops.decide.recorded import PLAN
 from mqops.errors import SettingsError
+from mqops.given_file import table_text
 from mqops.kept import kept
 from mqops.lake.bodies import rows_with
 from mqops.lake.parquet import chunks_with
@@ -208,15 +209,15 @@ def of_estate(queue_manager: str) -> TableFrom | None:
         return None
     path = file.rules(settings.dlq_rules.rules)
     try:
-        return table_from(path.read_bytes(), str(path))
+        return table_from(table_text(path), str(path))
     except OSError as error:
         raise SettingsError(f"The rules table {path} cannot be read: {error.strerror}") from error
 
 
 @kept(most=32)
-def table_from(content: bytes, source: str) -> TableFrom:
-    """The table in a file's content. Raises `SettingsError` with its first error."""
-    parsed = parse(content.decode("utf-8", "surrogateescape"), source=source, lint=False)
+def table_from(text: str, source: str) -> TableFrom:
+    """The table of a text. Raises `SettingsError` with its first error."""
+    parsed = parse(text, source=source, lint=False)
     if parsed.table is None:
         first = parsed.errors[0]
         raise SettingsError(f"{source}:{first.line}:{first.column}: {first.message}")

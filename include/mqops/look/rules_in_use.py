@@ -13,8 +13,9 @@ from mqops.decide.recorded import PLAN
 from mqops.kept import kept
 from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.run_file import RunFile, T
-from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.core.run_state import RunLine
 from mqops.look.runs import list_runs
+from mqops.look.words.state import RunState
 from mqops.prove.records import SUMMARY
 from mqops.rules import Rule, Table, parse
 

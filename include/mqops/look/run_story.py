@@ -18,58 +18,27 @@ from mqops.clock import utc_now, utc_text
 from mqops.decide.arrow import read_plan
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors, read_json
-from mqops.lake.handed_on import HANDED_ON, NOTHING
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lifted_in, stop_in
 from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.file import markers_of
 from mqops.look.core.question import became_of
-from mqops.look.core.run_state import MEANING, RunLine, RunState
+from mqops.look.core.run_state import RunLine
 from mqops.look.runs import APPROVAL, run_line
 from mqops.look.staying import StayingRows, Stays, staying_rows
+from mqops.look.words.fates import BACK, NOT_REACHED, NOT_REACHED_ELSEWHERE, WHY_LEFT, Became
+from mqops.look.words.state import RunState
 from mqops.prove.core.balance import ABSENT
 from mqops.prove.records import SUMMARY, UNDO_RECORD, Gone, read_gone
 from mqops.prove.records import WORKFLOW as UNDO
 from mqwire.names import reason_name
 
-LEFT, GONE, FAILED, UNKNOWN = "left", "gone", "failed", "unknown"
-"""What became of a message that was not moved or discarded. FAILED: its try failed, and it is left."""
-NOT_REACHED = "its turn has not come"
-NOT_REACHED_ELSEWHERE: Mapping[Action, str] = {
-    Action.RESTORE: f"{NOT_REACHED}: the run that is undone discarded it, so it is on no queue; the lake has it",
-    Action.RETURN: f"{NOT_REACHED}: it is where the run that is undone put it",
-    Action.WITHDRAW: f"{NOT_REACHED}: the copy is where the run that is undone put it",
-    Action.LOAD: f"{NOT_REACHED}: the file has it",
-}
-"""Action of a message that is not on the queue of its row → why it is left where its turn has not come."""
 BY_HAND = (Action.AMBIGUOUS, Action.ERROR)
 """Actions that leave a message until a person names the queue that it belongs on."""
 MOST_BY_HAND = 200
 """Messages of these that a story has."""
-BACK = "a unit of work of another program hid it when its turn came; it was on its queue when the run was proved"
-WHY_LEFT: Mapping[Action, str] = {
-    Action.IGNORE: "the table leaves it: ACTION(IGNORE), no rule matches, or all tries have failed",
-    Action.ERROR: "it has no MQDLH that can be read",
-    Action.AMBIGUOUS: "its origin is ambiguous",
-    Action.PROTECTED: "it names a protected queue",
-    Action.LATER: "its next try was not due",
-    Action.REPLAYED: "it has been put as often as MAXREPLAY allows",
-    Action.SPLIT: "the table sends the messages of its group to different queues",
-    Action.INCOMPLETE: "its group is not complete",
-    Action.BEHIND: "a message that it must follow is left",
-    Action.PRESENT: "it is on its queue already",
-    Action.LOADED: "an earlier load of the file has put it",
-    Action.UNDONE: "an earlier undo has put it back",
-    Action.CONSUMED: "it was consumed where it had gone",
-    Action.HIDDEN: "it cannot be seen where it had gone",
-    Action.UNPROVABLE: "what became of it cannot be proved",
-    Action.CONFIRMS: "the queue manager has reported its outcome to the sender",
-    Action.LAST: "the original is not on its queue, so the copy may be the last one",
-    Action.EXPIRED: "its lifetime is over",
-    Action.PARTED: "another message of its group cannot be put back",
-}
-"""Action that leaves a message → why it is left."""
 
 
 class _Planned(NamedTuple):
@@ -90,8 +59,8 @@ class UnmovedMessage:
     """A message of the plan that was not moved or discarded. Of a plan that nobody carries out, one that it would
     leave, that its destination would not take, or that is gone.
 
-    Parameters: `msg_id` hex; `action` that was planned; `became` LEFT, GONE, FAILED or UNKNOWN; `why` in words, for
-    FAILED the name of the reason code; `found_at` when it was found to be gone, ISO 8601 UTC.
+    Parameters: `msg_id` hex; `action` that was planned; `why` in words, for a failed try
+    the name of the reason code; `found_at` when it was found to be gone, ISO 8601 UTC.
     """
 
     row: int
@@ -102,7 +71,7 @@ class UnmovedMessage:
     action: str
     dest_q: str
     dest_q_mgr: str
-    became: str
+    became: Became
     why: str
     found_at: str = ""
 
@@ -110,7 +79,7 @@ class UnmovedMessage:
 class Unmoved(NamedTuple):
     """Messages of a plan that were not moved or discarded, of which the same became for the same reason."""
 
-    became: str
+    became: Became
     why: str
     messages: int
 
@@ -165,6 +134,11 @@ class RunStory:
     quality: tuple[Mapping[str, Any], ...] = ()
     stays: tuple[Stays, ...] = ()
     looked_at: str = ""
+
+    @property
+    def workflow(self) -> str:
+        """Its workflow, also of an undo that has no plan yet."""
+        return UNDO if self.undoes else self.line.workflow
 
     @property
     def unapproved(self) -> str:
@@ -222,7 +196,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     line = run_line(run)
     plan = read_json(run.plan_json) if run.plan_json.exists() else {}
     asked = read_json(run.path / APPROVAL) if (run.path / APPROVAL).exists() else {}
-    handed_on = HANDED_ON.find(run) or NOTHING
+    handed_on = HANDED_ON.find(run) or NO_DAG_RUN
     undone = UNDO_RECORD.find(run)
     own, done = stop_in(run.path), line.state is RunState.DONE
     stops = {"this run is": None if done else own, f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
@@ -315,13 +289,13 @@ def _page(
 ) -> tuple[tuple[Unmoved, ...], tuple[UnmovedMessage, ...], int, tuple[UnmovedMessage, ...]]:
     """All messages by reason; those behind row `after`, by row; how many more there are; and the first that a person
     must place, by row. Spark writes plans in another order."""
-    behind, reasons, by_hand = 0, Counter[tuple[str, str]](), list[UnmovedMessage]()
+    behind, reasons, by_hand = 0, Counter[tuple[Became, str]](), list[UnmovedMessage]()
 
     def counting() -> Iterator[UnmovedMessage]:
         nonlocal behind
         for message in messages:
             reasons[message.became, message.why] += 1
-            if message.action in BY_HAND and message.became == LEFT and len(by_hand) < MOST_BY_HAND:
+            if message.action in BY_HAND and message.became == Became.LEFT and len(by_hand) < MOST_BY_HAND:
                 by_hand.append(message)
             if message.row > after:
                 behind += 1
@@ -342,7 +316,7 @@ def _unmoved(run: RunFolder, line: RunLine, sums: Account, stay: StayingRows) ->
         if row.row in sums.acted:
             continue
         became, why = _became(row, line, sums, gone)
-        if line.state is RunState.PLANNED and row.action.acts and became == LEFT:
+        if line.state is RunState.PLANNED and row.action.acts and became == Became.LEFT:
             why = stay.why(row.row, row.dest_q, row.dest_q_mgr)
             if not why:
                 continue  # nobody has left it: the plan would move or discard it
@@ -350,24 +324,24 @@ def _unmoved(run: RunFolder, line: RunLine, sums: Account, stay: StayingRows) ->
             **{**row._asdict(), "msg_id": row.msg_id.hex(), "action": row.action.value},
             became=became,
             why=why,
-            found_at=(gone.at or absent_at) if became == GONE else "",
+            found_at=(gone.at or absent_at) if became == Became.GONE else "",
         )
 
 
-def _became(row: _Planned, line: RunLine, sums: Account, gone: Gone) -> tuple[str, str]:
+def _became(row: _Planned, line: RunLine, sums: Account, gone: Gone) -> tuple[Became, str]:
     """What became of a message that was not acted on, and why: by the proof, the markers, the plan, the run's state."""
     number = row.row
-    if line.state is RunState.PLANNED and line.workflow == UNDO and not row.action.acts:
-        return LEFT, _why_left(row.action, line.state)  # it was not on its queue when the undo was planned
+    if line.state is RunState.PLANNED and line.is_undo and not row.action.acts:
+        return Became.LEFT, _why_left(row.action, line.state)  # it was not on its queue when the undo was planned
     if number in gone.because:
-        return GONE, gone.because[number]
+        return Became.GONE, gone.because[number]
     if number in sums.failed:
-        return FAILED, reason_name(sums.failed[number])
+        return Became.FAILED, reason_name(sums.failed[number])
     if number in sums.absent:
-        return (LEFT, BACK) if line.proved_at and not line.gone else (GONE, ABSENT)
+        return (Became.LEFT, BACK) if line.proved_at and not line.gone else (Became.GONE, ABSENT)
     if line.state is RunState.UNBALANCED and row.action.acts and number not in sums.left:
-        return UNKNOWN, "the run does not balance: see its problems"
-    return LEFT, sums.left.get(number) or _why_left(row.action, line.state)
+        return Became.UNKNOWN, "the run does not balance: see its problems"
+    return Became.LEFT, sums.left.get(number) or _why_left(row.action, line.state)
 
 
 def _why_left(action: Action, state: RunState) -> str:
@@ -375,4 +349,4 @@ def _why_left(action: Action, state: RunState) -> str:
     if not action.acts:
         return WHY_LEFT.get(action, action.effect.value)
     under_way = state in {RunState.BEGUN, RunState.STOPPED, RunState.UNFINISHED}
-    return NOT_REACHED_ELSEWHERE.get(action, NOT_REACHED) if under_way else MEANING[state]
+    return NOT_REACHED_ELSEWHERE.get(action, NOT_REACHED) if under_way else state.meaning

@@ -18,9 +18,10 @@ from mqops.lake.run import RunFolder
 from mqops.lake.stop import LIFTED
 from mqops.lake.stop import NAME as STOP
 from mqops.ledger.file import LedgerFile
-from mqops.look.core.run_state import OPEN, RunState
+from mqops.look.core.run_state import OPEN
 from mqops.look.run_story import RunStory, run_story
 from mqops.look.runs import Runs
+from mqops.look.words.state import RunState
 from mqops.model import RuleBalance
 from mqops.prove.core.outcome import MEANING, THERE
 from mqops.prove.records import OUTCOMES, SUMMARY

@@ -21,8 +21,9 @@ from mqops.lake.run_file import Checked
 from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
 from mqops.ledger.noted import ACTED
-from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, RunState, as_of, line_of
+from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, as_of, line_of
 from mqops.look.runs_index import Row, RunsIndex, asked
+from mqops.look.words.state import RunState
 from mqops.observe.recorded import OBSERVED
 from mqops.prove.records import SUMMARY, UNDO_RECORD
 

@@ -27,7 +27,8 @@ from mqops.errors import LakeError
 from mqops.lake.changed_runs import CHANGED, claim, drop, marked
 from mqops.lake.files import SETTLED_NS, lake_errors, make_folder
 from mqops.lake.run import RunFolder
-from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.core.run_state import RunLine
+from mqops.look.words.state import RunState
 from mqops.printable import printable
 from mqops.run_key import is_run_key
 

@@ -59,7 +59,7 @@ class ScanReports:
 
     @property
     def messages(self) -> int:
-        """All of them."""
+        """The number of these reports."""
         return sum(one.messages for one in self.reasons)
 
 

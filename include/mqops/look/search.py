@@ -177,7 +177,7 @@ class Search:
 
 
 def _begins_so(column: str, text: str) -> Callable[[Transmitted], bool]:
-    """The same of what an MQXQH says."""
+    """Whether a column of what an MQXQH says begins with a hexadecimal text."""
     low, high = id_range(text)
     return lambda said: low <= getattr(said, column) <= high
 
@@ -236,7 +236,7 @@ def _has_property(condition: Condition) -> Test:
 
 
 def _with_property(condition: Condition, batch: pa.RecordBatch, places: list[int]) -> list[int]:
-    """Those of the places whose messages have the property with such a value."""
+    """The places whose messages have the property with such a value."""
     questions = (condition.question,)
 
     def holds(properties: str | None) -> bool:

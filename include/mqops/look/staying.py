@@ -12,6 +12,7 @@ from mqops.decide.arrow import read_plan
 from mqops.decide.core.staying import Name, staying
 from mqops.decide.preflight_record import read_preflight
 from mqops.lake.run import RunFolder
+from mqops.model import Destination
 
 
 class Stays(NamedTuple):
@@ -36,7 +37,7 @@ class StayingRows:
 
     def why(self, row: int, dest_q: str, dest_q_mgr: str) -> str:
         """Why the message of a row would stay, "" where it would not."""
-        name = (dest_q, dest_q_mgr)
+        name = Destination(dest_q, dest_q_mgr)
         if name in self.refused:
             return self.refused[name]
         first, why = self.short.get(name, (0, ""))
@@ -55,7 +56,7 @@ class _Row(NamedTuple):
 
 
 def staying_rows(run: RunFolder, digest: str) -> StayingRows:
-    """Those of a run. Parameters: `digest` of its plan. Raises `LakeError`, `PlanChanged`."""
+    """The rows of a run's plan that would stay. Parameters: `digest` of its plan. Raises `LakeError`, `PlanChanged`."""
     found = read_preflight(run)
     stay = staying(found) if found and found.plan == digest else None
     if found is None or stay is None or not stay.messages:

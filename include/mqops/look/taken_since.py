@@ -28,7 +28,6 @@ from mqops.ledger.core.marker import MarkerRow
 from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import Runs
-from mqops.prove.records import WORKFLOW as UNDO
 from mqops.prove.records import read_gone
 
 TAKES = frozenset(
@@ -109,7 +108,7 @@ def taken_by_later(run: RunFolder) -> list[RunLine]:
     if own is None or not own.at:
         return []
     began = own.at
-    found = takers(known, own.queue.split(","), since=began, fits=lambda one: one.at > began and one.workflow != UNDO)
+    found = takers(known, own.queue.split(","), since=began, fits=lambda one: one.at > began and not one.is_undo)
     took = {one.run.run.name for one in found}
     return [one for one in known.that_took(began) if one.run in took]
 

@@ -5,6 +5,7 @@ The extension module writes into the very bytes it is given, so every structure 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -250,3 +251,9 @@ class Session:
 def is_gone(error: MQError) -> bool:
     """Whether an error says that the object is not there (any more)."""
     return error.reason in {c.MQRC_UNKNOWN_OBJECT_NAME, c.MQRC_Q_DELETED}
+
+
+def has_ended(error: MQError, queues: Collection[str]) -> bool:
+    """Whether an error says that one of several queues of a run is not there any more: what was on it is gone, and the
+    run goes on with the others. A queue that is the only one has to be there."""
+    return is_gone(error) and len(queues) > 1

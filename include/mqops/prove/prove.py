@@ -37,7 +37,7 @@ from mqops.model import RunSummary
 from mqops.mq.browse import browse
 from mqops.mq.connection import Reach, connect
 from mqops.mq.inquire import depth, has_uncommitted
-from mqops.mq.session import Session
+from mqops.mq.session import Session, has_ended, is_gone
 from mqops.observe import anatomy
 from mqops.observe.core.anatomy import brief
 from mqops.observe.recorded import OBSERVED
@@ -90,12 +90,12 @@ def prove(
         empty = _empty(approved_plan)
 
         def balanced() -> Balanced:
-            sums, on_queue, unseen = _at_rest(session, ledger, approved_plan, is_undo=undoes is not None)
+            sums, there = _at_rest(session, ledger, approved_plan, is_undo=undoes is not None)
             head = ledger.file.head()
             lacking = without_authority(run, sums)
             with_remarks = replace(
                 empty,
-                remarks=(*empty.remarks, *_set_aside(run), *filter(None, unseen.values()), *lacking),
+                remarks=(*empty.remarks, *_set_aside(run), *there.remarks(), *lacking),
                 ledger_seq=head.seq,
                 ledger_head=head.hash if head.seq else "",
                 proved_at=now(),
@@ -104,9 +104,9 @@ def prove(
                 with_remarks,
                 lambda: read_plan(run.plan, PlannedRow),
                 sums,
-                on_queue,
+                there.on_queue,
                 reason_names=_names(sums),
-                unseen=set(unseen),
+                unseen=set(there.unseen),
                 put_back=_put_back(run, sums) if undoes else Counter(),
             )
 
@@ -148,18 +148,18 @@ def _unbalanced(approved_plan: ApprovedPlan, problems: Sequence[str]) -> Unbalan
 
 def _at_rest(
     session: Session, ledger: OpenLedger, approved_plan: ApprovedPlan, *, is_undo: bool
-) -> tuple[Account, Counter[MessageOnQueue], dict[str, str]]:
+) -> tuple[Account, OnQueues]:
     """The sums of the ledger and what `_on_queues` sees, both of a time when no process acted on the plan."""
     drain(session, ledger)
     for _ in range(TRIES_TO_LOOK):
         sums, gone = _accounted(session, ledger)
         if not gone:
             _refuse_if_at_work(session, ledger, sums)
-        on_queue, unseen = _on_queues(session, approved_plan, is_undo=is_undo)
+        there = _on_queues(session, approved_plan, is_undo=is_undo)
         if not drain(session, ledger):
             if not gone:
                 _refuse_if_at_work(session, ledger, sums)
-            return sums, on_queue, unseen
+            return sums, there
     raise InProgress(
         f"Run {approved_plan.identity.run} is being acted on by another process; wait for it to end and prove again"
     )
@@ -231,28 +231,45 @@ def _refuse_if_at_work(session: Session, ledger: OpenLedger, sums: Account) -> N
         )
 
 
-def _on_queues(
-    session: Session, approved_plan: ApprovedPlan, *, is_undo: bool
-) -> tuple[Counter[MessageOnQueue], dict[str, str]]:
-    """(queue, msg_key) → number of messages; queue → the remark that the proof of an undo left it out.
+class OnQueues(NamedTuple):
+    """Parameters: `on_queue` (queue, msg_key) → number of messages; `unseen` queue → the remark that the proof of an
+    undo left it out; `ended` those of several queues that are not there any more."""
+
+    on_queue: Counter[MessageOnQueue]
+    unseen: dict[str, str]
+    ended: tuple[str, ...] = ()
+
+    def remarks(self) -> Iterator[str]:
+        """What a person should know of it."""
+        yield from filter(None, self.unseen.values())
+        for queue in self.ended:
+            yield f"{queue} ended while the run was at work: what the run did not take is gone"
+
+
+def _on_queues(session: Session, approved_plan: ApprovedPlan, *, is_undo: bool) -> OnQueues:
+    """What is on the queues of the plan.
 
     An empty queue is not browsed. That of a load is not looked at: what a load did not put is left in its file.
     """
     if LOAD_RECORD.exists(approved_plan.folder):
-        return Counter(), dict.fromkeys(approved_plan.queues, "")
+        return OnQueues(Counter(), dict.fromkeys(approved_plan.queues, ""))
     passes = SOURCE if is_undo else frozenset()
     found: Counter[MessageOnQueue] = Counter()
     unseen: dict[str, str] = {}
+    ended: list[str] = []
     for queue in approved_plan.queues:
         try:
             if depth(session, queue):
                 found.update(Counter((queue, key_of(got.md, got.body)) for got in browse(session, queue)))
         except MQError as error:
             if error.reason not in passes:
-                raise
+                if not has_ended(error, approved_plan.queues):
+                    raise
+                ended.append(queue)
+                continue
             why = f"{error.verb}: {error.symbol}"
             unseen[queue] = f"{queue} was not looked at ({why}): what was not put back counts as left"
-    return found, unseen
+    return OnQueues(found, unseen, tuple(ended))
 
 
 def _put_back(run: RunFolder, sums: Account) -> Counter[MessageOnQueue]:
@@ -328,6 +345,8 @@ def _doubt(session: Session, queue: str, looks: int) -> str:
     except MQError as error:
         if error.reason in LOST_CONNECTION:
             raise
+        if is_gone(error):
+            return ""  # what was on it went with it
         return f"it is not known whether units of work of others hide some of them ({error}): prove again"
     return "some of them may be hidden by units of work of others: prove again when these have ended"
 

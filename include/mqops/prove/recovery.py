@@ -23,7 +23,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.kept_head import is_head
 from mqops.ledger.noted import PLANNED
 from mqops.ledger.opened import OpenLedger
-from mqops.ledger.queue import BATCH, NAME, LedgerQueue
+from mqops.ledger.queue import NAME, LedgerQueue, batches
 from mqops.ledger.set_aside import SetAside, remark
 from mqops.ledger.stop_message import is_copy, is_stop
 from mqops.mq.session import RawMessage, Session
@@ -116,7 +116,7 @@ def drain_earlier_runs(
     Parameters: `orphans` keys of runs whose markers are recorded although their plans are not here: their lakes
     do not exist any more, so these runs cannot be proved or resumed. Markers that this lake's keys did not sign are
     set aside; `foreign` keys of runs: messages of these runs that an unknown key signed are set aside; `ALL` for all
-    runs; `why` and `who` asks for that: it is noted (`mqops.ledger.elsewhere`).
+    runs, and for heads of ledgers; `why` and `who` asks for that: it is noted (`mqops.ledger.elsewhere`).
 
     Raises:
         SettingsError: nobody said why markers of another lake are to be taken off.
@@ -187,16 +187,18 @@ class _Sweep:
         """Look. Raises `MqopsError`."""
         queue = LedgerQueue(self._session, self._file.keys)
         try:
-            taken: list[SetAside] = []
-            for got in queue.browse():
-                stranger = self._stranger(got)
-                if stranger is not None and (mine := queue.take_browsed()) is not None:
-                    taken.append(SetAside(md=mine.md, body=mine.body, stranger=stranger))
-                if len(taken) == BATCH:
-                    self._keep(taken)
-            self._keep(taken)
+            for batch in batches(self._taken(queue)):
+                with self._file.writer() as writer:
+                    writer.set_aside(batch)
+                self._session.commit()
         finally:
             queue.close()
+
+    def _taken(self, queue: LedgerQueue) -> Iterator[SetAside]:
+        for got in queue.browse():
+            stranger = self._stranger(got)
+            if stranger is not None and (mine := queue.take_browsed()) is not None:
+                yield SetAside(md=mine.md, body=mine.body, stranger=stranger)
 
     def _stranger(self, got: RawMessage) -> Stranger | None:
         """Why a message is to be set aside; None where it stays, and is noted."""
@@ -204,7 +206,7 @@ class _Sweep:
             return (
                 Stranger(StrangerKind.COPIED, "a stop that was taken back") if is_copy(got, self._file.keys) else None
             )
-        if is_head(got, self._file.keys):
+        if is_head(got, self._file.keys, foreign=ALL not in self._foreign):
             return None  # of this lake or of another one
         try:
             found = receive(got.md, got.body, self._file.keys)
@@ -253,13 +255,6 @@ class _Sweep:
         if plan not in self._here:
             self._here[plan] = _has_plan(RunFolder.at(self._lake, self._queue_manager, plan.run), plan)
         return self._here[plan]
-
-    def _keep(self, taken: list[SetAside]) -> None:
-        if taken:
-            with self._file.writer() as writer:
-                writer.set_aside(taken)
-            self._session.commit()
-            taken.clear()
 
 
 def _has_open_lanes(session: Session, ledger: OpenLedger) -> bool:

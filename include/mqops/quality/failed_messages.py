@@ -25,7 +25,7 @@ class FailedMessage(NamedTuple):
 
 
 def failed_messages(summary: QualitySummary, most: int, after: int = 0) -> tuple[list[FailedMessage], int]:
-    """The first of them behind so many, the worst first, and how many there are. Tolerated ones do not count.
+    """The failed messages of a page, worst first, and how many there are in all. Tolerated failures do not count.
 
     Parameters: `most` how many; `after` how many before them are left out.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mqops.clock import utc
 from mqops.errors import SettingsError
-from mqops.lake.handed_on import HANDED_ON, NOTHING, HandedOn
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN, HandedOn
 from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.observe.recorded import OBSERVED
@@ -37,7 +37,7 @@ class QualityFiles:
     check: str = ""
     docs: Path | None = None
     observed: ObserveSummary | None
-    found: HandedOn = NOTHING
+    found: HandedOn = NO_DAG_RUN
     by_workflow: bool = False
 
     @classmethod
@@ -65,7 +65,7 @@ class QualityFiles:
             check=check,
             docs=docs and docs.absolute(),
             observed=observed,
-            found=HANDED_ON.find(run) or NOTHING,
+            found=HANDED_ON.find(run) or NO_DAG_RUN,
             by_workflow=by_workflow,
         )
 

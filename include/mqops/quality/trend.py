@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from mqops.lake.handed_on import HANDED_ON, NOTHING
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.run import RunFolder
 from mqops.look.runs import Runs
 from mqops.quality.results import of_quality_workflow, result_of_check, results, that_counts, verdict_of
@@ -91,7 +91,7 @@ def trends(runs: list[QualitySummary]) -> list[CheckTrend]:
 
 def dag_run(lake: Path, summary: QualitySummary) -> tuple[str, str]:
     """DAG id and run id of a quality run in Airflow, blank for one of the command line. Raises `LakeError`."""
-    known = HANDED_ON.find(_folder(lake, summary)) or NOTHING
+    known = HANDED_ON.find(_folder(lake, summary)) or NO_DAG_RUN
     return known.dag_id, known.run_id
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import inf
 
 from mqops.actions import Action
+from mqops.model import Destination
 from mqops.rules.candidates import Candidates
 from mqops.rules.covering import contradictions, covers, overlap
 from mqops.rules.keyword import ValueKind
@@ -84,7 +85,7 @@ def is_input(rule: Rule, control: Control) -> bool:
 
 def comes_back(rule: Rule, what: str) -> str:
     """The warning about a rule that forwards to the queue which the table reads; `what` says why it reads that."""
-    target = f"{rule.fwdq}@{rule.fwdqm}" if rule.fwdqm else rule.fwdq
+    target = str(Destination(rule.fwdq, rule.fwdqm))
     return (
         f"FWDQ {target} is the queue that this table reads ({what}): messages come back to it; forward them elsewhere"
     )

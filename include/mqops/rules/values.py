@@ -100,8 +100,16 @@ def _meant(text: str, symbols: Mapping[str, int], keyword: Keyword) -> str:
     return f"did you mean {nearest}?" if nearest else f"write {_range(keyword)}, or such a name"
 
 
-_SAME = {"QUEUE": "Q", "QMGR": "Q_MGR", "MESSAGE": "MSG", "UNAUTHORIZED": "NOT_AUTHORIZED", "AUTH": "AUTHORIZED"}
+_SAME = {
+    **{"QUEUE": "Q", "QMGR": "Q_MGR", "MESSAGE": "MSG", "DISABLED": "INHIBITED", "AUTH": "AUTHORIZED"},
+    **{"UNAUTHORIZED": "NOT_AUTHORIZED", "UNAUTHORISED": "NOT_AUTHORIZED", "AUTHORISED": "AUTHORIZED"},
+}
 """Words that people write → as IBM MQ's names have them."""
+_NOT_THERE = re.compile(
+    r"(NO_SUCH|UNKNOWN|MISSING|UNDEFINED)_(Q|OBJECT)"
+    r"|(Q|OBJECT)_(NOT_FOUND|UNKNOWN|MISSING|UNDEFINED|NOT_DEFINED|NOT_THERE|DOES_NOT_EXIST)"
+)
+"""What people call MQRC_UNKNOWN_OBJECT_NAME."""
 
 
 def nearest_name(text: str, names: Iterable[str]) -> str:
@@ -111,6 +119,8 @@ def nearest_name(text: str, names: Iterable[str]) -> str:
     prefix, _, rest = text.partition("_")
     written = [part for word in rest.split("_") for part in _SAME.get(word, word).split("_") if part]
     meant = "_".join((prefix, *written))
+    if _NOT_THERE.fullmatch("_".join(written)):
+        meant = f"{prefix}_UNKNOWN_OBJECT_NAME"
     if meant in known:
         return meant
     words = set(written)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mqops.errors import MQError
+from mqops.mq.inquire import unseen_queues
 from mqops.mq.session import Session, is_gone
 from mqops.trigger.core import Explanation, explain
 from mqops.trigger.in_estate import named_in_estate
@@ -19,7 +20,8 @@ class Audit:
 
     Attributes: `unserved` initiation queues, of queues and of the estate, that no program has open for input; `unused`
     processes that no queue names; `dags` that the estate allows and that no process names as APPLICID; `not_known` what
-    the connection's user may not inquire: nothing is said of it.
+    the connection's user may not inquire: nothing is said of it; `unseen` queues that the user may not inquire: whether
+    they trigger is not known.
     """
 
     queue_manager: str
@@ -28,6 +30,7 @@ class Audit:
     unused: tuple[str, ...]
     dags: tuple[str, ...]
     not_known: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -53,6 +56,7 @@ class Audit:
             "unused": list(self.unused),
             "dags": list(self.dags),
             "not_known": list(self.not_known),
+            "unseen": list(self.unseen),
         }
 
 
@@ -97,4 +101,5 @@ def audit(session: Session) -> Audit:
         unused=tuple(name for name in sorted(processes) if name not in there.named),
         dags=tuple(sorted(set(estate.dags) - set(processes.values()))) if there.processes is not None else (),
         not_known=tuple(not_known),
+        unseen=unseen_queues(session, ["*"]),
     )

@@ -12,7 +12,7 @@ from mqops.prove.records import SESSION, is_undoable
 
 
 def runs_since(lake: Path, queue_manager: str, since: datetime) -> list[RunFolder]:
-    """The runs of a queue manager whose snapshots are not older and that were begun, the newest first.
+    """The runs of a queue manager that were begun and whose snapshot is from `since` or later, newest first.
 
     Parameters: `since` without a time zone is UTC. Raises `LakeError`.
     """

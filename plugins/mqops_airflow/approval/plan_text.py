@@ -12,6 +12,7 @@ from mqops.actions import ACTED
 from mqops.counted import counted
 from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight, same_said
+from mqops.model import Destination
 from mqops.printable import printable
 from mqops.prove.records import WORKFLOW
 from mqops.rules.lines import rule_texts
@@ -181,4 +182,4 @@ def minute(moment: str) -> str:
 
 def at(queue: str | None, queue_manager: str | None) -> str:
     """`queue@queue manager`; only one of them if the other is blank."""
-    return f"{queue or ''}@{queue_manager}" if queue_manager else queue or ""
+    return str(Destination(queue or "", queue_manager or ""))

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mqops.actions import Action, moved_word
+from mqops.actions import Action
+from mqops.look.words.balance import done
 from mqops.model import Counts, total_of
-from mqops.prove.records import WORKFLOW as UNDO
 from mqops.queue_names import not_seen
 from mqops_airflow.ui.markdown import NOTHING, Markdown, code, joined, md, number, thousands, words
 
@@ -83,23 +83,17 @@ def _balance(summary: RunSummary) -> Markdown:
 
 def _counts(summary: RunSummary) -> Markdown:
     """The balance, in words. Messages that nobody has chosen are not in it."""
-    from mqops.deciders.registry import not_chosen  # noqa: PLC0415
+    from mqops.deciders.registry import fates_of, not_chosen  # noqa: PLC0415
 
     sums: Counts = summary
     others = not_chosen(summary.workflow, Counter({one.action: one.planned for one in summary.rules}))
     if others:
         sums = total_of(one for one in summary.rules if one.action != Action.IGNORE)
     planned = number(sums.planned, "chosen message" if others else "message")
-    return md("{} + {} left + {} gone of {}", _done(summary), thousands(sums.left), thousands(sums.gone), planned)
-
-
-def _done(summary: RunSummary) -> Markdown:
-    """What was moved and discarded. An undo puts messages back, and takes away those that its run put as copies."""
-    moved, discarded = thousands(summary.moved), thousands(summary.discarded)
-    if summary.workflow != UNDO:
-        put = words(moved_word(rule.action for rule in summary.rules))
-        return md("{} {} + {} discarded", moved, put, discarded)
-    return md("{} put back{}", moved, md(" + {} taken away", discarded) if summary.discarded else NOTHING)
+    copies = any(one.action == Action.COPY for one in summary.rules)
+    figures = done(summary, fates_of(summary.workflow), copies=copies)
+    acted = joined(" + ", (md("{} {}", thousands(count), words(word)) for count, word in figures))
+    return md("{} + {} left + {} gone of {}", acted, thousands(sums.left), thousands(sums.gone), planned)
 
 
 def _not_acted(ending: Ending) -> list[Markdown]:

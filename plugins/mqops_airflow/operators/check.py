@@ -10,6 +10,7 @@ from airflow.sdk.bases.skipmixin import SkipMixin
 from mqops import form_files
 from mqops.counted import counted
 from mqops.errors import RulesError, SettingsError
+from mqops.given_file import table_text
 from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.approval.which_run import acting, acts, waited_for
@@ -178,7 +179,7 @@ def valid_table(path: Path, queue_manager: str, log: Any, *, origins: bool = Fal
     from mqops.rules import parse  # noqa: PLC0415
 
     try:
-        text = path.read_bytes().decode("utf-8", "surrogateescape")
+        text = table_text(path)
     except OSError as error:
         raise SettingsError(f"rules file {path} cannot be read: {error.strerror}") from error
     parsed = parse(text, source=path.name, origins=origins)

@@ -103,10 +103,10 @@ class ExpiryReportOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.expiry.record import SCANNED  # noqa: PLC0415
-        from mqops.lake.handed_on import HANDED_ON, NOTHING  # noqa: PLC0415
+        from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN  # noqa: PLC0415
 
         folder = RunFolder(Path(self.folder))
-        summary, found = SCANNED.read(folder), HANDED_ON.find(folder) or NOTHING
+        summary, found = SCANNED.read(folder), HANDED_ON.find(folder) or NO_DAG_RUN
         unseen = found.names("unseen")
         more = replace(summary, unseen=unseen, aliases=found.aliases)
         value = report(self, context, replace(more, balanced=summary.balanced and not unseen))

@@ -66,7 +66,7 @@ def _stop_all(name: str, place: Path, estate: EstateFile, what: Stop) -> Markdow
     try:
         why_not = stop_all(connection_for(name, estate), place, what)
     except (MqopsError, AirflowException) as error:
-        why_not = str(error)
+        why_not = "; ".join(str(error).splitlines())
     return md(", for runs of this lake only ({})", why_not) if why_not else md(", for the runs of every lake")
 
 

@@ -74,7 +74,7 @@ class Wanted(NamedTuple):
         )
 
     def criteria(self) -> Criteria:
-        """The same, read. Raises `RulesError`, `SettingsError`, `ValueError`."""
+        """The criteria of the form. Raises `RulesError`, `SettingsError`, `ValueError`."""
         return criteria_of(self.to_json())
 
     def to_json(self) -> dict[str, Any]:

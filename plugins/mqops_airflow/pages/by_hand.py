@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mqops.actions import Action
 from mqops.backout.core.origin import Setting
+from mqops.counted import counted
 from mqops.decide.backout_setting import read_setting
 from mqops.lake.run import RunFolder
 from mqops.look.placed_since import Placed, placed_since
 from mqops.look.put_by import PutBy, put_by
 from mqops.look.run_story import BY_HAND, MOST_BY_HAND, RunStory, UnmovedMessage
+from mqops.look.words.text import Link, Name, Text, joined, said
 
 
 class ByHand(NamedTuple):
@@ -32,6 +34,30 @@ class ByHand(NamedTuple):
     def name(self) -> str:
         """For the element of the page."""
         return f"{self.queue}-{'origin' if self.why == AMBIGUOUS else 'header'}"
+
+    @property
+    def hint(self) -> Text:
+        """What the messages are, and where they can have come from."""
+        what = said("{} {}, on {:name}", counted(len(self.msg_ids), "message"), self.why, self.queue)
+        origins = joined(", ", map(Name, self.could))
+        return what + said(". Possible origins: {}", origins) if self.could else what
+
+    def fixed(self, queue_manager: str) -> dict[str, Any]:
+        """The fields of mq_recover that the form does not show. A single message is meant by itself."""
+        fixed = {"queue_manager": queue_manager, "action": "move", "queue": self.queue}
+        return fixed | ({"message_ids": list(self.msg_ids)} if len(self.msg_ids) == 1 else {})
+
+    def link(self, queue_manager: str, run: str, msg_id: str) -> Link:
+        """The page of one of the messages."""
+        query = {"queue_manager": queue_manager, "run": run, "queue": self.queue, "msg_id": msg_id}
+        return Link(f"{msg_id[:8]}…{msg_id[-12:]}", "messages/one", query, title=msg_id, kind="mono")
+
+
+def for_others(group: ByHand) -> str:
+    """What a person reads who may not start mq_recover."""
+    number = counted(len(group.msg_ids), "message")
+    form = "A person who may start mq_recover in Airflow finds a form here that moves them."
+    return f"{number} {group.why} on {group.queue}. {form}"
 
 
 IN_STORAGE = "in storage, where messages lie until a person looks"

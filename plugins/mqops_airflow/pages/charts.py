@@ -14,6 +14,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from mqops.look.words.balance import Share
+from mqops.look.words.fates import Fate
+
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 KEPT = 512
 """Charts that are kept: one takes 45 ms to draw."""
@@ -52,12 +55,7 @@ LOOK_NARROW = {
     "axis": {**LOOK["axis"], "labelLimit": 170, "labelOverlap": True},
     "legend": {**LOOK["legend"], "columns": 1},
 }
-FATES = {
-    "moved": "var(--moved)",
-    "discarded": "var(--discarded)",
-    "left": "var(--left)",
-    "gone": "var(--gone)",
-}
+FATES: Mapping[str, str] = {fate.value: f"var(--{fate})" for fate in Fate}
 """What becomes of a message → its colour, on every page."""
 
 
@@ -147,6 +145,18 @@ def stacked(
         },
         label=label,
     )
+
+
+def chart_of(shares: Sequence[Share], words: Mapping[Fate, str], *, would: bool) -> Markup | None:
+    """What became of the messages of each rule; None without a rule. Parameters: `words` of the run; `would` whether
+    nobody carries out its plan."""
+    if not shares:
+        return None
+    several = len({one.rule.queue for one in shares}) > 1
+    rows = [{"rule": f"{one.name} ({one.rule.queue})" if several else one.name, **one.parts} for one in shares]
+    what = "What the plan would do with" if would else "What became of"
+    label = f"{what} the messages of each rule; the table below has the figures"
+    return stacked(rows, of="rule", label=label, parts={word: FATES[fate] for fate, word in words.items()})
 
 
 def whole(largest: int) -> dict[str, Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from mqops.actions import NO_RULE_FITS, Action
+from mqops.actions import Action
+from mqops.counted import counted
 from mqops.decide.core.preflight import ANOTHER_QUEUE, COMES_BACK
 from mqops.decide.on_snapshot import SnapshotDecision
 from mqops.errors import MqopsError
@@ -21,9 +24,12 @@ from mqops.look.dead_letters import (
     dead_letters,
     queue_of_last_run,
 )
+from mqops.look.figures import Figures
 from mqops.look.message import of_estate
 from mqops.look.plan_view import planned_actions
 from mqops.look.runs import GrewDuringScans, Runs
+from mqops.look.words import dead_letters as words
+from mqops.look.words.text import Link
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, aged_by_md
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
@@ -56,6 +62,7 @@ def router(page: Page) -> APIRouter:
         records, found = _known(place, name, queue or own)
         dag_id = f"{dag_prefix(name)}_dlq_rules" if section else ""
         named = named_now(who.estate, name, queue) if queue and not found else None
+        depth = figures.depth_of(found.anatomy.queue if found else own)
         return render_page(
             request,
             page,
@@ -63,24 +70,14 @@ def router(page: Page) -> APIRouter:
             name,
             template=template,
             every=EVERY,
-            said=named.said if named else "",
-            unseen=_unseen(place, found.anatomy) if found else "",
+            live_part=Link("", "dead_letters/live", {"queue_manager": name} | ({"queue": queue} if queue else {})),
             queue=queue,
-            own=own,
             records=records,
             found=found,
-            figures=figures,
-            depth=figures.depth_of(found.anatomy.queue if found else own),
-            comes_back=_comes_back,
-            no_rule_fits=NO_RULE_FITS,
-            by_hand=found is not None and _has_form(place, found.anatomy),
-            grew=_grew_since(place, name, found.anatomy.queue, found.anatomy.observed_at) if found else (),
-            since=found.anatomy.since if found and found.anatomy.since.observed_at else None,
-            ages=(*AGES, OLDER, UNKNOWN),
-            aged=aged_by_md(found.anatomy.aged_by_md) if found else "",
-            chart=_chart(found) if found else "",
-            bars=BARS,
-            sampled=found is not None and found.judged == MOST_JUDGED < found.anatomy.messages,
+            preset=found.anatomy.queue if found else queue or own,
+            own_depth=words.nothing_seen(own, depth, figures),
+            missing=words.not_found(queue, named.said if named else "", may_look=bool(dag_id)),
+            **(_found(place, found, figures, may_look=bool(dag_id)) if found else {}),
             dag_id=dag_id,
             may_start=bool(dag_id) and who.may_start(dag_id),
             four_eyes=asks_for_four_eyes(who.estate, dag_id),
@@ -96,6 +93,63 @@ def router(page: Page) -> APIRouter:
         return shown("dead_letters_live", request, queue_manager, queue, who)
 
     return routes
+
+
+def _found(place: Path, found: DeadLetters, figures: Figures, *, may_look: bool) -> dict[str, Any]:
+    """A queue in words. Parameters: `may_look` whether the page has a form for a dry run."""
+    queue = found.anatomy
+    before = bool(found.acted) and found.left is None
+    table = words.groups(
+        found,
+        _comes_back,
+        ages=(*AGES, OLDER, UNKNOWN),
+        before=before,
+        by_hand=_has_form(place, queue),
+        may_look=may_look,
+    )
+    grew = _grew_since(place, queue.queue_manager, queue.queue, queue.observed_at)
+    shown = len(table.rows)
+    return {
+        "as_seen": words.as_seen(found),
+        "in_short": tuple(words.in_short(found, figures.depth_of(queue.queue), figures)),
+        "since_then": (
+            *words.since_then(found),
+            *words.grew(queue.queue_manager, grew, may_look=may_look and not found.acted),
+        ),
+        "not_in_figures": words.not_in_figures(found, may_look=may_look),
+        "notes": tuple(_notes(found)),
+        "unseen": _unseen(place, queue),
+        "nothing_left": words.nothing_left(found) if found.left == 0 else "",
+        "made_of": f"What it {'was' if before else 'is'} made of",
+        "chart": _chart(found),
+        "trend_label": _trend_label(found),
+        "more_bars": f"The chart has the {BARS} largest of {counted(shown, 'group')}; the table has all of them."
+        if shown > BARS
+        else "",
+        "gone_groups": words.gone_groups(found),
+        "groups": table,
+        "aged": aged_by_md(queue.aged_by_md),
+    }
+
+
+def _trend_label(found: DeadLetters) -> str:
+    """What the small chart shows, for people who do not see it."""
+    counts = [one.messages for one in found.trend]
+    if not counts:
+        return ""
+    return f"Messages in the last {counted(len(counts), 'run')}: from {counts[0]:,} to {counts[-1]:,}"
+
+
+def _notes(found: DeadLetters) -> Iterator[str]:
+    """What keeps the table from judging all messages."""
+    if found.problem:
+        yield f"{found.problem}."
+    if found.judged == MOST_JUDGED < found.anatomy.messages:
+        first = counted(found.judged, "message")
+        yield (
+            f"The table asks for what is in the messages, so this page judged the first {first} only. "
+            "A dry run judges all."
+        )
 
 
 queue_seen_last = shared(queue_of_last_run)

@@ -7,7 +7,7 @@ ledgers are verified and what expires is counted beside that, and a reader does 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.clock import utc
+from mqops.deciders.registry import fates_of, holds_queues
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.lake.run import folder_of
@@ -28,20 +29,25 @@ from mqops.look.estate.now import ManagerNow, manager_now
 from mqops.look.estate.problem import Problem
 from mqops.look.estate.unfinished import approved_and_idle, quiet
 from mqops.look.expiry_forecast import MORNING, next_time
-from mqops.look.figures import Figures
+from mqops.look.figures import Figures, QueueFigures
+from mqops.look.words import estate as words
+from mqops.look.words.accounted import accounted
+from mqops.look.words.run import WhoAnswers
+from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text
 from mqops.quality.not_in_order import NOT_IN_ORDER
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.pages.problem_link import form_of, link_of
 from mqops_airflow.pages.queue_figures import ANSWERS, figures_now
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run_forms import STOP
+from mqops_airflow.pages.run_forms import RECOVER, STOP
 from mqops_airflow.pages.security import Reader, own_dags, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.which_run import at_work, next_by_schedule
 from mqops_airflow.pages.who_answers import Open, asks_for_four_eyes, open_questions, still_asked
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
+from mqops_airflow.ui.views import path_of_dag
 
 AUDIT_KEPT = 60.0
 """Seconds for which this page shows a trigger audit, which asks more of a queue manager than its figures do."""
@@ -52,6 +58,8 @@ EXPIRING: Answers[Expiring] = Answers(5.0)
 QUICK = 0.2
 """Seconds: a ledger whose verification takes longer is verified again after `LEDGERS.kept`, however it grows."""
 AT_ONCE = 0.001
+_DAG_OF_ALL = {"recover": RECOVER}
+"""Workflow that one DAG of all queue managers runs → the DAG, which people know it by."""
 
 
 def router(page: Page) -> APIRouter:
@@ -74,6 +82,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
     managers = _carried_out(who, _managers(who.estate, names))
     asked = still_asked(who, [(one.name, run.run) for one in managers for run in one.waiting])
     managers = [replace(one, waiting=tuple(run for run in one.waiting if run.run in asked)) for one in managers]
+    morning = next_time(datetime.now(UTC), MORNING)
     managers.sort(key=lambda one: (not one.problems, not one.waiting, one.name))
     return render_page(
         request,
@@ -84,18 +93,51 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         every=int(ANSWERS.kept),
         managers=managers,
         few=FEW_RUNS,
-        link=partial(link_of, request.scope.get("root_path", "").rstrip("/"), who.estate),
+        short=tuple(words.short(managers, one=bool(queue_manager))),
+        accounted=accounted(managers, _ended_early(who, managers)),
+        live_part=Link("", "estate/live", {"queue_manager": queue_manager} if queue_manager else {}),
+        problem_text=lambda name, problem: words.problem_text(problem, link_of(who.estate, name, problem)),
+        words=words,
         form=partial(form_of, who.estate),
         may_start=who.may_start,
         open_questions=_questions_of_queues(who),
         four_eyes=partial(asks_for_four_eyes, who.estate),
-        morning=next_time(datetime.now(UTC), MORNING),
-        answers={run: waits for run, waits in asked.items() if waits},
-        ended_early=_ended_early(who, managers),
+        morning=morning,
+        questions_of=partial(_questions, asked),
+        state_of=partial(_state, asked),
+        expires_link=partial(words.expires_link, limit=f"{morning:%H:%M}"),
+        short_run=partial(OfRun, short=True),
+        by_schedule=_by_schedule,
         next_runs=next_by_schedule(who),
         may_stop=who.may_start(STOP),
         has_dags=lambda name: bool(own_dags(name, who.estate.estate.queue_managers[name])),
     )
+
+
+def _questions(asked: Mapping[str, WhoAnswers | None], manager: ManagerNow) -> list[Text]:
+    """The open questions of a queue manager. Parameters: `asked` run → who may answer."""
+    return [
+        words.open_question(
+            manager,
+            run,
+            fates_of(run.workflow),
+            waits=waits.in_words(asked=True) if (waits := asked.get(run.run)) else NOTHING,
+            may=bool(waits and waits.may),
+            holds=holds_queues(run.workflow),
+            by=" or ".join(dict.fromkeys((_DAG_OF_ALL.get(run.workflow, run.workflow), RECOVER))),
+        )
+        for run in manager.waiting
+    ]
+
+
+def _state(asked: Mapping[str, WhoAnswers | None], manager: ManagerNow, queue: QueueFigures) -> Text:
+    """What is remarkable about a queue. Parameters: `asked` as of `_questions`."""
+    held = [run.run for run in manager.held_by(queue.name) if asked.get(run.run)]
+    return words.queue_state(queue, held, manager.name)
+
+
+def _by_schedule(runs: Iterable[tuple[str, datetime]]) -> Text:
+    return words.by_schedule([(AirflowLink(dag_id, path_of_dag(dag_id)), at.isoformat()) for dag_id, at in runs])
 
 
 def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
@@ -137,7 +179,8 @@ def _ended_early(who: Reader, managers: Iterable[ManagerNow]) -> set[tuple[str, 
 
 
 def _carried_out(who: Reader, managers: Sequence[ManagerNow]) -> list[ManagerNow]:
-    """The same; that a run was approved and nothing carries it out is a problem: its act failed, as after a stop."""
+    """The queue managers with one more kind of problem: a run was approved and nothing carries it out, because its act
+    failed, as after a stop."""
     approved = {(one.name, run.run) for one in managers for run in one.approved}
     nobody = approved - at_work(who, approved)
     return [replace(one, problems=(*one.problems, *_idle(one, nobody))) for one in managers]
@@ -192,6 +235,7 @@ def _now(place: Path, name: str, said: _Said) -> ManagerNow:
         name,
         broken_triggers=audit.cannot_trigger if audit else {},
         switched_off=audit.switched_off if audit else (),
+        not_inquired=audit.unseen if audit else (),
         ledger=said.ledger,
         expiring=said.expiring,
         more_checks=(NOT_IN_ORDER,),

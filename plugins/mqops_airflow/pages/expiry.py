@@ -14,9 +14,11 @@ from mqops.estate_sections import dag_prefix
 from mqops.expiry.core.candidates import Known
 from mqops.expiry.record import known
 from mqops.lake.run import folder_of
-from mqops.look.core.expires import NO_SCAN, Expires, expires
+from mqops.look.core.expires import Expires, expires
 from mqops.look.expiry_forecast import MORNING, Forecast, forecast, next_time
 from mqops.look.figures import Figures
+from mqops.look.words import expiry as words
+from mqops.look.words.text import Link
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
@@ -52,6 +54,8 @@ def router(page: Page) -> APIRouter:
         uncounted = [one for one in figures.queues if one.depth and told[one.name].unrecorded]
         section = who.estate.estate.queue_managers[name].expiry_scan
         dag_id = f"{dag_prefix(name)}_expiry_scan" if section else ""
+        short, until = f"{limit:%H:%M}", f"{limit:%Y-%m-%d %H:%M} UTC"
+        chart_ends = f"{max(found.hours) + timedelta(hours=1):%Y-%m-%d %H:%M} UTC"
         return render_page(
             request,
             page,
@@ -60,27 +64,18 @@ def router(page: Page) -> APIRouter:
             template=template,
             every=EVERY,
             found=found,
-            seen_at=figures.seen_at,
-            told=told,
-            recorded=recorded,
-            uncounted=uncounted,
-            scans=scans,
-            no_scan=NO_SCAN,
-            depth_of=figures.depth_of,
-            unknown=[one.unknown for one in told.values() if one.unknown],
+            live_part=Link("", "expiry/live", {"queue_manager": name, "before": short}),
             dag_id=dag_id,
-            at_work=newest_at_work(who, dag_id) if dag_id else None,
+            at_work=newest_at_work(who, dag_id, "a scan for expired messages", "What it finds is"),
             may_start=bool(dag_id) and who.may_start(dag_id),
-            limit=f"{limit:%H:%M}",
-            until=f"{limit:%Y-%m-%d %H:%M} UTC",
-            total=sum(one.before or 0 for one in told.values()),
-            at_most=any(one.at_most and one.before for one in told.values()),
-            some=sum(one.some for one in told.values()),
-            past=sum(one.past for one in found.queues),
+            limit=short,
+            in_short=tuple(words.in_short(found, told, until)),
             chart=_chart(found) if any(found.hours.values()) else "",
-            chart_ends=f"{max(found.hours) + timedelta(hours=1):%Y-%m-%d %H:%M} UTC",
-            beyond=found.beyond,
-            next_beyond=found.next_beyond,
+            no_chart=words.no_chart(found, chart_ends),
+            beyond=words.beyond(found, chart_ends),
+            queues=words.queues(found, told, figures, limit=short, until=until),
+            uncounted=words.uncounted(uncounted, told, recorded, scans, seen_at=figures.seen_at),
+            scan=_scan([one.name for one in uncounted]) if uncounted else None,
         )
 
     @routes.get(page.path)
@@ -94,17 +89,19 @@ def router(page: Page) -> APIRouter:
     return routes
 
 
+def _scan(queues: list[str]) -> dict[str, Any]:
+    """The form that scans queues."""
+    fixed = {"queues": queues, "all_filled": True}
+    return {"fixed": fixed, "id": f"scan-{'-'.join(queues)}", "queues": words.named(queues)}
+
+
 def _told(found: Forecast, figures: Figures, scans: Mapping[str, Known]) -> dict[str, Expires]:
     """Queue → what is known of its messages, of those that a run has recorded and those that have messages now."""
     recorded = {one.queue: one for one in found.queues}
     last_put = {one.name: one.last_put for one in figures.queues}
     return {
         queue: expires(
-            figures.depth_of(queue),
-            recorded.get(queue),
-            scans.get(queue),
-            last_put.get(queue, ""),
-            limit=found.limit,
+            figures.depth_of(queue), recorded.get(queue), scans.get(queue), last_put.get(queue, ""), limit=found.limit
         )
         for queue in {*recorded, *(one.name for one in figures.queues if one.depth)}
     }

@@ -37,6 +37,9 @@ from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import Planned, planned_actions
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import MOST_LOOKED_AT, Runs, run_line
+from mqops.look.words import message as words
+from mqops.look.words import search as in_words
+from mqops.look.words.text import NOTHING, OfRun, Text, said
 from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
@@ -45,11 +48,12 @@ from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.queue_named import named_now
-from mqops_airflow.pages.render import below, render_page
+from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import RECOVER
 from mqops_airflow.pages.searches import Searches, TooSlow
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
+from mqops_airflow.pages.shown import below, size
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
@@ -123,13 +127,18 @@ def router(page: Page) -> APIRouter:
             template="message",
             run=run,
             story=story,
-            origin_words=ORIGIN[str(story.message.origin["by"])] if story.message.origin else "",
-            outcome=outcome,
-            put_moment=_put_moment,
-            rules_source=below(story.rules_source, who.estate.path.parent),
+            origin=words.origin(story, _origin_words(story), _put_moment),
+            done=words.done(story.past.done, outcome(story.past.done) if story.past.done else ""),
+            data=words.data(story, size(story.message.body.length)),
+            rules=words.rules(story.rules, below(story.rules_source, who.estate.path.parent)),
+            seen=tuple(words.seen(story)),
+            events=words.events(story, outcome),
+            fields=words.fields,
+            folder_table=words.folder,
+            broken_folder=words.broken_folder,
             unjudged=_unjudged(story),
             by_hand=by_hand,
-            placed_by=placed_since(folder, [here]).get(here, "") if by_hand else "",
+            placed=_placed_by(name, placed_since(folder, [here]).get(here, "") if by_hand else ""),
             refusal=_refusal(who, name),
             may_move=may_move,
             questions=open_questions(who, RECOVER, name, [here.queue]) if may_move else (),
@@ -137,6 +146,16 @@ def router(page: Page) -> APIRouter:
         )
 
     return routes
+
+
+def _origin_words(story: MessageStory) -> str:
+    """What the header that tells of the origin is about, "" without one."""
+    return ORIGIN[str(story.message.origin["by"])] if story.message.origin else ""
+
+
+def _placed_by(queue_manager: str, run: str) -> Text:
+    """That a later run has taken the message. Parameters: `run` "" for none."""
+    return said("It was taken from the queue since, by {}.", OfRun(queue_manager, run)) if run else NOTHING
 
 
 def _address(request: Request, page: Page) -> str:
@@ -232,6 +251,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
     line = next((one for one in recorded if one.run == place.chosen), None)
     unrecorded = bool(queue) and "*" not in queue and not any(_named(queue, one.queue) for one in newest)
     figures = figures_now(who.estate, [name])[name] if unrecorded else Figures()
+    unit = next((one.unit for one in figures.queues if one.name == queue), "")
     again = {key: value for key, value in asked.items() if value} | {"queue_manager": name}
     elsewhere = {key: value for key, value in again.items() if key not in {"run", "after", "action"}}
     return render_page(
@@ -242,24 +262,25 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         status=403 if answer.forbidden else 200,
         runs=[one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == place.chosen],
         run=place.chosen,
-        line=line,
+        searched=in_words.searched(line),
+        snapshot_of=in_words.snapshot_of,
         others=[
             (one, {**elsewhere, "run": one.run})
             for one in newest
             if one.run != place.chosen and (not queue or _named(queue, one.queue))
         ][:MOST_OTHERS],
-        unrecorded=queue if unrecorded else "",
-        depth=figures.depth_of(queue),
-        unit=next((one.unit for one in figures.queues if one.name == queue), ""),
-        said=place.said,
+        unrecorded=in_words.unrecorded(queue, figures.depth_of(queue), unit, name) if unrecorded else NOTHING,
+        of_name=place.said,
         unseen=_unseen(place.run, queue) if found and not found.messages else (),
-        total=line.messages if line and not queue else 0,
+        searched_in=in_words.looked_at(found.looked_at, line.messages if line and not queue else 0) if found else "",
+        messages=in_words.messages(found.messages, name, place.chosen, more=bool(found.next), put_at=_put_at, size=size)
+        if found
+        else None,
         actions=place.planned.actions,
         asked=asked,
         fields=FIELDS,
         identifiers=IDENTIFIERS,
         opened=any(asked.get(key) for key in MORE),
-        put_at=_put_at,
         found=found,
         passed_over=[*passed_over_lines(found.passed_over)] if found else [],
         next={**again, "run": place.chosen, "after": found.next} if found and found.next else {},
@@ -315,12 +336,12 @@ def _default(newest: Sequence[RunLine]) -> str:
 
 
 def _named(queue: str, queues: str) -> list[str]:
-    """Those of a run's queues that a name, or a pattern such as PAY*, means. Parameters: `queues` with commas."""
+    """The queues of a run that a name, or a pattern such as PAY*, means. Parameters: `queues` with commas."""
     return fnmatch.filter(queues.split(","), queue)
 
 
 def _narrow(line: RunLine) -> int:
-    """How little a snapshot shows of what was on queues: 0 all of its queues."""
+    """How incomplete a snapshot is: 0 whole queues, 1 a part of them, 2 copies of earlier messages."""
     return 2 if line.workflow in COPIES else int(line.partial or line.workflow == CHOSEN)
 
 

@@ -16,9 +16,11 @@ from starlette.exceptions import HTTPException
 
 from mqops.counted import counted
 from mqops.estate_sections import dag_prefix
+from mqops.look.words.text import AirflowLink, Link, Text, Value, joined
+from mqops_airflow.ui.views import path_of_dag, path_of_run
 
 FORMS = {
-    "dlq_rules": ("dead_letters", "#handle", "The dead letters of {}, with the form of this run"),
+    "dlq_rules": ("dead_letters", "handle", "The dead letters of {}, with the form of this run"),
     "expiry_scan": ("expiry", "", "What expires on {}"),
     "snapshot_quality": ("quality", "", "The quality checks of {}, with the form of this run"),
 }
@@ -62,6 +64,37 @@ class NotYet(HTTPException):
             self.ended_well = run is not None and run.state == DagRunState.SUCCESS
             self.note = (run.note or "") if run is not None else ""
         super().__init__(404, text)
+
+    @property
+    def title(self) -> str:
+        """The heading of the page."""
+        if self.awaited:
+            return "Nothing to show yet"
+        return "No such run" if not self.known else "The run has ended" if self.ended_well else "The run failed"
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of Airflow's note; none where the note is Markdown as a whole."""
+        return [] if self.ended_well else [line for line in self.note.split("\n") if line]
+
+    @property
+    def links(self) -> Text:
+        """The pages where a reader goes on."""
+        name = self.queue_manager
+        query = {"queue_manager": name} if name else {}
+        found: list[Value] = []
+        if name and self.explains:
+            words = f"All conditions of {self.explains} as they are now"
+            found.append(Link(words, "triggers", query | {"queue": self.explains}))
+        if name and self.form:
+            page, place, words = self.form
+            found.append(Link(words.format(name), page, query, place))
+        found.append(Link(f"Estate: {name}" if name else "Estate", "estate", query))
+        if self.known:
+            found.append(AirflowLink("The run in Airflow", path_of_run(self.dag_id, self.run_id)))
+            words = f"{self.dag_id} in Airflow, where each run can be started"
+            found.append(AirflowLink(words, path_of_dag(self.dag_id)))
+        return joined(" · ", found)
 
 
 def _said(session: Session, run: DagRun | None) -> tuple[str, tuple[Before, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -9,28 +10,33 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from mqops.actions import ACTED, Action
+from mqops.actions import Action
 from mqops.decide.core.preflight import Finding, Looked, Preflight, judge
 from mqops.decide.preflight import NOT_DONE
+from mqops.deciders.registry import by_choice, fates_of, holds_queues
 from mqops.errors import MqopsError
 from mqops.look.core.run_state import RunLine
 from mqops.look.plan_view import PlanView, acted_on, destinations, look_now, plan_view
 from mqops.look.run_story import BY_HAND, RunStory
 from mqops.look.run_view import latest_view
+from mqops.look.words import plan as words
+from mqops.look.words.fates import rule_in_words
+from mqops.look.words.run import beside
+from mqops.look.words.text import NOTHING, AirflowLink, Link, Text, said, sentences
 from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY, subject
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import MESSAGES
-from mqops_airflow.pages.run_balance import rule_in_words
-from mqops_airflow.pages.run_forms import RECOVER, to_ask_again
-from mqops_airflow.pages.run_words import KIND, beside, folded
+from mqops_airflow.pages.run_forms import RECOVER, real_run, to_ask_again
+from mqops_airflow.pages.run_seen import MESSAGES
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
+from mqops_airflow.pages.shown import size
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, asked_by, form_of_dry_run, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
 from mqops_airflow.ui.table import Page
+from mqops_airflow.ui.views import path_of_run
 
 GROUPS = 200
 """Groups that the page shows, the largest."""
@@ -44,6 +50,12 @@ class Seen:
     at: str = ""
     looked: tuple[Looked, ...] = ()
     error: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """Why there is no later look, in sentences."""
+        why = self.error.rstrip(".")
+        return f"The queue manager cannot be asked now: {why}. These are the figures of the pre-flight."
 
 
 ANSWERS: Answers[Seen] = Answers(5.0)
@@ -60,31 +72,9 @@ def router(page: Page) -> APIRouter:
         name = asked.run.queue_manager
         if not asked.run.plan_json.exists():
             return render_page(request, page, who, name, template="plan_none", asked=asked)
-        view = _view(asked.run)
-        values: dict[str, Any] = {
-            "asked": asked,
-            "view": view,
-            "plan": view.plan,
-            "kinds": KIND,
-            "meaning": beside(view.line),
-        }
-        answers = _answer(who, asked)
+        view, answers = _view(asked.run), _answer(who, asked)
         seen = _look(who, view, now=answers["open"])
-        said = "{}?" if answers["open"] else "would {}" if answers["form"] is not None else "plan to {}"
-        values |= {
-            "subject": subject(view.plan, said=said),
-            "groups": view.groups[:GROUPS],
-            "acted": ACTED,
-        }
-        by_hand = not view.plan.actions.keys().isdisjoint(BY_HAND)
-        values |= {"may_move": by_hand and who.may_start(RECOVER), "rule_in_words": rule_in_words}
-        values |= {"this_plan_only": THIS_PLAN_ONLY}
-        values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
-        values |= {"destinations": destinations(seen.looked), "seen": seen}
-        problems = view.found.findings if view.found else ()
-        values |= {"findings": folded(one for one in problems if not one.what.endswith(NOT_DONE)), "not_done": NOT_DONE}
-        values |= {"since_then": folded(_news(view, seen.looked))}
-        return render_page(request, page, who, name, **values, **answers)
+        return render_page(request, page, who, name, asked=asked, **_values(who, view, seen, answers), **answers)
 
     @routes.get(f"{page.path}/answer")
     def answer(request: Request, found: tuple[Reader, Asked] = of) -> HTMLResponse:
@@ -93,6 +83,38 @@ def router(page: Page) -> APIRouter:
         return render_page(request, page, who, name, template="plan_answer", asked=asked, **_answer(who, asked))
 
     return routes
+
+
+def _values(who: Reader, view: PlanView, seen: Seen, answers: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan in words. Parameters: `seen` its destinations; `answers` as of `_answer`."""
+    plan, workflow = view.plan, view.plan.workflow
+    asks = "{}?" if answers["open"] else "would {}" if answers["form"] is not None else "plan to {}"
+    decided = partial(rule_in_words, None, by_choice=by_choice(workflow), fates=fates_of(workflow))
+    destinations_of = destinations(seen.looked)
+    problems = view.found.findings if view.found else ()
+    by_hand = not plan.actions.keys().isdisjoint(BY_HAND)
+    return {
+        "view": view,
+        "plan": plan,
+        "meaning": beside(view.line),
+        "subject": subject(plan, said=asks),
+        "stops": tuple(words.stops(view, NOT_DONE)),
+        "findings": words.folded(one for one in problems if not one.what.endswith(NOT_DONE)),
+        "since_then": [
+            (kind, f"Since the plan was made: {text}") for kind, text in words.folded(_news(view, seen.looked))
+        ],
+        "sums": words.sums(view, size(plan.bytes)),
+        "compared": words.compared(view),
+        "groups": words.groups(view, GROUPS, decided),
+        "may_move": by_hand and who.may_start(RECOVER),
+        "left_off": len(view.groups[GROUPS:]) + plan.counts_left_off,
+        "gone": words.gone_groups(view),
+        "more_gone": max(0, len(view.gone) - words.MOST_GONE),
+        "destinations": words.destinations(destinations_of),
+        "seen": seen,
+        "samples": words.samples(view),
+        "this_plan_only": THIS_PLAN_ONLY,
+    }
 
 
 def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
@@ -107,7 +129,7 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
     waits = who_answers(who, asked, task)
     again = to_ask_again(story, tasks)
     return {
-        "form": form,
+        "form": real_run(asked.dag_id, form) if form is not None else None,
         "may_start": may_start,
         "questions": questions_before(who, asked, story) if may_start else (),
         "story": story,
@@ -120,9 +142,51 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
         "ask_again": again if again and who.may_clear(asked.dag_id) else [],
         "live": not settled or bool(again),
         "open": bool(waits) or (not settled and form is None),
-        "unanswered": _unanswered(task, story),
-        "depth": None if settled or story.undoes else _depth(who, story.line),
+        "snapshot": words.snapshot(story.line, None if settled else _depth(who, story.line))
+        if holds_queues(story.workflow)
+        else NOTHING,
+        "answered": tuple(_answered(asked, story, task, dry=form is not None)),
+        "asks_again": settled and may_start and _is_dry_run(story, task),
+        "run_path": path_of_run(asked.dag_id, asked.run_id) if asked.dag_id else "",
+        "live_part": Link("", "plan/answer", {"queue_manager": asked.run.queue_manager, "run": asked.run.run}),
+        "who_asked": waits.in_words(asked=True) if waits else NOTHING,
     }
+
+
+def _is_dry_run(story: RunStory, task: Task | None) -> bool:
+    """Whether nobody has answered, and Airflow does not run the task that asks. Parameters: `task` approve."""
+    return not words.answered(story.approval.get("answer") or {}) and (task is None or task.state not in _ASKING)
+
+
+def _answered(asked: Asked, story: RunStory, task: Task | None, *, dry: bool) -> Iterator[Text]:
+    """What became of the question, or becomes of it. Parameters: `task` approve; `dry` whether a form started a dry
+    run."""
+    failed = task is not None and task.state == "failed"
+    path = f"{path_of_run(asked.dag_id, asked.run_id)}/tasks/approve"
+    log = said("{} says why.", AirflowLink("Its log in Airflow", path)) if failed else NOTHING
+    unanswered = sentences(said("{}", _unanswered(task, story)), log)
+    if answer := words.answered(story.approval.get("answer") or {}):
+        yield answer
+        if failed and not story.begun_at:
+            yield unanswered
+    elif task and task.state in _ASKING:
+        yield said(_ASKING[task.state])
+    elif dry:
+        yield said("This is the plan of a dry run: nobody is asked about it, and nothing of it is done.")
+    else:
+        yield unanswered
+
+
+_ON_ITS_WAY = "Airflow runs the task approve: its question, or its answer, is told here in a moment."
+_AGAIN = (
+    "Airflow tries the task approve again, which takes up the answer that Airflow has recorded, within a minute. If "
+    "there is none, the question is put again."
+)
+_ASKING = {
+    **dict.fromkeys(("scheduled", "queued", "running", "restarting"), _ON_ITS_WAY),
+    **dict.fromkeys(("up_for_retry", "deferred"), _AGAIN),
+}
+"""State of the task approve in which Airflow is at work on it → what is said of it."""
 
 
 def _depth(who: Reader, line: RunLine) -> int | None:

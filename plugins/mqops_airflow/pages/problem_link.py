@@ -9,39 +9,42 @@ from urllib.parse import quote
 from mqops.estate import EstateFile
 from mqops.estate_sections import dag_prefix
 from mqops.look.estate.problem import Place, Problem
+from mqops.look.words.text import AirflowLink, Link
 
 
-class Link(NamedTuple):
-    """Parameters: `words` to click on; `airflow` whether it is a page of Airflow's own."""
+class _To(NamedTuple):
+    """A page. Parameters: `words` to click on; `about` the name that the address has for what the problem is about."""
 
-    href: str
     words: str
-    airflow: bool = False
+    page: str
+    about: str
 
 
-LINKS: Mapping[Place, Link] = {
-    Place.ACCOUNTED: Link("#accounted", "When it was verified"),
-    Place.CONNECTION: Link("/connections?name_pattern={conn}", "Test the connection {conn}", airflow=True),
-    Place.DEAD_LETTERS: Link("{root}/dead_letters?queue_manager={name}&queue={about}", "Look at them, and handle them"),
-    Place.MESSAGES: Link("{root}/messages?queue_manager={name}&run={about}", "Look at the messages"),
-    Place.QUALITY: Link("{root}/quality?queue_manager={name}&run={about}", "Look at the checks"),
-    Place.QUEUE: Link("#queue-{name}-{about}", "Its row below"),
-    Place.RECORDED: Link("{root}/messages?queue_manager={name}&queue={about}", "Its messages, as a run recorded them"),
-    Place.RUN: Link("{root}/run?queue_manager={name}&run={about}", "Look at the run"),
-    Place.TRIGGERS: Link("{root}/triggers?queue_manager={name}&queue={about}", "See what fails, and the MQSC for it"),
+PAGES: Mapping[Place, _To] = {
+    Place.DEAD_LETTERS: _To("Look at them, and handle them", "dead_letters", "queue"),
+    Place.MESSAGES: _To("Look at the messages", "messages", "run"),
+    Place.QUALITY: _To("Look at the checks", "quality", "run"),
+    Place.RECORDED: _To("Its messages, as a run recorded them", "messages", "queue"),
+    Place.RUN: _To("Look at the run", "run", "run"),
+    Place.TRIGGERS: _To("See what fails, and the MQSC for it", "triggers", "queue"),
 }
-"""Place → the link, with the names in it that `link_of` fills in."""
+"""Place on another page of ours → the link. The other places are on the page itself, or Airflow's."""
 
 
-def link_of(root: str, estate: EstateFile, name: str, problem: Problem) -> Link | None:
+def link_of(estate: EstateFile, name: str, problem: Problem) -> Link | AirflowLink | None:
     """The link of a problem of a queue manager; None where no page helps."""
-    if problem.place is None:
-        return None
-    settings = estate.estate.queue_managers[name]
-    link = LINKS[problem.place]
-    values = {"name": name, "about": problem.about, "conn": settings.connection}
-    quoted = {key: quote(value, safe="") for key, value in values.items()}
-    return link._replace(href=link.href.format(root=root, **quoted), words=link.words.format(**values))
+    match problem.place:
+        case None:
+            return None
+        case Place.ACCOUNTED:
+            return Link("When it was verified", place="accounted")
+        case Place.QUEUE:
+            return Link("Its row below", place=f"queue-{name}-{problem.about}")
+        case Place.CONNECTION:
+            conn = estate.estate.queue_managers[name].connection
+            return AirflowLink(f"Test the connection {conn}", f"/connections?name_pattern={quote(conn, safe='')}")
+    to = PAGES[problem.place]
+    return Link(to.words, to.page, {"queue_manager": name, to.about: problem.about})
 
 
 class Form(NamedTuple):
@@ -52,6 +55,7 @@ class Form(NamedTuple):
     fixed: Mapping[str, Any]
     title: str
     asks_where: bool
+    id: str
 
 
 def form_of(estate: EstateFile, name: str, problem: Problem) -> Form | None:
@@ -60,9 +64,9 @@ def form_of(estate: EstateFile, name: str, problem: Problem) -> Form | None:
     queue = problem.backout_queue
     if not queue:
         return None
+    element = f"start-{name}-{queue}"
     if estate.estate.queue_managers[name].backout_reprocess:
-        return Form(
-            f"{dag_prefix(name)}_backout_reprocess", {"queues": [queue]}, f"Put the messages of {queue} back", False
-        )
+        dag_id, title = f"{dag_prefix(name)}_backout_reprocess", f"Put the messages of {queue} back"
+        return Form(dag_id, {"queues": [queue]}, title, False, element)
     fixed = {"queue_manager": name, "queue": queue, "action": "move", "all_messages": True}
-    return Form("mq_recover", fixed, f"Move the messages of {queue} to another queue", True)
+    return Form("mq_recover", fixed, f"Move the messages of {queue} to another queue", True, element)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
+from markupsafe import Markup
 
 from mqops.estate_sections import dag_prefix
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import checks_in_words
+from mqops.look.words.text import NOTHING, Breaks, Link, Text
+from mqops.quality import words
 from mqops.quality.failed_messages import FailedMessage, failed_messages
 from mqops.quality.results import verdict_of
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.quality.trend import CheckTrend, checks_of, dag_run, quality_run, quality_runs, trends, with_all_suites
 from mqops_airflow.pages import data_docs
+from mqops_airflow.pages.charts import sparkline
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
@@ -65,12 +69,16 @@ def router(page: Page) -> APIRouter:
             asked=asked,
             most=MOST,
             chosen=chosen,
+            live_part=Link("", "quality/live", asked.query(name)),
             found_words=checks_in_words(chosen.to_json()) if chosen else "",
-            words=lambda one: checks_in_words(one.to_json()),
-            expects=expects,
-            docs=_docs(who, chosen) if chosen else "",
+            expects=lambda check: words.expects(check, expects(check)),
+            result=words.result,
+            failing=words.failing,
+            trend=_trend,
+            **(_chosen(known, chosen, asked) if chosen else {}),
+            docs=_docs(who, chosen) if chosen else NOTHING,
             dag_id=(dag_id := _dag(who, name)),
-            at_work=newest_at_work(who, dag_id) if dag_id else None,
+            at_work=newest_at_work(who, dag_id, "a quality run", "Its checks are"),
             may_start=bool(dag_id) and who.may_start(dag_id),
         )
 
@@ -95,6 +103,11 @@ class Asked:
     check: str = ""
     after: int = 0
 
+    def query(self, queue_manager: str) -> dict[str, str]:
+        """The query of the address of the page's live part."""
+        query = {"queue_manager": queue_manager, "run": self.run, "check": self.check, "after": str(self.after or "")}
+        return {name: value for name, value in query.items() if value}
+
 
 def _asked(queue_manager: str = "", run: str = "", check: str = "", after: Annotated[int, Query(ge=0)] = 0) -> Asked:
     return Asked(queue_manager, run, check, after)
@@ -114,12 +127,34 @@ def _known(place: Path, name: str, run: str, check: str, after: int) -> Known:
 
 def expects(check: CheckResult) -> str:
     """What a check expects of its columns, in words. A run of an earlier version does not tell the limits."""
-    words = check.expect.removeprefix("column_").replace("value_lengths", "lengths").replace("_", " ")
-    if check.limits and words.endswith("be between"):
-        words = f"{words.removesuffix(' between')} {check.limits}"
+    said = check.expect.removeprefix("column_").replace("value_lengths", "lengths").replace("_", " ")
+    if check.limits and said.endswith("be between"):
+        said = f"{said.removesuffix(' between')} {check.limits}"
     elif check.limits:
-        words = f"{words}: {check.limits}"
-    return f"{words}, where {check.where}" if check.where else words
+        said = f"{said}: {check.limits}"
+    return f"{said}, where {check.where}" if check.where else said
+
+
+def _chosen(known: Known, chosen: QualitySummary, asked: Asked) -> dict[str, Any]:
+    """A result in words."""
+    shown = len(known.failures)
+    return {
+        "told_of": [Breaks(text) for text in chosen.told],
+        "beside": tuple(words.beside([(one, checks_in_words(one.to_json())) for one in known.beside], chosen)),
+        "not_checked": words.not_checked(chosen),
+        "failures": words.failures(chosen, known.failures, known.all_failures),
+        "pages_of_failures": words.pages_of_failures(
+            chosen, asked.check, after=asked.after, shown=shown, number=known.all_failures, most=MOST
+        ),
+    }
+
+
+def _trend(one: CheckTrend) -> Markup:
+    """How many messages failed a check in the runs, drawn small; nothing where only one run tells."""
+    if sum(number is not None for number in one.failed) < 2:
+        return Markup("")
+    drawn = sparkline(list(one.failed), label=f"{words.TREND}{one.most:,}")
+    return Markup('{} <span class="quiet">0 to {}</span>').format(drawn, f"{one.most:,}")
 
 
 def _dag(who: Reader, name: str) -> str:
@@ -128,9 +163,11 @@ def _dag(who: Reader, name: str) -> str:
     return f"{dag_prefix(name)}_snapshot_quality" if section else ""
 
 
-def _docs(who: Reader, summary: QualitySummary) -> str:
-    """The address of the Data Docs of a run that Airflow made, "" where there are none: they are of its verdict."""
+def _docs(who: Reader, summary: QualitySummary) -> Markup | Text:
+    """The link to the Data Docs of a run that Airflow made, nothing where there are none: they are of its verdict."""
     verdict = verdict_of(RunFolder.at(lake(who.estate), summary.queue_manager, summary.run))
     dag_id, run_id = dag_run(lake(who.estate), summary)
     same = verdict is not None and verdict.check == summary.check
-    return data_docs.address(dag_id, run_id) if same and summary.docs and dag_id and run_id else ""
+    if not (same and summary.docs and dag_id and run_id):
+        return NOTHING
+    return Markup('<a href="{}">Data Docs of this run</a>').format(data_docs.address(dag_id, run_id))

@@ -71,7 +71,7 @@ class PageProcess:
 
     @property
     def pid(self) -> int:
-        """Of the process, 0 where none was started yet."""
+        """The id of the process, 0 where none was started yet."""
         return self._process.pid if self._process else 0
 
     def running(self) -> subprocess.Popen[bytes]:
@@ -101,7 +101,7 @@ class Relay:
 
     @property
     def pid(self) -> int:
-        """Of the process of the pages."""
+        """The id of the process of the pages."""
         return self._pages.pid
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

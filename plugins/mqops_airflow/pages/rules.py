@@ -5,6 +5,8 @@ A queue manager has a table for each workflow that decides by one: dead letters,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,12 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.estate_sections import RulesWorkflow
+from mqops.given_file import table_text
 from mqops.lake.run import RunFolder
 from mqops.look.rules_in_use import MOST_COMPARED, RulesInUse, differences, rules_in_use
 from mqops.look.runs import MOST_LOOKED_AT, Runs
+from mqops.look.words import rules as words
+from mqops.look.words.text import NOTHING, Label, Lines, Text, said
 from mqops.rules import Parsed, Table, parse
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
@@ -41,6 +46,9 @@ def router(page: Page) -> APIRouter:
         parsed, used = None, None
         if source and not problem:
             parsed, used = _used(lake(who.estate), name, chosen, text, source, origins=origins)
+        diff = None
+        if old and parsed and parsed.table and used:
+            diff = _diff(lake(who.estate), used, old, parsed.table)
         return render_page(
             request,
             page,
@@ -54,11 +62,25 @@ def router(page: Page) -> APIRouter:
             lines=_marked(text, parsed) if parsed else (),
             used=used,
             hits={one.rule.line: one for one in used.hits} if used else {},
-            diff=_diff(lake(who.estate), used, old, parsed.table) if old and parsed and parsed.table and used else None,
-            most=MOST_COMPARED,
+            hits_of=partial(words.hits, counted_any=bool(used and used.runs)),
+            versions=words.versions(used, parsed.table.digest) if used and parsed and parsed.table else None,
+            diff=diff,
+            **(_compared(diff) if diff else {}),
         )
 
     return routes
+
+
+def _compared(diff: Mapping[str, Any]) -> dict[str, Any]:
+    """What two versions do otherwise, in words."""
+    first_only, messages = diff["compared"] == MOST_COMPARED, diff["compared"]
+    return {
+        "compared": words.compared(diff["version"].digest, diff["run"], messages, first_only=first_only)
+        if diff["run"]
+        else NOTHING,
+        "changes": words.changes(diff["changes"]),
+        "no_changes": words.SAME if diff["run"] else words.NOT_COMPARED,
+    }
 
 
 @shared
@@ -80,20 +102,21 @@ def _text(who: Reader, section: RulesWorkflow | None) -> tuple[str, str, str]:
         )
     path = who.estate.rules(section.rules)
     try:
-        return path.read_bytes().decode("utf-8", "surrogateescape"), section.rules, ""
+        return table_text(path), section.rules, ""
     except OSError as error:
         return "", section.rules, f"The rules table {path} cannot be read: {error.strerror}"
 
 
 def _marked(text: str, parsed: Parsed) -> list[dict[str, Any]]:
     """Each line of the table with what the linter says of it."""
-    marks: dict[int, list[tuple[str, str]]] = {}
+    marks: dict[int, list[Text]] = {}
     for kind, problems in (("error", parsed.errors), ("warning", parsed.warnings)):
         for one in problems:
-            marks.setdefault(one.line, []).append((kind, f"column {one.column}: {one.message}"))
+            mark = Label(kind, "bad" if kind == "error" else "warn")
+            marks.setdefault(one.line, []).append(said("{} column {}: {}", mark, str(one.column), one.message))
     lines = text.split("\n")
     lines = lines[:-1] if lines and not lines[-1] else lines
-    return [{"number": n, "text": line, "marks": marks.get(n, [])} for n, line in enumerate(lines, 1)]
+    return [{"number": n, "text": line, "marks": Lines(tuple(marks.get(n, ())))} for n, line in enumerate(lines, 1)]
 
 
 def _diff(place: Path, used: RulesInUse, old: str, new: Table) -> dict[str, Any]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from mqops.actions import Action
+from mqops.counted import counted
 from mqops.lake.run import RunFolder
-from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, RunState
+from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine
 from mqops.look.estate.nearly_full import how_full
 from mqops.look.figures import Figures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.run_story import RunStory
 from mqops.look.run_view import RunView
 from mqops.look.runs import run_line
+from mqops.look.words.run import ACT, resume_hint
+from mqops.look.words.state import RunState
+from mqops.look.words.text import NOTHING, Name, Text, joined, said
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
+from mqops.model import Destination
 from mqops.prove.records import SUMMARY
-from mqops_airflow.pages.run_words import ACT
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task
 from mqwire.constants import MQRC_Q_FULL
@@ -25,6 +29,76 @@ from mqwire.names import reason_name
 STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
 PROVE = "prove"
 """The task that proves what was done."""
+
+
+class RealRun(NamedTuple):
+    """The form of a dry run once more, with Dry run off.
+
+    Parameters: `button` what it says, and `real` what it says while the field dry_run is not ticked, "" for the same;
+    `fixed` its fields; `said` these fields in words; `named` the queue that a person named for messages, "" for none.
+    """
+
+    dag_id: str
+    button: str
+    real: str
+    fixed: Mapping[str, Any]
+    said: Text
+    named: str
+
+
+def real_run(dag_id: str, form: Mapping[str, Any]) -> RealRun:
+    """The form of a dry run. Parameters: `form` what a person gave, field → value."""
+    named = str(form.get("destination") or "") if form.get("action") == "move" else ""
+    button = "Start another dry run" if named else "Start the real undo" if dag_id == UNDO else "Start the real run"
+    hidden = {"dry_run", "destination"} if named else {"dry_run"}
+    fields = [
+        Name(f"{name.replace('_', ' ')} {_in_words(name, value)}")
+        for name, value in form.items()
+        if name not in hidden and value not in (None, "", [])
+    ]
+    return RealRun(
+        dag_id=dag_id,
+        button=button,
+        real="Start the real run" if named else "",
+        fixed={**form, "dry_run": False},
+        said=said(": {}", joined(", ", fields)) if fields else NOTHING,
+        named=named,
+    )
+
+
+def _in_words(name: str, value: Any) -> str:
+    if not isinstance(value, list | tuple):
+        return str(value)
+    if name == "message_ids" and len(value) > 1:
+        return f"of {counted(len(value), 'message')}"
+    return ", ".join(map(str, value))
+
+
+class Resume(NamedTuple):
+    """A form that takes a stop back. Parameters: `fixed` its fields; `hint` what follows; `clears` the tasks that are
+    cleared then, None for none."""
+
+    button: str
+    id: str
+    fixed: Mapping[str, Any]
+    hint: str
+    clears: Mapping[str, Any] | None
+
+    @classmethod
+    def of_each(cls, asked: Asked, story: RunStory, go_on: Sequence[str]) -> Iterator[Resume]:
+        """A form for each stop of a run that is in force. Parameters: `go_on` the tasks that are cleared for the run to
+        go on, and that the reader may clear."""
+        line = story.line
+        for stop in story.stops:
+            every_run = stop.startswith("all runs")
+            at_once = bool(go_on) and not every_run and len(story.stops) == 1
+            yield cls(
+                button=f"Resume {'all runs' if every_run else 'this run, and go on' if at_once else 'this run'}",
+                id=f"resume-{'all' if every_run else 'on' if at_once else 'run'}",
+                fixed={"do": "resume", "queue_manager": line.queue_manager, "run": None if every_run else line.run},
+                hint=resume_hint(go_on, every_run=every_run, at_once=at_once),
+                clears={"dag_id": asked.dag_id, "run_id": asked.run_id, "task_ids": go_on} if at_once else None,
+            )
 
 
 def to_clear(view: RunView, tasks: Mapping[str, Task]) -> list[str]:
@@ -88,14 +162,16 @@ _LATER = frozenset({Action.HIDDEN, Action.UNPROVABLE})
 """What an undo does not put back now, and a later one may (rule 4 of `mqops.undo`)."""
 
 
-def found_full(story: RunStory) -> list[tuple[str, str]]:
-    """The destinations (queue, queue manager; blank for the run's own) that had no room for messages of a run."""
+def found_full(story: RunStory) -> list[Destination]:
+    """The destinations (the queue manager is blank for the run's own) that had no room for messages of a run."""
     own = ("", story.line.queue_manager)
     found = [one for one in story.failures if one.reason == reason_name(MQRC_Q_FULL)]
-    return list(dict.fromkeys((one.dest_q, "" if one.dest_q_mgr in own else one.dest_q_mgr) for one in found))
+    return list(
+        dict.fromkeys(Destination(one.dest_q, "" if one.dest_q_mgr in own else one.dest_q_mgr) for one in found)
+    )
 
 
-def rooms(full: Iterable[tuple[str, str]], figures: Figures) -> Iterator[str]:
+def rooms(full: Iterable[Destination], figures: Figures) -> Iterator[str]:
     """What is to be done so that these destinations have room, by the figures of now."""
     queues = {} if figures.unreachable else {one.name: one for one in figures.queues}
     for queue, manager in full:
@@ -103,7 +179,7 @@ def rooms(full: Iterable[tuple[str, str]], figures: Figures) -> Iterator[str]:
         if not manager and not figures.unreachable and queue in figures.other_names:
             yield f"{queue} was full, and is empty now"
         elif now is None:
-            name = f"{queue}@{manager}" if manager else queue
+            name = str(Destination(queue, manager))
             yield f"{name} was full when the run put messages there: let it be emptied, or raise its MAXDEPTH"
         elif now.nearly_full:
             yield how_full(now, figures)

@@ -33,7 +33,7 @@ class TooSlow(MqopsError):
 
 
 class _Search:
-    """One search. Parameters: `asked` as of `mqops.look.search_process.answer`."""
+    """Answer one search. Parameters: `asked` as of `mqops.look.search_process.answer`."""
 
     def __init__(self, asked: Mapping[str, Any]) -> None:
         self.asked = asked

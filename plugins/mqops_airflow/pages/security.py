@@ -25,6 +25,7 @@ from mqops.errors import SettingsError
 from mqops.estate import EstateFile
 from mqops.estate_parts import MANAGERS, SECTIONS
 from mqops.estate_sections import Section, dag_prefix
+from mqops.look.words.text import Name, Text, joined, said
 from mqops_airflow.runs.dags_for_all import FOR_ALL
 from mqops_airflow.runs.workplace import estate_to_look
 from mqops_airflow.ui.table import Right
@@ -82,6 +83,17 @@ class Reader:
         seen = {*self.queue_managers, *self.left_out}
         parts = [part for part in self.estate.left_out if part[:1] != (MANAGERS,) or part[1] in seen]
         return [" ".join(part[1:] or part) for part in parts]
+
+    @property
+    def what_holds(self) -> Text:
+        """What follows from errors in the estate file."""
+        if self.estate.outdated:
+            return said(
+                "It cannot be used. These pages show the estate as it was read last, no DAG but mq_stop can be "
+                "started, and nobody sees a payload."
+            )
+        parts = joined(", ", map(Name, self.left_out_parts))
+        return said("What is not valid has no DAGs and no pages until it is mended: {}.", parts)
 
     def must_read(self, dag_id: str) -> None:
         """Raises `HTTPException` 403 unless he may read this DAG with the page's right."""

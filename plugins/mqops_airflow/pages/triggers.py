@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,11 +14,13 @@ from fastapi.responses import HTMLResponse
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.estate_values import MQ_NAME
+from mqops.look.words import triggers as words
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.answers import WAIT, Answer, Answers
 from mqops_airflow.pages.queue_figures import silence
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shown import age
 from mqops_airflow.ui.table import Page
 
 if TYPE_CHECKING:
@@ -64,9 +66,20 @@ def router(page: Page) -> APIRouter:
         values: dict[str, Any] = {"queue": queue, "found": found, "age": time.time() - found.at, "chosen": chosen}
         if queue and chosen is None and found.audit:
             values["chosen"], values["unexplained"] = _explained(who.estate, name, queue)
-        return render_page(request, page, who, name, **values)
+        return render_page(request, page, who, name, **values, **_in_words(name, values))
 
     return routes
+
+
+def _in_words(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known, in words. Parameters: `values` of the page."""
+    found, chosen = values["found"], values["chosen"]
+    return {
+        "problem": words.silent(found.problem, age(values["age"]), shown=found.audit is not None),
+        "conditions": words.conditions(chosen) if chosen else None,
+        "queues": words.queues(found.audit, name) if found.audit else None,
+        "warnings": tuple(words.warnings(found.audit)) if found.audit else (),
+    }
 
 
 def audits(

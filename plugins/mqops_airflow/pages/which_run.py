@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
@@ -22,8 +22,10 @@ from fastapi import Depends, HTTPException
 from sqlalchemy import select, tuple_
 
 from mqops.errors import MqopsError, SettingsError
-from mqops.lake.handed_on import HANDED_ON, NOTHING
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.run import RunFolder, find_run
+from mqops.look.words import expiry
+from mqops.look.words.text import NOTHING, Link, Text
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.security import Reader, may, own_dags, reader
 from mqops_airflow.runs.run_folder import folders, is_of, run_key
@@ -145,7 +147,7 @@ def approvals_of(who: Reader, runs: Iterable[tuple[str, str]]) -> Iterator[tuple
 
 
 def at_work(who: Reader, runs: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Those of these runs (queue manager and key) that a DAG run is at work on, or waits to be. A run whose file cannot
+    """The runs (queue manager and key) that a DAG run is at work on, or waits to be. A run whose file cannot
     be read, or that no DAG made, is none of them."""
     places: dict[tuple[str, str], tuple[str, str]] = {}
     for name, run in runs:
@@ -161,13 +163,6 @@ def at_work(who: Reader, runs: Iterable[tuple[str, str]]) -> set[tuple[str, str]
         )
         working = {tuple(row) for row in session.execute(chosen)}
     return {run for run, place in places.items() if place in working}
-
-
-class AtWork(NamedTuple):
-    """A DAG run that has not ended. Parameters: `since` when it began, None while it is queued."""
-
-    run_id: str
-    since: datetime | None
 
 
 def next_by_schedule(who: Reader) -> dict[str, list[tuple[str, datetime]]]:
@@ -190,20 +185,24 @@ def next_by_schedule(who: Reader) -> dict[str, list[tuple[str, datetime]]]:
     return found
 
 
-def newest_at_work(who: Reader, dag_id: str) -> AtWork | None:
-    """The newest run of a DAG that has not ended; None where there is none, or the person may not read the DAG."""
-    if not may(who.user, dag_id, entity=who.right):
-        return None
+def newest_at_work(who: Reader, dag_id: str, what: str, finds: str) -> Text:
+    """That a run of a DAG has not ended, the newest such run; nothing where there is none, or the person may not read
+    the DAG. Parameters: `dag_id` "" for none; `what` and `finds` as of `mqops.look.words.expiry.at_work`."""
+    if not dag_id or not may(who.user, dag_id, entity=who.right):
+        return NOTHING
     with create_session() as session:
         chosen = select(DagRun.run_id, DagRun.start_date).where(
             DagRun.dag_id == dag_id, DagRun.state.in_(State.unfinished_dr_states)
         )
         row = session.execute(chosen.order_by(DagRun.id.desc()).limit(1)).first()
-    return AtWork(*row) if row else None
+    if row is None:
+        return NOTHING
+    link = Link("look at the run", "run", {"dag_id": dag_id, "run_id": row.run_id})
+    return expiry.at_work(what, finds, link, row.start_date.isoformat() if row.start_date else "")
 
 
 def _with_place(run: RunFolder) -> Asked:
-    kept = HANDED_ON.find(run) or NOTHING
+    kept = HANDED_ON.find(run) or NO_DAG_RUN
     return Asked(run=run, dag_id=kept.dag_id, run_id=kept.run_id)
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 
+from mqops.deciders.registry import holds_queues
 from mqops.estate import EstateFile
 from mqops.estate_sections import MovingWorkflow, dag_prefix
-from mqops.look.core.run_state import RunState
 from mqops.look.run_story import RunStory
 from mqops.look.runs import list_runs
-from mqops.prove.records import WORKFLOW as UNDO
+from mqops.look.words.run import WhoAnswers
+from mqops.look.words.state import RunState
 from mqops_airflow.approval.four_eyes import same_person
 from mqops_airflow.pages.security import Reader, may_answer
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, approvals_of, started_of
@@ -29,25 +29,6 @@ ASKING = frozenset({RunState.WAITING, RunState.STOPPED})
 """States in which a run can have an open question."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhoAnswers:
-    """Who may answer an open question.
-
-    Parameters: `until` when no answer becomes a rejection, None where that is not known; `roles` that may answer, empty
-    where Airflow has another auth manager than ours; `may` whether the reader may; `asked` who asked for the run, in
-    words, blank where that is not known; `not_by` the person who may not
-    approve because of four eyes, blank for nobody; `own` whether that is the reader.
-    """
-
-    dag_id: str
-    until: datetime | None
-    roles: tuple[str, ...]
-    may: bool
-    asked: str
-    not_by: str
-    own: bool
-
-
 def who_answers(who: Reader, asked: Asked, task: Task | None) -> WhoAnswers | None:
     """Who may answer, None where no question is open. Parameters: `task` the run's task `approve`, None without one."""
     if task is None or task.state != WAITS or task.name != APPROVE:
@@ -56,7 +37,7 @@ def who_answers(who: Reader, asked: Asked, task: Task | None) -> WhoAnswers | No
     person = started.person if asks_for_four_eyes(who.estate, asked.dag_id) else ""
     return WhoAnswers(
         dag_id=asked.dag_id,
-        until=task.until,
+        until=task.until.isoformat() if task.until else "",
         roles=_roles(asked.dag_id),
         may=who.may_answer(asked.dag_id),
         asked=started.in_words,
@@ -79,13 +60,15 @@ def still_asked(who: Reader, runs: Iterable[tuple[str, str]]) -> dict[str, WhoAn
 class Open:
     """An open question that a real run would wait for. Parameters: `queue` names, with commas between them."""
 
+    queue_manager: str
     run: str
     queue: str
 
 
 def open_questions(who: Reader, dag_id: str, queue_manager: str, queues: Iterable[str] = ()) -> tuple[Open, ...]:
     """The plans that wait for an answer, and that a real run of a DAG on the same queue would wait for, as
-    `approval.which_run.waited_for` has it: it plans nothing meanwhile. An undo keeps none. Raises `LakeError`.
+    `mqops_airflow.approval.which_run.waited_for` has it: it plans nothing meanwhile. An undo keeps none.
+    Raises `LakeError`.
 
     Parameters: `queues` of the run, none for all.
     """
@@ -93,11 +76,11 @@ def open_questions(who: Reader, dag_id: str, queue_manager: str, queues: Iterabl
     waiting = {
         line.run: line.queue
         for line in list_runs(lake(who.estate), queue_manager=queue_manager, states=ASKING)
-        if line.asks and line.workflow != UNDO and (not wanted or wanted & set(line.queue.split(",")))
+        if line.asks and holds_queues(line.workflow) and (not wanted or wanted & set(line.queue.split(",")))
     }
     asked = approvals_of(who, [(queue_manager, run) for run in waiting])
     return tuple(
-        Open(run=one.run.run, queue=waiting[one.run.run])
+        Open(queue_manager=queue_manager, run=one.run.run, queue=waiting[one.run.run])
         for one, task in asked
         if dag_id in {one.dag_id, *THAT_ACT} and task.state == WAITS
     )
@@ -105,7 +88,7 @@ def open_questions(who: Reader, dag_id: str, queue_manager: str, queues: Iterabl
 
 def questions_before(who: Reader, asked: Asked, story: RunStory) -> tuple[Open, ...]:
     """The open questions that the real run of a dry run would wait for; an undo waits for none. Raises `LakeError`."""
-    if story.undoes:
+    if not holds_queues(story.workflow):
         return ()
     return open_questions(who, asked.dag_id, story.line.queue_manager, story.line.queue.split(","))
 

@@ -21,6 +21,16 @@ def airflow_path() -> str:
     return urlsplit(str(conf.get("api", "base_url", fallback=""))).path.rstrip("/")
 
 
+def path_of_dag(dag_id: str) -> str:
+    """The path of a DAG's own page in Airflow, with a first slash."""
+    return f"/dags/{quote(dag_id)}"
+
+
+def path_of_run(dag_id: str, run_id: str) -> str:
+    """The path of the page of a DAG run in Airflow, with a first slash."""
+    return f"{path_of_dag(dag_id)}/runs/{quote(run_id)}"
+
+
 def address(name: str, **query: str) -> str:
     """The whole address of a page, for links in notes and tasks."""
     base = conf.get("api", "base_url", fallback="").rstrip("/")

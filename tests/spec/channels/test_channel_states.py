@@ -229,6 +229,16 @@ def test_sequence_numbers_that_differ_stop_the_channel_until_reset(estate: Estat
     estate.until(lambda: "CURSEQNO(77)" in estate.mqsc("A", "DIS CHSTATUS(A.TO.B) CURSEQNO"))
 
 
+def test_sequence_numbers_begin_anew_behind_SEQWRAP(estate: Estate) -> None:
+    estate.channel_pair(sender="SHORTTMR(0) SEQWRAP(100)", receiver="MRRTY(0) SEQWRAP(100)")
+    estate.mqsc("A", "RESET CHANNEL(A.TO.B) SEQNUM(99)")
+    estate.put("TARGET", b"99", b"100", b"1")
+    estate.run_channel()
+    assert estate.depth("B", "TARGET") == 3
+    for name in ("A", "B"):
+        estate.until(lambda name=name: "CURSEQNO(1)" in estate.mqsc(name, "DIS CHSTATUS(A.TO.B) CURSEQNO"))
+
+
 def test_RESET_CHANNEL_of_a_receiver_resets_that_end_only(estate: Estate) -> None:
     def runs(sender: str, body: bytes) -> bool:
         """Send a message from A or C and stop; whether it arrived, else the number was not the one awaited."""

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from mq_support import DLQ, Manager, dead_letter
 
+from mqops.act.in_process import act
 from mqops.cli import main
 from mqops.decide import preflight_record as preflight
 from mqops.deciders.backout import BACKOUT, BackoutRequest
@@ -21,6 +22,7 @@ from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.mq.connection import MqConnection
 from mqops.poison_consumer import PoisonAwareConsumer
+from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqwire.rfh2 import MQRFH2
 
@@ -336,6 +338,33 @@ def test_a_backout_queue_that_ends_after_it_was_found_is_passed_over(manager, tm
     manager.put("SHARED.BOQ", [({}, b"y")])
     with pytest.raises(PermanentMQError, match="MQRC_UNKNOWN_OBJECT_NAME"):
         plan_run(backout, replace(what, queues=("SHARED.BOQ",)))
+
+
+@pytest.mark.parametrize("ends", ["before act", "before prove"])
+def test_a_backout_queue_that_ends_later_is_gone_with_its_messages_and_the_others_move(manager, tmp_path, ends):
+    manager.put("PAY.BOQ", [({}, b"x")] * 2)
+    manager.put("SHARED.BOQ", [({}, b"y")] * 3)
+    table = parse("ACTION(RETRY)", origins=True).table
+    assert table
+    what = BackoutRequest(connection=manager.connection, lake=tmp_path / "lake", table=table, text="ACTION(RETRY)")
+    folder, plan = plan_run(BACKOUT, what)
+    assert plan.actions.keys() >= {"RETRY"}
+
+    def end(when: str) -> None:
+        if when == ends:
+            manager.mqsc("DELETE QLOCAL(SHARED.BOQ) PURGE")
+
+    end("before act")
+    act(manager.connection, folder)
+    end("before prove")
+    summary = prove(manager.connection, folder)
+    told = "SHARED.BOQ ended while the run was at work: what the run did not take is gone"
+    assert (summary.balanced, told in summary.remarks) == (True, True)
+    assert summary.moved + summary.gone + summary.left == 5
+    assert {rule.queue: rule.gone for rule in summary.rules}["PAY.BOQ"] == 0
+    assert (manager.depth("PAY.BOQ"), any("it is not known" in one for one in summary.remarks)) == (0, False)
+    if ends != "before prove":
+        assert sum(rule.gone for rule in summary.rules if rule.queue == "SHARED.BOQ") == 3
 
 
 RIGHTS = """\

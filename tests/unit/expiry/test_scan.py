@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from pymqi import CMQC
 from mqops.cli import main
 from mqops.errors import MQError
 from mqops.expiry.core.outcome import ExpirySummary, summarise
+from mqops.expiry.queue_manager import scan_queue
 from mqops.expiry.record import known
 from mqops.expiry.scan import Candidates, candidates, refresh, run_scan
 from mqops.expiry.scan import scan as scan_candidates
@@ -105,6 +106,21 @@ def test_messages_of_a_unit_of_work_are_in_flight(manager, scan):
         [one] = scan()[1].queues
         connection.backout()
     assert (one.there, one.discarded, one.left, one.in_flight, one.exact) == (2, 0, 1, 1, False)
+
+
+def test_with_a_program_that_comes_while_a_queue_is_browsed_the_figures_are_not_exact(manager):
+    manager.put("EXP.0", [({}, b"there")])
+    with manager.connected() as program, connect(manager.connection) as session:
+        opened: list[pymqi.Queue] = []
+
+        def now() -> datetime:
+            """Asked for when the browse is at its end: by then the program is there."""
+            opened.append(pymqi.Queue(program, "EXP.0", CMQC.MQOO_INPUT_SHARED))
+            return datetime.now(UTC)
+
+        one = scan_queue(session, "EXP.0", now=now)
+        opened[0].close()
+    assert (one.there, one.left, one.exact) == (1, 1, False)
 
 
 def test_inhibited_and_empty_queues_are_left(manager, scan):
@@ -212,5 +228,9 @@ def test_queues_that_the_user_may_not_inquire_are_named_and_nothing_balances(man
     found = json.loads(CliRunner().invoke(main, ["expiry", "scan", "EXP.*", *common, "--json"], env=app).output)
     assert (found["balanced"], len(found["unseen"]), found["unseen"][0]) == (False, 9, "EXP.0")
     assert "EXP.1" not in found["unseen"]
+    for more in ([], ["--json"]):
+        soon = CliRunner().invoke(main, ["expiry", "forecast", "EXP.*", *common, *more], env=app)
+        assert (soon.exit_code, "9 queues not looked at" in soon.stderr) == (1, True)
+        assert "EXP.1" in soon.stdout
     whole = CliRunner().invoke(main, ["expiry", "scan", "EXP.1", *common, "--all"], env=app)
     assert (whole.exit_code, "1 there = 0 discarded + 1 left: balances" in whole.output) == (0, True)

@@ -14,6 +14,7 @@ from pymqi import CMQC
 
 from mqlite.cli import main
 from mqlite.storage import ended
+from mqlite.storage.service_lock import ServiceLock, holder
 
 __all__ = ["application", "home"]
 QUIESCING = CMQC.MQRC_Q_MGR_QUIESCING
@@ -28,6 +29,13 @@ CALLS: dict[str, Callable[[Application], object]] = {
 
 def start() -> None:
     ended.forget(Path(os.environ["MQLITE_HOME"], "QM1"))  # as `mqlite start`, without its service
+
+
+def test_a_lock_that_was_given_up_has_no_holder(tmp_path: Path) -> None:
+    lock = ServiceLock(tmp_path)
+    assert holder(tmp_path) == os.getpid()
+    lock.release()
+    assert holder(tmp_path) == 0
 
 
 def test_quiesce_fails_the_calls_that_ask_for_it_and_waits_for_the_programs(application: Application) -> None:

@@ -340,6 +340,11 @@ def test_a_message_that_a_unit_of_work_has_is_not_said_to_be_got(manager, mqops_
         ("MQRC_UNAUTHORIZED", "MQRC_NOT_AUTHORIZED"),
         ("MQRC_NO_MESSAGE_AVAILABLE", "MQRC_NO_MSG_AVAILABLE"),
         ("MQRC_Q_FUL", "MQRC_Q_FULL"),
+        ("MQRC_QUEUE_NOT_FOUND", "MQRC_UNKNOWN_OBJECT_NAME"),
+        ("MQRC_NO_SUCH_QUEUE", "MQRC_UNKNOWN_OBJECT_NAME"),
+        ("MQRC_OBJECT_UNKNOWN", "MQRC_UNKNOWN_OBJECT_NAME"),
+        ("MQRC_PUT_DISABLED", "MQRC_PUT_INHIBITED"),
+        ("MQRC_UNKNOWN_QMGR", "MQRC_UNKNOWN_OBJECT_Q_MGR"),
     ],
 )
 def test_a_name_that_is_nearly_right_is_known_by_its_words(written, meant):

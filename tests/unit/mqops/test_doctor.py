@@ -326,6 +326,18 @@ def test_authorities_that_are_lacking_are_named_with_the_command_that_gives_them
     assert "MQRC_NOT_AUTHORIZED" in rows["ledger queue"][0]
 
 
+def test_each_authority_is_asked_for_by_itself(manager, doctor):
+    """PASSID is part of what PASSALL is, and does not stand for it."""
+    manager.mqlite("user", "add", "QM1", "app", text="secret\n")
+    manager.mqsc(
+        "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ,DSP)\n"
+        "SET AUTHREC PROFILE('**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(INQ,DSP,BROWSE,GET,PUT,PASSID)\n"
+    )
+    connection = json.dumps({"queue_manager": "QM1", "user": "app", "password": "secret"})
+    found, _do = failing(doctor(MQOPS_CONNECTION=connection))["authorities"]
+    assert f"PASSALL, SETALL on {DLQ} lacking" in found
+
+
 def test_a_queue_manager_that_is_not_reached_leaves_its_checks_unknown(doctor):
     rows = doctor(name="QM9")
     assert failing(rows).keys() == {"connection"}

@@ -6,6 +6,7 @@ import base64
 import json
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from act_support import after_commits, planned, proved, taken
@@ -17,12 +18,17 @@ from mqops.errors import InProgress, Stopped
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
+from mqops.ledger import queue
+from mqops.ledger.core.chain import Head
+from mqops.ledger.core.head_body import CORREL_ID, KeptHead, pack
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import LaneToken, Marker
 from mqops.ledger.core.seal import Key, Keys, sign_message
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.set_aside import counts
+from mqops.ledger.writer import LedgerWriter
 from mqops.mq.connection import connect
+from mqops.mq.session import RawMessage, Session
 from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
 
@@ -231,6 +237,59 @@ def test_no_body_stops_a_run(manager, lake):
     }
     assert manager.depth(LEDGER) == 0
     assert len(list(LedgerFile(run.lake_folder, str).entries())) == 4
+
+
+@pytest.fixture
+def got(monkeypatch) -> Counter[str]:
+    """Counts the MQGETs of mqops, by queue."""
+    found: Counter[str] = Counter()
+    get = Session.get
+
+    def counted(session: Session, *arguments: Any, name: str = "", **more: Any) -> RawMessage | None:
+        found[name] += 1
+        return get(session, *arguments, name=name, **more)
+
+    monkeypatch.setattr(Session, "get", counted)
+    return found
+
+
+def test_a_flood_of_lane_tokens_is_not_read_for_each_unit_of_work(manager, lake, got):
+    letters(manager, 20)
+    run, _plan = planned(manager, lake)
+    plan = plan_of(run)
+    body = LaneToken(run=plan.run, plan=plan.digest, lane=0, next=0).pack()
+    manager.put(LEDGER, [({"CorrelId": plan.lane_token_id(0)}, body)] * 100)
+    assert act(manager.connection, run, unit_size=1).moved == 20
+    assert got[LEDGER] < 5 * 100  # to begin, and to look whether all is done; not 20 times
+
+
+def test_forged_markers_do_not_have_the_heads_read_each_time(manager, lake, got):
+    """Heads that may be another lake's stay, so there can be many."""
+    letters(manager, 1)
+    run, _plan = planned(manager, lake)
+    act(manager.connection, run)
+    (kept,) = [pack(KeptHead(first="a" * 64, head=Head(seq=9, hash="a" * 64), end=9), STRANGE_KEY)]
+    manager.put(LEDGER, [({"CorrelId": CORREL_ID}, kept)] * 200 + [({"CorrelId": plan_of(run).markers()}, b"x")] * 200)
+    assert proved(manager, run) == {"planned": 1, "moved": 1}
+    assert got[LEDGER] < 1000  # each 50 of the forged ones would have the 200 read again
+
+
+def test_what_is_set_aside_at_once_is_bounded_by_its_bytes(manager, lake, monkeypatch):
+    monkeypatch.setattr(queue, "ROOM", 10_000)
+    at_once: list[int] = []
+    keep = LedgerWriter.set_aside
+    monkeypatch.setattr(
+        LedgerWriter, "set_aside", lambda it, few: (at_once.append(sum(len(one.body) for one in few)), keep(it, few))
+    )
+    letters(manager, 1)
+    run, _plan = planned(manager, lake)
+    act(manager.connection, run)
+    manager.put(LEDGER, [({"CorrelId": one}, bytes(6000)) for one in (NUL, plan_of(run).markers()) for _ in range(5)])
+    assert proved(manager, run) == {"planned": 1, "moved": 1}
+    with connect(manager.connection) as session:
+        drain_earlier_runs(session, lake, "QM1")
+    assert counts(lake / "QM1") == {"not a marker": 10}
+    assert 0 < max(at_once) < 16_000
 
 
 @pytest.fixture

@@ -141,6 +141,17 @@ def test_the_doctor_fails_where_a_queue_that_a_pattern_stands_for_cannot_be_seen
     assert "LOOKED.AT.ONE" in queues()["found"]
 
 
+def test_what_looks_at_all_queues_names_those_that_cannot_be_seen(as_app: Any, manager: Manager) -> None:
+    manager.mqsc("SET AUTHREC PROFILE('NOT.OURS') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT)\n")  # instead of **
+    why = "1 queue not looked at, because the connection's user may not inquire it (+dsp, +inq, +browse): NOT.OURS"
+    for words in (("expiry", "scan"), ("backout", "run"), ("trigger", "audit")):
+        assert why in as_app(*words, "-m", "QM1", text="ACTION(RETRY)\n", expect=1)
+    assert json.loads(as_app("trigger", "audit", "QM1", "--json", expect=1))["unseen"] == ["NOT.OURS"]
+    assert f"QM1: besides: {why}" in as_app("estate", "status", expect=None)
+    checks = json.loads(as_app("doctor", "QM1", "--json", expect=1))["checks"]
+    assert [(one["state"], one["found"]) for one in checks if one["check"] == "poison"] == [("unknown", why)]
+
+
 def _dead_letters(as_app: Any, manager: Manager) -> None:
     (msg_id, _other) = manager.put(DLQ, [dead_letter("A", b"one"), dead_letter("A", b"two")])
     as_app("dlq", "anatomy", DLQ, "QM1")

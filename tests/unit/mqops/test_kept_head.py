@@ -168,6 +168,9 @@ def test_a_forged_head_is_told_and_not_believed(manager, mqops, lake, key):
     assert (999 in heads(manager, lake)) == bool(key)  # set aside where its key is known, and it is not signed with it
     set_aside = "did not come from mqops (1 not a marker)" in mqops("ledger", "verify").stdout
     assert set_aside == (not key)
+    mqops("ledger", "drain", "-m", "QM1", "--foreign", "*", "--why", "nobody of ours signed them")
+    assert heads(manager, lake) == [2]  # the true one stays
+    assert "did not come from mqops (1 not a marker)" in mqops("ledger", "verify").stdout
 
 
 def test_a_head_that_was_taken_off_is_told_until_a_person_says_it_is_well(manager, mqops, lake):

@@ -41,7 +41,7 @@ def handled(manager, lake, text, *, queue="", dry=False):
 
 
 def table(text) -> TableFrom:
-    return table_from(text.encode(), "now.rules")
+    return table_from(text, "now.rules")
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pymqi import CMQC
 
 from mqops.lake.run import find_run
 from mqops.ledger.file import LedgerFile
+from mqops.look import find
 from mqops.look.core.taken_apart import NEVER_SHOWN, UNNAMED
 from mqops.mq.browse import browse
 from mqops.mq.connection import connect
@@ -469,6 +470,21 @@ def test_a_search_in_a_snapshot_is_of_the_queue_that_is_named(manager, mqops):
     assert [(one["queue"], one["position"]) for one in first["messages"]] == [("A", 0), ("A", 1), ("A", 2)]
     second = json.loads(mqops(*words, "--after", first["next"]).stdout)
     assert [(one["queue"], one["position"]) for one in second["messages"]] == [("A", 3)]
+
+
+def test_a_page_of_a_snapshot_goes_on_where_a_batch_ends(manager, mqops, monkeypatch):
+    """Messages are read by batches: a page can end with the last one of a batch, and in any other place."""
+    monkeypatch.setattr(find, "_COLUMNS", 2)
+    manager.put("A", [({}, b"%d" % number) for number in range(5)])
+    run = Path(json.loads(mqops("snapshot", "A", "-m", "QM1", "--json").stdout)["folder"]).name
+    for limit in ("1", "2", "3"):
+        seen, after = [], [""]
+        while after[-1] or not seen:
+            words = ("message", "find", "A", "--snapshot", run, "--limit", limit, "--after", after[-1], "--json")
+            page = json.loads(mqops(*words).stdout)
+            seen += [one["position"] for one in page["messages"]]
+            after.append(page["next"])
+        assert seen == [0, 1, 2, 3, 4], limit
 
 
 def test_a_page_of_a_live_queue_goes_on_behind_its_message_wherever_that_is_now(manager, mqops):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
 from neighbours import neighbour
 
-from mqops import peer
+from mqops import peer, sock_diag
 from mqops.errors import SettingsError
 
 
@@ -63,12 +65,32 @@ def test_the_connections_of_others_are_neither_kept_nor_split(tmp_path: Path, mo
         )
         table.write_text("header\n" + "".join(row % (one // 1000, one) for one in range(50_000)) + own)
         monkeypatch.setattr(peer, "_TABLES", (table,))
+        monkeypatch.setattr(sock_diag, "_is_told", lambda: False)
         tracemalloc.start()
         try:
             assert peer.user_of(connection) in peer.own_users()
             assert tracemalloc.get_traced_memory()[1] < 1_000_000
         finally:
             tracemalloc.stop()
+
+
+def test_the_system_tells_of_one_connection_what_its_tables_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True) as listening:
+        for host in ("127.0.0.1", "::1"):
+            with socket.create_connection((host, listening.getsockname()[1])) as one:
+                told = [peer.user_of(one)]
+                other, _ = listening.accept()
+                told += [peer.user_of(one), peer.user_of(other)]
+                other.close()
+                told += [peer.user_of(one)]
+                assert told == [None, os.geteuid(), os.geteuid(), None], host
+
+
+def test_a_listener_is_no_connection() -> None:
+    """The kernel tells of one where there is no connection, of whoever listens there."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        there, nobody = (IPv4Address("127.0.0.1"), listening.getsockname()[1]), (IPv4Address("127.0.0.1"), 1)
+        assert sock_diag._owner(there, nobody) is None
 
 
 def test_a_server_of_another_user_gets_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:

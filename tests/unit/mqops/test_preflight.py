@@ -15,8 +15,8 @@ from pymqi import CMQC
 from mqops.decide.core.preflight import (
     Channel,
     Demand,
-    Destination,
     Finding,
+    Inquired,
     LocalQueue,
     Looked,
     Preflight,
@@ -43,27 +43,27 @@ QUEUE = LocalQueue(name="A", depth=5, max_depth=100, max_msg_length=5000, open_i
 XMIT = LocalQueue(name="QM2", depth=0, max_depth=100, max_msg_length=5000, transmission=True)
 
 
-def here(**changes: object) -> Destination:
+def here(**changes: object) -> Inquired:
     """A local destination in order, but for these attributes of its queue."""
-    return Destination(queue=replace(QUEUE, **changes))
+    return Inquired(queue=replace(QUEUE, **changes))
 
 
-def sent(*states: str, **changes: object) -> Destination:
+def sent(*states: str, **changes: object) -> Inquired:
     """A destination behind a transmission queue that channels in these states serve."""
     channels = tuple(Channel(name=f"C{number}", state=state) for number, state in enumerate(states))
-    return replace(Destination(queue=XMIT, remote="A@QM2", channels=channels), **changes)
+    return replace(Inquired(queue=XMIT, remote="A@QM2", channels=channels), **changes)
 
 
 @pytest.mark.parametrize(
     ("there", "expected"),
     [
         (here(), []),
-        (Destination(refused=(("MQOPEN fails", "Define it"),)), ["problem: A: MQOPEN fails. Define it"]),
+        (Inquired(refused=(("MQOPEN fails", "Define it"),)), ["problem: A: MQOPEN fails. Define it"]),
         # what is refused need not be inquired
-        (Destination(refused=(("MQOPEN fails", ""),), unknown="gone"), ["problem: A: MQOPEN fails"]),
-        (Destination(unknown="2035"), ["unknown: A: it cannot be inquired: 2035"]),
+        (Inquired(refused=(("MQOPEN fails", ""),), unknown="gone"), ["problem: A: MQOPEN fails"]),
+        (Inquired(unknown="2035"), ["unknown: A: it cannot be inquired: 2035"]),
         (replace(here(), untried=3), ["unknown: A: not known: whether 3 more users may put"]),
-        (Destination(model=True), ["problem: A: it is a model queue. Name a queue that can hold messages"]),
+        (Inquired(model=True), ["problem: A: it is a model queue. Name a queue that can hold messages"]),
         (here(put_allowed=False), ["problem: A: PUT(DISABLED). ALTER QLOCAL(A) PUT(ENABLED)"]),
         (
             replace(here(), inhibited=("QALIAS(A)",)),
@@ -115,7 +115,7 @@ def sent(*states: str, **changes: object) -> Destination:
         ),
     ],
 )
-def test_findings_of_one_destination(there: Destination, expected: list[str]) -> None:
+def test_findings_of_one_destination(there: Inquired, expected: list[str]) -> None:
     found = [str(one) for one in judge([Looked(demand=DEMAND, there=there)])]
     assert len(found) == len(expected), found
     assert all(line.startswith(start) for line, start in zip(found, expected, strict=True)), found
@@ -124,11 +124,11 @@ def test_findings_of_one_destination(there: Destination, expected: list[str]) ->
 @pytest.mark.parametrize(
     ("there", "expected"),
     [
-        (Destination(unknown="2035"), "unknown: A: it cannot be inquired: 2035"),
+        (Inquired(unknown="2035"), "unknown: A: it cannot be inquired: 2035"),
         (sent(channels_unknown="2035"), "warning: A: the channel behind QM2 is not known: 2035"),
     ],
 )
-def test_a_finding_without_a_remedy_ends_with_what_was_found(there: Destination, expected: str) -> None:
+def test_a_finding_without_a_remedy_ends_with_what_was_found(there: Inquired, expected: str) -> None:
     assert [str(one) for one in judge([Looked(demand=DEMAND, there=there)])] == [expected]
 
 
@@ -162,7 +162,7 @@ def test_thirty_findings_are_shown_and_the_others_counted() -> None:
 
 
 def test_names_that_came_with_messages_are_one_printable_line() -> None:
-    (finding,) = judge([Looked(demand=replace(DEMAND, queue="A\nB\x1b[2J"), there=Destination(unknown="x"))])
+    (finding,) = judge([Looked(demand=replace(DEMAND, queue="A\nB\x1b[2J"), there=Inquired(unknown="x"))])
     assert str(finding) == "unknown: A\ufffdB\ufffd[2J: it cannot be inquired: x"
     assert replace(DEMAND, queue="", queue_manager="QM1").name == "(blank)@QM1"
 
@@ -170,7 +170,7 @@ def test_names_that_came_with_messages_are_one_printable_line() -> None:
 def test_a_preflight_is_kept_as_it_is() -> None:
     looked = tuple(
         Looked(demand=DEMAND, there=there)
-        for there in (sent("STOPPED"), here(), Destination(refused=(("no", "do"),), inhibited=("QALIAS(A)",)))
+        for there in (sent("STOPPED"), here(), Inquired(refused=(("no", "do"),), inhibited=("QALIAS(A)",)))
     )
     found = Preflight(
         plan="d", checked_at="now", destinations=1, findings=judge(looked[:1]), looked=looked, taken_from=("A",)

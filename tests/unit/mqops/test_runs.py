@@ -8,12 +8,14 @@ import shutil
 import sqlite3
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from act_support import after_commits, planned
 from mq_support import DLQ, dead_letter, until
+from pymqi import CMQC
 
 from mqops.act.in_process import act
 from mqops.errors import Stopped
@@ -24,6 +26,7 @@ from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.question import Over
 from mqops.look.runs import list_runs
 from mqops.look.runs_index import INDEX, RECENT_NS
+from mqops.observe import snapshot
 from mqops.prove.prove import prove
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(FULL) ACTION(RETRY)\nDESTQ(B) ACTION(DISCARD)\n"
@@ -319,3 +322,16 @@ def test_a_run_whose_files_are_not_what_mqops_wrote_is_named(manager, mqops, lak
     write_json(run.path.joinpath("summary.json"), {"nothing": 1})
     assert f"A file of run {run.run}" in mqops("runs", expect=1).stderr
     assert [one.run for one in list_runs(lake, queue_manager="QM2")] == []
+
+
+def test_of_the_messages_of_a_queue_the_oldest_is_told(manager, mqops_here, monkeypatch):
+    monkeypatch.setattr(snapshot, "read_parquet", partial(snapshot.read_parquet, rows=1))
+    dates = {b"20260102": b"03040506", b"20250101": b"11223344", b"20260301": b"00000000"}
+    manager.put(
+        "A",
+        [({"PutDate": date, "PutTime": time}, b"x") for date, time in dates.items()],
+        options=CMQC.MQOO_SET_ALL_CONTEXT,
+    )
+    folder = Path(json.loads(mqops_here("snapshot", "A", "-m", "QM1", "--json").stdout)["folder"])
+    (queue,) = json.loads((folder / "observe.json").read_text())["queues"]
+    assert queue["oldest"].startswith("2025010111223344"), queue

@@ -24,11 +24,13 @@ from mqops.errors import LakeError, SettingsError, Stopped
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
+from mqops.ledger import stop_message
 from mqops.ledger.core.history import events
 from mqops.ledger.core.seal import sign_message
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
-from mqops.ledger.stop_message import StopWatch, resume_all, stop_all
+from mqops.ledger.stop_message import STOP, StopWatch, resume_all, stop_all
+from mqops.mq.session import RawMessage
 from mqops.prove.outcomes import look
 from mqops.prove.prove import prove
 from mqops.rules import parse
@@ -275,6 +277,31 @@ def test_a_copy_of_a_stop_that_was_taken_back_stops_nothing(manager, tmp_path, w
     manager.put("MQOPS.LEDGER", [copy])
     fill(manager, 1)
     assert "was stopped, for every lake, by " in mqops("two", *handle, text="ACTION(RETRY)\n", expect=1).stderr
+
+
+def test_of_ten_thousand_stops_a_few_are_shown_and_all_are_taken_off(manager, lake, mqops_here):
+    """Who may put on MQOPS.LEDGER puts one after the other (here 30)."""
+    mqops_here("ledger", "drain", "-m", "QM1")
+    manager.put("MQOPS.LEDGER", [({"CorrelId": STOP}, b"{}")] * 30)
+    shown = mqops_here("estate", "status", expect=1).stdout
+    assert (shown.count("is stopped, for every lake"), "by more stops" in shown) == (11, True), shown
+    left = mqops_here("resume", "-m", "QM1", expect=1)
+    assert (left.stderr.count("is stopped still"), "by more stops" in left.stderr) == (11, True), left.stderr
+    assert len(json.loads(mqops_here("resume", "-m", "QM1", "--json", expect=1).stdout)["left"]) == 10
+    assert "it can go on now" in mqops_here("resume", "-m", "QM1", "--why", "forged").stdout
+    assert manager.depth("MQOPS.LEDGER") == 0
+
+
+def test_one_of_many_stops_is_read_to_stop(manager, lake, monkeypatch):
+    fill(manager, 1)
+    run, _plan = planned(manager, lake)
+    manager.put("MQOPS.LEDGER", [({"CorrelId": STOP}, b"{}")] * 30)
+    read: list[RawMessage] = []
+    read_it = stop_message._read
+    monkeypatch.setattr(stop_message, "_read", lambda got, keys: (read.append(got), read_it(got, keys))[1])
+    with pytest.raises(Stopped, match="for every lake"):
+        act(manager.connection, run)
+    assert len(read) == 1
 
 
 def test_a_marker_with_the_correlid_of_stops_is_no_signed_stop(manager, tmp_path):

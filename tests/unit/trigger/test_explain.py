@@ -62,6 +62,10 @@ def test_T03a_T10a_T12_who_has_the_queue_open_is_named_and_uncommitted_messages_
         (served,) = [one for one in explained().conditions if one.id == "T04"]
         assert served.state == "fails"
         assert "1 handle of programs that have the queue open for input (" in served.found
+        writer = server.open("APP", CMQC.MQOO_OUTPUT)
+        (beside,) = [one for one in explained().conditions if one.id == "T04"]
+        assert beside.found == served.found  # who only puts there is not named
+        writer.close()
         assert explained().state("T12") == "unknown"
         opened.close()
         application.put("APP", options=CMQC.MQPMO_SYNCPOINT)

@@ -1,4 +1,4 @@
-"""Destination pre-flight: would the queues that a plan puts to take its messages, as they are now? Pure.
+"""Inquired pre-flight: would the queues that a plan puts to take its messages, as they are now? Pure.
 
 1. If MQOPEN for puts is refused, the reason is a problem. A model queue is a problem, too: each MQOPEN would create a
    dynamic queue.
@@ -24,6 +24,7 @@ from mqops.decide.core.protected import is_protected
 from mqops.dynamic import folded_name
 from mqops.finding import Finding as BaseFinding
 from mqops.finding import sentence
+from mqops.model import Destination
 from mqops.mqsc import mqsc_name, raised_max_depth
 from mqops.printable import printable
 from mqwire.constants import MQ_MSG_HEADER_LENGTH, MQRC_UNKNOWN_OBJECT_NAME
@@ -70,7 +71,7 @@ class Demand:
     @property
     def name(self) -> str:
         """`QUEUE@QMGR`, without `@` where the queue manager is blank."""
-        return f"{self.queue or '(blank)'}@{self.queue_manager}".removesuffix("@")
+        return str(Destination(self.queue or "(blank)", self.queue_manager))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,7 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Destination:
+class Inquired:
     """What inquiry says of a name that a plan puts to.
 
     Parameters: `refused` (what, what to do) of each refusal to open it for puts; `untried` users whose opening was not
@@ -138,7 +139,7 @@ class Looked:
     """A destination of a plan: what is put there, and what inquiry said of it."""
 
     demand: Demand
-    there: Destination
+    there: Inquired
 
 
 def shown(findings: Sequence[Finding]) -> list[str]:
@@ -245,7 +246,7 @@ def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda one: SEVERITIES.index(one.severity)))
 
 
-def _of_one(demand: Demand, there: Destination) -> Iterator[Finding]:
+def _of_one(demand: Demand, there: Inquired) -> Iterator[Finding]:
     """Rules 1-3 and 5-7 for one destination."""
 
     def finding(severity: Severity, what: str, remedy: str = "") -> Finding:
@@ -266,7 +267,7 @@ def _of_one(demand: Demand, there: Destination) -> Iterator[Finding]:
             yield finding(severity, what, remedy)
 
 
-def _of_queue(demand: Demand, there: Destination, queue: LocalQueue) -> Iterator[tuple[Severity, str, str]]:
+def _of_queue(demand: Demand, there: Inquired, queue: LocalQueue) -> Iterator[tuple[Severity, str, str]]:
     where = _where(demand, queue)
     if _hides_protected(demand, there):
         yield (
@@ -297,7 +298,7 @@ def _of_queue(demand: Demand, there: Destination, queue: LocalQueue) -> Iterator
         yield "warning", f"{where}no program has it open for input", "Check that the application runs"
 
 
-def _of_channels(there: Destination, queue: LocalQueue) -> Iterator[tuple[Severity, str, str]]:
+def _of_channels(there: Inquired, queue: LocalQueue) -> Iterator[tuple[Severity, str, str]]:
     """Rule 7. Of several channels the one in the best state counts."""
     if there.channels_unknown:
         yield "warning", f"the channel behind {queue.name} is not known: {there.channels_unknown}", ""
@@ -348,7 +349,7 @@ def _of_room(looked: Iterable[Looked], taken_from: Collection[str]) -> Iterator[
             )
 
 
-def _hides_protected(demand: Demand, there: Destination) -> bool:
+def _hides_protected(demand: Demand, there: Inquired) -> bool:
     """Whether it is an alias, with a name that is not protected, of a protected queue here."""
     if there.queue is None or there.remote:
         return False

@@ -14,8 +14,9 @@ from typing import NamedTuple, TypeAlias
 
 from mqops.counted import counted
 from mqops.decide.core.preflight import Preflight, by_local_queue, room_of, takes_none
+from mqops.model import Destination
 
-Name: TypeAlias = tuple[str, str]
+Name: TypeAlias = Destination
 """A destination as the plan's rows have it: queue, queue manager."""
 
 
@@ -44,12 +45,12 @@ class Staying(NamedTuple):
 def staying(found: Preflight) -> Staying:
     """What stays of the plan of a pre-flight."""
     whys = [(one.demand, takes_none(one)) for one in found.looked]
-    refused = {(demand.queue, demand.queue_manager): why for demand, why in whys if why}
+    refused = {Destination(demand.queue, demand.queue_manager): why for demand, why in whys if why}
     taken = [one for one in found.looked if (one.demand.queue, one.demand.queue_manager) not in refused]
     short = tuple(
         Short(
             queue=queue.name,
-            names=frozenset((demand.queue, demand.queue_manager) for demand in demands),
+            names=frozenset(Destination(demand.queue, demand.queue_manager) for demand in demands),
             room=room_of(queue),
             messages=messages,
         )

@@ -13,6 +13,7 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from mqops import given_file
 from mqops.actions import OF_NOBODY, PUTS, Action
 from mqops.backout.core.origin import Setting
 from mqops.counted import counted
@@ -154,7 +155,7 @@ def valid_table(text: str, source: str, *, origins: bool = False) -> Table:
 def table_text(path: Path) -> str:
     """The text of a rules table's file. Raises SettingsError where it cannot be read."""
     try:
-        return path.read_bytes().decode("utf-8", "surrogateescape")
+        return given_file.table_text(path)
     except OSError as error:
         raise SettingsError(f"The rules table {path} cannot be read: {error.strerror}") from error
 

@@ -33,7 +33,7 @@ class QueueForecast:
 
     @property
     def messages(self) -> int:
-        """Those of the snapshot that no run has taken since."""
+        """The messages of the snapshot that no run has taken since."""
         return self.past + self.before + self.later + self.never
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from mqops.actions import Action
 from mqops.decide.core.mask import masked_text
+from mqops.model import Destination
 from mqops.rules import Miss, Rule, Table, choose, misses
 from mqops.rules.conditions import Answer
 from mqops.rules.keyword import ValueKind
@@ -63,7 +64,7 @@ def verdicts(
             RuleVerdict(
                 line=rule.line,
                 action=rule.action.value,
-                target=f"{rule.fwdq}@{rule.fwdqm}".removesuffix("@") if rule.action is Action.FWD else "",
+                target=str(Destination(rule.fwdq, rule.fwdqm)) if rule.action is Action.FWD else "",
                 matches=not missing,
                 verdict=_verdict(rule, chosen, failed, matches=not missing, hidden=bool(hidden_by)),
                 tries=rule.retry,

@@ -15,54 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Any
 
 from mqops.actions import Action, moved_word
 from mqops.counted import counted
+from mqops.look.words.state import RunState
 from mqops.queue_names import not_seen
 
-
-class RunState(StrEnum):
-    """The state of a run. JSON has the word."""
-
-    DONE = "done"
-    UNBALANCED = "unbalanced"
-    UNFINISHED = "unfinished"
-    STOPPED = "stopped"
-    BEGUN = "begun"
-    APPROVED = "approved"
-    WAITING = "waiting"
-    REJECTED = "rejected"
-    REFUSED = "refused"
-    UNANSWERED = "unanswered"
-    PLANNED = "planned"
-    OBSERVED = "observed"
-    CHECKED = "checked"
-    FAILED = "failed"
-    SCANNED = "scanned"
-    INCOMPLETE = "incomplete"
-
-
-MEANING: Mapping[RunState, str] = {
-    RunState.DONE: "carried out and proved: it balances",
-    RunState.UNBALANCED: "carried out, and the proof does not balance: find the cause before anything else is done",
-    RunState.UNFINISHED: "proved, and some messages of the plan are not dealt with yet: it can go on",
-    RunState.STOPPED: "stopped by a person: what was done is in the ledger, the rest is where it was",
-    RunState.BEGUN: "begun and not proved: a process is at work on it, or ended too early",
-    RunState.APPROVED: "approved, and not begun yet: nothing was moved",
-    RunState.WAITING: "waits for an approval: nothing was moved",
-    RunState.REJECTED: "rejected: nothing was moved",
-    RunState.REFUSED: "the approval was refused: nothing was moved",
-    RunState.UNANSWERED: "its question ended without an answer: nothing was moved",
-    RunState.PLANNED: "planned only: nothing was moved",
-    RunState.OBSERVED: "a snapshot only: nothing was planned",
-    RunState.CHECKED: "the messages of its snapshot were checked",
-    RunState.FAILED: "its messages do not pass the critical checks, or queues could not be looked at",
-    RunState.SCANNED: "a scan for expired messages",
-    RunState.INCOMPLETE: "no snapshot was finished: the run ended too early, or it has just begun",
-}
-
+UNDO = "undo"
+"""The name of the decider `mqops.deciders.undo`, which this room does not know."""
 MOST_NAMED = 3
 """Queues that are named before they are counted."""
 OPEN = frozenset(
@@ -139,6 +100,11 @@ class RunLine:
     copies: bool = False
 
     @property
+    def is_undo(self) -> bool:
+        """Whether it undoes another run: its plan puts messages back, and is about none that it has read on a queue."""
+        return self.workflow == UNDO
+
+    @property
     def moved_word(self) -> str:
         """What is said of the messages that it has put."""
         return moved_word([Action.COPY] if self.copies else [])
@@ -153,7 +119,7 @@ class RunLine:
         """What its state means, in words."""
         if self.state is RunState.DONE and self.unseen:
             return f"carried out and proved, but {counted(self.unseen, 'queue')} could not be looked at"
-        return self.checks if self.state in {RunState.CHECKED, RunState.FAILED} else MEANING[self.state]
+        return self.checks if self.state in {RunState.CHECKED, RunState.FAILED} else self.state.meaning
 
     @property
     def proved_since(self) -> bool:

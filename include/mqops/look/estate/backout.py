@@ -17,12 +17,13 @@ from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.replays import WORKFLOW as BACKOUT
-from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.core.run_state import RunLine
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem, tried
 from mqops.look.figures import QueueFigures
 from mqops.look.runs import MOST_LOOKED_AT
 from mqops.look.taken_since import still_there
+from mqops.look.words.state import RunState
 
 
 def backout_queues(known: Known) -> Iterator[Problem]:

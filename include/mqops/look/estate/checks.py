@@ -20,6 +20,7 @@ from mqops.look.estate.ledger import ledger
 from mqops.look.estate.loops import loops, seen_to_loop
 from mqops.look.estate.nearly_full import nearly_full
 from mqops.look.estate.never_read import never_read
+from mqops.look.estate.not_inquired import not_inquired
 from mqops.look.estate.problem import Problem, tried
 from mqops.look.estate.storage import in_storage
 from mqops.look.estate.triggers import broken, switched_off
@@ -56,6 +57,7 @@ NOTES = (
     Check(in_storage, "What lies in storage cannot be told"),
     Check(uncommitted, "Which units of work are open cannot be told"),
     Check(switched_off, "Where triggering is switched off cannot be told"),
+    Check(not_inquired, "Which queues cannot be seen cannot be told"),
 )
 """What a person should know besides."""
 

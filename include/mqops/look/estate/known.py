@@ -26,10 +26,11 @@ MOST_OF_A_DAY = 200
 class Known:
     """What is known of a queue manager.
 
-    Parameters: `figures` what it says, or said last; `runs` None where they cannot be read; `broken_triggers` queue →
-    why it cannot trigger; `switched_off` queues on which triggering is off, and no message waits there; `poison` queue
-    → what a browse of now has found of messages that loop: of other queues the newest snapshot tells; `ledger` as it
-    was verified last; `expiring` as it was counted last.
+    Parameters: `figures` what it says, or said last; `runs` None where they cannot be read; `broken_triggers` queue
+    → why it cannot trigger; `switched_off` queues on which triggering is off, and no message waits there; `poison`
+    queue → what a browse of now has found of messages that loop: of other queues the newest snapshot tells;
+    `not_inquired` queues that the connection's user may not inquire; `ledger` as it was verified last; `expiring`
+    as it was counted last.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Known:
     broken_triggers: Mapping[str, str] = field(default_factory=dict)
     switched_off: Sequence[str] = ()
     poison: Mapping[str, str] = field(default_factory=dict)
+    not_inquired: Sequence[str] = ()
     ledger: LedgerNow | None = None
     expiring: Expiring | None = None
 

@@ -17,7 +17,7 @@ from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.stop import stop_in
 from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted, written_since
 from mqops.look.core.expires import Expires
-from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.core.run_state import RunLine
 from mqops.look.estate.checks import NOTES, PROBLEMS, Check, found_by
 from mqops.look.estate.expiring import Expiring, expires_of
 from mqops.look.estate.known import Known
@@ -25,8 +25,8 @@ from mqops.look.estate.problem import Problem, tried
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import GrewDuringScans, Runs
+from mqops.look.words.state import RunState
 from mqops.prove.records import UNDO_RECORD
-from mqops.prove.records import WORKFLOW as UNDO
 
 SHOWN_RUNS = 30
 T = TypeVar("T")
@@ -79,7 +79,7 @@ class ManagerNow:
     def held_by(self, queue: str) -> tuple[RunLine, ...]:
         """The runs whose plans wait, and keep real runs on a queue waiting. An undo keeps none."""
         on_queue = (run for run in self.waiting if queue in run.queue.split(","))
-        return tuple(run for run in on_queue if run.workflow != UNDO)
+        return tuple(run for run in on_queue if not run.is_undo)
 
 
 class _Reading:
@@ -103,6 +103,7 @@ def manager_now(
     broken_triggers: Mapping[str, str] = MappingProxyType({}),
     switched_off: Sequence[str] = (),
     poison: Mapping[str, str] = MappingProxyType({}),
+    not_inquired: Sequence[str] = (),
     ledger: LedgerNow | None = None,
     expiring: Expiring | None = None,
     more_checks: Sequence[Check] = (),
@@ -119,6 +120,7 @@ def manager_now(
         broken_triggers=broken_triggers,
         switched_off=switched_off,
         poison=poison,
+        not_inquired=not_inquired,
         ledger=ledger,
         expiring=expiring,
     )

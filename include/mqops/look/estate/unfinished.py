@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from mqops.clock import utc_text
-from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.core.run_state import RunLine
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem
+from mqops.look.words.state import RunState
 
 QUIET = timedelta(minutes=10)
 """Act says several times a minute how far it is, and its proof takes minutes at most: after this time a run that is

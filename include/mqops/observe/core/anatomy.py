@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 
 from mqops.counted import counted
 from mqops.dynamic import folded_name
-from mqops.model import QueueBrief, full_name
+from mqops.model import Destination, QueueBrief
 from mqops.observe.core.openmetrics import Gauge, text_of
 from mqops.printable import printable
 
@@ -252,7 +252,7 @@ def growth_since(run: str, at: str) -> str:
 
 def label(group: Group) -> str:
     """Reason, origin and application in a line."""
-    origin = full_name(group.origin_q, group.origin_q_mgr) if group.origin_q else "-"
+    origin = str(Destination(group.origin_q, group.origin_q_mgr)) if group.origin_q else "-"
     return printable(f"{group.reason}  {origin}  {group.application or '-'}")
 
 

@@ -29,7 +29,7 @@ class ProcessDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueTrigger:
-    """How a queue has to trigger.
+    """The triggering that the estate demands of a queue.
 
     Parameters: `queue` "" for the queue manager's DEADQ, if that is not known; `trigger` as in the estate.
     """

@@ -1,0 +1,144 @@
+"""Whether every message that runs moved or discarded is accounted for, in words: a headline, and what is behind it.
+Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from mqops.counted import counted
+from mqops.look.words.balance import is_are
+from mqops.look.words.state import RunState
+from mqops.look.words.text import NOTHING, OfRun, Text, joined, said
+
+if TYPE_CHECKING:
+    from mqops.look.core.run_state import RunLine
+    from mqops.look.estate.now import ManagerNow
+
+FEW = 5
+"""Queue managers, and runs of each, that are named before they are counted."""
+
+
+class Accounted(NamedTuple):
+    """Parameters: `kind` of the card (bad, warn, good), "" for none; `headline` in a sentence without its full stop;
+    `details` sentences."""
+
+    kind: str
+    headline: str
+    details: tuple[Text, ...]
+
+
+def accounted(managers: Sequence[ManagerNow], ended_early: Collection[tuple[str, str]]) -> Accounted:
+    """The words for these queue managers. Parameters: `ended_early` queue manager and key of the runs that are not
+    proved, and that nothing is at work on."""
+    total = sum(one.acted.total for one in managers)
+    proved = sum(one.acted.proved for one in managers)
+    unfinished = sum(len(one.acted.unfinished) for one in managers)
+    unknown = any(not one.acted.known for one in managers)
+    broken = any(one.ledger and one.ledger.found.error for one in managers)
+    wrong = bool(broken or unknown or ended_early or any(one.acted.unbalanced for one in managers))
+    still_open = proved < total or any(one.acted.absent for one in managers)
+    verifying = any(one.ledger is None or one.ledger_grew for one in managers)
+    kind = "bad" if wrong else "warn" if still_open or unfinished else "good" if total and not verifying else ""
+    every = f"very message that runs moved or discarded on {_scope(managers)} is accounted for"
+    if wrong:
+        headline = f"Not e{every}"
+    elif still_open:
+        headline = f"Not e{every} yet"
+    elif verifying:
+        headline = "The ledgers are being verified"
+    elif total:
+        more = f"; {counted(unfinished, 'run')} {is_are(unfinished)} not finished" if unfinished else ""
+        headline = f"E{every}{more}"
+    else:
+        headline = "No run has acted on a plan yet"
+    details = [_proved(proved, total, unfinished, whole=not unknown), _scanned(managers)]
+    for one in managers:
+        details += [*_runs(one, ended_early), *_ledger(one)]
+    return Accounted(kind=kind, headline=headline, details=tuple(text for text in details if text))
+
+
+def _scope(managers: Sequence[ManagerNow]) -> str:
+    names = sorted(one.name for one in managers)
+    return ", ".join(names) if len(names) <= FEW else counted(len(names), "queue manager")
+
+
+def _proved(proved: int, total: int, unfinished: int, *, whole: bool) -> Text:
+    if not total:
+        return NOTHING
+    found = f"{proved:,} of {counted(total, 'run')} that acted {is_are(total)} proved"
+    if unfinished:
+        of_them = f"{unfinished:,} of them " if proved > 1 else ""
+        found += f", {of_them}up to where {'it' if unfinished == 1 else 'they'} ended"
+    if proved == total and whole:
+        plans = "its plan" if total == 1 else "their plans"
+        found += f": each message of {plans} was moved or discarded, was left, or is gone"
+    return said(f"{found}.")
+
+
+def _scanned(managers: Iterable[ManagerNow]) -> Text:
+    managers = list(managers)
+    number = sum(one.scanned for one in managers)
+    words = (
+        " {:name} of {} grew by {} meanwhile: the reports of expiry that could not be put on their reply-to queue go "
+        "there; see {}, the newest scan of which this is so."
+    )
+    grew = [
+        said(words, queue.queue, one.name, counted(queue.messages, "message"), OfRun(one.name, queue.run))
+        for one in managers
+        for queue in one.grew
+    ]
+    first = f"Not counted here, because the queue manager does it itself: {counted(number, 'expired message')}"
+    return joined("", [said(f"{first} that scans made it discard."), *grew]) if number else NOTHING
+
+
+def _runs(one: ManagerNow, ended_early: Collection[tuple[str, str]]) -> Iterator[Text]:
+    acted, of = one.acted, partial(OfRun, one.name)
+    if not acted.known:
+        yield said("{}: its runs cannot be read.", one.name)
+    for run in acted.unproved[::-1][:FEW]:
+        yield said("Not proved: {}{}.", of(run.run), _why_unproved(run, early=(one.name, run.run) in ended_early))
+    if (more := len(acted.unproved) - FEW) > 0:
+        yield said(f"{counted(more, 'more run')} of {{}} {is_are(more)} not proved.", one.name)
+    goes_on = "What is not dealt with yet is where it was; the page of the run says how it goes on."
+    for run in acted.unfinished[:FEW]:
+        yield said(f"Proved up to {{:time}}, and not finished: {{}}. {goes_on}", run.proved_at, of(run.run))
+    if (more := len(acted.unfinished) - FEW) > 0:
+        yield said(f"{counted(more, 'more run')} of {{}} {is_are(more)} not finished.", one.name)
+    absent = "and the lake does not have this run: they are not proved here."
+    for key in acted.absent[:FEW]:
+        yield said(f"{{}}: its ledger has movements of run {{}}, {absent}", one.name, key)
+    if (more := len(acted.absent) - FEW) > 0:
+        yield said(f"{{}}: the same holds for {counted(more, 'more run')}.", one.name)
+
+
+def _why_unproved(run: RunLine, *, early: bool) -> Text:
+    if early and run.state is not RunState.UNBALANCED:
+        words = " ended too early: it said last at {:time} how far it was, and nothing is at work on it"
+        return said(words, run.acted_at or run.at)
+    if run.proved_at and not run.proved_since:
+        return said(" acted again after its proof of {:time}", run.proved_at)
+    return said(": {}", run.meaning)
+
+
+def _ledger(one: ManagerNow) -> Iterator[Text]:
+    ledger, name = one.ledger, one.name
+    if ledger is None or (one.ledger_grew and not (ledger.found.error or ledger.found.lines)):
+        yield said("{}: its ledger is being verified.", name)
+    elif ledger.found.error:
+        yield said("{}: its ledger does not verify, at {:time}: {}", name, ledger.at, ledger.found.error)
+    elif ledger.found.lines:
+        words = "{}: its ledger was not changed since it was written, {} verified at {:time}{}."
+        since = "; lines added since are being verified" if one.ledger_grew else ""
+        yield said(words, name, counted(ledger.found.lines, "line"), ledger.at, since)
+    if ledger is None:
+        return
+    if ledger.found.unsigned:
+        lines = counted(ledger.found.unsigned, "line is", "lines are")
+        yield said("{}: {} older than the ledger's key: the hashes are checked, not who wrote them.", name, lines)
+    if ledger.found.torn:
+        words = "{}: its ledger ends with {} of a half-written line, after a crash: the next proof writes it again."
+        yield said(words, name, counted(ledger.found.torn, "byte"))
+    if ledger.remark:
+        yield said("{}: {}.", name, ledger.remark)

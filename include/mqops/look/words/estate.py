@@ -1,0 +1,155 @@
+"""What is said of a queue manager on the page of the estate: open questions, its queues, its last runs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mqops.counted import counted
+from mqops.look.words.fates import Fates
+from mqops.look.words.state import RunState
+from mqops.look.words.text import NOTHING, AirflowLink, Label, Lines, Link, Name, OfRun, Text, joined, said, sentences
+
+if TYPE_CHECKING:
+    from mqops.look.core.run_state import RunLine
+    from mqops.look.estate.now import ManagerNow, QueueNow
+    from mqops.look.estate.problem import Problem
+    from mqops.look.figures import Figures, QueueFigures
+
+
+def answers_in_short(figures: Figures) -> Label:
+    """Whether a queue manager answers."""
+    if figures.awaited:
+        return Label("no answer yet", "warn")
+    return Label("does not answer", "bad") if figures.unreachable else Label("answers", "good")
+
+
+def open_question(
+    manager: ManagerNow, run: RunLine, fates: Fates, *, waits: Text, may: bool, holds: bool, by: str
+) -> Text:
+    """The question of a plan that waits for an answer.
+
+    Parameters: `fates` of its workflow; `waits` who may answer, nothing where Airflow has not put the question yet;
+    `may` whether the reader may; `holds` whether a real run on the same queue waits for the answer, and `by` the
+    workflows of these runs.
+    """
+    query = {"queue_manager": manager.name, "run": run.run}
+    undone = OfRun(manager.name, of) if (of := manager.undoes.get(run.run)) else "a run"
+    what = said("the plan of {} for {:name}", run.workflow, run.queue) if holds else said("the undo of {}", undone)
+    number, stay = manager.to_act_on.get(run.run, (None, 0))
+    acts = ""
+    if number is not None:
+        would = f" ({stay:,} of which would stay, as its destinations were then)" if stay else ""
+        acts = f", which {fates.acts} {number:,} of {counted(run.planned, 'message')}{would},"
+    here = "these queues" if "," in run.queue else "this queue"
+    stops = "The run is" if run.state is RunState.STOPPED else "All runs are" if manager.stopped else ""
+    resumed = f"{'it is' if stops == 'The run is' else 'they are'} resumed"
+    return sentences(
+        said("{}{} waits for an approval; its snapshot is {:ago} old.", what, acts, run.at),
+        said("Until it is answered, a real run of {} on {} plans nothing.", by, here) if waits and holds else NOTHING,
+        said(f"{stops} stopped: nothing that is approved is done before {resumed}.") if stops else NOTHING,
+        waits or said("Airflow runs its task approve: the question, or its answer, is told here in a moment."),
+        Link(f"Look at the plan{' and answer' if may else ''}", "plan", query),
+    )
+
+
+def queue_state(queue: QueueFigures, held_by: Sequence[str], queue_manager: str) -> Text:
+    """What is remarkable about a queue. Parameters: `held_by` runs whose plans wait for an answer."""
+    full = Label("full" if queue.depth >= queue.max_depth else "nearly full", "bad") if queue.nearly_full else NOTHING
+    put, get = (
+        NOTHING if allowed else Label(f"{verb}(DISABLED)", "warn")
+        for verb, allowed in (("PUT", queue.put_allowed), ("GET", queue.get_allowed))
+    )
+    quiet = [said("storage" if queue.storage else "no reader")] if queue.depth and not queue.readers else []
+    for run in held_by:
+        link = Link("a plan waits for an answer", "plan", {"queue_manager": queue_manager, "run": run})
+        quiet.append(said("{}: until then a real run plans nothing", link))
+    return sentences(full, put, get) + said("{}", Lines(quiet, kind="quiet"))
+
+
+def opened_by(queue: QueueFigures) -> Text:
+    """Who has a queue open."""
+    if not (queue.readers or queue.writers or queue.open_by):
+        return said("–")
+    counts = f"{counted(queue.readers, 'reader')}, {counted(queue.writers, 'writer')}"
+    lines = Lines([counts] if queue.readers or queue.writers else [])
+    return said("{}{}", lines, Lines([said("{:breaks}", one) for one in queue.open_by], kind="quiet"))
+
+
+def other_queues(figures: Figures) -> Text:
+    """The queues without messages, as far as their names are known."""
+    names = joined(", ", [Name(name) for name in figures.other_names])
+    more = figures.others - len(figures.other_names)
+    return names + said(f" and {more:,} more") if more > 0 else names
+
+
+def figures_of_run(run: RunLine) -> Iterator[int | str | None]:
+    """The counts of a run in the table of last runs: planned, moved, discarded, left, gone; None where one is not
+    known yet."""
+    scanned, acted = run.state is RunState.SCANNED, bool(run.proved_at or run.begun)
+    yield None if run.state in {RunState.OBSERVED, RunState.SCANNED, RunState.INCOMPLETE} else run.planned
+    moved = run.moved if acted else None
+    yield f"{moved:,} copied" if moved and run.copies else moved
+    yield run.discarded if acted or scanned else None
+    yield run.left if run.proved_at or scanned else None
+    yield run.gone if run.proved_at else None
+
+
+def short(managers: Sequence[ManagerNow], *, one: bool) -> Iterator[tuple[int, str]]:
+    """The figures at the top: number and words. Parameters: `one` whether the page is about a single queue manager."""
+    shown = "shown" if one else "in the estate"
+    yield len(managers), f"queue manager {shown}" if len(managers) == 1 else f"queue managers {shown}"
+    wrong = sum(len(manager.problems) for manager in managers)
+    yield wrong, "thing wrong" if wrong == 1 else "things wrong"
+    questions = sum(len(manager.waiting) for manager in managers)
+    yield questions, "open question" if questions == 1 else "open questions"
+
+
+def queue_link(manager: ManagerNow, queue: QueueFigures) -> Link:
+    """The page about the messages of a queue."""
+    query = {"queue_manager": manager.name}
+    if queue.name == manager.figures.dead_letter_queue:
+        return Link(queue.name, "dead_letters", query)
+    return Link(queue.name, "messages", query | {"queue": queue.name}, title="Its recorded messages")
+
+
+def expires_link(manager: ManagerNow, shown: QueueNow, limit: str) -> Text | Link:
+    """How many messages of a queue expire before a time. Parameters: `limit` the time, such as 08:00."""
+    if not shown.now.depth:
+        return said("–")
+    place = "unrecorded" if shown.expires.unknown else ""
+    return Link(shown.expires.words(limit), "expiry", {"queue_manager": manager.name}, place)
+
+
+def by_schedule(runs: Sequence[tuple[AirflowLink, str]]) -> Text:
+    """The DAGs that a schedule starts next, nothing where there are none. Parameters: `runs` DAG and time, ISO 8601
+    UTC."""
+    shown = joined(", ", (said("{} {:time}", dag, at) for dag, at in runs))
+    return said("Next by schedule: {}.", shown) if runs else NOTHING
+
+
+def old_figures(figures: Figures) -> Text:
+    """When the figures were seen, of a queue manager that does not answer."""
+    if not (figures.unreachable and figures.seen_at):
+        return NOTHING
+    return said("The figures are of {:time}, {:ago} ago.", figures.seen_at, figures.seen_at)
+
+
+def no_queues(figures: Figures) -> str:
+    """What stands in place of the queues, "" where old figures say that there is none."""
+    if not figures.unreachable:
+        return "No queue has a message."
+    return "" if figures.seen_at else "No figures are known: the queue manager has not answered so far."
+
+
+def problems(manager: ManagerNow) -> Iterator[tuple[str, str, Problem]]:
+    """Kind, word and problem, the worst first; then what a person should know besides."""
+    yield from (("bad", "Problem", one) for one in manager.problems)
+    yield from (("note", "Note", one) for one in manager.notes)
+
+
+def problem_text(problem: Problem, link: Link | AirflowLink | None) -> Text:
+    """A problem, and where it is seen or mended. Parameters: `link` None where no page helps."""
+    if link is None:
+        return said("{}", problem.text)
+    return said("{}{} {}", problem.text, "" if problem.text.endswith(".") else ".", link)

@@ -1,0 +1,56 @@
+"""What is said of a rules table: its hits, the versions that runs used, and what two versions do otherwise. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mqops.counted import counted
+from mqops.look.words.text import NOTHING, Label, Link, Table, Text, said
+
+if TYPE_CHECKING:
+    from mqops.look.rules_in_use import Difference, RuleHits, RulesInUse
+
+NOT_COMPARED = "The versions cannot be compared: no run has a snapshot, or the version is not a valid table any more."
+SAME = "Both do the same with all of them."
+
+
+def hits(hit: RuleHits | None, *, counted_any: bool) -> Text:
+    """How many messages a rule was chosen for. Parameters: `hit` None for a line that is no rule; `counted_any` whether
+    a run has acted."""
+    if hit is None:
+        return NOTHING
+    if not counted_any or hit.messages:
+        return said("{}", hit.messages)
+    label = Label(f"not hit in {counted(hit.runs, 'run')}", "warn") if hit.runs else Label("in the table of no run yet")
+    return said("{} {}", hit.messages, label)
+
+
+def versions(used: RulesInUse, now: str) -> Table:
+    """The versions of the table that runs used. Parameters: `now` the digest of the table of now."""
+    of, rows = {"queue_manager": used.queue_manager, "workflow": used.workflow}, []
+    for one in used.versions:
+        digest = one.digest[:12]
+        link = Link(f"compare {digest} with the table of now", "rules", of | {"old": one.digest}, "diff")
+        compare = Label("the table of now", "note") if one.digest == now else link
+        rows.append((digest, said("{:time}, run {:short_name}", one.at, one.run), str(one.runs), compare))
+    return Table("Versions, the newest first", ["*SHA-256|mono", "Last used", "Runs|number", "Compare"], rows)
+
+
+def compared(digest: str, run: str, messages: int, *, first_only: bool) -> Text:
+    """On what two versions were compared. Parameters: `digest` of the earlier one; `first_only` whether only the first
+    messages of the snapshot of `run` were."""
+    first = " (the first ones only, because a table asks for what is in them)" if first_only else ""
+    words = "Version {} and the table of now, on the snapshot of run {:name}: {} compared{}."
+    return said(words, digest[:12], run, counted(messages, "message"), first)
+
+
+def changes(found: Sequence[Difference]) -> Table:
+    """The messages that two versions handle differently."""
+    rows = [(_decided(str(one.old), one.old_line), _decided(str(one.new), one.new_line), one.messages) for one in found]
+    headings = ["Before|name", "Now|name", "Messages|number"]
+    return Table("Messages that the two versions handle differently", headings, rows)
+
+
+def _decided(what: str, line: int | None) -> Text:
+    return said("{}{}", what, f" (line {line})" if line else "")

@@ -1,0 +1,72 @@
+"""What is said of a search in recorded snapshots, and what it found. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from mqops.counted import counted
+from mqops.look.words.text import NOTHING, Link, Name, OfRun, Table, Text, joined, of_message, said, sentences
+from mqops.model import Destination
+
+if TYPE_CHECKING:
+    from mqops.look.core.run_state import RunLine
+    from mqops.look.find import FoundMessage
+
+MOST_NAMED = 3
+"""Queues that are named before they are counted."""
+
+
+def searched(line: RunLine | None) -> Text:
+    """Which snapshot is searched; nothing where none is."""
+    if line is None:
+        return NOTHING
+    queues = line.queue.split(",")
+    of = counted(len(queues), "queue") if len(queues) > MOST_NAMED else joined(", ", map(Name, queues))
+    run = OfRun(line.queue_manager, line.run)
+    return said("The search is in one snapshot: of {}, taken {:time} by {} of {}.", of, line.at, run, line.workflow)
+
+
+def snapshot_of(line: RunLine) -> str:
+    """The snapshot of a run in a few words."""
+    number = len(line.queue.split(","))
+    return f"{line.workflow} of {counted(number, 'queue') if number > MOST_NAMED else line.queue}"
+
+
+def unrecorded(queue: str, depth: int | None, unit: str, queue_manager: str) -> Text:
+    """That no run has recorded messages of a queue. Parameters: `depth` of now, None where it is not known; `unit` of
+    work that is open there, in words, "" for none."""
+    now = said(", which has {} now", depth) if depth else NOTHING
+    link = Link("start one on the page Quality", "quality", {"queue_manager": queue_manager})
+    return sentences(
+        said("no run has recorded messages of {:name}{}, so none can be shown.", queue, now),
+        said("{}.", unit) if unit else NOTHING,
+        said("A quality run records those of its queues: {}.", link),
+    )
+
+
+def looked_at(number: int, total: int) -> str:
+    """How many messages the search has looked at. Parameters: `total` of the snapshot, 0 where only some were meant."""
+    return f"{number:,} of {counted(total, 'message')}" if total else counted(number, "message")
+
+
+def messages(
+    found: Sequence[FoundMessage],
+    queue_manager: str,
+    run: str,
+    *,
+    more: bool,
+    put_at: Callable[[FoundMessage], str],
+    size: Callable[[int], str],
+) -> Table:
+    """The messages that fit. Parameters: `more` whether there are others; `put_at` and `size` how time and length are
+    shown."""
+    names = (f"{one}|name" for one in ("Destination", "Application", "User"))
+    rows = []
+    for one in found:
+        link = of_message(queue_manager, run, one.msg_id, queue=one.queue, position=str(one.position))
+        target = str(Destination(one.dest_q or "", one.dest_q_mgr or ""))
+        where = (put_at(one), link, one.queue, one.reason, target)
+        rows.append((*where, one.application, one.user, one.format, size(one.bytes)))
+    headings = ["Put at (UTC)", "MsgId", "Queue|name", "Reason", *names, "Format", "Size|number"]
+    return Table(f"Messages that fit{', the first' if more else ':'} {len(found):,}", headings, rows)

@@ -1,0 +1,83 @@
+"""What is said of quality checks and of the messages that fail them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mqops.counted import counted
+from mqops.look.words.text import NOTHING, Label, Lines, Link, Strong, Table, Text, of_message, said, sentences
+
+if TYPE_CHECKING:
+    from mqops.quality.failed_messages import FailedMessage
+    from mqops.quality.summary import CheckResult, QualitySummary
+
+TREND = "Messages that fail in each run, the newest at the right, from 0 to "
+
+
+def expects(check: CheckResult, words: str) -> Text:
+    """What a check expects of its columns, and why it is not met. Parameters: `words` what it expects."""
+    columns = said("{:name}: ", ", ".join(check.columns)) if check.columns else NOTHING
+    why = Lines([check.why], kind="quiet") if check.why and not check.met else NOTHING
+    return said("{}{}{}", columns, words, why)
+
+
+def result(check: CheckResult) -> Text | Label:
+    """Whether a check is met."""
+    if check.skipped and not check.met:
+        return said("{} {}", Label("not met", "bad"), check.skipped)
+    nothing = check.failed == 0 or (check.failed is None and check.observed in {"", "None"})
+    if check.skipped or (not check.checked and nothing):
+        return said("{} {}", Label("not looked at"), check.skipped or "no message has a value")
+    return Label("met", "good") if check.met else Label("not met", "bad")
+
+
+def failing(check: CheckResult) -> str:
+    """How many messages fail, or what an aggregate found."""
+    if check.failed is None:
+        return check.found or "–"
+    return f"{check.failed:,} of {check.checked:,}" if check.checked else "–"
+
+
+def beside(checks: Sequence[tuple[QualitySummary, str]], chosen: QualitySummary) -> Iterator[Text]:
+    """Every check of a snapshot; none where there is one only. Parameters: `checks` each with what it found, in words;
+    `chosen` that is shown."""
+    for one, found in checks if len(checks) > 1 else ():
+        named = f"{one.checked_at} by {'the workflow' if one.by_workflow else 'command line'}, {', '.join(one.suites)}"
+        query = {"queue_manager": one.queue_manager, "run": one.run, "check": one.check}
+        yield said("{}: {}", Strong(named) if one.check == chosen.check else Link(named, "quality", query), found)
+
+
+def not_checked(chosen: QualitySummary) -> Table:
+    """The messages that no check was about."""
+    rows = [(one.queue, f"{one.not_checked:,} of {one.found:,}") for one in chosen.queues if one.not_checked]
+    headings = ["*Queue|name", "Not checked|number"]
+    return Table(f"Messages that no check was about: {chosen.not_checked:,}", headings, rows)
+
+
+def failures(chosen: QualitySummary, found: Sequence[FailedMessage], number: int) -> Table:
+    """The messages that fail. Parameters: `number` of them in all."""
+    of, rows = (chosen.queue_manager, chosen.run), []
+    for one in found:
+        rows.append((of_message(*of, one.msg_id, queue=one.queue), one.queue, one.severity, one.check, one.why))
+    caption = f"Failures, the worst first: {len(found):,} of {number:,}"
+    return Table(caption, ["MsgId", "Queue|name", "Severity", "Check|name", "Found|name"], rows)
+
+
+def pages_of_failures(chosen: QualitySummary, check: str, *, after: int, shown: int, number: int, most: int) -> Text:
+    """Which failures are shown, and the links to the others; nothing where all are.
+
+    Parameters: `check` as the address has it; `after` how many failures are before the first that is shown; `number` in
+    all; `most` on one page.
+    """
+    behind = number - after - shown
+    if not after and behind <= 0:
+        return NOTHING
+    query = {"queue_manager": chosen.queue_manager, "run": chosen.run, "check": check}
+    before = Link("The failures before these", "quality", query | {"after": str(max(after - most, 0))}, "failures")
+    more = Link(counted(behind, "more failure"), "quality", query | {"after": str(after + most)}, "failures")
+    return sentences(
+        said(f"Failures {after + 1:,} to {after + shown:,} of {number:,}."),
+        before if after else NOTHING,
+        more if behind > 0 else NOTHING,
+    )

@@ -1,0 +1,115 @@
+"""What is known of a run, by the lake and by Airflow, when its page is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mqops.deciders.registry import fates_of, not_chosen
+from mqops.look.run_story import RunStory, UnmovedMessage
+from mqops.look.run_view import RunView, latest_view
+from mqops.look.words import balance
+from mqops.look.words import run as words
+from mqops.look.words.fates import Fate, Fates
+from mqops.look.words.run import Shown
+from mqops.look.words.state import RunState
+from mqops_airflow.pages.by_hand import still_by_hand
+from mqops_airflow.pages.run_forms import to_ask_again, to_clear
+from mqops_airflow.pages.which_run import ENDED, Asked, Started, Task, form_of_dry_run, started_of, tasks_of
+
+MESSAGES = 50
+"""Messages that the page names; a link goes on."""
+_NOT_APPROVED = (RunState.REJECTED, RunState.REFUSED, RunState.UNANSWERED)
+_NOT_BEGUN = (RunState.WAITING, RunState.APPROVED, RunState.PLANNED, *_NOT_APPROVED)
+
+
+class Seen(NamedTuple):
+    """What is known of a run.
+
+    Parameters: `tasks` and `started` as Airflow has them; `clear` the tasks with which it can go on; `over` whether
+    nothing more comes of it by itself; `waiting` the messages that a person must place still, and `placed` later runs →
+    how many of these each has taken; `after` the row of the plan that the messages come behind.
+    """
+
+    asked: Asked
+    view: RunView
+    tasks: Mapping[str, Task]
+    started: Started
+    clear: Sequence[str]
+    over: bool
+    waiting: Sequence[UnmovedMessage]
+    placed: Mapping[str, int]
+    after: int
+
+    @classmethod
+    def of(cls, asked: Asked, after: int) -> Seen:
+        """What is known now. Parameters: `after` the row of the plan that the messages come behind."""
+        view = latest_view(asked.run, limit=MESSAGES, after=after)
+        tasks, started = tasks_of(asked), started_of(asked)
+        clear = to_clear(view, tasks) if not started.goes_on else []
+        held = view.story.stops or clear or to_ask_again(view.story, tasks)
+        over = view.over and not held and all(task.state in ENDED for task in tasks.values())
+        placed, waiting = still_by_hand(asked.run, view.story.by_hand)
+        return cls(asked, view, tasks, started, clear, over, waiting, placed, after)
+
+    @property
+    def story(self) -> RunStory:
+        """All that the lake knows of it."""
+        return self.view.story
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What names the run in the address of a page."""
+        return {"queue_manager": self.asked.run.queue_manager, "run": self.asked.run.run}
+
+    @property
+    def fates(self) -> Fates:
+        """The words of its workflow."""
+        return fates_of(self.story.workflow)
+
+    @property
+    def words(self) -> dict[Fate, str]:
+        """What becomes of its messages → the word for it."""
+        return balance.words_of(self.view, self.fates)
+
+    @property
+    def sums(self) -> balance.Sums:
+        """The sums of its chosen messages."""
+        return balance.sums_of(self.view, not_chosen(self.story.workflow, self.story.plan.get("actions", {})))
+
+    @property
+    def state(self) -> Shown:
+        """Its state by its files and by Airflow."""
+        states = {name: task.state for name, task in self.tasks.items()}
+        line, stopped = self.story.line, bool(self.story.stopped)
+        state = words.state_in_words(line, states, goes_on=self.started.goes_on, stopped=stopped)
+        if self.story.unapproved and line.state in {RunState.REFUSED, RunState.UNANSWERED}:
+            return state._replace(meaning=f"nothing was moved: {self.story.unapproved}")
+        return state
+
+    @property
+    def old_proof(self) -> bool:
+        """Whether it has acted since it was proved, or does now: what it had moved then is not its balance."""
+        line = self.story.line
+        at_work = self.state.word == words.AT_WORK
+        return bool(line.proved_at) and line.begun and (at_work or not line.proved_since)
+
+    @property
+    def moving(self) -> bool:
+        """Whether it acts, or has begun to and not ended: its progress is of interest."""
+        state = self.story.line.state
+        return self.story.progress is not None and state in {RunState.BEGUN, RunState.UNFINISHED, RunState.STOPPED}
+
+    @property
+    def untouched(self) -> str:
+        """Where its messages are, if it has not begun to act; "" if it has."""
+        state, asked = self.story.line.state, self.asked
+        if not self.story.plan or state not in _NOT_BEGUN:
+            return ""
+        ended = self.over or state in _NOT_APPROVED or bool(asked.dag_id and not self.started.goes_on)
+        return words.untouched(self.view, self.fates, self.sums, ended=ended)
+
+    @property
+    def form(self) -> Mapping[str, Any] | None:
+        """What a person gave in the form of a dry run that is over."""
+        return form_of_dry_run(self.asked) if self.story.plan and self.over and not self.story.begun_at else None

@@ -1,0 +1,251 @@
+"""The page of a plan: groups, destinations, problems, the question and what became of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+import pytest
+from mq_support import DLQ, create, dead_letter
+from runs_on_pages import DAG, letters, of_dag, planned, take, task_of, undo_planned
+
+from mqops.act.in_process import act
+from mqops.deciders.backout import BACKOUT, BackoutRequest
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import plan_run
+from mqops.lake.files import write_json
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import Stop, lift, stop
+from mqops.look.plan_view import plan_view
+from mqops.prove.prove import prove
+from mqops.rules import parse
+from mqops_airflow.approval.permission import POLICY
+from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY
+from mqops_airflow.pages import answers
+from mqops_airflow.pages import estate as estate_page
+from mqops_airflow.pages import plan as plan_page
+
+
+def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estate_folder, client):
+    lake = estate_folder / "lake"
+    letters(manager, "A")
+    first = planned(manager, lake)
+    letters(manager, "A", "FULL", "FULL")
+    stop(first.lake_folder, Stop(by="carol", at="2026-11-21T12:00:00Z"))
+    view = plan_view(planned(manager, lake))
+    assert view.last is not None
+    assert view.last.run == first.run
+    assert [(one.count.dest_q, one.count.messages, one.before) for one in view.groups] == [
+        ("A", 2, 1),
+        ("FULL", 2, None),
+    ]
+    assert (view.new, view.gone) == (1, ())
+    page = client("/plan", queue_manager="QM1", run=view.line.run)
+    assert page.status_code == 200, page.text
+    assert "room for 1 of 2 messages" in page.text
+    assert THIS_PLAN_ONLY in page.text
+    assert ">room for 1 of 2</span>" in page.text
+    assert "1 new group, 0 groups gone" in page.text
+    assert ">2026-11-21 12:00:00 UTC</time>: nothing of an approved plan is done before it is resumed" in page.text
+    assert page.text.count("nothing of an approved plan is done before it is resumed") == 1
+    assert '<a href="/estate?queue_manager=QM1">Resume all runs, on the estate</a>' in page.text
+    assert "secret" not in page.text
+    assert "xxxxxx xx 9" in page.text
+    assert "A@QM1, FULL@QM1: no program has it open for input" in page.text  # once, not once a destination
+    question = {"dag_id": DAG, "run_id": "r", "digest": "d", "text": "t"}
+    made = RunFolder(lake / "QM1" / "runs" / view.line.run)
+    write_json(made.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": None})
+    lift(made.lake_folder)
+    waits = client("/run", queue_manager="QM1", run=view.line.run).text
+    assert "So far nothing was moved or discarded. The plan has 4 messages, and acts on 4 of them." in waits
+    assert "still on the queue" not in waits  # once for all, not once a message
+
+
+def test_destinations_are_those_of_now_only_while_somebody_is_asked(
+    manager, estate_folder, client, runs_of_airflow, monkeypatch
+):
+    """Later, what the run moved is on them itself."""
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(plan_page.ANSWERS, "kept", 0.0)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'first'""")
+    letters(manager, "A", "FULL")
+    run = of_dag(planned(manager, estate_folder / "lake", text="DESTQ(FULL) ACTION(RETRY)\n"), "first")
+    write_json(run.plan_json, {**json.loads(run.plan_json.read_text()), "run": run.run})
+
+    def page() -> str:
+        return client("/plan", queue_manager="QM1", run=run.run).text.replace("<wbr>", "")
+
+    manager.put("FULL", [({}, b"in the way")])
+    for said in (f">QM1: act on 1 of 2 messages of {DLQ}?</h1>", ">room for 0 of 1</span>", "As of <time"):
+        assert said in page()
+    assert "Since the plan was made: FULL@QM1: room for 0 of 1 message" in page()
+    letters(manager, "A", "A", "A")
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.0)
+    for address in ("/plan", "/plan/answer"):
+        answer = re.sub("<[^>]*>", "", client(address, queue_manager="QM1", run=run.run).text)
+        taken = r"The snapshot of this plan is \d+ s old: it was taken [^,]* UTC, with 2 messages\."
+        assert re.search(rf"{taken} {DLQ} has 5 now\.", answer.replace("<wbr>", ""))
+    take(manager, "FULL", 1)
+    runs_of_airflow("UPDATE task_instance SET state = 'success' WHERE run_id = 'first'")
+    answer = {"approved": True, "by": "olga", "at": "2026-11-21T12:00:00Z"}
+    write_json(
+        run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": answer}
+    )
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    for said in (f">QM1: plan to act on 1 of 2 messages of {DLQ}</h1>", "As they were for this plan, at <time"):
+        assert said in page()
+    for wrong in ("room for 0", "Since the plan was made", "The snapshot of this plan is"):
+        assert wrong not in page()
+
+
+def test_what_was_wrong_when_the_plan_was_made_is_not_told_again(
+    manager, estate_folder, client, runs_of_airflow, monkeypatch
+):
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'first'""")
+    letters(manager, "UNHEARD.OF")
+    run = of_dag(planned(manager, estate_folder / "lake", text="ACTION(RETRY)\n"), "first")
+    page = client("/plan", queue_manager="QM1", run=run.run).text
+    assert "As of <time" in page
+    assert "2085" in page
+    assert "Since the plan was made" not in page
+    assert "There is no earlier plan of this workflow for this queue to compare with." in page
+
+
+def test_a_destination_that_is_storage_misses_no_reader(manager, estate_folder, client):
+    """As the pre-flight has it, which does not warn of it."""
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) MAXDEPTH(100)\nDEFINE QLOCAL(PARKED)\n")
+    manager.put("PARKED", [dead_letter("A", b"x")])
+    text = f"ACTION(FWD) FWDQ({DLQ})\n"
+    table = parse(text).table
+    assert table
+    lake = estate_folder / "lake"
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=table, text=text, queue="PARKED")
+    run, _plan = plan_run(DEAD_LETTERS, request)
+    page = client("/plan", queue_manager="QM1", run=run.run).text
+    assert "storage: a person reads it" in page
+    assert "no reader" not in page
+    assert "no program has it open" not in page
+
+
+def test_an_ambiguous_origin_is_told_with_what_moves_the_message(tmp_path, estate_folder, client):
+    manager = create(tmp_path / "home", "QM1", "DEFINE QLOCAL(BACK)\nDEFINE QLOCAL(A) BOQNAME(BACK)\n")
+    manager.mqsc("DEFINE QLOCAL(B) BOQNAME(BACK)\nDEFINE QLOCAL(MQOPS.QUARANTINE)\n")
+    manager.put("BACK", [({}, b"whence")])
+    text = "ACTION(RETRY)\n"
+    table = parse(text, origins=True).table
+    assert table
+    request = BackoutRequest(connection=manager.connection, lake=estate_folder / "lake", table=table, text=text)
+    run, plan = plan_run(BACKOUT, request)
+    assert plan.actions == {"AMBIGUOUS": 1}
+    said = "Nothing says from which queue a message came to BACK: it can be A or B, which name it as BOQNAME. A rule"
+    page = client("/plan", queue_manager="QM1", run=run.run).text
+    assert said in page
+    assert "or mq_recover, where a person names the destination" in page
+    assert '<td class="name">ambiguous</td>' in page
+    link = re.search(r'href="(/messages/one\?[^"]*)"', page)
+    assert link
+    assert f"Its origin is ambiguous. {said}" in client(unescape(link[1])).text
+    (msg_id,) = re.findall(r"msg_id=([0-9a-f]{48})", link[1])
+    fixed = {"queue_manager": "QM1", "action": "move", "queue": "BACK", "message_ids": [msg_id]}
+    for address in (f"/run?queue_manager=QM1&run={run.run}", unescape(link[1])):
+        form = re.findall(r'data-starts="mq_recover" data-fixed="([^"]*)"', client(address, "operator").text)
+        assert [json.loads(unescape(one)) for one in form] == [fixed]
+        assert re.search('name="destination"[^>]* list="could-BACK-origin">', client(address, "operator").text)
+        assert '<option value="A"></option><option value="B"></option>' in client(address, "operator").text
+        assert "data-starts" not in client(address, "viewer").text
+    words = "The form of mq_recover for messages that no rule can place"
+    there = f'<a href="/run?queue_manager=QM1&run={run.run}#actions">{words}</a>'
+    assert there in unescape(client("/plan", "operator", queue_manager="QM1", run=run.run).text)
+    assert "#actions" not in page
+
+
+@pytest.mark.parametrize(("place", "shown"), [("{}/rules/t.rules", "rules/t.rules"), ("/else/t.rules", "t.rules")])
+def test_a_rules_file_is_named_without_the_place_of_the_estate(manager, estate_folder, client, place, shown):
+    letters(manager, "A")
+    run = planned(manager, estate_folder / "lake")
+    source = place.format(estate_folder)
+    write_json(run.plan_json, {**json.loads(run.plan_json.read_text()), "table_source": source})
+    (msg_id,) = re.findall("msg_id=([0-9a-f]{48})", client("/plan", queue_manager="QM1", run=run.run).text)
+    message = client("/messages/one", queue_manager="QM1", run=run.run, msg_id=msg_id).text
+    assert f'"What each rule of {shown} as run {run.run} read it says of it"' in message
+    assert f"Rules: {shown}. Run" in client("/plan", queue_manager="QM1", run=run.run).text
+    for path in ("/plan", "/run", "/messages/one"):
+        page = client(path, queue_manager="QM1", run=run.run, msg_id=msg_id).text.replace("<wbr>", "")
+        assert shown in page
+        assert source not in page
+
+
+def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client, runs_of_airflow):
+    run, undo = undo_planned(manager, estate_folder / "lake")
+    undo = of_dag(undo, "first")
+    question = {"dag_id": "mq_undo", "run_id": "r", "digest": "d", "text": "t"}
+    write_json(undo.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": None})
+    page = client("/estate", queue_manager="QM1").text.replace("<wbr>", "")
+    assert f'the undo of <a class="name" href="/run?queue_manager=QM1&amp;run={run.run}">run {run.run}</a>' in page
+    assert "</a>, which puts back 1 of 1 message, waits for an approval; its snapshot is" in page
+    assert "a plan waits for an answer" not in page  # no run waits for an undo
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("failed", r"The task approve failed: nothing of this plan is done until it is cleared\. "),
+        ("upstream_failed", "Nobody is asked about this plan, because a task before approve failed."),
+        ("skipped", "The task approve was skipped: nobody is asked about this plan."),
+        ("success", "Nobody has answered: to mark the task approve as success approves nothing."),
+        ("removed", r"Nobody is asked about this plan\.<"),
+        ("none", "Nobody is asked about this plan yet."),
+    ],
+)
+def test_a_plan_that_nobody_has_answered_says_what_became_of_its_question(  # noqa: PLR0917
+    manager, estate_folder, client, runs_of_airflow, state, said
+):
+    letters(manager, "A")
+    run = of_dag(planned(manager, estate_folder / "lake"), "ended")
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'ended'""")
+    runs_of_airflow(task_of("ended", "approve", state))
+    link = f'<a href="/dags/{DAG}/runs/ended/tasks/approve" data-airflow-page>Its log in Airflow</a> says why'
+    for path in ("/plan", "/plan/answer"):
+        page = client(path, queue_manager="QM1", run=run.run).text
+        assert re.search(said, page)
+        assert (link in page) == (state == "failed")
+        assert ("data-over" in page) == (path == "/plan/answer" and state != "none") or path == "/plan"
+    if state == "failed":  # an approval that permits nothing
+        answer = {"approved": True, "by": "olga", "at": "2026-11-21T12:00:00Z"}
+        write_json(
+            run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": answer}
+        )
+        page = client("/plan/answer", queue_manager="QM1", run=run.run).text
+        assert "Approved by" in page
+        assert "Watch the run" in page
+        assert re.search(said, page)
+        write_json(
+            run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "answer": {**answer, "approved": False}}
+        )
+        assert "See the run" in client("/plan/answer", queue_manager="QM1", run=run.run).text
+
+
+def test_a_plan_that_needs_no_answer_says_why(manager, estate_folder, client, runs_of_airflow):
+    letters(manager, "NO.RULE", "A")
+    run = of_dag(planned(manager, estate_folder / "lake", text="DESTQ(B) ACTION(RETRY)\n"), "ended")
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'ended'""")
+    runs_of_airflow(task_of("ended", "approve", "skipped"))
+    page = client("/plan", queue_manager="QM1", run=run.run).text
+    assert "Nobody is asked about this plan: it moves and discards nothing." in page
+    other = of_dag(planned(manager, estate_folder / "lake"), "second")
+    runs_of_airflow(task_of("second", "approve", "skipped"))
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'second'""")
+    write_json(other.plan_json, {**json.loads(other.plan_json.read_text()), "run": other.run})
+    act(manager.connection, other, about={"approved_by": POLICY})
+    page = client("/plan", queue_manager="QM1", run=other.run).text
+    assert "Nobody was asked about this plan, and the run has begun to act." in page
+    prove(manager.connection, other)
+    page = client("/plan", queue_manager="QM1", run=other.run).text
+    assert f"Nobody was asked about this plan: {POLICY} approved it." in page

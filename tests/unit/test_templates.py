@@ -1,0 +1,47 @@
+"""The templates of the pages place what Python has put into words: they loop, and decide little."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import mqops_airflow
+from mqops.look.words.text import STYLES, said
+from mqops_airflow.pages.told import told
+
+TEMPLATES = sorted(Path(mqops_airflow.__file__).parent.rglob("templates/*.html"))
+MOST_TAGS, LONGEST = 40, 160
+"""Jinja tags on 100 lines of all templates; characters of a line."""
+
+
+def test_templates_have_few_tags() -> None:
+    """A template with many decides in the middle of a sentence, where no test of words sees it."""
+    lines = [line for path in TEMPLATES for line in path.read_text().splitlines()]
+    assert len(TEMPLATES) > 20
+    assert 100 * sum(len(re.findall(r"\{%", line)) for line in lines) / len(lines) <= MOST_TAGS
+
+
+def test_no_line_of_a_template_is_long() -> None:
+    long = [
+        f"{path.name}:{number}"
+        for path in TEMPLATES
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > LONGEST
+    ]
+    assert long == []
+
+
+@pytest.mark.parametrize("style", sorted(STYLES.keys() - {"time", "ago"}))
+def test_what_a_hole_is_called_is_shown_and_text_of_others_stays_text(style: str) -> None:
+    """Rule 1 of `mqops.look.words.text`: a name that is markup, or looks like a hole, is a name."""
+    shown = told({}, said(f"of {{:{style}}}.", "<b>{:time}"))
+    assert "&lt;b&gt;{:time}" in shown
+    assert "<b>" not in shown
+    assert style == "breaks" or re.search("<(span|strong|code)", shown)
+
+
+def test_a_time_is_an_element_and_one_that_is_not_known_a_dash() -> None:
+    assert '<time datetime="2026-11-26T12:00:00+00:00">' in told({}, said("{:time}", "2026-11-26T12:00:00Z"))
+    assert told({}, said("{:time}, {:ago}", "", "")) == "–, –"
