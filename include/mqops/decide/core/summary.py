@@ -77,7 +77,7 @@ class PlanSummary:
     """
 
     run: str
-    workflow: str
+    workflow: str = "dlq_rules"  # the plan of an earlier version does not say it
     queue_manager: str
     queue: str
     table_source: str
