@@ -85,7 +85,7 @@ def of_dag(run: RunFolder, run_id: str, **found: str) -> RunFolder:
     """A run of the lake as one that a DAG has made."""
     key = run.path.parent / run_key(DAG, run_id)
     run.path.rename(key)
-    write_json(RunFolder(key).handed_on_json, {"dag_id": DAG, "run_id": run_id, "found": found})
+    write_json(RunFolder(key).path.joinpath("handed_on.json"), {"dag_id": DAG, "run_id": run_id, "found": found})
     return RunFolder(key)
 
 

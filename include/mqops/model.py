@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import Any, NamedTuple, NotRequired
+
+from typing_extensions import TypedDict
 
 
 def with_lists(value: dict[str, Any]) -> dict[str, Any]:
@@ -166,14 +168,6 @@ class RunSummary(Counts, PlanOfRun):
         """A JSON object."""
         return with_lists(asdict(self))
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> RunSummary:
-        """The summary that `to_json` made."""
-        rules = tuple(RuleBalance(**rule) for rule in value["rules"])
-        canaries = tuple(CanaryResult(**one) for one in value.get("canaries", ()))
-        texts = {name: tuple(value.get(name, ())) for name in ("problems", "remarks", "unseen", "anatomy")}
-        return cls(**{**value, "rules": rules, "canaries": canaries, **texts})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueObserved:
@@ -199,19 +193,20 @@ class QueueObserved:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObserveSummary:
     """What a snapshot holds. `files` are the snapshot's files and their sizes in bytes, all of them on disk; `whole`
-    whether it has every message of its queues; `ended_at` when the last message had been browsed, at the latest. A
-    file of before has no `ended_at`; `gone` queues that ended before they were looked at, or meanwhile; `settled`
-    queues that had no uncommitted messages before and behind it, so that no unit of work hid one."""
+    whether it has every message of its queues; `ended_at` when the last message had been browsed, at the latest. The
+    file of an earlier version says neither (None, ""); `gone` queues that ended before they were looked at, or
+    meanwhile; `settled` queues that had no uncommitted messages before and behind it, so that no unit of work hid
+    one."""
 
     run: str
     queue_manager: str
     observed_at: str
-    ended_at: str
+    ended_at: str = ""
     messages: int
     bytes: int
     queues: tuple[QueueObserved, ...] = ()
     files: Mapping[str, int] = field(default_factory=dict)
-    whole: bool = True
+    whole: bool | None = None
     gone: tuple[str, ...] = ()
     settled: tuple[str, ...] = ()
 

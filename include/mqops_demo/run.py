@@ -6,7 +6,6 @@ earlier one left there.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -29,6 +28,7 @@ from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
 from mqops.model import RuleBalance, RunSummary
 from mqops.printable import printable
+from mqops.prove.records import SUMMARY
 from mqops_demo import airflow, airflow_home, airflow_processes, estate, workflows
 from mqops_demo.airflow_client import AirflowClient, RunResult
 from mqwire.names import reason_name
@@ -72,7 +72,7 @@ def new_summary(lake: Path, before: set[Path]) -> RunSummary:
     new = sorted(set(summaries(lake)) - before, key=lambda path: path.stat().st_mtime)
     if not new:
         raise RuntimeError("the run wrote no summary: see the log of its task `prove`")
-    return RunSummary.from_json(json.loads(new[-1].read_text()))
+    return SUMMARY.read(RunFolder(new[-1].parent))
 
 
 def summaries(lake: Path) -> set[Path]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
+from mqops.lake.run_file import Checked
 from mqops.model import RunSummary, total_of
 from mqops.printable import printable
 from mqops_demo import by_message
@@ -73,7 +75,7 @@ def lines(client: AirflowClient, results: list[RunResult]) -> Iterator[Line]:
         if not isinstance(summary, Mapping):
             yield Line(workflow=workflow, queue="(nothing to do)", found=0, done=0, left=0, balanced=True)
         elif "rules" in summary:
-            yield from _of_plan(workflow, RunSummary.from_json(summary))
+            yield from _of_plan(workflow, Checked(RunSummary).of(summary, Path("XCom")))
         else:
             yield from _of_queues(workflow, summary)
 

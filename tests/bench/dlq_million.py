@@ -144,7 +144,7 @@ def stages(
     for name, command in commands.items():
         results[name] = measured(command(), environment, place / "log", server)
         print(f"  {count:,} messages: {name} took {results[name][0]:,.1f} s", flush=True)
-    summary = json.loads(run.summary_json.read_text())
+    summary = json.loads(run.path.joinpath("summary.json").read_text())
     assert (summary["planned"], summary["moved"], summary["balanced"]) == (count, count, True), summary
     return results
 

@@ -54,7 +54,7 @@ def test_law1_killed_while_it_waits_for_its_canaries(manager, tmp_path):
         return len(manager.bodies("A")) == 3  # committed: the depth would count what is not
 
     run = killed(manager, tmp_path / "lake", waiting, "--canary", "3", "--canary-wait", "60", pause=0.05)
-    assert read_json(run.canary_json)["decision"] is None
+    assert read_json(run.path.joinpath("canary.json"))["decision"] is None
     assert send_back(manager, "A") == 3
     summary = proved(manager, run, finish_run)
     assert counts(summary) == {"planned": 20, "moved": 3, "left": 17, "arrived": 3}
@@ -76,11 +76,15 @@ def test_law1_killed_behind_the_decision_it_stands_whatever_has_changed(manager,
     def rest_begun(run: RunFolder) -> bool:
         if sum(sent) < 2:
             sent.append(send_back(manager, "A"))
-        return run.canary_json.exists() and bool(read_json(run.canary_json)["decision"]) and manager.depth("B") > 4
+        return (
+            run.path.joinpath("canary.json").exists()
+            and bool(read_json(run.path.joinpath("canary.json"))["decision"])
+            and manager.depth("B") > 4
+        )
 
     options = ("--canary", "2", "--canary-wait", "4", "--unit-size", "2")
     run = killed(manager, tmp_path / "lake", rest_begun, *options)
-    decision = read_json(run.canary_json)["decision"]
+    decision = read_json(run.path.joinpath("canary.json"))["decision"]
     assert [one["why"] for one in decision] == [CAME_BACK, ""]
     assert manager.depth("B") < 300
     everything = taken(manager, DLQ)
@@ -92,7 +96,7 @@ def test_law1_killed_behind_the_decision_it_stands_whatever_has_changed(manager,
             manager.put(DLQ, [(fields, body)], options=0x0800)
     manager.put(DLQ, [dead_letter("B", body) for body in (b"1", b"3")])
     summary = proved(manager, run, finish_run)
-    assert read_json(run.canary_json)["decision"] == decision
+    assert read_json(run.path.joinpath("canary.json"))["decision"] == decision
     assert counts(summary) == {"planned": 600, "moved": 302, "left": 298, "arrived": 2}
     assert manager.bodies("B") == [b"%d" % n for n in range(1, 600, 2)]
     assert manager.depth("A") == 0

@@ -311,7 +311,12 @@ def test_law1_the_command_is_killed_and_started_anew(manager, tmp_path, dice):
     assert cli_passes(manager, lake, dice) == KILLS
     runs = [RunFolder(path) for path in sorted((lake / "QM1" / "runs").iterdir())]
     markers = verify(runs[0])
-    keys = {key: bodies for run in runs if run.observe_json.exists() for key, bodies in keys_of(run).items()}
+    keys = {
+        key: bodies
+        for run in runs
+        if run.path.joinpath("observe.json").exists()
+        for key, bodies in keys_of(run).items()
+    }
     check_places(manager, before, markers, keys)
     for run_and_plan in {(marker.run, marker.plan) for marker in markers}:
         assert not account(marker for marker in markers if (marker.run, marker.plan) == run_and_plan).problems

@@ -82,7 +82,13 @@ class Site:
     def unfinished(self) -> list[RunFolder]:
         """Runs with a plan that were not proved to be finished."""
         planned = [run for run in self.runs if run.plan_json.exists()]
-        return [one for one in planned if not (one.summary_json.exists() and read_json(one.summary_json)["finished"])]
+        return [
+            one
+            for one in planned
+            if not (
+                one.path.joinpath("summary.json").exists() and read_json(one.path.joinpath("summary.json"))["finished"]
+            )
+        ]
 
     def fill(self) -> None:
         """Messages arrive; one in twenty has the identifiers of the one before."""
@@ -109,7 +115,11 @@ class Site:
             self.current = self.dice.choice(self.unfinished)
             command = ["-c", FINISH, str(self.current.path), "act"]
         else:
-            mine = [run for run in self.runs if run.run.startswith("spark") and not run.summary_json.exists()]
+            mine = [
+                run
+                for run in self.runs
+                if run.run.startswith("spark") and not run.path.joinpath("summary.json").exists()
+            ]
             self.current = mine[-1] if mine else RunFolder.at(lake, "QM1", f"spark{self.started}")
             command = [str(CHAIN), str(self.current.path), str(rules), DLQ]
         self.started += 1
@@ -141,7 +151,12 @@ class Site:
         run = self.current or next((run for run in self.runs if run.path not in self.earlier), None)
         if run is None:
             return STEPS[0]
-        files = {"observe": run.observe_json, "decide": run.plan_json, "act": run.act_json, "prove": run.summary_json}
+        files = {
+            "observe": run.path.joinpath("observe.json"),
+            "decide": run.plan_json,
+            "act": run.path.joinpath("act.json"),
+            "prove": run.path.joinpath("summary.json"),
+        }
         return next((step for step, file in files.items() if not file.exists()), STEPS[-1])
 
     def kill(self, kind: str) -> str:
@@ -256,11 +271,16 @@ def finished(site: Site, killed: Counter[str]) -> None:
         f"{killed.total()} kills in {site.started} runs, {site.before.total()} messages: {dict(sorted(killed.items()))}"
     )
     markers = verify(site.runs[0])
-    keys = {key: bodies for run in site.runs if run.observe_json.exists() for key, bodies in keys_of(run).items()}
+    keys = {
+        key: bodies
+        for run in site.runs
+        if run.path.joinpath("observe.json").exists()
+        for key, bodies in keys_of(run).items()
+    }
     check_places(site.manager, site.before, markers, keys)
     for mine in {(marker.run, marker.plan) for marker in markers}:
         assert not account(marker for marker in markers if (marker.run, marker.plan) == mine).problems
     for run in site.runs:
         if run.plan_json.exists():
-            assert read_json(run.summary_json)["balanced"], run
+            assert read_json(run.path.joinpath("summary.json"))["balanced"], run
     assert site.manager.depth("MQOPS.LEDGER") == 0

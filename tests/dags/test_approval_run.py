@@ -199,7 +199,7 @@ class Run:
         path = RunFolder.at(self.airflow.folder / "lake", queue_manager, run_key(self.dag, self.key)).path
         shutil.copytree(planned.path, path)
         kept = {"dag_id": self.dag, "run_id": self.key, "found": {"unit_size": 1}}
-        (path / HANDED_ON).write_text(json.dumps(kept))
+        (path / HANDED_ON.name).write_text(json.dumps(kept))
         return RunFolder(path)
 
     def forge(self, task: str, key: str, value: Any) -> None:
@@ -447,7 +447,7 @@ def test_forged_xcoms_permit_nothing_and_the_answer_that_airflow_recorded_does(a
     run.mark("alice", "approve")
     assert refused in run.task("act")
     ours = RunFolder.at(airflow.folder / "lake", "QM1", run_key(run.dag, run.key))
-    shutil.copy(theirs.approval_json, ours.path)
+    shutil.copy(theirs.path.joinpath("approval.json"), ours.path)
     assert f"NotAllowed: the approval in this run's folder is of run {other.key} of qm1_dlq_rules" in run.task("act")
     # asked, and answered by who started it
     run.clear("approve", "act")

@@ -323,13 +323,13 @@ def test_a_small_ledger_is_verified_again_as_soon_as_it_was_written_to(manager, 
 def test_a_ledger_that_does_not_verify_and_a_run_that_does_not_balance_are_told(manager, lake, page):
     run, other = acted(manager, lake, "A"), acted(manager, lake, "A")
     assert tile(page()).startswith(f"good: {ALL} 2 of 2 runs that acted are proved")
-    summary = read_json(run.summary_json)
-    write_json(run.summary_json, {**summary, "balanced": False})
+    summary = read_json(run.path.joinpath("summary.json"))
+    write_json(run.path.joinpath("summary.json"), {**summary, "balanced": False})
     said = tile(page())
     assert said.startswith(f"bad: {NOT_ALL} 1 of 2 runs that acted are proved. Not proved: run ")
     assert other.run not in said
     assert f'&run={run.run}">Look at the run</a>' in problem(page(), "does not balance: find the cause first")
-    write_json(run.summary_json, summary)
+    write_json(run.path.joinpath("summary.json"), summary)
     path = lake / "QM1" / "ledger" / "ledger.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"RETRY"', b'"RETRX"', 1))
     said = tile(page())
@@ -351,13 +351,13 @@ def test_a_ledger_is_verified_again_after_a_while_though_it_looks_as_it_was(mana
 
 def test_runs_that_cannot_be_read_are_not_accounted_for(manager, lake, page):
     run = acted(manager, lake, "A")
-    run.summary_json.write_text("[]")
+    run.path.joinpath("summary.json").write_text("[]")
     assert tile(page()).startswith(f"bad: {NOT_ALL} QM1: its runs cannot be read. QM1: its ledger ")
 
 
 def test_a_run_that_is_proved_and_not_finished_is_named_and_not_green(manager, lake, page):
     run = acted(manager, lake, "A")
-    write_json(run.summary_json, {**read_json(run.summary_json), "finished": False})
+    write_json(run.path.joinpath("summary.json"), {**read_json(run.path.joinpath("summary.json")), "finished": False})
     said = tile(page())
     proved = "1 of 1 run that acted is proved, up to where it ended: each message of its plan was moved or discarded"
     assert said.startswith(f"warn: {ALL}; 1 run is not finished {proved}")
@@ -390,7 +390,7 @@ def test_a_run_that_acted_again_after_its_proof_is_not_proved_until_it_is_proved
 def long_ago(run: RunFolder, ago: timedelta = timedelta(hours=1)) -> None:
     """As if act had said so long ago how far it was."""
     at = utc_text(datetime.now(UTC) - ago)
-    write_json(run.progress_json, {**read_json(run.progress_json), "at": at})
+    write_json(run.path.joinpath("progress.json"), {**read_json(run.path.joinpath("progress.json")), "at": at})
 
 
 def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager, lake, page, dag_run_of):
@@ -407,12 +407,12 @@ def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager
         "and nothing is at work on it",
         said,
     )
-    write_json(run.handed_on_json, {"dag_id": "qm1_dlq_rules", "run_id": "one", "found": {}})
+    write_json(run.path.joinpath("handed_on.json"), {"dag_id": "qm1_dlq_rules", "run_id": "one", "found": {}})
     dag_run_of("qm1_dlq_rules", "one", "running")
     assert tile(page()).startswith(f"warn: {NOT_ALL} yet")
     dag_run_of("qm1_dlq_rules", "one", "failed")
     assert tile(page()).startswith("bad: ")
-    run.handed_on_json.write_text("[]")
+    run.path.joinpath("handed_on.json").write_text("[]")
     assert tile(page()).startswith("bad: ")
     prove(manager.connection, run)
     assert tile(page()).startswith("good: ")
@@ -458,18 +458,17 @@ def test_what_the_check_of_a_ledger_remarks_is_told(manager, lake, page):
 def test_a_ledger_whose_check_breaks_down_is_not_green(manager, lake, page, monkeypatch):
     run = acted(manager, lake, "A")
     assert tile(page()).startswith("good: ")
-    run.outcomes_json.write_bytes(b'"\xff"')
+    run.path.joinpath("outcomes.json").write_bytes(b'"\xff"')
     monkeypatch.setattr(accounted, "AGAIN", 0.0)
     said = tile(page())
     assert said.startswith("bad: ")
-    assert (
-        f"its ledger does not verify, at {said.split('verify, at ')[1].split(' UTC')[0]} UTC : {run.outcomes_json}"
-        in said
-    )
-    run.outcomes_json.unlink()
+    at = said.split("verify, at ")[1].split(" UTC")[0]
+    assert f"its ledger does not verify, at {at} UTC : {run.path.joinpath('outcomes.json')}" in said
+    run.path.joinpath("outcomes.json").unlink()
     assert tile(page()).startswith("good: ")
     monkeypatch.setattr(accounted, "verified", lambda *_what, **_more: 1 // 0)
-    assert "its ledger does not verify" in (said := tile(page()))
+    said = tile(page())
+    assert "its ledger does not verify" in said
     assert "it cannot be read: ZeroDivisionError" in said
     assert said.startswith("bad: ")
 
@@ -560,7 +559,9 @@ def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_t
     assert plan.actions == {"AMBIGUOUS": 3, "FWD": 2}
     if ended == "rejected":
         answer = {"approved": False, "by": "olga", "at": "2026-11-21T12:00:00Z"}
-        write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+        write_json(
+            run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": answer}
+        )
     if ended != "acted":
         prove(manager.connection, run)
         which = {"planned": "moved nothing", "rejected": "was rejected"}[ended]
@@ -697,7 +698,7 @@ def test_a_quality_run_that_failed_is_a_problem_until_the_next_one(manager, lake
 
 def test_a_check_by_hand_hides_no_quality_run_that_failed(manager, lake, page):
     checked(lake, "one", "2026-01-01T00:00:00+00:00", 2)
-    handed_on = RunFolder.at(lake, "QM1", "one").handed_on_json
+    handed_on = RunFolder.at(lake, "QM1", "one").path.joinpath("handed_on.json")
     write_json(handed_on, {"dag_id": "qm1_snapshot_quality", "run_id": "r", "found": {}})
     checked(lake, "two", "2026-01-02T00:00:00+00:00", 0)
     assert "found 2 critical checks that are not met" in problem(page(), "The last quality run, of ")

@@ -138,7 +138,7 @@ def costs(base: Path, runs: int, looked_at: list[str]) -> list[tuple[str, int, i
 
 def run_anew(run: RunFolder) -> None:
     """A run writes its summary while nobody looks."""
-    write_json(run.observe_json, read_json(run.observe_json))
+    write_json(run.path.joinpath("observe.json"), read_json(run.path.joinpath("observe.json")))
 
 
 def test_the_command_runs_lists_the_newest(lake: Path) -> None:

@@ -83,7 +83,7 @@ def test_before_the_time_out_it_is_told_while_the_question_is_open(said: list[st
     told()
     assert said == []  # it has not begun to plan
     folder = RunFolder.at(estate_folder / "lake", "QM1", run_key(RUN.dag_id, RUN.run_id)).create()
-    write_json(folder.path / HANDED_ON, {"dag_id": RUN.dag_id, "run_id": RUN.run_id, "found": {}})
+    write_json(folder.path / HANDED_ON.name, {"dag_id": RUN.dag_id, "run_id": RUN.run_id, "found": {}})
     plan = {"run": "r", "workflow": "dlq_rules", "queue_manager": "QM1", "queue": "Q", "digest": "d", "rules": []}
     plan |= {"table_source": "", "table_digest": "", "table_text": "", "observed": 0, "rows": 0, "bytes": 0}
     write_json(folder.path / "plan.json", {**plan, "counts": []})

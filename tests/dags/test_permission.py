@@ -254,7 +254,7 @@ def test_law2_act_gets_the_plan_that_another_person_approved_and_their_names(run
     ]
     # what the lake keeps of it
     subject, body = run.asked["first"]["subject"], run.asked["first"]["body"]
-    kept = read_json(run.folder.approval_json)
+    kept = read_json(run.folder.path.joinpath("approval.json"))
     assert kept.pop("until") > utc_now()
     assert kept == {
         "question": {
@@ -292,7 +292,7 @@ def test_law2_a_rejection_permits_nothing(run: Run, who: str, told: str) -> None
     run.answered(who, "Reject")  # the task itself succeeds: what comes behind it is skipped
     with pytest.raises(NotAllowed, match=rf"^plan {digest(run)} was rejected by {told}; clear the task"):
         run.act()
-    kept = read_json(run.folder.approval_json)["answer"]
+    kept = read_json(run.folder.path.joinpath("approval.json"))["answer"]
     at = "2026-11-21T08:30:00+00:00"
     assert kept == {"approved": False, "by_id": "7" if who else "", "by": who, "at": at, "refused": ""}
 
@@ -315,23 +315,23 @@ def test_law2_an_answer_to_another_question_permits_nothing(run: Run) -> None:
     run.answered("bob")
     assert run.act()[-1] == "--approved-by=bob"
     # a file of another run, another DAG, another plan; then another text than bob saw
-    kept = read_json(run.folder.approval_json)
+    kept = read_json(run.folder.path.joinpath("approval.json"))
     for name, value, refused in (
         ("run_id", "manual__0", "the approval in this run's folder is of run manual__0 of qm1_dlq_rules"),
         ("dag_id", "qm2_dlq_rules", "the approval in this run's folder is of run manual__1 of qm2_dlq_rules"),
         ("digest", "d0", f"bob answered about plan d0, the plan is {digest(run)} now"),
         ("text", "t0", f"bob saw a text about plan {digest(run)} that is another one now"),
     ):
-        write_json(run.folder.approval_json, kept | {"question": kept["question"] | {name: value}})
+        write_json(run.folder.path.joinpath("approval.json"), kept | {"question": kept["question"] | {name: value}})
         with pytest.raises(NotAllowed, match=f"^{refused}"):
             run.act()
-    write_json(run.folder.approval_json, kept)
+    write_json(run.folder.path.joinpath("approval.json"), kept)
     assert run.act()[-1] == "--approved-by=bob"
     found = read_json(run.folder.path / "preflight.json")
     write_json(run.folder.path / "preflight.json", found | {"destinations": 7})
     with pytest.raises(NotAllowed, match=r"^bob saw a text about plan"):
         run.act()
-    run.folder.approval_json.write_text("no JSON")
+    run.folder.path.joinpath("approval.json").write_text("no JSON")
     with pytest.raises(LakeError):
         run.act()
 
@@ -364,8 +364,8 @@ def test_a_try_that_airflow_failed_is_taken_up_by_the_next_one(run: Run) -> None
     # the process that Airflow took for failed had kept the answer: no triggerer is asked, and four eyes are
     run.task_instance = first
     assert run.approve().execute(run.context)["chosen_options"] == ["Approve"]
-    kept = read_json(run.folder.approval_json)
-    write_json(run.folder.approval_json, kept | {"answer": kept["answer"] | {"by": "alice"}})
+    kept = read_json(run.folder.path.joinpath("approval.json"))
+    write_json(run.folder.path.joinpath("approval.json"), kept | {"answer": kept["answer"] | {"by": "alice"}})
     with pytest.raises(NotAllowed, match=r"^alice started this run; the estate asks for another person's approval"):
         run.approve().execute(run.context)
     assert run.asked["puts"] == put

@@ -55,7 +55,7 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     assert "A@QM1, FULL@QM1: no program has it open for input" in page.text  # once, not once a destination
     question = {"dag_id": DAG, "run_id": "r", "digest": "d", "text": "t"}
     made = RunFolder(lake / "QM1" / "runs" / view.line.run)
-    write_json(made.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    write_json(made.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": None})
     lift(made.lake_folder)
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
     assert "So far nothing was moved or discarded. The plan has 4 messages, and acts on 4 of them." in waits
@@ -91,7 +91,9 @@ def test_destinations_are_those_of_now_only_while_somebody_is_asked(
     take(manager, "FULL", 1)
     runs_of_airflow("UPDATE task_instance SET state = 'success' WHERE run_id = 'first'")
     answer = {"approved": True, "by": "olga", "at": "2026-11-21T12:00:00Z"}
-    write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+    write_json(
+        run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": answer}
+    )
     act(manager.connection, run)
     prove(manager.connection, run)
     for said in (f">QM1: plan to act on 1 of 2 messages of {DLQ}</h1>", "As they were for this plan, at <time"):
@@ -184,7 +186,7 @@ def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client, r
     run, undo = undo_planned(manager, estate_folder / "lake")
     undo = of_dag(undo, "first")
     question = {"dag_id": "mq_undo", "run_id": "r", "digest": "d", "text": "t"}
-    write_json(undo.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    write_json(undo.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": None})
     page = client("/estate", queue_manager="QM1").text.replace("<wbr>", "")
     assert f'the undo of <a class="name" href="/run?queue_manager=QM1&amp;run={run.run}">run {run.run}</a>' in page
     assert "</a>, which puts back 1 of 1 message, waits for an approval; its snapshot is" in page
@@ -217,12 +219,16 @@ def test_a_plan_that_nobody_has_answered_says_what_became_of_its_question(  # no
         assert ("data-over" in page) == (path == "/plan/answer" and state != "none") or path == "/plan"
     if state == "failed":  # an approval that permits nothing
         answer = {"approved": True, "by": "olga", "at": "2026-11-21T12:00:00Z"}
-        write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+        write_json(
+            run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": answer}
+        )
         page = client("/plan/answer", queue_manager="QM1", run=run.run).text
         assert "Approved by" in page
         assert "Watch the run" in page
         assert re.search(said, page)
-        write_json(run.approval_json, {"question": {"digest": "d"}, "answer": {**answer, "approved": False}})
+        write_json(
+            run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "answer": {**answer, "approved": False}}
+        )
         assert "See the run" in client("/plan/answer", queue_manager="QM1", run=run.run).text
 
 

@@ -96,7 +96,7 @@ def test_data_docs_are_those_of_the_workflow_and_lie_in_the_run(dags: dict[str, 
     """A check on the command line does not replace them, and no address leads out of their folder."""
     dag_id, run_id = "qm1_snapshot_quality", "manual__1"
     run = RunFolder.at(estate_folder / "lake", "QM1", run_key(dag_id, run_id)).create()
-    write_json(run.handed_on_json, {"dag_id": dag_id, "run_id": run_id, "found": {}})
+    write_json(run.path.joinpath("handed_on.json"), {"dag_id": dag_id, "run_id": run_id, "found": {}})
 
     def checked(check: str, text: str, *, by_workflow: bool) -> None:
         docs = run.quality_checks / check / "docs"

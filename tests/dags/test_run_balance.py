@@ -35,7 +35,9 @@ def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
     assert "So far nothing was moved or discarded. The plan has 2 messages, and acts on 1 of them." in page
     assert "the table leaves it" not in page
     answer = {"approved": False, "by": "olga", "at": "2026-11-21T12:00:00Z"}
-    write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+    write_json(
+        run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": answer}
+    )
     page = client("/run", queue_manager="QM1", run=run.run).text
     assert "Nothing was moved or discarded: the run leaves the 2 messages of its plan as they are." in page
 
@@ -328,7 +330,7 @@ def test_a_run_that_has_just_begun_to_act_tells_of_no_unit_of_work(manager, esta
     assert "Last unit of work 0 s ago." in client("/run/live", queue_manager="QM1", run=run.run).text
     for reached, said in (({}, "done yet."), ({"0": 1}, "done yet since the run went on.")):
         tally = Tally(reached=reached).to_json()
-        write_json(run.progress_json, {"at": utc_now(), "planned": 3, "seconds": 1.0, "tally": tally})
+        write_json(run.path.joinpath("progress.json"), {"at": utc_now(), "planned": 3, "seconds": 1.0, "tally": tally})
         page = client("/run/live", queue_manager="QM1", run=run.run).text
         assert f"No unit of work is {said}" in page
         assert "Last unit of work" not in page

@@ -295,7 +295,7 @@ def test_a_form_that_moves_messages_says_that_a_plan_of_their_queue_waits(
     for waits in pages:
         kept = of_dag(waits, "first")
         question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
-        write_json(kept.approval_json, {"question": question, "task_instance": "i", "answer": None})
+        write_json(kept.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": None})
         said = f'<a href="/plan?queue_manager=QM1&amp;run={kept.run}">Look at that plan and its question</a>'
         for run, places in pages.items():
             for path, query in places:

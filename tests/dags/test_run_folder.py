@@ -35,7 +35,7 @@ def test_a_run_that_was_cleared_gets_a_new_folder(tmp_path: Path) -> None:
     made = []
     for _ in range(3):
         folder = unused(tmp_path, "QM1", "k").create()
-        folder.observe_json.write_text("{}")
+        folder.path.joinpath("observe.json").write_text("{}")
         made.append(folder.run)
     assert made == ["k", "k.2", "k.3"]
 
@@ -46,7 +46,7 @@ def test_a_try_that_left_nothing_is_repeated_in_its_folder(tmp_path: Path) -> No
 
 def test_a_folder_is_never_used_again_once_there_is_a_later_one(tmp_path: Path) -> None:
     for _ in range(2):
-        unused(tmp_path, "QM1", "k").create().observe_json.write_text("{}")
+        unused(tmp_path, "QM1", "k").create().path.joinpath("observe.json").write_text("{}")
     shutil.rmtree(tmp_path / "QM1" / "runs" / "k")
     assert unused(tmp_path, "QM1", "k").run == "k.3"
 
@@ -62,7 +62,7 @@ def test_tasks_find_what_the_first_task_of_their_run_handed_on_last(estate_folde
         folder.snapshot.mkdir()  # begun, and handed on nothing
     last = estate_folder / "lake" / "QM1" / "runs" / f"{run_key('d', 'r')}.2"
     assert handed_on(run, "QM1") == {"number": 2, "folder": str(last)}
-    (last / HANDED_ON).write_text('{"dag_id": "d", "run_id": "s", "found": {}}')
+    (last / HANDED_ON.name).write_text('{"dag_id": "d", "run_id": "s", "found": {}}')
     with pytest.raises(LakeError, match="belongs to run s of d"):
         handed_on(run, "QM1")
 
@@ -115,7 +115,7 @@ def test_a_run_waits_for_one_that_acts_and_looks_at_none_that_has_ended(
     lake = estate_folder / "lake"
     ended = [acting_run(lake, f"ended{number}") for number in range(RUNS)]
     for one in ended:
-        one.summary_json.write_text("{}")
+        one.path.joinpath("summary.json").write_text("{}")
     waits, other = acting_run(lake, "waits"), acting_run(lake, "other", queue="B")
     (waits.lake_folder / ACTING / "removed").write_text("{}")
     now = about("now", unfinished={"waits", "other"})
@@ -134,7 +134,7 @@ def test_a_run_waits_for_one_that_acts_and_looks_at_none_that_has_ended(
 
 def test_a_run_of_the_version_before_is_waited_for(estate_folder: Path) -> None:
     lake = estate_folder / "lake"
-    acting_run(lake, "ended").summary_json.write_text("{}")
+    acting_run(lake, "ended").path.joinpath("summary.json").write_text("{}")
     before = acting_run(lake, "before")
     shutil.rmtree(before.lake_folder / ACTING)
     assert "Run before of d" in plain(waited_for(about("now", unfinished={"before"}), lake, "QM1", ["A"]))
@@ -142,6 +142,6 @@ def test_a_run_of_the_version_before_is_waited_for(estate_folder: Path) -> None:
 
 
 def test_a_run_that_was_cleared_very_often_is_refused(tmp_path: Path) -> None:
-    unused(tmp_path, "QM1", f"k.{MOST_TRIES}").create().observe_json.write_text("{}")
+    unused(tmp_path, "QM1", f"k.{MOST_TRIES}").create().path.joinpath("observe.json").write_text("{}")
     with pytest.raises(SettingsError, match="run k was cleared 99 times: start a new run instead"):
         unused(tmp_path, "QM1", "k")

@@ -78,7 +78,7 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
     letters(manager, "A", "FULL", "FULL")
     waits = of_dag(planned(manager, lake), "first")
     question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
-    write_json(waits.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    write_json(waits.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": None})
     dry = of_dag(planned(manager, lake), "ended")
     runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": true}' WHERE run_id = 'ended'""")
     prove(manager.connection, dry)
@@ -125,7 +125,7 @@ def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, 
     letters(manager, "A", "NO.RULE")
     monkeypatch.setattr(shared, "KEPT", 0.0)
     run = of_dag(planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n"), "first")
-    write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": None})
+    write_json(run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": None})
     runs_of_airflow("UPDATE task_instance SET trigger_timeout = '2026-11-24 20:00:00' WHERE run_id = 'first'")
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = 'Operator' WHERE run_id = 'first'")
     address = f'<a href="/plan?queue_manager=QM1&amp;run={run.run}">Look at the plan'

@@ -14,6 +14,7 @@ from mqops.act.in_process import act
 from mqops.clock import utc_now
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked
 from mqops.lake.stop import Stop, lift, stop
 from mqops.observe.in_process import observe
 from mqops.quality.summary import CheckResult, QualitySummary
@@ -27,7 +28,7 @@ from mqops_airflow.ui import views
 def test_who_may_see_a_run(manager, estate_folder, client):
     letters(manager, "A")
     run = planned(manager, estate_folder / "lake", key=run_key(DAG, "manual__1"))
-    write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "manual__1", "found": {}})
+    write_json(run.path.joinpath("handed_on.json"), {"dag_id": DAG, "run_id": "manual__1", "found": {}})
     for path in ("/run", "/run/live", "/plan"):
         for query in ({"queue_manager": "QM1", "run": run.run}, {"dag_id": DAG, "run_id": "manual__1"}):
             assert client(path, "", **query).status_code == 401
@@ -45,7 +46,7 @@ def test_a_run_of_a_dag_that_a_person_may_not_read_is_refused(manager, estate_fo
 
     letters(manager, "A")
     run = planned(manager, estate_folder / "lake", key=run_key("mq_undo", "manual__1"))
-    write_json(run.handed_on_json, {"dag_id": "mq_undo", "run_id": "manual__1", "found": {}})
+    write_json(run.path.joinpath("handed_on.json"), {"dag_id": "mq_undo", "run_id": "manual__1", "found": {}})
     every = RolesAuthManager.is_authorized_dag
 
     def but_undo(self: Any, *, details: Any = None, **asked: Any) -> bool:
@@ -190,7 +191,7 @@ def test_that_an_approved_run_is_not_carried_out_is_a_problem(
     run = of_dag(planned(manager, estate_folder / "lake"), "first")
     question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
     answer = {"approved": True, "by": "bob", "at": utc_now()}
-    write_json(run.approval_json, {"question": question, "task_instance": "i", "answer": answer})
+    write_json(run.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": answer})
     with_act = task_of("first", "act", "queued")
     runs_of_airflow(with_act)
 
@@ -218,7 +219,7 @@ def test_a_run_of_a_workflow_that_makes_no_plan_is_not_waited_for_to_make_one(
     letters(manager, "A")
     run = RunFolder(estate_folder / "lake" / "QM1" / "runs" / run_key(DAG, "first"))
     observe(manager.connection, run, [DLQ])
-    write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "first", "found": {}})
+    write_json(run.path.joinpath("handed_on.json"), {"dag_id": DAG, "run_id": "first", "found": {}})
     runs_of_airflow(task_of("first", "scan", "running"))
     page = client("/run", dag_id=DAG, run_id="first").text
     assert "This workflow makes no plan." in page
@@ -231,7 +232,7 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
     manager.put("A", [({}, b"x")])
     run = RunFolder(estate_folder / "lake" / "QM1" / "runs" / run_key(DAG, "ended"))
     observe(manager.connection, run, [DLQ, "A"])
-    write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "ended", "found": {}})
+    write_json(run.path.joinpath("handed_on.json"), {"dag_id": DAG, "run_id": "ended", "found": {}})
 
     def said(path: str = "/run/live", **query: str) -> str:
         return client(path, queue_manager="QM1", **query).text.replace("<wbr>", "")
@@ -264,7 +265,9 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
         run.quality_json.parent.mkdir(exist_ok=True)
         write_json(run.quality_json, found.to_json() | {"messages": messages})
         os.utime(run.path)  # as a check does
-        note = in_words(QualitySummary.from_json(found.to_json() | {"messages": messages}), "http://docs")
+        note = in_words(
+            Checked(QualitySummary).of(found.to_json() | {"messages": messages}, run.quality_json), "http://docs"
+        )
         docs = "[Data Docs](http://docs) have each check's figures"
         assert note == f"{words}. The page Quality names the messages that failed; {docs}."
         page = said(run=run.run)

@@ -57,7 +57,7 @@ def test_a_stopped_run_is_resumed_on_its_page_and_goes_on_there(manager, estate_
     write_json(run.plan_json, {**json.loads(run.plan_json.read_text()), "run": run.run})
     act(manager.connection, run, unit_size=1)
     summary = prove(manager.connection, run)
-    write_json(run.summary_json, {**summary.to_json(), "finished": False, "moved": 1, "left": 2})
+    write_json(run.path.joinpath("summary.json"), {**summary.to_json(), "finished": False, "moved": 1, "left": 2})
     stop(run.path, Stop(by="carol", at=utc_now()))
     runs_of_airflow("UPDATE dag_run SET state = 'failed' WHERE run_id = 'first'")
     runs_of_airflow("DELETE FROM task_instance WHERE run_id = 'first'")

@@ -130,8 +130,8 @@ def test_an_undo_is_offered_again_where_its_markers_name_messages_as_left(manage
     UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
     prove(manager.connection, undo)
     assert "Undo this run" not in client("/run", "operator", queue_manager="QM1", run=run.run).text
-    summary = json.loads(undo.summary_json.read_text())
-    write_json(undo.summary_json, {**summary, "left_because": {"why": 1}})
+    summary = json.loads(undo.path.joinpath("summary.json").read_text())
+    write_json(undo.path.joinpath("summary.json"), {**summary, "left_because": {"why": 1}})
     assert "Undo this run" in client("/run", "operator", queue_manager="QM1", run=run.run).text
 
 
@@ -197,7 +197,7 @@ def test_a_dry_run_of_an_undo_says_what_it_would_put_back(manager, estate_folder
 
 def test_the_real_run_after_the_dry_run_of_an_undo_is_called_one(manager, estate_folder, client, runs_of_airflow):
     _run, undo = undo_planned(manager, estate_folder / "lake")
-    write_json(undo.handed_on_json, {"dag_id": "mq_undo", "run_id": "ended", "found": {}})
+    write_json(undo.path.joinpath("handed_on.json"), {"dag_id": "mq_undo", "run_id": "ended", "found": {}})
     prove(manager.connection, undo)
     runs_of_airflow("UPDATE dag_run SET dag_id = 'mq_undo' WHERE run_id = 'ended'")
 
@@ -220,12 +220,12 @@ def test_a_recovery_waits_for_the_questions_of_all_dags_and_an_undo_for_none(
     _run, undo = undo_planned(manager, lake)
     letters(manager, "A")
     dry = undo if dag_id == "mq_undo" else planned(manager, lake)
-    write_json(dry.handed_on_json, {"dag_id": dag_id, "run_id": "ended", "found": {}})
+    write_json(dry.path.joinpath("handed_on.json"), {"dag_id": dag_id, "run_id": "ended", "found": {}})
     write_json(dry.plan_json, {**json.loads(dry.plan_json.read_text()), "queue": DLQ})
     prove(manager.connection, dry)
     waits = of_dag(planned(manager, lake), "first")
     question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
-    write_json(waits.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    write_json(waits.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": None})
     runs_of_airflow(f"UPDATE dag_run SET dag_id = '{dag_id}' WHERE run_id = 'ended'")
     page = client("/run", "operator", queue_manager="QM1", run=dry.run).text
     assert "Start the real " in page

@@ -71,7 +71,7 @@ def test_tasks_to_come_stand_in_the_order_in_which_they_run(manager, estate_fold
     letters(manager, "A")
     key = estate_folder / "lake" / "QM1" / "runs" / run_key(DAG, "first")
     observe(manager.connection, RunFolder(key), [DLQ])
-    write_json(RunFolder(key).handed_on_json, {"dag_id": DAG, "run_id": "first", "found": {}})
+    write_json(RunFolder(key).path.joinpath("handed_on.json"), {"dag_id": DAG, "run_id": "first", "found": {}})
     for task in ("act", "decide", "prove", "route"):
         runs_of_airflow(task_of("first", task, "scheduled"))
     runs_of_airflow(task_of("first", "observe", "running"))

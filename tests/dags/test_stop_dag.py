@@ -102,7 +102,7 @@ def test_the_form_opens_ready_and_takes_airflows_run_id(switch: Any, dag_file: A
     key = run_key("qm1_dlq_rules", "manual__2026-11-23T02:31:26.49+00:00")
     run = RunFolder.at(estate / "lake", "QM1", key).create()
     write_json(
-        run.path / HANDED_ON,
+        run.path / HANDED_ON.name,
         {"dag_id": "qm1_dlq_rules", "run_id": "manual__2026-11-23T02:31:26.49+00:00", "found": {}},
     )
     run.plan_json.touch()

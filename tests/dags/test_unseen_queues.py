@@ -115,8 +115,10 @@ def test_what_the_first_task_did_not_see_fails_the_checks_of_the_snapshot(tmp_pa
     run.create()
     (run.path / "snapshot").mkdir()
     (run.path / "snapshot" / "part.parquet").touch()
-    write_json(run.observe_json, {"queues": [{"queue": "PAY"}]})
-    write_json(run.handed_on_json, {"found": {"unseen": ["PAY.HIDDEN"], "aliases": {"BY.ALIAS": "PAY"}}})
+    write_json(run.path.joinpath("observe.json"), {"queues": [{"queue": "PAY"}]})
+    write_json(
+        run.path.joinpath("handed_on.json"), {"found": {"unseen": ["PAY.HIDDEN"], "aliases": {"BY.ALIAS": "PAY"}}}
+    )
     summary = summary_of((), (), QualityFiles.of(run.path).seen(["PAY"]))
     assert not summary.ok
     assert summary.told == (HIDDEN, ALIAS)

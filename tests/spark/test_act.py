@@ -24,7 +24,10 @@ from mqops.deciders.run import plan_run
 from mqops.errors import InProgress, PermanentMQError, PlanChanged
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
+from mqops.ledger.file import LedgerFile
+from mqops.ledger.opened import OpenLedger
 from mqops.model import ActSummary
+from mqops.mq.connection import OneSession
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.rules import parse
@@ -123,9 +126,11 @@ def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(m
     reports: list = []
 
     from mqops.act import in_process as plain  # noqa: PLC0415
-    from mqops.act.lane_tokens import issue_tokens_once  # noqa: PLC0415
+    from mqops.act.beginning import issue_tokens_once  # noqa: PLC0415
 
-    issue_tokens_once(manager.connection, run, approved_plan, lambda: [400], {})
+    ledger = OpenLedger(LedgerFile(run.lake_folder), approved_plan.identity, run)
+    with OneSession(manager.connection) as step:
+        issue_tokens_once(step, approved_plan, ledger, lambda: [400], {})
     rows = plain._dealt(plain._rows(run, approved_plan), act_plainly_lanes, NO_LIMITS)[0]
 
     def execute():
@@ -260,7 +265,7 @@ def test_the_job_acts_and_refuses_another_plan(manager, spark, planned):
     digest = read_json(run.plan_json)["digest"]
     done = job("--plan-digest", digest, "--approved-by", "carol")
     assert done.returncode == 0, done.stderr
-    assert json.loads(run.act_json.read_text())["moved"] == 12
+    assert json.loads(run.path.joinpath("act.json").read_text())["moved"] == 12
     assert f"Run {run.run}: 12 messages to act on\n" in done.stderr  # the task's log has it
     assert re.search(r": 12 of 12 messages done, \d+ a second: 12 moved, 0 discarded, 0 failed, 0 left\n", done.stderr)
     prove(manager.connection, run)

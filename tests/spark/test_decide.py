@@ -20,6 +20,7 @@ from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import counted_by_spark, counted_here
 from mqops.errors import LakeError, PlanChanged, RulesError, SettingsError
 from mqops.lake.parquet import SPARK_ROW_GROUPS
+from mqops.lake.run_file import Checked
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.plan_row import COLUMNS, PlanRow
 from mqops.rules import parse
@@ -224,7 +225,7 @@ def test_plan_json_is_the_summary_and_private(spark, make_run):
     folder = make_run(MESSAGES)
     summary, _ = decided(spark, folder, table_source="t.rules", workflow="dlq")
     document = json.loads(folder.plan_json.read_text())
-    assert PlanSummary.from_json(document) == summary
+    assert Checked(PlanSummary).of(document, Path("plan.json")) == summary
     assert document["actions"]["FWD"] == 3
     assert (document["run"], document["queue_manager"], document["queue"]) == ("run-1", "QM1", "DLQ")
     assert document["table_text"] == TABLE
@@ -278,7 +279,7 @@ def test_a_plan_that_is_acted_on_is_not_made_anew(spark, make_run):
 
 def test_without_a_snapshot_there_is_no_plan(spark, make_run):
     folder = make_run(MESSAGES)
-    folder.observe_json.unlink()
+    folder.path.joinpath("observe.json").unlink()
     with pytest.raises(LakeError, match=r"observe\.json"):
         decided(spark, folder)
 

@@ -11,8 +11,8 @@ from pymqi import CMQC
 
 from mqops.expiry.core.outcome import DeadLetterQueue, ExpirySummary
 from mqops.expiry.spark.expiry import ScanTask, scan
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked
 from mqops.observe.spark.observe import observe
 
 
@@ -31,10 +31,10 @@ def test_a_scan_knows_how_many_messages_came_to_the_dead_letter_queue(spark, que
     assert replace(summary.dead_letters, since="") == DeadLetterQueue(name=DLQ, before=1, after=5)
     assert summary.dead_letters.since <= min(one.scanned_at for one in summary.queues)
     assert summary.came == 4
-    assert ExpirySummary.from_json(read_json(run.expiry_json)) == summary
+    assert Checked(ExpirySummary).read(run.path.joinpath("expiry.json")) == summary
     value = summary.to_json()
     del value["dead_letters"]  # as an earlier version wrote it
-    assert ExpirySummary.from_json(value).dead_letters is None
+    assert Checked(ExpirySummary).of(value, run.path.joinpath("expiry.json")).dead_letters is None
 
 
 def test_a_queue_that_has_ended_is_passed_over(spark, queue_manager, tmp_path):

@@ -217,7 +217,7 @@ def test_law4_the_snapshot_is_listed_and_private(manager, spark, tmp_path):
     manager.put(DLQ, [({}, b"x")])
     run = RunFolder.at(tmp_path / "lake", "QM1", "r")
     observe(spark, manager.connection, run)
-    listed = read_json(run.observe_json)["files"]
+    listed = read_json(run.path.joinpath("observe.json"))["files"]
     assert {name: (run.snapshot / name).stat().st_size for name in listed} == listed
     assert any(name.endswith(".parquet") for name in listed)
     for path in run.path.rglob("*"):
@@ -267,5 +267,5 @@ def test_the_job_takes_the_snapshot_and_shows_no_secret(manager, tmp_path):
     command = [sys.executable, str(JOBS / "observe.py"), "--run", str(run.path), "--queue", DLQ, "--limit", "5"]
     done = subprocess.run(command, env=environment, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
-    assert json.loads(run.observe_json.read_text())["messages"] == 1
+    assert json.loads(run.path.joinpath("observe.json").read_text())["messages"] == 1
     assert "the payload" not in done.stdout + done.stderr

@@ -20,6 +20,7 @@ from mqops.cli import main
 from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked
 from mqops.look.runs import list_runs
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.quality.check import QualityFiles, check
@@ -414,7 +415,7 @@ def test_no_result_is_overwritten_and_one_that_passes_hides_none_that_does_not(
     assert failures(spark, second) == []
     assert len(failures(spark, first)) == 1
     stored = json.loads((Path(first.failures).parent / "quality.json").read_text())
-    assert QualitySummary.from_json(stored) == first
+    assert Checked(QualitySummary).of(stored, Path("quality.json")) == first
     line = "{id: any, expect: column_values_to_not_be_null, column: format}"
     checked(spark, run, suite(tmp_path, line, head="suite: messages"))
     assert listed() == ("checked", "snapshot_quality", "1 check is met, in 1 message")
@@ -423,7 +424,7 @@ def test_no_result_is_overwritten_and_one_that_passes_hides_none_that_does_not(
 
 def test_the_verdict_of_a_run_is_that_of_its_workflow(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run([message(1, b"")])
-    write_json(run.handed_on_json, {"dag_id": "qm1_snapshot_quality", "run_id": "r", "found": {}})
+    write_json(run.path.joinpath("handed_on.json"), {"dag_id": "qm1_snapshot_quality", "run_id": "r", "found": {}})
     line = "{id: any, expect: column_values_to_not_be_null, column: format}"
     passes = suite(tmp_path, line, head="suite: messages")
     by_hand = checked(spark, run, passes)
@@ -564,9 +565,9 @@ def test_what_gx_cannot_evaluate_is_an_error_not_a_failed_check(
 
 def test_messages_that_went_missing_from_the_snapshot_are_noticed(spark: Any, make_run: MakeRun) -> None:
     run = make_run([message(1), message(2)])
-    observed = json.loads(run.observe_json.read_text())
+    observed = json.loads(run.path.joinpath("observe.json").read_text())
     observed["queues"][0]["messages"] = 3
-    run.observe_json.write_text(json.dumps(observed))
+    run.path.joinpath("observe.json").write_text(json.dumps(observed))
     summary = checked(spark, run, QUICK)
     assert not summary.ok
     assert summary.problems == ("PAYMENTS.IN: observed: 3 messages, in the snapshot: 2",)

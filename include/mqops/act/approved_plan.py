@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from mqops.decide.arrow import read_plan
-from mqops.decide.core import plan_digest, row_digest
+from mqops.decide.core import PlanSummary, plan_digest, row_digest
 from mqops.decide.core.pacing import Pacing, covered
+from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError, PlanChanged, SettingsError
-from mqops.lake.files import missing_files, read_json, write_json
+from mqops.lake.files import missing_files
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import RunFile
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import About
+from mqops.ledger.noted import ISSUED
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
+from mqops.observe.recorded import OBSERVED
 from mqops.plan_row import PlanRow
 
 
@@ -24,14 +27,14 @@ class ApprovedPlan:
     """The plan that a run carries out; `act` carries out no other.
 
     Attributes: `identity` the run's key and the plan's digest; `queues` the names of the queues that messages are taken
-    from; `document` the content of RUN/plan.json; `pacing` how the plan is carried out, perhaps more carefully than was
-    planned (`carry_out_carefully`); `folder` of the run.
+    from; `summary` of the plan, without its table and groups in a Spark task; `pacing` how the plan is carried out,
+    perhaps more carefully than was planned (`carry_out_carefully`); `folder` of the run.
     """
 
     identity: PlanIdentity
     queues: tuple[str, ...]
     queue_manager: str
-    document: Mapping[str, Any]
+    summary: PlanSummary
     pacing: Pacing
     folder: RunFolder
 
@@ -45,30 +48,40 @@ def read_approved_plan(run: RunFolder, approved: str = "") -> ApprovedPlan:
         PlanChanged: the plan has another digest than the approved one.
         LakeError: the plan or a file of the snapshot is missing or was changed (law 4).
     """
-    document = read_json(run.plan_json)
-    if approved and document["digest"] != approved:
+    plan = PLAN.read(run)
+    if approved and plan.digest != approved:
         raise PlanChanged(
-            f"The plan has digest {document['digest']}, but digest {approved} was approved. Look at the plan again, "
+            f"The plan has digest {plan.digest}, but digest {approved} was approved. Look at the plan again, "
             "and give its digest to `mqops dlq act`; in Airflow start a new run"
         )
-    missing = missing_files(run.snapshot, read_json(run.observe_json)["files"])
+    missing = missing_files(run.snapshot, OBSERVED.read(run).files)
     if missing:
         lost = f"The snapshot of run {run.run} has lost {missing[0]}"
         raise LakeError(f"{lost}: restore it. Nothing is moved without a copy")
     return ApprovedPlan(
-        identity=PlanIdentity(run=document["run"], digest=document["digest"]),
-        queues=tuple(document["queue"].split(",")),
-        queue_manager=document["queue_manager"],
-        document=document,
-        pacing=_pacing(run, document),
+        identity=PlanIdentity(run=plan.run, digest=plan.digest),
+        queues=tuple(plan.queue.split(",")),
+        queue_manager=plan.queue_manager,
+        summary=plan,
+        pacing=_pacing(run, plan),
         folder=run,
     )
 
 
-def _pacing(run: RunFolder, document: Mapping[str, Any]) -> Pacing:
-    planned = Pacing.from_json(document.get("handling", {}))
-    more = read_json(run.handling_json) if run.handling_json.exists() else {}
-    return planned.stricter(Pacing.from_json(more["handling"])) if more.get("plan") == document["digest"] else planned
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handling:
+    """What whoever carried a plan out asked for besides the plan. Parameters: `plan` its digest."""
+
+    plan: str
+    handling: Pacing
+
+
+HANDLING = RunFile("handling.json", Handling)
+
+
+def _pacing(run: RunFolder, plan: PlanSummary) -> Pacing:
+    planned, more = plan.pacing, HANDLING.find(run)
+    return planned.stricter(more.handling) if more and more.plan == plan.digest else planned
 
 
 def carry_out_carefully(run: RunFolder, plan: str, more: Pacing) -> None:
@@ -82,12 +95,12 @@ def carry_out_carefully(run: RunFolder, plan: str, more: Pacing) -> None:
     """
     if not more.to_json():
         return
-    if run.issued_json.exists():
+    if ISSUED.exists(run):
         raise SettingsError(
             f"Run {run.run} was begun: how it is carried out cannot be changed any more. Leave out --canary, --pace "
             "and --in-flight"
         )
-    write_json(run.handling_json, {"plan": plan, "handling": more.to_json()})
+    HANDLING.write(run, Handling(plan=plan, handling=more))
 
 
 def refuse_other_queue_manager(session: Session, approved_plan: ApprovedPlan) -> None:
@@ -111,7 +124,7 @@ def check_rows(approved_plan: ApprovedPlan, digest: str) -> None:
     Raises:
         PlanChanged: rows were changed, added or removed since the plan was made; nothing was moved.
     """
-    digest = covered(digest, approved_plan.document.get("handling", {}))
+    digest = covered(digest, approved_plan.summary.handling)
     if digest != approved_plan.identity.digest:
         raise PlanChanged(
             f"The rows of the plan of run {approved_plan.identity.run} have digest {digest}, the plan was made with "
@@ -138,5 +151,5 @@ def about_plan(approved_plan: ApprovedPlan, more: About) -> About:
 
     Parameters: `more` further entries, which replace those of the plan.
     """
-    names = ("workflow", "queue_manager", "queue", "table_digest", "rows", "requested_by", "approved_by")
-    return {name: approved_plan.document[name] for name in names if name in approved_plan.document} | dict(more)
+    names = ("workflow", "queue_manager", "queue", "table_digest", "rows", "requested_by")
+    return {name: getattr(approved_plan.summary, name) for name in names} | dict(more)

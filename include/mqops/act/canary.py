@@ -40,16 +40,16 @@ from mqops.act.mover_port import key_of, without_dlh
 from mqops.clock import utc_now
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.lake.bodies import bodies_of
-from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import RunFile
 from mqops.lake.stop import refuse_if_stopped
 from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.identity import MessageOnQueue
-from mqops.ledger.file import LedgerFile
+from mqops.ledger.opened import OpenLedger
 from mqops.ledger.queue import LedgerQueue
 from mqops.model import CanaryResult, Destination
 from mqops.mq.browse import GET_OPTIONS, OPEN_OPTIONS, browse
-from mqops.mq.connection import MqConnection, connect
+from mqops.mq.connection import OneSession, connect
 from mqops.mq.inquire import dead_letter_queue, queue_state, resolve_queue, try_resolve_queue
 from mqops.mq.session import RawMessage, Session
 from mqops.storage import Storage
@@ -123,28 +123,23 @@ class CanaryRecord:
 
     def write(self, run: RunFolder) -> None:
         """Write it. Raises `LakeError`."""
-        content = asdict(self)
-        if self.decision is None:
-            del content["behind"], content["decided_at"]
-        write_json(run.canary_json, content)
+        CANARIES.write(run, self)
 
     @classmethod
     def read(cls, run: RunFolder, plan: str) -> CanaryRecord | None:
         """The record about the plan with this digest, None without one. Raises `LakeError`."""
-        content = read_json(run.canary_json) if run.canary_json.exists() else {}
-        if content.get("plan") != plan:
-            return None
-        decision = content["decision"]
-        return cls(
-            canaries=tuple(Canary(**one) for one in content["canaries"]),
-            watched=tuple(content["watched"]),
-            unseen=tuple(content["unseen"]),
-            before=tuple(Noted(*one) for one in content["before"]),
-            decision=None if decision is None else tuple(CanaryResult(**one) for one in decision),
-            plan=plan,
-            behind=tuple(content.get("behind", ())),
-            decided_at=content.get("decided_at", ""),
-        )
+        found = CANARIES.find(run)
+        return found if found and found.plan == plan else None
+
+
+def _plain(record: CanaryRecord) -> dict[str, object]:
+    content = asdict(record)
+    if record.decision is None:
+        del content["behind"], content["decided_at"]
+    return content
+
+
+CANARIES = RunFile("canary.json", CanaryRecord, _plain)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +154,7 @@ class CanaryDecision:
     behind: frozenset[str] = frozenset()
 
 
-def watch(connection: MqConnection, approved_plan: ApprovedPlan, ahead: Callable[[], Sequence[Row]]) -> None:
+def watch(step: OneSession, approved_plan: ApprovedPlan, ahead: Callable[[], Sequence[Row]]) -> None:
     """Rule 2: record the messages that are on the watched queues before the first canary moves, unless an earlier
     execution did.
 
@@ -167,7 +162,7 @@ def watch(connection: MqConnection, approved_plan: ApprovedPlan, ahead: Callable
     """
     if CanaryRecord.read(approved_plan.folder, approved_plan.identity.digest) is not None:
         return
-    with connect(connection) as session:
+    with connect(step) as session:
         canaries = _canaries(session, approved_plan.folder, ahead())
         watched, unseen = _watched(session, approved_plan, canaries)
         before = _like(canaries, _all(session, watched))
@@ -181,8 +176,9 @@ def watch(connection: MqConnection, approved_plan: ApprovedPlan, ahead: Callable
 
 
 def decided(
-    connection: MqConnection,
+    step: OneSession,
     approved_plan: ApprovedPlan,
+    ledger: OpenLedger,
     *,
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
@@ -197,8 +193,8 @@ def decided(
     assert record is not None, "watch writes it before the first canary moves"
     if record.decision is None:
         before: Counter[MessageOnQueue] = Counter({(one.queue, one.msg_key): one.messages for one in record.before})
-        with connect(connection) as session:
-            sums = _account(session, approved_plan)
+        with connect(step) as session:
+            sums = _account(session, ledger)
             queue_manager = approved_plan.queue_manager
             look = _Look(session, record.canaries, record.watched, before, sums, queue_manager=queue_manager)
             end = now() + approved_plan.pacing.canary_wait
@@ -325,19 +321,15 @@ def _like(canaries: Sequence[Canary], messages: Iterator[tuple[str, RawMessage]]
     )
 
 
-def _account(session: Session, approved_plan: ApprovedPlan) -> Account:
+def _account(session: Session, ledger: OpenLedger) -> Account:
     """What the plan's markers say, on the ledger queue and in the ledger."""
-    ledger = LedgerFile(approved_plan.folder.lake_folder)
     queue = LedgerQueue(session, ledger.keys)
     try:  # before the ledger: a marker that is drained meanwhile is seen twice, not missed
-        waiting = [marker for marker in queue.markers() if (marker.run, marker.plan) == _names(approved_plan)]
+        mine = (ledger.plan.run, ledger.plan.digest)
+        waiting = [marker for marker in queue.markers() if (marker.run, marker.plan) == mine]
     finally:
         queue.close()
-    return account({one.unit: one for one in chain(waiting, ledger.markers(plan=approved_plan.identity))}.values())
-
-
-def _names(approved_plan: ApprovedPlan) -> tuple[str, str]:
-    return approved_plan.identity.run, approved_plan.identity.digest
+    return account({one.unit: one for one in chain(waiting, ledger.file.markers(plan=ledger.plan))}.values())
 
 
 class _Look:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from mqops.act.approved_plan import ApprovedPlan, plan_rows, read_approved_plan
-from mqops.act.begin import begin, refuse_if_stopped_for_all
+from mqops.act.beginning import begin, refuse_if_stopped_for_all
 from mqops.act.canary import CanaryDecision, decided, watch
 from mqops.act.core.deal import deal, home_lanes, in_order
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE, Row
@@ -21,20 +21,22 @@ from mqops.act.lane_tokens import unfinished_lanes
 from mqops.act.mover_port import MoverPort
 from mqops.act.progress import Progress
 from mqops.act.rate_limiter import RunRateLimiter
-from mqops.actions import Action
+from mqops.actions import Action, moved_word
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide.core.pacing import Pacing
 from mqops.errors import InProgress, MQError
-from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import refuse_if_stopped
 from mqops.ledger.core.marker import About
 from mqops.ledger.core.seal import Seal
+from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
+from mqops.ledger.noted import ACTED
+from mqops.ledger.opened import OpenLedger
 from mqops.ledger.stop_message import StopWatch
 from mqops.model import ActSummary
-from mqops.mq.connection import MqConnection, connect, open_session
+from mqops.mq.connection import OneSession, Reach, connect, one_session
 from mqops.mq.session import Session
 from mqops.plan_row import COLUMNS, PlanRow
 
@@ -48,16 +50,16 @@ Visit: TypeAlias = Callable[[Sequence[int], CanaryDecision], list[LaneResult]]
 
 
 class LaneWorker:
-    """Does lanes on one connection. It connects when it is first needed, and again after the connection is lost.
+    """Does lanes on one session. It connects when it is first needed, and again after the connection is lost.
 
     Parameters: `port` makes the port of a session for the queues that the plan takes from; `shares` workers that may be
     at work side by side; `decision` about the canaries that went before; `reached` lane → its position in the ledger;
-    `report` gets each unit of work once it is committed.
+    `report` gets each unit of work once it is committed; `keys` of the ledger, if the caller has it open.
     """
 
     def __init__(
         self,
-        connection: MqConnection,
+        connection: Reach,
         approved_plan: ApprovedPlan,
         unit_size: int,
         port: PortMaker = MoverPort,
@@ -66,8 +68,10 @@ class LaneWorker:
         decision: CanaryDecision | None = None,
         reached: Mapping[int, int] = MappingProxyType({}),
         report: Callable[[UnitDone], None] | None = None,
+        keys: KeyRing | None = None,
     ) -> None:
-        self._connection = connection
+        self._step = connection if isinstance(connection, OneSession) else OneSession(connection)
+        self._own = self._step is not connection
         self._approved_plan = approved_plan
         self._unit_size = unit_size
         self._make = port
@@ -78,15 +82,17 @@ class LaneWorker:
         self._decision = decision or CanaryDecision()
         self._reached = reached
         self._report = report
-        self._seal = KeyRing(approved_plan.folder.lake_folder)
+        self._seal = keys or KeyRing(approved_plan.folder.lake_folder)
         self._session: Session | None = None
         self._port: Port | None = None
 
     def __enter__(self) -> LaneWorker:
         return self
 
-    def __exit__(self, *_error: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self._drop()
+        if self._own:
+            self._step.__exit__(*error)
 
     def run(self, lane: int, length: int, rows: Iterable[Row]) -> LaneResult:
         """Act on a lane (see `Mover.run`), unless another process does."""
@@ -127,17 +133,17 @@ class LaneWorker:
             return False  # the unit of work that follows meets the same error, and deals with it
 
     def _connect(self) -> Port:
-        self._session = open_session(self._connection)
+        self._session = self._step.take()
         return self._make(self._session, self._approved_plan.queues, self._seal)
 
     def _drop(self) -> None:
         if self._session is not None:
-            self._session.disconnect()
+            self._step.give_back(self._session)
         self._session = self._port = None
 
 
 def act(
-    connection: MqConnection,
+    connection: Reach,
     run: RunFolder,
     *,
     unit_size: int = DEFAULT_UNIT_SIZE,
@@ -161,35 +167,45 @@ def act(
     """
     started = time.monotonic()
     approved_plan = read_approved_plan(run, approved)
-    with run.lock():
+    ledger = OpenLedger(LedgerFile(run.lake_folder), approved_plan.identity, run)
+    with run.lock(), one_session(connection) as step:
         refuse_if_stopped(run)
         rows = _rows(run, approved_plan)
         lanes, about_run, reached = begin(
-            connection, approved_plan, lambda: _lengths(rows, approved_plan.pacing), about, needs=needs
+            step, approved_plan, ledger, lambda: _lengths(rows, approved_plan.pacing), about, needs=needs
         )
         by_lane = _dealt(rows, len(lanes), approved_plan.pacing)
 
         def visit(unfinished: Sequence[int], decision: CanaryDecision) -> list[LaneResult]:
             with LaneWorker(
-                connection, approved_plan, unit_size, port, decision=decision, reached=reached, report=progress.add
+                step,
+                approved_plan,
+                unit_size,
+                port,
+                decision=decision,
+                reached=reached,
+                report=progress.add,
+                keys=ledger.keys,
             ) as worker:
                 return [worker.run(lane, lanes[lane], by_lane[lane]) for lane in unfinished]
 
         def ahead() -> list[Row]:
             return [row for lane in canary_lanes(lanes, approved_plan.pacing) for row in by_lane[lane]]
 
-        with Progress(run, lanes, about_run, reached) as progress:
-            results = phases(connection, approved_plan, visit, ahead, progress)
+        with Progress(run, lanes, about_run, reached, put=moved_word(approved_plan.summary.actions)) as progress:
+            results = phases(step, approved_plan, ledger, visit, ahead, progress=progress)
             summary = summarise(approved_plan, results, time.monotonic() - started)
-            write_json(run.act_json, summary.to_json())
+            ACTED.write(run, summary)
     return summary
 
 
 def phases(
-    connection: MqConnection,
+    step: OneSession,
     approved_plan: ApprovedPlan,
+    ledger: OpenLedger,
     visit: Visit,
     ahead: Callable[[], Sequence[Row]],
+    *,
     progress: Progress,
 ) -> list[LaneResult]:
     """The lanes of the canaries, the decision that they are for, then the others (see `mqops.act.canary`).
@@ -199,19 +215,25 @@ def phases(
     lanes = progress.lengths
     first = canary_lanes(lanes, approved_plan.pacing)
     if not any(lanes[lane] for lane in first):
-        return rounds(connection, approved_plan, lanes, visit, progress)
-    watch(connection, approved_plan, ahead)
+        return rounds(step, approved_plan, ledger, lanes, visit, progress=progress)
+    watch(step, approved_plan, ahead)
     canaries = [length * (lane in first) for lane, length in enumerate(lanes)]
-    results = rounds(connection, approved_plan, canaries, visit, progress)
-    decision = decided(connection, approved_plan)
+    results = rounds(step, approved_plan, ledger, canaries, visit, progress=progress)
+    decision = decided(step, approved_plan, ledger)
     others = [length * (lane not in first) for lane, length in enumerate(lanes)]
     return results + rounds(
-        connection, approved_plan, others, lambda unfinished, _none: visit(unfinished, decision), progress
+        step, approved_plan, ledger, others, lambda unfinished, _none: visit(unfinished, decision), progress=progress
     )
 
 
 def rounds(
-    connection: MqConnection, approved_plan: ApprovedPlan, lanes: Sequence[int], visit: Visit, progress: Progress
+    step: OneSession,
+    approved_plan: ApprovedPlan,
+    ledger: OpenLedger,
+    lanes: Sequence[int],
+    visit: Visit,
+    *,
+    progress: Progress,
 ) -> list[LaneResult]:
     """Visit the unfinished lanes until there are none; again those that somebody else held, for a while.
 
@@ -222,7 +244,7 @@ def rounds(
     """
     results: list[LaneResult] = []
     held = 0
-    while unfinished := _unfinished(connection, approved_plan, lanes, progress):
+    while unfinished := _unfinished(step, ledger, lanes, progress):
         if held == PATIENCE:
             raise InProgress(
                 f"Another process is at work on {counted(len(unfinished), 'lane')} "
@@ -231,17 +253,17 @@ def rounds(
         visits = visit(unfinished, CanaryDecision())
         if any(result.state == "stopped" for result in visits):
             refuse_if_stopped(approved_plan.folder)  # unless somebody took it back meanwhile
-            refuse_if_stopped_for_all(connection, approved_plan)
+            with connect(step) as session:
+                refuse_if_stopped_for_all(session, ledger, approved_plan)
         results += visits
         held = 0 if any(result.units for result in visits) else held + 1
     return results
 
 
-def _unfinished(
-    connection: MqConnection, approved_plan: ApprovedPlan, lanes: Sequence[int], progress: Progress
-) -> list[int]:
-    with connect(connection) as session:
-        unfinished = unfinished_lanes(session, approved_plan.folder, approved_plan.identity, lanes)
+def _unfinished(step: OneSession, ledger: OpenLedger, lanes: Sequence[int], progress: Progress) -> list[int]:
+    """Asked anew in each round: other processes work on lanes, too."""
+    with connect(step) as session:
+        unfinished = unfinished_lanes(session, ledger, lanes)
     progress.finished([lane for lane, rows in enumerate(lanes) if rows and lane not in unfinished])
     return unfinished
 

@@ -25,20 +25,23 @@ from types import TracebackType
 from typing import Any
 from uuid import uuid4
 
-from mqops.act.core.progress import LiveProgress, Tally, UnitDone
+from mqops.act.core.progress import LiveProgress, ProgressJson, Tally, TallyJson, UnitDone
 from mqops.actions import moved_word
 from mqops.clock import utc_now
 from mqops.command import command
 from mqops.counted import counted
-from mqops.errors import LOST_CONNECTION, MQError, MqopsError, OutcomeUnknown, Stopped
+from mqops.errors import LOST_CONNECTION, LakeError, MQError, MqopsError, OutcomeUnknown, Stopped
 from mqops.lake.changed_runs import mark
-from mqops.lake.files import FILE_MODE, FOLDER_MODE, read_json
+from mqops.lake.files import FILE_MODE, FOLDER_MODE
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked, RunFile
 from mqops.ledger.core.marker import About
 from mqops.printable import printable
 
 _log = logging.getLogger(__name__)
 
+PROGRESS = RunFile("progress.json", ProgressJson)
+_TALLY = Checked(TallyJson)
 EVERY = 1.0
 """Seconds between two lines, and between two files of a task."""
 
@@ -49,14 +52,22 @@ class Progress:
     An error that leaves it says at its end which run it was, how many messages had moved, and the command that goes on.
 
     Parameters: `lengths` rows of each lane; `about` the plan's `mqops.act.approved_plan.about_plan`; `reached` lane →
-    its position in the ledger.
+    its position in the ledger; `put` what is said of messages that are put, by the plan's actions.
     """
 
-    def __init__(self, run: RunFolder, lengths: Sequence[int], about: About, reached: Mapping[int, int]) -> None:
+    def __init__(
+        self,
+        run: RunFolder,
+        lengths: Sequence[int],
+        about: About,
+        reached: Mapping[int, int],
+        *,
+        put: str = moved_word(()),
+    ) -> None:
         self._run = run
         self.lengths = lengths
         self._planned = counted(sum(lengths), "message")
-        self._put = moved_word(read_json(run.plan_json)["actions"]) if run.plan_json.exists() else moved_word(())
+        self._put = put
         self._about = about
         self._own = Tally(reached=dict(reached))
         self._others: Sequence[Tally] = ()
@@ -109,7 +120,7 @@ class Progress:
 
     def _keep(self, tally: Tally, seconds: float) -> None:
         done = LiveProgress(at=utc_now(), planned=sum(self.lengths), seconds=round(seconds, 1), tally=tally)
-        _replace(self._run.progress_json, done.to_json())
+        _replace(PROGRESS.path(self._run), done.to_json())
 
     def _where(self, error: MqopsError) -> str:
         """Which run, how many messages had moved, and the command that goes on."""
@@ -179,8 +190,10 @@ def _replace(path: Path, content: Mapping[str, Any]) -> None:
 
 def read_live_progress(run: RunFolder) -> LiveProgress | None:
     """How far the last execution of act had come when it last said so; None where it has said nothing."""
-    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
-        return LiveProgress.from_json(json.loads(run.progress_json.read_bytes()))
+    with suppress(LakeError):
+        if said := PROGRESS.find(run):
+            tally = Tally(**said["tally"])
+            return LiveProgress(at=said["at"], planned=said["planned"], seconds=said["seconds"], tally=tally)
     return None
 
 
@@ -210,6 +223,6 @@ def heard_from_tasks(run: RunFolder, progress: Progress) -> Iterator[None]:
 def _tallies(run: RunFolder) -> list[Tally]:
     found = []
     for path in run.progress.glob("*.json"):
-        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
-            found.append(Tally.from_json(json.loads(path.read_bytes())))
+        with suppress(LakeError):
+            found.append(Tally(**_TALLY.read(path)))
     return found

@@ -28,8 +28,9 @@ def completed_runs(ctx: click.Context, _param: click.Parameter, incomplete: str)
 def completed_undoable(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Those of them that an undo can be of."""
     from mqops.lake.run import RunFolder  # noqa: PLC0415
+    from mqops.prove.records import is_undoable  # noqa: PLC0415
 
-    return _completed(ctx, incomplete, lambda run: RunFolder(run).undoable)
+    return _completed(ctx, incomplete, lambda run: is_undoable(RunFolder(run)))
 
 
 def _completed(ctx: click.Context, incomplete: str, wanted: Callable[[Path], bool]) -> list[CompletionItem]:

@@ -45,6 +45,6 @@ def snapshot(*, queues: tuple[str, ...], queue_manager: str, limit: int, lake: P
         show_folded(
             f"{queue.messages:8}  {queue.queue}: {counted(queue.bytes, 'byte')}, {queue.without_dlh} without an MQDLH"
         )
-    for line in remarks(summary.to_json()):
+    for line in remarks(summary):
         show_folded(line)
     show_line(str(run.snapshot))

@@ -153,6 +153,6 @@ def _what_to_stop(lake: Path, run: str, queue_manager: str) -> tuple[Path, str, 
 
 def queue_manager_of(run: RunFolder) -> str:
     """The queue manager whose run it is, as its plan has it."""
-    from mqops.lake.files import read_json  # noqa: PLC0415
+    from mqops.decide.recorded import PLAN  # noqa: PLC0415
 
-    return str(read_json(run.plan_json)["queue_manager"])
+    return PLAN.read(run).queue_manager

@@ -28,13 +28,15 @@ from mqops.decide.core.decided import DecidedRow, OrderWait
 from mqops.decide.core.pacing import Pacing, covered
 from mqops.decide.counts import PlanTotals
 from mqops.decide.message_groups import bound
+from mqops.decide.recorded import PLAN as PLAN_SUMMARY
 from mqops.errors import PlanChanged
-from mqops.lake.files import make_durable, make_folder, read_json, write_json
+from mqops.lake.files import make_durable, make_folder
 from mqops.lake.parquet import read_parquet, write_parquet
 from mqops.lake.run import RunFolder
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.core import expired
 from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
+from mqops.observe.recorded import OBSERVED
 from mqops.observe.replays import read as read_replays
 from mqops.plan_row import COLUMNS, PlanRow, RuleDecision, without_rule
 from mqops.rules import Rule, Table, choose
@@ -119,8 +121,8 @@ def write_plan(
     """
     if run.issued_json.exists():
         raise PlanChanged(f"The plan of run {run.run} is being acted on; make a new run for a new plan")
-    observed = read_json(run.observe_json)
-    run.plan_json.unlink(missing_ok=True)
+    observed = OBSERVED.read(run)
+    PLAN_SUMMARY.path(run).unlink(missing_ok=True)
     totals = PlanTotals()
     make_folder(run.plan)
     write_parquet(run.plan, PLAN, _batches(totals.noting(rows)))
@@ -133,13 +135,13 @@ def write_plan(
     summary = PlanSummary(
         run=run.run,
         workflow=workflow,
-        queue_manager=observed["queue_manager"],
-        queue=",".join(queues or (queue["queue"] for queue in observed["queues"])),
+        queue_manager=observed.queue_manager,
+        queue=",".join(queues or (one.queue for one in observed.queues)),
         table_source=by.source,
         table_digest=by.digest,
         table_text=by.text,
         digest=covered(totals.digest(), how),
-        observed=observed["messages"],
+        observed=observed.messages,
         rows=len(totals.digests),
         bytes=sum(tally.bytes for tally in totals.rules.values()),
         rules=rules,
@@ -157,7 +159,7 @@ def write_plan(
         used_up=totals.used_up.total(),
         unseen=unseen,
     )
-    write_json(run.plan_json, summary.to_json())
+    PLAN_SUMMARY.write(run, summary)
     return summary
 
 

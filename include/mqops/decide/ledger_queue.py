@@ -4,7 +4,6 @@ approval."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from mqops.command import command
 from mqops.decide.core.preflight import Finding
@@ -12,7 +11,6 @@ from mqops.errors import LOST_CONNECTION, LedgerBroken, MQError
 from mqops.lake.stop import stop_in
 from mqops.ledger.before_act import refuse_broken
 from mqops.ledger.file import LedgerFile
-from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import NAME, open_ledger_queue
 from mqops.ledger.stop_message import shown, stops_on
 from mqops.mq.inquire import queue_state
@@ -22,17 +20,15 @@ LEAST_ROOM = 3
 """Messages that the shortest run puts on it: a lane token, and a marker that it was begun, one of its unit of work."""
 
 
-def ledger_findings(session: Session, lake_folder: Path) -> Iterator[Finding]:
+def ledger_findings(session: Session, file: LedgerFile) -> Iterator[Finding]:
     """Why a run could not record what it does. Nothing is put.
-
-    Parameters: `lake_folder` LAKE/<queue manager>.
 
     Raises:
         MQError: the connection is lost.
         LakeError: the ledger cannot be read.
     """
     try:
-        refuse_broken(session, LedgerFile(lake_folder))
+        refuse_broken(session, file)
     except LedgerBroken as error:
         yield Finding(severity="problem", destination="the ledger", what=str(error))
     try:
@@ -46,9 +42,7 @@ def ledger_findings(session: Session, lake_folder: Path) -> Iterator[Finding]:
         what = f"it cannot be inquired: {_reason(error)}"
         yield Finding(severity="unknown", destination=NAME, what=what, remedy=error.advice)
         return
-    for stop in (
-        [] if stop_in(lake_folder) else shown(stops_on(session, KeyRing(lake_folder)))
-    ):  # else it is told already
+    for stop in [] if stop_in(file.folder.parent) else shown(stops_on(session, file.keys)):  # else it is told already
         resume = f"`{command('mqops', 'resume', '-m', session.name)}` takes it back"
         yield _problem(f"all acting is stopped, for every lake, {stop}: no run can begin", resume)
     for allowed, attribute in ((queue.put_allowed, "PUT"), (queue.get_allowed, "GET")):

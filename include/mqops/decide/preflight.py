@@ -17,11 +17,12 @@ from mqops.decide.core import PlanSummary
 from mqops.decide.core.preflight import Demand, Finding, Looked, Preflight, judge, worst_first
 from mqops.decide.destination import DestinationInquiry
 from mqops.decide.ledger_queue import ledger_findings
+from mqops.decide.recorded import PLAN
 from mqops.errors import MQError
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
-from mqops.mq.connection import MqConnection, connect
+from mqops.ledger.file import LedgerFile
+from mqops.mq.connection import Reach, connect
 from mqops.mq.session import PASS_CONTEXT_OPTIONS, SET_CONTEXT_OPTIONS
 from mqops.queue_names import MOST_NAMED
 
@@ -30,12 +31,13 @@ MOST_DESTINATIONS = 500
 
 
 def preflight(
-    connection: MqConnection,
+    connection: Reach,
     run: RunFolder,
     *,
     taken_from: Collection[str] | None = None,
     target_options: int = 0,
     remarks: bool = True,
+    file: LedgerFile | None = None,
 ) -> Preflight:
     """Look at the destinations of RUN/plan and at the ledger queue, and write RUN/preflight.json.
 
@@ -44,28 +46,29 @@ def preflight(
     Parameters: `taken_from` the queues that messages are taken from, those of the plan by default; `target_options`
     MQOO_* that the mover opens a destination with, 0 for those of the plan's actions;
     `remarks` whether to report aliases, and messages that are there twice or were put before. All of an undo were put
-    before.
+    before; `file` the ledger, if the caller has it open.
 
     Raises:
         LakeError, LedgerBroken: plan or ledger cannot be read. What the queue manager refuses is a finding.
     """
-    plan = PlanSummary.from_json(read_json(run.plan_json))
+    plan = PLAN.read(run)
     queues = plan.queue.split(",") if taken_from is None else taken_from
     puts = store.puts_of(run)
     options = target_options or (SET_CONTEXT_OPTIONS if Action.COPY in plan.actions else PASS_CONTEXT_OPTIONS)
-    seen = _look(connection, run, plan, puts.demands, queues, target_options=options)
+    ledger = file or LedgerFile(run.lake_folder)
+    seen = _look(connection, ledger, plan, puts.demands, queues, target_options=options)
     found = replace(
         seen,
         findings=worst_first((*_stopped(plan, run), *seen.findings)),
-        remarks=(*_aliases(seen.looked), *_remarks(run, puts)) if remarks else (),
+        remarks=(*_aliases(seen.looked), *_remarks(run, ledger, puts)) if remarks else (),
     )
-    store.write_preflight(run, found)
+    store.PREFLIGHT.write(run, found)
     return found
 
 
 def _look(
-    connection: MqConnection,
-    run: RunFolder,
+    connection: Reach,
+    file: LedgerFile,
     plan: PlanSummary,
     demands: Sequence[Demand],
     taken_from: Collection[str],
@@ -77,7 +80,7 @@ def _look(
         return found
     try:
         with connect(connection) as session:
-            ledger = tuple(ledger_findings(session, run.lake_folder))
+            ledger = tuple(ledger_findings(session, file))
             inquiry = DestinationInquiry(session, target_options)
             looked = tuple(Looked(demand=one, there=inquiry.look(one)) for one in demands[:MOST_DESTINATIONS])
             sources = inquiry.taken_from(taken_from) if demands else set()
@@ -130,7 +133,7 @@ def _aliases(looked: Iterable[Looked]) -> tuple[str, ...]:
     return (*found[:MOST_NAMED], *([f"{counted(more, 'more alias', 'more aliases')}"] if more > 0 else []))
 
 
-def _remarks(run: RunFolder, puts: store.Puts) -> tuple[str, ...]:
+def _remarks(run: RunFolder, ledger: LedgerFile, puts: store.Puts) -> tuple[str, ...]:
     """Messages that are there twice, and those that earlier runs put on a queue."""
     remarks = []
     shared = {msg_id for msg_id, rows in puts.ids.items() if rows > 1}
@@ -140,7 +143,7 @@ def _remarks(run: RunFolder, puts: store.Puts) -> tuple[str, ...]:
             f"duplicates: {counted(rows, 'message')} with the MsgId of another message of the plan; "
             f"equal in every byte: {store.alike(run, shared)}"
         )
-    before = store.put_before(run.lake_folder, puts.ids)
+    before = store.put_before(ledger, puts.ids)
     if before:
         rows = sum(puts.ids[msg_id] for msg_id in before)
         remarks.append(

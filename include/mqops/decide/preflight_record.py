@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from mqops.actions import SENDS, Action
 from mqops.decide import backout_setting as backout
 from mqops.decide.arrow import read_plan
 from mqops.decide.core.preflight import Demand, Preflight
-from mqops.lake.files import read_json, write_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import RunFile
 from mqops.ledger.file import LedgerFile
 from mqwire.constants import MQDLH_LENGTH_1
 
@@ -44,18 +43,12 @@ class BodyRow(NamedTuple):
 Putting = TypeVar("Putting", PutRow, BodyRow)
 
 
-def write_preflight(run: RunFolder, found: Preflight) -> None:
-    """Write it. Raises `LakeError`."""
-    write_json(_file(run), found.to_json())
+PREFLIGHT = RunFile("preflight.json", Preflight)
 
 
 def read_preflight(run: RunFolder) -> Preflight | None:
     """The pre-flight of a run; None if none was made. Raises `LakeError`."""
-    return Preflight.from_json(read_json(_file(run))) if _file(run).exists() else None
-
-
-def _file(run: RunFolder) -> Path:
-    return run.path / "preflight.json"
+    return PREFLIGHT.find(run)
 
 
 @dataclass(slots=True)
@@ -129,17 +122,15 @@ def alike(run: RunFolder, ids: Collection[str]) -> int:
     return sum(number for number in seen.values() if number > 1)
 
 
-def put_before(lake_folder: Path, ids: Collection[str]) -> set[str]:
+def put_before(ledger: LedgerFile, ids: Collection[str]) -> set[str]:
     """Those of these MsgIds (hex) that earlier runs put on a queue, but for what an undo took back from there.
-
-    Parameters: `lake_folder` LAKE/<queue manager>.
 
     Raises:
         LakeError: the ledger cannot be read.
         LedgerBroken: a line is not readable.
     """
     found: set[str] = set()
-    for marker in LedgerFile(lake_folder).of_messages(ids, "acted"):
+    for marker in ledger.of_messages(ids, "acted"):
         for row in marker.rows:
             msg_id, action = row.msg_id, row.action
             if action in SENDS and msg_id in ids:

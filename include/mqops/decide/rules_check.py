@@ -100,7 +100,7 @@ def unmatched_rules(table: Table, folders: Sequence[Path], *, backout: bool = Fa
 def _runs(folders: Sequence[Path]) -> Iterator[RunFolder]:
     for observed in sorted({found for folder in folders for found in folder.rglob("observe.json")}):
         run = RunFolder(observed.parent)
-        of_no_queue = run.undo_json.exists() or run.load_json.exists()  # copies of an undo, messages of a file
+        of_no_queue = any((run.path / name).exists() for name in ("undo.json", "load.json"))  # copies, a file's
         if not of_no_queue and any(run.snapshot.glob("*.parquet")):
             yield run
 

@@ -107,10 +107,10 @@ def choose_each(
 def _rows(run: RunFolder, choose: Choose, columns: Iterable[str], only: Container[int] | None) -> Iterator[DecidedRow]:
     from mqops.decide.core.decided import DecidedRow  # noqa: PLC0415
     from mqops.decide.in_process import COPIED, row_of  # noqa: PLC0415 - loads pyarrow
-    from mqops.lake.files import read_json  # noqa: PLC0415
     from mqops.lake.parquet import read_parquet  # noqa: PLC0415
+    from mqops.observe.recorded import OBSERVED  # noqa: PLC0415
 
-    now = datetime.fromisoformat(str(read_json(run.observe_json)["observed_at"]))
+    now = datetime.fromisoformat(OBSERVED.read(run).observed_at)
     number = 0
     for batch in read_parquet(run.snapshot, [*dict.fromkeys((*COPIED, *columns))]):
         for message in batch.to_pylist():

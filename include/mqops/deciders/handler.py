@@ -35,7 +35,6 @@ from typing import NamedTuple, Protocol, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mqops.act.approved_plan import read_approved_plan
 from mqops.act.canary import CAME_BACK, UNREAD
 from mqops.act.canary import FAILED as CANARY_FAILED
 from mqops.act.core.mover import BEHIND_FAILED
@@ -51,12 +50,14 @@ from mqops.decide.retry_not_due import NEVER
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import PlannedRun, carry_out, plan_run
 from mqops.errors import Stopped
-from mqops.lake.files import make_folder, read_json, write_json
+from mqops.lake.files import make_folder
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import lift, stop_in
-from mqops.ledger.core.account import Account, account
+from mqops.ledger.core.account import Account
+from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.opened import OpenLedger
 from mqops.model import RunSummary
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import connect
@@ -67,6 +68,7 @@ from mqops.observe import anatomy, tries
 from mqops.observe.arrivals import ArrivalWatch, Sight
 from mqops.observe.core.expired import Expired
 from mqops.observe.expired import discarded, states_of
+from mqops.prove.records import SESSION, SUMMARY, PassOf
 from mqops.rules import Table
 
 Failure: TypeAlias = tuple[int | None, str, str, int]
@@ -180,6 +182,7 @@ class Handler:
             self.queue_manager = queue_manager_name(session)
             self.queue = what.queue or usable_dead_letter_queue(session)
             session.close(session.open(self.queue, OPEN_OPTIONS))
+            self._is_filled = depth(session, self.queue) != 0  # asked for at once, by `has_work`
         self._what = replace(what, queue=self.queue)
         self._lake = RunFolder.at(what.lake, self.queue_manager, "any").lake_folder
         make_folder(self._lake)  # `mqops stop` takes no queue manager that the lake does not have
@@ -216,7 +219,7 @@ class Handler:
         self._refuse_if_stopped()
         if self._ending.asked or self.over or self._is_over or (self._once and self.passes):
             return False
-        if not self.passes and not self._is_filled():
+        if not self.passes and not self._is_filled:
             anatomy.note_empty(self._lake, self.queue_manager, self.queue, utc_now())
             if self._once:
                 return False
@@ -244,24 +247,29 @@ class Handler:
             MqopsError: as `mqops.deciders.run.carry_out`.
         """
         self._session = self._session or run.run
-        write_json(run.session_json, {"session": self._session})
+        SESSION.write(run, PassOf(session=self._session))
         self._ending.stops(run)
+        file = LedgerFile(run.lake_folder)  # of the proof, and of what is learned of it
         try:
-            summary = carry_out(DEAD_LETTERS, self._what, run, plan)
+            summary = carry_out(DEAD_LETTERS, self._what, run, plan, file=file)
         except Stopped:
             if not self._ending.asked:
                 raise
-            summary = RunSummary.from_json(read_json(run.summary_json))
+            summary = SUMMARY.read(run)
         if self._ending.asked and summary.finished:
             lift(run.path)  # the end came behind its last unit of work
-        self._learn(run, summary)
+        self._learn(run, summary, file)
         self._copied = (self._passed - self._began) * self.outcome.there.total() / max(1, plan.rows)
         self.passes += 1
         return summary
 
-    def _learn(self, run: RunFolder, summary: RunSummary) -> None:
+    def _learn(self, run: RunFolder, summary: RunSummary, file: LedgerFile) -> None:
+        ledger = OpenLedger(file, PlanIdentity(run=summary.run, digest=summary.plan), run)
         with connect(self._what.connection) as session:
-            before, self.outcome = self.outcome.there, outcome_of(run, self._what.table, _returns(session, self.queue))
+            before, self.outcome = (
+                self.outcome.there,
+                outcome_of(run, ledger, self._what.table, _returns(session, self.queue)),
+            )
         in_error = set(self.outcome.in_error)
         is_new = any(sight not in before and sight not in in_error for sight in self.outcome.there)
         if is_new or summary.moved or summary.discarded or summary.failed:
@@ -272,10 +280,6 @@ class Handler:
         self._due = waiting | dict.fromkeys(self.outcome.failed, due)
         self._put_back = (self._put_back & self.outcome.not_due).union(self.outcome.put_back)
         self.over = next((why for reason, why in _OVER.items() if reason in summary.left_because), "")
-
-    def _is_filled(self) -> bool:
-        with connect(self._what.connection) as session:
-            return depth(session, self.queue) != 0
 
     def _comes(self) -> bool:
         """Wait for a message that the last pass has not left there, or the time to go on without one (rules 2 to 7)."""
@@ -359,12 +363,12 @@ def _returns(session: Session, home: str) -> Callable[[str, str], bool]:
     return lambda queue, queue_manager: resolved_queue(queue, queue_manager) == resolved_queue(home, "") != ""
 
 
-def outcome_of(run: RunFolder, table: Table, returns: Callable[[str, str], bool]) -> Outcome:
+def outcome_of(run: RunFolder, ledger: OpenLedger, table: Table, returns: Callable[[str, str], bool]) -> Outcome:
     """What a pass left behind, by its plan and its ledger.
 
     Parameters: `returns` whether a destination (queue, queue manager) is the queue itself. Raises `MqopsError`.
     """
-    sums = account(LedgerFile(run.lake_folder).markers(plan=read_approved_plan(run).identity))
+    sums = ledger.sums()
     there: Counter[Sight] = Counter()
     in_error: list[Sight] = []
     failures: Counter[Failure] = Counter()
@@ -390,7 +394,7 @@ def outcome_of(run: RunFolder, table: Table, returns: Callable[[str, str], bool]
             failed[row.msg_key] = failure
             failures[failure] += 1
     untried, without_room = _to_come(sums)
-    to_retry = _to_be_tried(run, table, failed)
+    to_retry = _to_be_tried(run, ledger.file, table, failed)
     return Outcome(
         there=there,
         in_error=tuple(in_error),
@@ -418,7 +422,7 @@ def _wrong_with(run: RunFolder, msg_ids: Collection[bytes]) -> dict[str, str]:
     return found
 
 
-def _to_be_tried(run: RunFolder, table: Table, failed: Collection[str]) -> list[str]:
+def _to_be_tried(run: RunFolder, file: LedgerFile, table: Table, failed: Collection[str]) -> list[str]:
     """The messages, of those whose try failed, that have a rule left. All of them by their msg_key."""
     if not failed:
         return []
@@ -428,7 +432,7 @@ def _to_be_tried(run: RunFolder, table: Table, failed: Collection[str]) -> list[
         for one in batch.to_pylist()
         if one["msg_key"] in failed
     }
-    past = Past(tries=tries.current(run.lake_folder, ids))
+    past = Past(tries=tries.current(file, ids))
     return [
         message["msg_key"]
         for batch in read_messages(run.snapshot, table.questions)

@@ -73,6 +73,7 @@ def finish_loads(request: LoadRequest, *, unit_size: int = DEFAULT_UNIT_SIZE) ->
     from mqops.deciders.run import act_and_prove  # noqa: PLC0415 - loads the MQ library
     from mqops.message_file.load import begun_loads  # noqa: PLC0415
     from mqops.prove.prove import prove  # noqa: PLC0415
+    from mqops.prove.records import SUMMARY  # noqa: PLC0415
 
     summaries = []
     about = {"finished_by": request.requested_by}
@@ -82,6 +83,6 @@ def finish_loads(request: LoadRequest, *, unit_size: int = DEFAULT_UNIT_SIZE) ->
                 MESSAGE_LOAD, request.connection, run, unit_size=unit_size, approved=plan.digest, about=about
             )
             summaries.append(finished)
-        elif not run.summary_json.exists():
+        elif not SUMMARY.exists(run):
             summaries.append(prove(request.connection, run))
     return summaries

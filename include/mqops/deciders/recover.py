@@ -259,9 +259,9 @@ def _msg_ids(request: RecoverRequest, run: RunFolder) -> set[bytes] | None:
     Raises:
         SettingsError: one is no hex, no message has it, or messages with several MsgIds begin so.
     """
-    from mqops.lake.files import read_json  # noqa: PLC0415
     from mqops.lake.parquet import read_parquet  # noqa: PLC0415 - loads pyarrow
     from mqops.observe.core.unseen import unseen_queues  # noqa: PLC0415
+    from mqops.observe.recorded import OBSERVED  # noqa: PLC0415
 
     if not request.msg_ids:
         return None
@@ -275,7 +275,7 @@ def _msg_ids(request: RecoverRequest, run: RunFolder) -> set[bytes] | None:
     for text in named:
         fitting = [by_text[one] for one in by_text if one.startswith(text)]
         if not fitting:
-            told = "".join(f". {why}" for why in unseen_queues(read_json(run.observe_json)).values())
+            told = "".join(f". {why}" for why in unseen_queues(OBSERVED.read(run)).values())
             raise SettingsError(f"Message ids: {request.queue} has no message whose MsgId begins with {text}{told}")
         if len(fitting) > 1:
             raise SettingsError(
@@ -292,10 +292,9 @@ def act(
     from mqops.act.copy_port import CopyPort  # noqa: PLC0415 - loads the MQ library
     from mqops.act.in_process import act  # noqa: PLC0415
     from mqops.act.mover_port import MoverPort  # noqa: PLC0415
-    from mqops.decide.core import PlanSummary  # noqa: PLC0415
-    from mqops.lake.files import read_json  # noqa: PLC0415
+    from mqops.decide.recorded import PLAN  # noqa: PLC0415
 
-    copies = Action.COPY in PlanSummary.from_json(read_json(run.plan_json)).actions
+    copies = Action.COPY in PLAN.read(run).actions
     port, needs = (CopyPort, ()) if copies else (MoverPort, None)  # a copy takes from no queue
     return act(connection, run, unit_size=unit_size, approved=approved, about=about, port=port, needs=needs)
 

@@ -12,22 +12,24 @@ from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide.core import PlanSummary
 from mqops.decide.preflight import preflight
+from mqops.decide.recorded import PLAN
 from mqops.deciders.decider import Decider, NothingToDo, R
 from mqops.deciders.registry import decider_named
 from mqops.errors import PlanChanged, SettingsError, Stopped
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, find_run
 from mqops.ledger.core.marker import About
-from mqops.ledger.drain import issued_lanes
+from mqops.ledger.file import LedgerFile
+from mqops.ledger.opened import OpenLedger
 from mqops.model import RunSummary
-from mqops.mq.connection import MqConnection, connect
+from mqops.mq.connection import MqConnection, connect, one_session
 from mqops.mq.inquire import queue_manager_name
 from mqops.observe import anatomy
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.in_process import observe
-from mqops.prove import undo_record
+from mqops.observe.recorded import OBSERVED
 from mqops.prove.outcomes import look_back
 from mqops.prove.prove import prove
+from mqops.prove.records import UNDO_RECORD
 from mqops.prove.recovery import record_earlier_runs
 
 
@@ -47,23 +49,25 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
         NothingToDo: the decider selected no queue.
         MqopsError: the queue manager, the lake or the request is at fault. Nothing was moved.
     """
-    with connect(request.connection) as session:
-        queue_manager = queue_manager_name(session)
-        selection = decider.select(session, request)
-        if not selection.queues:
-            raise NothingToDo(selection)
-        record_earlier_runs(session, request.lake, queue_manager, request.warn)
-    run = RunFolder.at(request.lake, queue_manager, new_run_key(decider.key_prefix))
-    try:
-        selection.prepare(run)
-        if decider.reads_queues:
-            observe(request.connection, run, selection.queues, some_may_end=selection.some_may_end)
-        plan = decider.decide(request, run)
-        if decider.reads_queues:
-            preflight(request.connection, run)
-    except BaseException:
-        run.discard()  # a plan that is not whole is of no use to anybody
-        raise
+    with one_session(request.connection) as step:
+        with connect(step) as session:
+            queue_manager = queue_manager_name(session)
+            selection = decider.select(session, request)
+            if not selection.queues:
+                raise NothingToDo(selection)
+            record_earlier_runs(session, request.lake, queue_manager, request.warn)
+        run = RunFolder.at(request.lake, queue_manager, new_run_key(decider.key_prefix))
+        file = LedgerFile(run.lake_folder)  # a report: act opens one of its own, and reads it anew
+        try:
+            selection.prepare(run)
+            if decider.reads_queues:
+                observe(step, run, selection.queues, some_may_end=selection.some_may_end, file=file)
+            plan = decider.decide(request, run)
+            if decider.reads_queues:
+                preflight(step, run, file=file)
+        except BaseException:
+            run.discard()  # a plan that is not whole is of no use to anybody
+            raise
     return PlannedRun(run, plan)
 
 
@@ -71,18 +75,22 @@ def discard_if_empty(run: RunFolder, plan: PlanSummary) -> bool:
     """Remove a run whose queues had no message; whether that was so. Raises `LakeError`."""
     if plan.rows:
         return False
-    observed = read_json(run.observe_json)
-    observed_at, unseen = str(observed["observed_at"]), unseen_queues(observed)
+    observed = OBSERVED.read(run)
+    unseen = unseen_queues(observed)
     for queue in plan.queue.split(","):
         if queue in unseen:
             continue
-        anatomy.note_empty(run.lake_folder, plan.queue_manager, queue, observed_at)
+        anatomy.note_empty(run.lake_folder, plan.queue_manager, queue, observed.observed_at)
     run.discard()
     return True
 
 
-def carry_out(decider: Decider[R], request: R, run: RunFolder, plan: PlanSummary) -> RunSummary:
+def carry_out(
+    decider: Decider[R], request: R, run: RunFolder, plan: PlanSummary, *, file: LedgerFile | None = None
+) -> RunSummary:
     """Act on a plan, prove it, and look what became of the messages that earlier runs moved.
+
+    Parameters: `file` the ledger, if the caller has it open: the proof's, never act's.
 
     Raises:
         Stopped: somebody stopped the run; what was done until then is proved.
@@ -91,7 +99,7 @@ def carry_out(decider: Decider[R], request: R, run: RunFolder, plan: PlanSummary
     people = {"requested_by": request.requested_by, "approved_by": request.approved_by}
     about = {name: who for name, who in people.items() if who or name == "requested_by"}
     return act_and_prove(
-        decider, request.connection, run, unit_size=request.unit_size, approved=plan.digest, about=about
+        decider, request.connection, run, unit_size=request.unit_size, approved=plan.digest, about=about, file=file
     )
 
 
@@ -111,7 +119,7 @@ def load_approved_plan(connection: MqConnection, lake: Path, *, key: str, digest
     with connect(connection) as session:
         name = queue_manager_name(session)
     run = find_run(lake, key=key, queue_manager=name, planned=True)
-    plan = PlanSummary.from_json(read_json(run.plan_json))
+    plan = PLAN.read(run)
     if not (plan.requested_by and decider_named(plan.workflow).dry_run_is_approvable):
         raise SettingsError(f"Run {key} is not a dry run that can be carried out: make one with --dry-run")
     if plan.digest != digest:
@@ -151,10 +159,10 @@ def finish_run(
         SettingsError: nothing of it was begun, so it may not be approved; or it is an undo.
         MqopsError: as `carry_out`.
     """
-    plan = PlanSummary.from_json(read_json(run.plan_json))
-    if undo_record.read_undo_record(run) is not None:
+    plan = PLAN.read(run)
+    if UNDO_RECORD.find(run) is not None:
         raise SettingsError(f"Run {run.run} is an undo. To finish it, enter `mqops undo` with the run that it undoes")
-    if issued_lanes(run, read_approved_plan(run).identity) is None:
+    if OpenLedger(LedgerFile(run.lake_folder), read_approved_plan(run).identity, run).issued is None:
         raise SettingsError(f"Run {run.run} was not begun, so there is nothing to finish: start a new run")
     about = {"finished_by": who}
     decider = decider_named(plan.workflow)
@@ -169,6 +177,7 @@ def act_and_prove(
     unit_size: int,
     approved: str,
     about: About,
+    file: LedgerFile | None = None,
 ) -> RunSummary:
     """Act on a plan and prove it, also if somebody stopped it (`prove_and_look_back`).
 
@@ -179,15 +188,17 @@ def act_and_prove(
     try:
         decider.act(connection, run, unit_size=unit_size, approved=approved, about=about)
     except Stopped:
-        prove_and_look_back(connection, run)
+        prove_and_look_back(connection, run, file)
         raise
-    return prove_and_look_back(connection, run)
+    return prove_and_look_back(connection, run, file)
 
 
-def prove_and_look_back(connection: MqConnection, run: RunFolder) -> RunSummary:
+def prove_and_look_back(connection: MqConnection, run: RunFolder, file: LedgerFile | None = None) -> RunSummary:
     """Prove a run, then look what became of the messages that earlier runs moved. Raises as `prove`."""
-    summary = prove(connection, run)
-    look_back(connection, run)
+    file = file or LedgerFile(run.lake_folder)
+    with one_session(connection) as step:
+        summary = prove(step, run, file=file)
+        look_back(step, run, file=file)
     return summary
 
 

@@ -9,7 +9,7 @@ from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.ledger.core.marker import About
 from mqops.look.words.fates import PUTS_BACK
-from mqops.prove.undo_record import WORKFLOW
+from mqops.prove.records import WORKFLOW
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -28,9 +28,9 @@ class UndoRequest(RunRequest):
 
 def select(_session: Session, request: UndoRequest) -> Selection:
     """The queues of the run that is undone. Raises `LakeError`."""
-    from mqops.lake.files import read_json  # noqa: PLC0415
+    from mqops.decide.recorded import PLAN  # noqa: PLC0415
 
-    return Selection(queues=tuple(str(read_json(request.undoes.plan_json)["queue"]).split(",")))
+    return Selection(queues=tuple(PLAN.read(request.undoes).queue.split(",")))
 
 
 def decide(request: UndoRequest, run: RunFolder) -> PlanSummary:
@@ -77,6 +77,7 @@ def finish_undos(
     Raises as `act_and_prove` and `prove`.
     """
     from mqops.deciders.run import act_and_prove, prove_and_look_back  # noqa: PLC0415 - they load the MQ library
+    from mqops.prove.records import SUMMARY  # noqa: PLC0415
     from mqops.undo.in_process import begun_undos  # noqa: PLC0415
 
     summaries = []
@@ -84,6 +85,6 @@ def finish_undos(
         if is_open:
             about = {"finished_by": who}
             summaries.append(act_and_prove(UNDO, connection, undo, unit_size=unit_size, approved=digest, about=about))
-        elif not undo.summary_json.exists():
+        elif not SUMMARY.exists(undo):
             summaries.append(prove_and_look_back(connection, undo))
     return summaries

@@ -123,13 +123,14 @@ def channel(session: Session, connection: MqConnection) -> Check:
 def ledger_queue(session: Session, lake_folder: Path, needed: NeededQueue = LEDGER) -> tuple[Check, Check]:
     """The ledger queue, and the ledger behind it, as the pre-flight of a plan finds them. Raises `MqopsError`."""
     rows: dict[str, list[Check]] = {"ledger queue": [], "ledger": []}
-    for finding in ledger_findings(session, lake_folder):
+    file = LedgerFile(lake_folder)
+    for finding in ledger_findings(session, file):
         name = "ledger" if finding.destination == "the ledger" else "ledger queue"
         state = State.UNKNOWN if finding.severity == "unknown" else State.FAILS
         rows[name].append(Check(name=name, state=state, what=finding.what, remedy=finding.remedy))
     good = ""
     if not any(rows.values()):
-        rows["ledger"] += _head(session, LedgerFile(lake_folder))
+        rows["ledger"] += _head(session, file)
     if not rows["ledger queue"]:
         rows["ledger queue"] += _attributes(session, needed)
         queue = queue_state(session, needed.name)

@@ -15,10 +15,11 @@ from mqops.command import command
 from mqops.doctor.check import Check, fails, holds, summed_up, unknown
 from mqops.errors import LakeError, MqopsError
 from mqops.estate import EstateFile
-from mqops.lake.files import read_json, refuse_foreign
+from mqops.lake.files import refuse_foreign
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stop_in
 from mqops.ledger.keys import KeyRing
+from mqops.prove.records import SUMMARY
 from mqops.prove.recovery import EarlierRuns
 
 LEAST_ROOM = 256 * 1024 * 1024
@@ -71,9 +72,9 @@ def unfinished(lake_folder: Path, queue_manager: str) -> Check:
     for path in sorted(lake_folder.glob("runs/*/issued.json")):
         run = RunFolder(path.parent)
         try:
-            if not (run.summary_json.exists() and read_json(run.summary_json).get("finished", True)):
+            if (proved := SUMMARY.find(run)) is None or not proved.finished:
                 runs.append(run)
-        except (LakeError, AttributeError) as error:
+        except LakeError as error:
             lines.append(f"run {run.run}: {error}")
     earlier = EarlierRuns(lake=lake_folder.parent, queue_manager=queue_manager, unfinished=tuple(runs))
     ones = [fails("unfinished runs", *_split(line)) for line in earlier.to_finish()]

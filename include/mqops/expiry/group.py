@@ -9,26 +9,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mqops.expiry.core.candidates import Known, QueueNow
 from mqops.expiry.record import known
-from mqops.lake.files import make_folder, read_json, write_json
+from mqops.lake.files import make_folder, write_json
+from mqops.lake.run_file import Checked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A queue manager and its queue-sharing group."""
+
+    queue_manager: str
+    group: str
+
+
+_MEMBER = Checked(Member)
 
 
 def note_group(lake_folder: Path, queue_manager: str, group: str) -> None:
     """Rule 1. Parameters: `lake_folder` LAKE/<queue manager>. Raises `LakeError`."""
     path = lake_folder / "expiry" / "group.json"
     make_folder(path.parent)
-    write_json(path, {"queue_manager": queue_manager, "group": group})
+    write_json(path, asdict(Member(queue_manager=queue_manager, group=group)))
 
 
 def members(lake: Path, group: str) -> Iterator[tuple[str, Path]]:
     """The queue managers of a group that were scanned, each with its LAKE/<queue manager>. Raises `LakeError`."""
     for path in sorted(lake.glob("*/expiry/group.json")):
-        noted = read_json(path)
-        if noted["group"] == group:
-            yield noted["queue_manager"], path.parents[1]
+        noted = _MEMBER.read(path)
+        if noted.group == group:
+            yield noted.queue_manager, path.parents[1]
 
 
 def known_by_all(own: Mapping[str, Known], folders: Iterable[Path], queues: Iterable[QueueNow]) -> dict[str, Known]:

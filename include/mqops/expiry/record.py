@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import asdict
 from pathlib import Path
 
 import filelock
 
 from mqops.expiry.core.candidates import Known
-from mqops.expiry.core.outcome import QueueScan
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, write_json
+from mqops.expiry.core.outcome import ExpirySummary, QueueScan
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, write_json
+from mqops.lake.run_file import Checked, RunFile
+
+SCANNED = RunFile("expiry.json", ExpirySummary)
+_KNOWN = Checked(dict[str, Known])
 
 
 def known(lake_folder: Path) -> dict[str, Known]:
@@ -21,7 +26,7 @@ def known(lake_folder: Path) -> dict[str, Known]:
         LakeError: the file cannot be read.
     """
     path = _path(lake_folder)
-    return {name: Known(**value) for name, value in read_json(path).items()} if path.exists() else {}
+    return dict(_KNOWN.read(path)) if path.exists() else {}
 
 
 def learn(lake_folder: Path, scans: Iterable[QueueScan]) -> None:
@@ -30,7 +35,7 @@ def learn(lake_folder: Path, scans: Iterable[QueueScan]) -> None:
     make_folder(path.parent)
     with lake_errors(path), filelock.FileLock(path.with_suffix(".lock"), mode=FILE_MODE):
         learned = known(lake_folder) | {scan.queue: scan.known() for scan in scans}
-        write_json(path, {name: learned[name].to_json() for name in sorted(learned)})
+        write_json(path, {name: asdict(learned[name]) for name in sorted(learned)})
 
 
 def forget_others(lake_folder: Path, there: Collection[str]) -> None:
@@ -42,7 +47,7 @@ def forget_others(lake_folder: Path, there: Collection[str]) -> None:
     if known(lake_folder).keys() <= set(there):
         return
     with lake_errors(path), filelock.FileLock(path.with_suffix(".lock"), mode=FILE_MODE):
-        write_json(path, {name: one.to_json() for name, one in known(lake_folder).items() if name in there})
+        write_json(path, {name: asdict(one) for name, one in known(lake_folder).items() if name in there})
 
 
 def _path(lake_folder: Path) -> Path:

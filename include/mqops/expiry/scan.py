@@ -21,8 +21,7 @@ from mqops.expiry.queue_manager import (
     refresh_expiry,
     scan_queue,
 )
-from mqops.expiry.record import forget_others, known, learn
-from mqops.lake.files import write_json
+from mqops.expiry.record import SCANNED, forget_others, known, learn
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import queue_manager_name, unseen_queues
@@ -195,5 +194,5 @@ def write_summary(
     summary = summarise(
         done, run=run.run, queue_manager=queue_manager, dead_letters=dead_letters, gone=gone, unseen=unseen
     )
-    write_json(run.expiry_json, summary.to_json())
+    SCANNED.write(run, summary)
     return summary

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -187,7 +187,7 @@ def written_anew(folder: Path) -> Iterator[Path]:
             shutil.rmtree(one, ignore_errors=True)
 
 
-def missing_files(folder: Path, sizes: dict[str, int]) -> list[str]:
+def missing_files(folder: Path, sizes: Mapping[str, int]) -> list[str]:
     """Which of these files (name → size in bytes) are not there as they were."""
     found = {name: path.stat().st_size for name in sizes if (path := folder / name).is_file()}
     return [name for name, size in sizes.items() if found.get(name) != size]

@@ -1,4 +1,5 @@
-"""The folder of one run: LAKE/<queue manager>/runs/<run key>/, and the names of what is in it."""
+"""The folder of one run: LAKE/<queue manager>/runs/<run key>/, its key and its locks. What a room keeps there in JSON
+it declares itself (`mqops.lake.run_file`)."""
 
 from __future__ import annotations
 
@@ -20,7 +21,6 @@ from mqops.run_key import GRAMMAR, is_run_key
 
 LOCK_WAIT = 5
 """Other runs hold a run's lock only while they drain what it left on the ledger queue, which is soon done."""
-HANDED_ON = "handed_on.json"
 MOST_NAMED = 5
 """Runs that an error names."""
 LANE_WAIT = 0.5
@@ -67,7 +67,7 @@ def queue_manager_of(folder: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Where a run keeps its snapshot, plan, summaries and retry counts."""
+    """Where a run keeps its snapshot and its plan."""
 
     path: Path
 
@@ -124,50 +124,14 @@ class RunFolder:
         return self.path / "plan"
 
     @property
-    def observe_json(self) -> Path:
-        """Summary of the snapshot, written once it is durable."""
-        return self.path / "observe.json"
-
-    @property
     def plan_json(self) -> Path:
-        """Summary of the plan with its digest."""
+        """Summary of the plan with its digest: a run without it has no plan (`mqops.decide.recorded`)."""
         return self.path / "plan.json"
 
     @property
-    def approval_json(self) -> Path:
-        """In Airflow: the question about the plan, and the answer (`mqops_airflow.approval.answer`)."""
-        return self.path / "approval.json"
-
-    @property
-    def handed_on_json(self) -> Path:
-        """In Airflow: the DAG run, and what its first task found (`mqops_airflow.runs.run_folder`)."""
-        return self.path / HANDED_ON
-
-    @property
     def issued_json(self) -> Path:
-        """Note that the lane tokens of a plan were issued, with the number of lanes."""
+        """Note that the lane tokens of a plan were issued: the run was begun (`mqops.ledger.noted`)."""
         return self.path / "issued.json"
-
-    @property
-    def undoable(self) -> bool:
-        """Whether it has begun to act and took messages from a queue: no undo, no load from a file."""
-        took = not (self.undo_json.exists() or self.load_json.exists())
-        return took and self.issued_json.exists() and self.plan_json.exists()
-
-    @property
-    def canary_json(self) -> Path:
-        """The canaries: the messages of the watched queues before they moved, and the decision."""
-        return self.path / "canary.json"
-
-    @property
-    def handling_json(self) -> Path:
-        """What who carried the plan out asked for besides the plan: canaries, a rate and the like."""
-        return self.path / "handling.json"
-
-    @property
-    def act_json(self) -> Path:
-        """Summary of the last execution of act."""
-        return self.path / "act.json"
 
     @property
     def progress(self) -> Path:
@@ -175,29 +139,9 @@ class RunFolder:
         return self.path / "progress"
 
     @property
-    def progress_json(self) -> Path:
-        """How far the last execution of act has come, for people; replaced once a second while it acts."""
-        return self.path / "progress.json"
-
-    @property
-    def summary_json(self) -> Path:
-        """The proved outcome."""
-        return self.path / "summary.json"
-
-    @property
-    def gone_json(self) -> Path:
-        """The rows of the plan whose messages were gone when the run was proved."""
-        return self.path / "gone.json"
-
-    @property
     def tries(self) -> Path:
         """Retry counts of earlier runs for the snapshot's messages, a JSON object a line."""
         return self.path / "tries.jsonl"
-
-    @property
-    def expiry_json(self) -> Path:
-        """Summary of a scan for expired messages."""
-        return self.path / "expiry.json"
 
     @property
     def quality_json(self) -> Path:
@@ -210,44 +154,9 @@ class RunFolder:
         return self.path / "quality" / "checks"
 
     @property
-    def backout_json(self) -> Path:
-        """Backout reprocessing: which queue names which backout queue, replay cap and quarantine."""
-        return self.path / "backout.json"
-
-    @property
     def replays(self) -> Path:
         """How often the snapshot's messages were put back before, a JSON object a line."""
         return self.path / "replays.jsonl"
-
-    @property
-    def session_json(self) -> Path:
-        """The handler's session that the run was a pass of: the key of its first pass."""
-        return self.path / "session.json"
-
-    @property
-    def undo_json(self) -> Path:
-        """An undo: which run it undoes, and which undos of that run there were before."""
-        return self.path / "undo.json"
-
-    @property
-    def load_json(self) -> Path:
-        """A load: which messages it puts where, and which loads of them there were before."""
-        return self.path / "load.json"
-
-    @property
-    def outcomes_json(self) -> Path:
-        """What was last seen of the messages that the run moved, in numbers."""
-        return self.path / "outcomes.json"
-
-    @property
-    def anatomy_json(self) -> Path:
-        """What the dead-letter queue was made of, and its growth."""
-        return self.path / "anatomy.json"
-
-    @property
-    def anatomy_prom(self) -> Path:
-        """The same as OpenMetrics text."""
-        return self.path / "anatomy.prom"
 
     @contextmanager
     def lock(self, *, wait: float = LOCK_WAIT, does: str = "") -> Iterator[None]:

@@ -7,17 +7,18 @@ and it is written in one step. A run's folder that cannot be seen counts as an e
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from mqops.command import command
 from mqops.errors import LakeError, Stopped
 from mqops.lake.changed_runs import mark
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, write_json
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, write_json
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked
 from mqops.printable import printable
 
 NAME = "stop.json"
@@ -30,8 +31,8 @@ MOST_LIFTED = 100
 class Stop:
     """Who stopped it, when (UTC, ISO 8601), and why."""
 
-    by: str
-    at: str
+    by: str = ""
+    at: str = ""
     why: str = ""
 
     def __str__(self) -> str:
@@ -41,11 +42,6 @@ class Stop:
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """What `to_json` made."""
-        return cls(**{one.name: str(value.get(one.name, "")) for one in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +56,10 @@ class LiftedStop(Stop):
         who = f" by {self.lifted_by}" if self.lifted_by else ""
         when = f" at {self.lifted_at}" if self.lifted_at else ""
         return Stop.__str__(self) + printable(f"; taken back{who}{when}")
+
+
+_STOP = Checked(Stop)
+_LIFTED = Checked(list[LiftedStop])
 
 
 def stop(folder: Path, what: Stop) -> Stop:
@@ -107,8 +107,8 @@ def stop_in(folder: Path) -> Stop | None:
     if not path.exists():
         return None
     try:
-        return Stop.from_json(read_json(path))
-    except (LakeError, AttributeError):
+        return _STOP.read(path)
+    except LakeError:
         return Stop(by="an unreadable file", at=str(path)) if path.exists() else None
 
 
@@ -116,8 +116,8 @@ def lifted_in(folder: Path) -> list[LiftedStop]:
     """The stops of a folder that were taken back, oldest first; none where they cannot be read."""
     path = folder / LIFTED
     try:
-        return [LiftedStop.from_json(one) for one in read_json(path)] if path.exists() else []
-    except (LakeError, AttributeError, TypeError):
+        return _LIFTED.read(path) if path.exists() else []
+    except LakeError:
         return []
 
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from mqops.counted import counted
 from mqops.errors import SettingsError
-from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
-from mqops.ledger.core.account import account
-from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.core.received import Stranger, StrangerKind, plan_of, put_by, receive
 from mqops.ledger.core.seal import BadSignature, Seal, read_message
-from mqops.ledger.file import LedgerFile
 from mqops.ledger.kept_head import note_head, put_head
 from mqops.ledger.keys import VARIABLE
+from mqops.ledger.opened import OpenLedger
 from mqops.ledger.queue import NAME, LedgerQueue, batches
 from mqops.ledger.set_aside import SetAside
 from mqops.mq.session import RawMessage, Session
 
 
-def drain(session: Session, ledger: LedgerFile, run: RunFolder | None, plan: PlanIdentity) -> int:
+def drain(session: Session, ledger: OpenLedger) -> int:
     """Move a plan's markers from the ledger queue to the ledger; returns the number of lines added.
 
     A marker is committed off the queue when its line is on disk, in the unit of work that puts the ledger's new head
@@ -30,56 +27,50 @@ def drain(session: Session, ledger: LedgerFile, run: RunFolder | None, plan: Pla
     is set aside (`mqops.ledger.set_aside`). If an unknown key signed it, it stays while it may be genuine
     (`is_in_doubt`). RUN/issued.json is written before the "issued" marker is got.
 
-    Parameters: `run` None if the run's lake does not exist any more, so that the run cannot be resumed anyway.
-
     Raises:
         SettingsError: an unknown key signed messages that may be genuine, so the ledger may not have all of the plan.
         MqopsError: call again; nothing is recorded twice.
     """
-    if run is not None:
-        check_signer(run, plan, ledger)
+    check_signer(ledger)
     queue = LedgerQueue(session, ledger.keys)
     try:
-        if run is not None:
-            _note_issue(queue, run, plan)
-        added = _recorded(session, queue, ledger, plan)
-        if found := _foreign(queue, ledger, plan):
-            if run is not None and is_in_doubt(run, plan, ledger):
-                raise SettingsError(wrong_key(run, found))
-            _recorded(session, queue, ledger, plan, foreign=True)
+        _note_issue(queue, ledger)
+        added = _recorded(session, queue, ledger)
+        if found := _foreign(queue, ledger):
+            if ledger.run is not None and is_in_doubt(ledger):
+                raise SettingsError(wrong_key(ledger.run, found))
+            _recorded(session, queue, ledger, foreign=True)
     finally:
         queue.close()
     return added
 
 
-def _recorded(
-    session: Session, queue: LedgerQueue, ledger: LedgerFile, plan: PlanIdentity, *, foreign: bool = False
-) -> int:
+def _recorded(session: Session, queue: LedgerQueue, ledger: OpenLedger, *, foreign: bool = False) -> int:
     """Record a plan's markers and set strangers aside, all in one look; returns the number of lines added.
 
     Parameters: `foreign` whether those signed by an unknown key are set aside, too; else they stay.
     """
     added = 0
-    with ledger.writer() as writer:
-        for batch in batches(_taken(queue, ledger, plan, foreign=foreign)):
+    with ledger.file.writer() as writer:
+        for batch in batches(_taken(queue, ledger, foreign=foreign)):
             markers, strangers = sorted_out(batch, ledger.keys)
             added += writer.add(markers)
             writer.set_aside(strangers)
-            put = bool(markers) and put_head(session, ledger, writer)
+            put = bool(markers) and put_head(session, ledger.file, writer)
             session.commit()
             if put:
-                note_head(ledger, writer)
+                note_head(ledger.file, writer)
     return added
 
 
-def _taken(queue: LedgerQueue, ledger: LedgerFile, plan: PlanIdentity, *, foreign: bool) -> Iterator[RawMessage]:
-    for got in queue.browse_of(plan.markers()):
+def _taken(queue: LedgerQueue, ledger: OpenLedger, *, foreign: bool) -> Iterator[RawMessage]:
+    for got in queue.browse_of(ledger.plan.markers()):
         if (foreign or not is_foreign(got, ledger.keys)) and (mine := queue.take_browsed()) is not None:
             yield mine
 
 
-def _foreign(queue: LedgerQueue, ledger: LedgerFile, plan: PlanIdentity) -> int:
-    return sum(is_foreign(got, ledger.keys) for got in queue.browse_of(plan.markers()))
+def _foreign(queue: LedgerQueue, ledger: OpenLedger) -> int:
+    return sum(is_foreign(got, ledger.keys) for got in queue.browse_of(ledger.plan.markers()))
 
 
 def is_foreign(got: RawMessage, seal: Seal) -> bool:
@@ -91,14 +82,14 @@ def is_foreign(got: RawMessage, seal: Seal) -> bool:
     return False
 
 
-def is_in_doubt(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> bool:
+def is_in_doubt(ledger: OpenLedger) -> bool:
     """Whether messages of a plan that an unknown key signed may be genuine: the plan was begun, and the ledger does not
     have all of it. Before a plan is begun nothing is moved; of a plan that is complete in the ledger nothing is
     missing.
 
     Raises `LakeError`, `LedgerBroken`.
     """
-    return issued_lanes(run, plan) is not None and not is_recorded(ledger, plan)
+    return ledger.issued is not None and not ledger.is_complete()
 
 
 def wrong_key(run: RunFolder, markers: int) -> str:
@@ -112,12 +103,11 @@ def wrong_key(run: RunFolder, markers: int) -> str:
     )
 
 
-def _note_issue(queue: LedgerQueue, run: RunFolder, plan: PlanIdentity) -> None:
-    if issued_lanes(run, plan) is not None:
+def _note_issue(queue: LedgerQueue, ledger: OpenLedger) -> None:
+    if ledger.run is None or ledger.issued is not None:
         return
-    marker = queue.marker(plan.issued_id())
-    if marker is not None:
-        note_issued(run, plan, marker.lanes, queue.key_id)
+    if (marker := queue.marker(ledger.plan.issued_id())) is not None:
+        ledger.note_issued(marker.lanes, queue.key_id)
 
 
 def sorted_out(batch: Iterable[RawMessage], seal: Seal) -> tuple[list[Marker], list[SetAside]]:
@@ -135,42 +125,18 @@ def sorted_out(batch: Iterable[RawMessage], seal: Seal) -> tuple[list[Marker], l
     return markers, strangers
 
 
-def issued_lanes(run: RunFolder, plan: PlanIdentity) -> list[int] | None:
-    """Rows of each lane if it is noted that the plan's lane tokens were issued, else None."""
-    if not run.issued_json.exists():
-        return None
-    noted = read_json(run.issued_json)
-    return [int(rows) for rows in noted["lanes"]] if noted["plan"] == plan.digest else None
-
-
-def note_issued(run: RunFolder, plan: PlanIdentity, lanes: Sequence[int], key: str) -> None:
-    """Write RUN/issued.json. From then on the "issued" marker may be drained.
-
-    Parameters: `key` id of the key that signs. Raises `LakeError`.
-    """
-    noted = {"run": plan.run, "plan": plan.digest, "lanes": list(lanes), "signed": True, "key": key}
-    write_json(run.issued_json, noted)
-
-
-def check_signer(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> None:
+def check_signer(ledger: OpenLedger) -> None:
     """Refuse to work on a plan that was begun without signatures, or with a key that the key file does not have.
 
     Raises `SettingsError`.
     """
-    refuse_unsigned(run, plan, ledger)
-    noted = read_json(run.issued_json) if run.issued_json.exists() else {}
-    key = noted.get("key", "") if noted.get("plan") == plan.digest else ""
-    if key and ledger.keys.find(key) is None and not is_recorded(ledger, plan):
+    refuse_unsigned(ledger)
+    key = ledger.issued.key if ledger.issued else ""
+    if key and ledger.keys.find(key) is None and not ledger.is_complete():
         ledger.keys.check(key)
 
 
-def is_recorded(ledger: LedgerFile, plan: PlanIdentity) -> bool:
-    """Whether the ledger has all lanes of a plan to their ends. Raises `LedgerBroken`, `LakeError`."""
-    sums = account(ledger.markers(plan=plan))
-    return bool(sums.lengths) and not sums.open_lanes
-
-
-def refuse_unsigned(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> None:
+def refuse_unsigned(ledger: OpenLedger) -> None:
     """Refuse a run that an earlier version of mqops began and did not finish.
 
     That version did not sign its messages on the ledger queue, so they could be forged.
@@ -179,10 +145,10 @@ def refuse_unsigned(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> N
         SettingsError: it is such a run. Nothing of it was touched.
         LedgerBroken, LakeError: the ledger or RUN/issued.json cannot be read.
     """
-    if not run.issued_json.exists() or read_json(run.issued_json).get("signed"):
+    if ledger.noted is None or ledger.noted.signed:
         return
-    if not is_recorded(ledger, plan):
+    if not ledger.is_complete():
         raise SettingsError(
-            f"Run {plan.run} was begun by a version of mqops that did not sign its messages on {NAME}. Finish it with "
-            "that version; nothing of it was touched"
+            f"Run {ledger.plan.run} was begun by a version of mqops that did not sign its messages on {NAME}. Finish "
+            "it with that version; nothing of it was touched"
         )

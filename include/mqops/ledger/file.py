@@ -20,7 +20,7 @@ import filelock
 from mqops.clock import utc_now
 from mqops.command import command
 from mqops.errors import InProgress, LakeError, LedgerBroken, SettingsError
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, refuse_foreign
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, refuse_foreign
 from mqops.lake.run import RunFolder, queue_manager_of
 from mqops.ledger import segments as segment_files
 from mqops.ledger.core.chain import (
@@ -42,6 +42,7 @@ from mqops.ledger.index import Asked, LedgerIndex, Line, read_places
 from mqops.ledger.index_tables import Place
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.lines_of_plan import START, lines_of_plan
+from mqops.ledger.noted import ISSUED, PLANNED
 from mqops.ledger.proofs import NAME as PROVED
 from mqops.ledger.proofs import add_proof, noted_proofs, proofs_of_runs, write_proofs
 from mqops.ledger.segments import Segments
@@ -127,8 +128,8 @@ class LedgerFile:
 
     def _signed_run(self) -> str:
         """A run whose lane tokens were signed, "" where there is none: an earlier version did not note its key."""
-        for path in self.folder.parent.glob("runs/*/issued.json"):
-            if read_json(path).get("signed"):
+        for path in self.folder.parent.glob(f"runs/*/{ISSUED.name}"):
+            if ISSUED.read(RunFolder(path.parent)).signed:
                 return path.parent.name
         return ""
 
@@ -272,10 +273,11 @@ class LedgerFile:
                 return
             for number in opened.closed:
                 with self.segments.stream(number) as stream:
-                    yield from lines_of_plan(stream, plan.digest, number)
+                    there = os.fstat(stream.fileno())
+                    yield from lines_of_plan(stream, (there.st_dev, there.st_ino), plan.digest, number)
             if opened.stream is not None:
                 with lake_errors(self.path):
-                    yield from lines_of_plan(opened.stream, plan.digest, opened.first or 1)
+                    yield from lines_of_plan(opened.stream, opened.file, plan.digest, opened.first or 1)
 
     def of_messages(self, ids: Iterable[str], kind: MarkerKind) -> Iterator[Marker]:
         """The markers of a kind with rows of messages that have one of these MsgIds (hex), in the ledger's order. Of
@@ -425,5 +427,5 @@ def all_ledgers(lake: Path) -> list[str]:
 
 def markers_of(run: RunFolder, kind: MarkerKind | None = None) -> Iterator[Marker]:
     """The markers of a run's plan, all or those of one kind. Raises `LakeError`, `LedgerBroken`."""
-    identity = PlanIdentity(run=run.run, digest=str(read_json(run.plan_json)["digest"]))
+    identity = PlanIdentity(run=run.run, digest=PLANNED.read(run).digest)
     return LedgerFile(run.lake_folder).markers(plan=identity, kind=kind)

@@ -16,7 +16,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +24,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.durable import sync
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, write_json
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, state_of, write_json
+from mqops.lake.run_file import Checked
 from mqops.ledger.core.seal import Key, Keys
 
 VARIABLE = "MQOPS_LEDGER_KEYS"
@@ -49,6 +50,17 @@ class _KeyFile(BaseModel):
     keys: Annotated[list[_KeyEntry], Field(min_length=1, max_length=1000)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """The newest key, and the file that it is in."""
+
+    key: str
+    path: str
+
+
+_NOTED = Checked(Noted)
+
+
 class KeyRing:
     """`mqops.ledger.core.seal.Seal` in a file. Read when first needed, and again when an unknown key is asked for.
 
@@ -62,7 +74,9 @@ class KeyRing:
         self.path = Path(folder) / name if folder else lake_folder / "ledger" / "keys.json"
         self._note = lake_folder / "ledger" / NOTE
         self._keys: Keys | None = None
-        self._version: tuple[int, int, int] | None = None
+        self._version: tuple[int, ...] = ()
+        self._last_noted: Noted | None = None
+        self._note_state: tuple[int, ...] = ()
 
     def newest(self) -> Key:
         """The key that signs. Raises `SettingsError` where there is none, or the file is not private or not valid."""
@@ -133,19 +147,21 @@ class KeyRing:
         Raises:
             SettingsError: it is not there, or lacks the key; the text says what to do.
         """
-        self._keys = None
         found = self._read()
         noted = self._noted()
-        for needed in filter(None, (noted.get("key"), key_id)):
+        for needed in filter(None, (noted.key if noted else "", key_id)):
             if found is None or found.find(needed) is None:
                 raise self._wrong(needed, noted)
 
-    def _noted(self) -> dict[str, str]:
-        return dict(read_json(self._note)) if self.is_noted else {}
+    def _noted(self) -> Noted | None:
+        """What is noted by now; the file is read only when it is another one."""
+        if (state := state_of(self._note)) != self._note_state:
+            self._last_noted, self._note_state = _NOTED.read(self._note) if state else None, state
+        return self._last_noted
 
-    def _wrong(self, key_id: str, noted: Mapping[str, str]) -> SettingsError:
-        elsewhere = noted.get("key") == key_id and noted["path"] != str(self.path)
-        where = f"; it was in {noted['path']}" if elsewhere else ""
+    def _wrong(self, key_id: str, noted: Noted | None) -> SettingsError:
+        elsewhere = noted is not None and noted.key == key_id and noted.path != str(self.path)
+        where = f"; it was in {noted.path}" if noted and elsewhere else ""
         if not self.exists():
             what = f"the key file {self.path} is gone"
         else:
@@ -177,11 +193,11 @@ class KeyRing:
         try:
             found = os.stat(self.path)
         except FileNotFoundError:
-            self._keys = self._version = None
+            self._keys, self._version = None, ()
             return None
         except OSError as error:
             raise LakeError(f"The key file {self.path} cannot be read: {error.strerror or error}") from error
-        version = (found.st_ino, found.st_mtime_ns, found.st_size)
+        version = (found.st_ino, found.st_mtime_ns, found.st_size, found.st_ctime_ns)  # chmod changes the last one
         if self._keys is None or version != self._version:
             file = self._load()
             self._keys = Keys(
@@ -193,9 +209,9 @@ class KeyRing:
             )
             self._version = version
             noted = self._noted()
-            if noted and self._keys.find(noted["key"]) is None:
+            if noted and self._keys.find(noted.key) is None:
                 self._keys = None
-                raise self._wrong(noted["key"], noted)
+                raise self._wrong(noted.key, noted)
         return self._keys
 
     def _load(self) -> _KeyFile:

@@ -8,7 +8,6 @@ one, as after a copy was put back, the segment is read anew.
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from array import array
@@ -48,21 +47,19 @@ _known: LRUCache[tuple[int, int], _Known] = bounded(most=MOST, size=lambda one: 
 _reading = threading.Lock()
 
 
-def lines_of_plan(stream: BinaryIO, digest: str, first: int = 1) -> Iterator[Line]:
+def lines_of_plan(stream: BinaryIO, file: tuple[int, int], digest: str, first: int = 1) -> Iterator[Line]:
     """The complete lines of a plan, in their order.
 
-    Parameters: `stream` of the segment; `first` number of its first line.
+    Parameters: `stream` of the segment, and `file` its device and inode; `first` number of its first line.
     """
     with _reading:
-        places = array("q", _read_on(stream).places.get(digest.encode(), ()))
+        places = array("q", _read_on(stream, file).places.get(digest.encode(), ()))
     for number, place, length in zip(places[::3], places[1::3], places[2::3], strict=True):
         stream.seek(place)
         yield Line(first - 1 + number, stream.read(length))
 
 
-def _read_on(stream: BinaryIO) -> _Known:
-    found = os.fstat(stream.fileno())
-    file = found.st_dev, found.st_ino
+def _read_on(stream: BinaryIO, file: tuple[int, int]) -> _Known:
     known = _known.get(file) or _Known()
     stream.seek(max(0, known.end - len(known.last)))
     if stream.read(len(known.last)) != known.last:

@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from mqops.counted import counted
-from mqops.errors import LakeError
-from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.noted import ACTED, ISSUED, moved_by
 from mqops.ledger.queue import NAME, LedgerQueue
 from mqops.mq.session import Session
 
@@ -42,18 +41,14 @@ class Noted:
 
 def noted_by_runs(file: LedgerFile) -> list[Noted]:
     """What all runs of a queue manager noted. One whose folder is gone says nothing. Raises `LakeError`."""
-    return [_noted(path.parent) for path in sorted(file.folder.parent.glob("runs/*/issued.json"))]
+    runs = sorted(path.parent for path in file.folder.parent.glob(f"runs/*/{ISSUED.name}"))
+    return [_noted(RunFolder(path)) for path in runs]
 
 
-def _noted(run: Path) -> Noted:
-    issued = read_json(run / "issued.json")
-    act = read_json(run / "act.json") if (run / "act.json").exists() else {}
-    try:
-        plan = PlanIdentity(run=str(issued["run"]), digest=str(issued["plan"]))
-        same = act.get("plan") == plan.digest
-        return Noted(plan=plan, moved=int(act["moved"]) + int(act["discarded"]) if same else 0)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise LakeError(f"issued.json or act.json of run {run.name} is not what mqops wrote: restore it") from error
+def _noted(run: RunFolder) -> Noted:
+    issued = ISSUED.read(run)
+    plan = PlanIdentity(run=issued.run, digest=issued.plan)
+    return Noted(plan=plan, moved=moved_by(ACTED.find(run), plan))
 
 
 def not_recorded(noted: Iterable[Noted], recorded: Mapping[PlanIdentity, int]) -> list[str]:

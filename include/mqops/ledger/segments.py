@@ -9,11 +9,15 @@ checkpoint beside it (.json). LAKE/<queue manager>/ledger/ledger.jsonl is the op
 4. A segment whose checkpoint is there and which is not itself is missing: whoever needs its lines is told which.
 5. The first of them may be in an archive, compressed (`mqops.ledger.core.archived`): their checkpoints stay, and a
    signed statement says up to which segment, and in which folder. Whoever needs their lines reads them there.
+6. Whoever has a ledger open has read the open segment once, and reads what was added since whenever it is asked: the
+   lines are only ever added. A half-written line at the end is not kept, since the next writer cuts it off. It is read
+   anew where it is another file, or its size and time or the last line tell that it was changed.
 """
 
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import stat
 import zlib
@@ -25,7 +29,7 @@ from typing import BinaryIO, cast
 
 from mqops.counted import counted
 from mqops.errors import LakeError, LedgerBroken
-from mqops.lake.files import lake_errors, write_bytes
+from mqops.lake.files import lake_errors, state_of, write_bytes
 from mqops.ledger.core import archived, checkpoint
 from mqops.ledger.core.archived import Archived
 from mqops.ledger.core.chain import LONGEST_END, Head, end_of, head_of
@@ -34,6 +38,8 @@ from mqops.ledger.core.seal import BadSignature, Seal
 
 SEGMENT_SIZE = 4 * 2**20
 """Bytes of the open segment at which it is closed: every run verifies and reads it, perhaps 10,000 lines."""
+MOST_KEPT = 4 * SEGMENT_SIZE
+"""Bytes of an open segment that is kept; a ledger of an earlier version is one file, until it is closed."""
 _DIGITS = 18
 """Of the number in a file's name."""
 _BLOCK = 1 << 20
@@ -47,14 +53,21 @@ class Segments:
         self.folder = folder / "segments"
         self.statement = self.folder / "archived.json"
         self._seal = seal
+        self._said: tuple[tuple[int, ...], Archived | None] = (), None
+        self._tail = _Tail()
 
     def path(self, number: int) -> Path:
         """The file that the segment whose first line has this number has in the lake."""
         return self.folder / f"{number:0{_DIGITS}}.jsonl"
 
     def archived(self) -> Archived | None:
-        """What the statement says of the archive; None where there is none that a key of the lake signed. Raises
-        `LakeError`, `SettingsError`."""
+        """What the statement says of the archive; None where there is none that a key of the lake signed. It is read
+        when it is another file than before. Raises `LakeError`, `SettingsError`."""
+        if (state := state_of(self.statement)) != self._said[0]:
+            self._said = state, self._statement()
+        return self._said[1]
+
+    def _statement(self) -> Archived | None:
         with lake_errors(self.statement):
             try:
                 body = self.statement.read_bytes()[: archived.LONGEST + 1].strip()
@@ -230,32 +243,69 @@ class Segments:
             LakeError: one cannot be read.
         """
         with lake_errors(self.open_path):
-            try:
-                stream: BinaryIO | None = self.open_path.open("rb")
-            except FileNotFoundError:
-                stream = None
+            stream, file = self._tail.stream(self.open_path)
         try:
             there, stated = self.numbers()
             if missing := sorted(number for number in set(stated).difference(there) if number > after):
                 raise self.missing(missing[0])
             closed = [number for number in there if number > after]
-            yield _opened(self, closed, stream)
+            yield _opened(self, closed, stream, file)
         finally:
             if stream is not None:
                 stream.close()
 
 
-def _opened(segments: Segments, closed: list[int], stream: BinaryIO | None) -> Opened:
+class _Tail:
+    """The complete lines of the open segment that were read (rule 6); one that is large is not kept."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[int, ...] = ()
+        self._lines = b""
+
+    def stream(self, path: Path) -> tuple[BinaryIO | None, tuple[int, int]]:
+        """What there is by now, None where the file is not there; and its device and inode. Raises `OSError`."""
+        try:
+            if _state(there := path.stat()) == self._seen:
+                return io.BytesIO(self._lines), (there.st_dev, there.st_ino)
+            stream = path.open("rb")
+        except FileNotFoundError:
+            return None, (0, 0)
+        there = os.fstat(stream.fileno())
+        file = there.st_dev, there.st_ino
+        if there.st_size > MOST_KEPT:
+            return stream, file
+        with stream:
+            if file != self._seen[:2] or there.st_size <= len(self._lines) or not self._goes_on(stream):
+                self._lines = b""
+                stream.seek(0)
+            more = stream.read()
+        self._lines += more[: more.rfind(b"\n") + 1]
+        self._seen = _state(there)
+        return io.BytesIO(self._lines), file
+
+    def _goes_on(self, stream: BinaryIO) -> bool:
+        """Whether the last line that was read is the same: then all before it are. Behind it the stream is read on."""
+        last = self._lines[self._lines.rfind(b"\n", 0, -1) + 1 :]
+        stream.seek(len(self._lines) - len(last))
+        return stream.read(len(last)) == last
+
+
+def _state(there: os.stat_result) -> tuple[int, ...]:
+    return there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns
+
+
+def _opened(segments: Segments, closed: list[int], stream: BinaryIO | None, file: tuple[int, int]) -> Opened:
     """With the closed segments that stand before the open one, although it may be closed meanwhile."""
     if stream is None:
-        return Opened(segments, closed, None, 0)
+        return Opened(segments, closed, None, file, 0)
     with lake_errors(segments.open_path):
-        mine = os.fstat(stream.fileno()).st_ino
         end = end_of(stream.readline())
         stream.seek(0)
     first = end.seq if end else 0
-    before = [number for number in closed if not (first and number >= first) and _file(segments.path(number)) != mine]
-    return Opened(segments, before, stream, first)
+    before = [
+        number for number in closed if not (first and number >= first) and _file(segments.path(number)) != file[1]
+    ]
+    return Opened(segments, before, stream, file, first)
 
 
 def _file(path: Path) -> int:
@@ -267,12 +317,13 @@ def _file(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Segments at one time. Parameters: `closed` their numbers; `stream` of the open one, None where there is none, and
-    `first` the number of its first line, 0 where that is not known."""
+    """Segments at one time. Parameters: `closed` their numbers; `stream` of the open one, None where there is none,
+    `file` its device and inode, and `first` the number of its first line, 0 where that is not known."""
 
     segments: Segments
     closed: list[int]
     stream: BinaryIO | None
+    file: tuple[int, int]
     first: int
 
     def lines(self) -> Iterator[bytes]:

@@ -23,6 +23,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import TypeAdapter
+
 from mqops.command import command
 from mqops.errors import LakeError, MQError, MqopsError, Stopped, mq_error
 from mqops.lake.stop import Stop
@@ -201,12 +203,14 @@ def _is_signed(body: bytes, keys: KeyRing) -> bool:
         return False
 
 
+_SAID = TypeAdapter(Stop)
+
+
 def _said(body: bytes, put: str, at: str) -> Stop:
     """What a stop says; one that cannot be read says who put it."""
     try:
-        value: Any = json.loads(body) if len(body) <= LONGEST else {}
-        found = Stop.from_json(value)
-    except (ValueError, AttributeError, RecursionError):
+        found = _SAID.validate_json(body) if len(body) <= LONGEST else Stop()
+    except ValueError:
         return Stop(by=put, at=at)
     return found if found.by else Stop(by=put, at=at)
 

@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from mqops.decide.on_snapshot import Recorded, SnapshotDecision
-from mqops.errors import LakeError
 from mqops.kept import kept
-from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
 from mqops.look.core.run_state import RunLine
@@ -21,10 +19,10 @@ from mqops.look.history import with_runs
 from mqops.look.message import TableFrom
 from mqops.look.runs import Runs
 from mqops.look.taken_since import PUTS_BACK, TAKES, Proved, Taker, acted, taken, takers, without
-from mqops.model import RuleBalance, RunSummary
-from mqops.observe.anatomy import COLUMNS, AnatomyCounter
+from mqops.observe.anatomy import COLUMNS, AnatomyCounter, read_last
 from mqops.observe.core.anatomy import NO_DLH, OTHERS, Group, QueueAnatomy
 from mqops.observe.core.reasons import reason_symbol
+from mqops.prove.records import SUMMARY, UNDO_RECORD
 from mqops.rules import Table
 
 MOST_JUDGED = 50_000
@@ -152,10 +150,7 @@ def comes_back(decision: SnapshotDecision, anatomy: QueueAnatomy) -> bool:
 
 def _records(folder: Path) -> Iterator[QueueAnatomy]:
     for path in sorted((folder / "anatomy").glob("*.json")):
-        try:
-            yield QueueAnatomy.from_json(read_json(path))
-        except (KeyError, TypeError) as error:
-            raise LakeError(f"{path} is not what mqops wrote: {error!r}") from error
+        yield read_last(path)
 
 
 def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, problem: str = "") -> DeadLetters:
@@ -235,19 +230,12 @@ def _so_far(line: RunLine) -> Change:
 def _change(proved: Proved, queue: str) -> Change:
     """What a proved run has done to a queue. Raises `LakeError`, `LedgerBroken`."""
     run = RunFolder(proved.run)
-    rules = [one for one in _rules(run) if one.queue == queue]
+    rules = [one for one in SUMMARY.read(run).rules if one.queue == queue]
     takes = [one for one in rules if one.action in TAKES]
     change = Change(run=run.run, moved=sum(one.moved for one in takes), discarded=sum(one.discarded for one in takes))
-    if run.undo_json.exists():  # its balance is by the queues that it took messages from
+    if UNDO_RECORD.exists(run):  # its balance is by the queues that it took messages from
         return replace(change, undo=True, put_back=sum(row.dest_q == queue for row in acted(run, PUTS_BACK)))
     return replace(change, left=sum(one.left for one in rules), gone=sum(one.gone for one in rules))
-
-
-def _rules(run: RunFolder) -> tuple[RuleBalance, ...]:
-    try:
-        return RunSummary.from_json(read_json(run.summary_json)).rules
-    except (KeyError, TypeError) as error:
-        raise LakeError(f"{run.summary_json} is not what mqops wrote: {error!r}") from error
 
 
 @kept(most=32)

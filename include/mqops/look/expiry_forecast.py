@@ -20,7 +20,8 @@ from mqops.look.core.expires import QueueForecast
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import MOST_LOOKED_AT, Runs
 from mqops.look.taken_since import Taker, takers, without
-from mqops.prove.undo_record import WORKFLOW as UNDO
+from mqops.observe.recorded import OBSERVED
+from mqops.prove.records import WORKFLOW as UNDO
 from mqwire.constants import MQEI_UNLIMITED
 
 COPIES = frozenset({UNDO, "message_load"})
@@ -102,7 +103,7 @@ def _newest(known: Runs) -> list[tuple[RunLine, list[str]]]:
         for line in known.newest(MOST_LOOKED_AT, queue=queue):
             folder = RunFolder(known.folder / "runs" / line.run)
             whole = line.workflow not in COPIES and not line.partial
-            if whole and folder.observe_json.exists() and folder.snapshot.is_dir():
+            if whole and OBSERVED.exists(folder) and folder.snapshot.is_dir():
                 queues.setdefault(line, []).append(queue)
                 break
     return sorted(queues.items(), key=lambda one: (one[0].at, one[0].run), reverse=True)

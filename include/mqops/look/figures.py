@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,9 @@ from mqops.backout.audit import wrong_settings
 from mqops.backout.core.misconfigured import Misconfigured
 from mqops.clock import utc_now
 from mqops.errors import LakeError, MqopsError, SettingsError
-from mqops.lake.files import make_folder, read_json, write_json
+from mqops.lake.files import make_folder, write_json
 from mqops.lake.run import folder_of
+from mqops.lake.run_file import Checked
 from mqops.ledger.queue import NAME as LEDGER
 from mqops.mq.channels import INACTIVE, serving, states
 from mqops.mq.connection import MqConnection, connect
@@ -294,26 +295,15 @@ def _monitored(value: object) -> int | None:
     return value if isinstance(value, int) and value >= 0 else None
 
 
-_NAMES = frozenset(one.name for one in fields(QueueFigures))
+_LAST_SEEN = Checked(Figures)
 
 
 def _kept(folder: Path) -> Figures:
     """The figures of the last time; empty where there are none that can be read."""
-    path = folder / LAST_SEEN
     try:
-        found = read_json(path) if path.exists() else {}
-        rows = [{name: value for name, value in row.items() if name in _NAMES} for row in found["queues"]]
-        queues = tuple(QueueFigures(**{**row, "open_by": tuple(row.get("open_by", ()))}) for row in rows)
-        known = {name: found[name] for name in ("seen_at", "dead_letter_queue", "others")}
-        return Figures(
-            **known,
-            other_names=tuple(found.get("other_names", ())),
-            queues=queues,
-            channels=tuple(ChannelFigures(**row) for row in found.get("channels", ())),
-            unserved=tuple(found.get("unserved", ())),
-            misconfigured=tuple(Misconfigured(**row) for row in found.get("misconfigured", ())),
-        )
-    except (LakeError, AttributeError, KeyError, TypeError):
+        found = _LAST_SEEN.read(folder / LAST_SEEN)
+        return replace(found, unreachable="", no_dead_letter_queue="", deadq_mend="")  # of now, or not at all
+    except LakeError:
         return Figures()
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mqops.actions import Action
+from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError, LedgerBroken
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of
 from mqops.ledger.core.history import Event, events
 from mqops.ledger.file import LedgerFile, all_ledgers
@@ -103,11 +103,9 @@ def _events(lake: Path, name: str, msg_id: str) -> Iterator[Event]:
 
 def _with_rule(event: Event, lake: Path) -> dict[str, Any]:
     """An event, with the rule's line and table while the run's folder is there."""
-    plan: dict[str, Any] = {}
-    if is_run_key(event.run):  # a message on a live queue was revealed without a run
-        plan_json = RunFolder.at(lake, event.queue_manager, event.run).plan_json
-        plan = read_json(plan_json) if plan_json.is_file() else {}
-    same = plan if plan.get("digest") == event.plan else {}
-    lines = [rule["rule_line"] for rule in same.get("rules", ()) if rule["rule_key"] == event.rule]
-    source = {"rule_line": lines[0] if lines else None, "table_source": same.get("table_source", "")}
+    # a message on a live queue was revealed without a run
+    plan = PLAN.find(RunFolder.at(lake, event.queue_manager, event.run)) if is_run_key(event.run) else None
+    same = plan if plan and plan.digest == event.plan else None
+    lines = [rule.rule_line for rule in same.rules if rule.rule_key == event.rule] if same else []
+    source = {"rule_line": lines[0] if lines else None, "table_source": same.table_source if same else ""}
     return event.to_json() | source

@@ -14,13 +14,14 @@ from mqops.counted import counted
 from mqops.decide import backout_setting
 from mqops.decide.core.answers import answers
 from mqops.decide.in_process import Past
+from mqops.decide.recorded import PLAN
 from mqops.errors import SettingsError
 from mqops.given_file import table_text
 from mqops.kept import kept
 from mqops.lake.bodies import rows_with
-from mqops.lake.files import read_json
 from mqops.lake.parquet import chunks_with
 from mqops.lake.run import RunFolder, folder_of
+from mqops.ledger.file import LedgerFile
 from mqops.look.core.criteria import Criteria, id_range
 from mqops.look.core.rule_verdicts import RuleVerdict, verdicts
 from mqops.look.core.searched import passed_over_lines
@@ -133,7 +134,11 @@ def show_live(
     place = -1 if match else row["position"]  # among those that match: not the position on the queue
     message = _row(row, place)
     judge = table or of_estate(name)
-    tries = current(folder_of(lake, name), [message["msg_id"].hex()]).get(message["msg_key"], {}) if judge else {}
+    tries = (
+        current(LedgerFile(folder_of(lake, name)), [message["msg_id"].hex()]).get(message["msg_key"], {})
+        if judge
+        else {}
+    )
     return _story(lake, message, "", _Judge(judge, tries), reveal_to)
 
 
@@ -185,9 +190,9 @@ def _judge_of(run: RunFolder, message: SnapshotRow, table: TableFrom | None) -> 
     """The table of a run's plan, else that of the estate, with the tries that the run knew."""
     where = backout_setting.read_setting(run)
     past = Past.of(run, where)
-    plan = read_json(run.plan_json) if run.plan_json.exists() else {}
-    parsed = parse(str(plan.get("table_text", "")), origins=where is not None, lint=False).table
-    planned = TableFrom(parsed, f"{plan['table_source']} as run {run.run} read it") if parsed else None
+    plan = PLAN.find(run)
+    parsed = parse(plan.table_text, origins=where is not None, lint=False).table if plan else None
+    planned = TableFrom(parsed, f"{plan.table_source} as run {run.run} read it") if plan and parsed else None
     found = table or planned or of_estate(message["queue_manager"])
     return _Judge(found, past.tries.get(message["msg_key"], {}), where)
 

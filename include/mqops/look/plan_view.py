@@ -17,15 +17,16 @@ from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import Looked, Preflight
 from mqops.decide.destination import DestinationInquiry
 from mqops.decide.preflight_record import read_preflight
-from mqops.errors import LakeError, SettingsError
+from mqops.decide.recorded import PLAN
+from mqops.errors import SettingsError
 from mqops.kept import kept
-from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet, rows_with
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import MOST_LOOKED_AT, Runs, run_line
 from mqops.mq.connection import MqConnection, connect
+from mqops.prove.records import UNDO_RECORD
 from mqops.rules.lines import rule_texts
 
 GroupKey: TypeAlias = tuple[str | None, str, int | None, str | None, str | None, str, str]
@@ -102,9 +103,9 @@ def plan_view(run: RunFolder) -> PlanView:
     """
     if not run.plan_json.exists():
         raise SettingsError(f"Run {run.run} has no plan")
-    line, plan = run_line(run), _plan(run)
+    line, plan = run_line(run), PLAN.read(run)
     last = _last(run, line, plan)
-    before = _plan(RunFolder(run.path.parent / last.run)) if last else None
+    before = PLAN.read(RunFolder(run.path.parent / last.run)) if last else None
     earlier = {_key(one): one for one in before.counts} if before else {}
     texts = rule_texts(plan.table_text)
     found = read_preflight(run)
@@ -155,8 +156,8 @@ def acted_on(actions: Mapping[str, int]) -> int:
 
 def planned_actions(run: RunFolder) -> Planned:
     """What the run's plan has in mind. Raises `LakeError`."""
-    plan = read_json(run.plan_json) if run.plan_json.exists() else {}
-    return Planned(str(plan.get("digest", "")), plan.get("actions", {}))
+    plan = PLAN.find(run)
+    return Planned(plan.digest, {str(name): number for name, number in plan.actions.items()}) if plan else Planned()
 
 
 @kept(most=32)
@@ -168,7 +169,7 @@ def planned_rows(run: RunFolder, digest: str, action: str) -> pa.Array:
     Raises:
         LakeError: the plan or the snapshot cannot be read.
     """
-    undo = run.undo_json.exists()  # the message is taken from elsewhere, and may be another one there
+    undo = UNDO_RECORD.exists(run)  # the message is taken from elsewhere, and may be another one there
     of_plan, of_snapshot, kind = ("row", "position", pa.int64()) if undo else ("msg_key", "msg_key", pa.string())
     batches = read_parquet(run.plan, [of_plan, "action"]) if digest else ()
     found = [batch.column(of_plan).filter(pc.equal(batch.column("action"), action)) for batch in batches]
@@ -189,13 +190,6 @@ def look_now(connection: MqConnection, found: Preflight) -> tuple[str, tuple[Loo
     with connect(connection) as session:
         lookout = DestinationInquiry(session)
         return utc_now(), tuple(Looked(demand=one.demand, there=lookout.inquired(one.demand)) for one in found.looked)
-
-
-def _plan(run: RunFolder) -> PlanSummary:
-    try:
-        return PlanSummary.from_json(read_json(run.plan_json))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise LakeError(f"{run.plan_json} is not what mqops wrote: {error!r}") from error
 
 
 def _last(run: RunFolder, line: RunLine, plan: PlanSummary) -> RunLine | None:

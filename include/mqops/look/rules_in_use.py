@@ -6,16 +6,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mqops.decide.on_snapshot import Recorded, SnapshotDecision
-from mqops.errors import LakeError
+from mqops.decide.recorded import PLAN
 from mqops.kept import kept
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of
+from mqops.lake.run_file import RunFile, T
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import list_runs
 from mqops.look.words.state import RunState
+from mqops.prove.records import SUMMARY
 from mqops.rules import Rule, Table, parse
 
 MOST_RUNS = 50
@@ -75,8 +76,8 @@ def rules_in_use(lake: Path, queue_manager: str, workflow: str, table: Table) ->
     lines = list_runs(lake, queue_manager=queue_manager, workflow=workflow, limit=MOST_RUNS)
     proved = tuple(reversed([one for one in lines if one.proved_at and _acted(one)]))
     folder = folder_of(lake, queue_manager) / "runs"
-    counts = [_hits(*_file(RunFolder(folder / one.run).summary_json)) for one in proved]
-    had = [_keys(*_table(*_file(RunFolder(folder / one.run).plan_json))) for one in proved]
+    counts = [_hits(*_written(RunFolder(folder / one.run), SUMMARY)) for one in proved]
+    had = [_keys(*_table(*_written(RunFolder(folder / one.run), PLAN))) for one in proved]
     hits = []
     for rule in table.rules:
         by_run = tuple(count.get(rule.key, 0) for count in counts)
@@ -120,7 +121,7 @@ def differences(run: RunFolder, old: Table, new: Table) -> tuple[int, tuple[Diff
 def _versions(folder: Path, lines: Sequence[RunLine]) -> tuple[Version, ...]:
     found: dict[str, Version] = {}
     for line in lines:
-        digest, text = _table(*_file(RunFolder(folder / line.run).plan_json))
+        digest, text = _table(*_written(RunFolder(folder / line.run), PLAN))
         before = found.get(digest)
         if before is None:
             found[digest] = Version(digest, text, line.at, line.run, 1)
@@ -129,27 +130,28 @@ def _versions(folder: Path, lines: Sequence[RunLine]) -> tuple[Version, ...]:
     return tuple(found.values())
 
 
-def _file(path: Path) -> tuple[Path, int]:
-    """A file of a run and when it was written."""
+def _written(run: RunFolder, file: RunFile[T]) -> tuple[RunFolder, int]:
+    """A run, and when a file of it was written."""
     try:
-        return path, path.stat().st_mtime_ns
+        return run, file.path(run).stat().st_mtime_ns
     except FileNotFoundError:
-        return path, 0
+        return run, 0
 
 
 @kept(most=1024)
-def _hits(path: Path, _written: int) -> Mapping[str, int]:
+def _hits(run: RunFolder, _at: int) -> Mapping[str, int]:
     """Rule key → messages that it was chosen for."""
     found: Counter[str] = Counter()
-    for rule in _content(path).get("rules", ()):
-        found[rule["rule_key"]] += rule["planned"]
+    summary = SUMMARY.find(run)
+    for rule in summary.rules if summary else ():
+        found[rule.rule_key] += rule.planned
     return found
 
 
 @kept(most=1024)
-def _table(path: Path, _written: int) -> tuple[str, str]:
-    plan = _content(path)
-    return str(plan.get("table_digest", "")), str(plan.get("table_text", ""))
+def _table(run: RunFolder, _at: int) -> tuple[str, str]:
+    plan = PLAN.find(run)
+    return (plan.table_digest, plan.table_text) if plan else ("", "")
 
 
 @kept(most=64)
@@ -157,10 +159,3 @@ def _keys(_digest: str, text: str) -> frozenset[str]:
     """The keys of the rules of a table that a run has used."""
     table = parse(text, origins=True, lint=False).table
     return frozenset(rule.key for rule in table.rules) if table else frozenset()
-
-
-def _content(path: Path) -> dict[str, Any]:
-    found = read_json(path) if path.exists() else {}
-    if not isinstance(found, dict):
-        raise LakeError(f"{path} is not what mqops wrote")
-    return found

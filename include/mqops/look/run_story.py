@@ -18,6 +18,7 @@ from mqops.clock import utc_now, utc_text
 from mqops.decide.arrow import read_plan
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors, read_json
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lifted_in, stop_in
 from mqops.ledger.core.account import Account, account
@@ -25,14 +26,13 @@ from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.file import markers_of
 from mqops.look.core.question import became_of
 from mqops.look.core.run_state import RunLine
-from mqops.look.runs import run_line
+from mqops.look.runs import APPROVAL, run_line
 from mqops.look.staying import StayingRows, Stays, staying_rows
 from mqops.look.words.fates import BACK, NOT_REACHED, NOT_REACHED_ELSEWHERE, WHY_LEFT, Became
 from mqops.look.words.state import RunState
 from mqops.prove.core.balance import ABSENT
-from mqops.prove.gone_record import Gone, read_gone
-from mqops.prove.undo_record import WORKFLOW as UNDO
-from mqops.prove.undo_record import read_undo_record
+from mqops.prove.records import SUMMARY, UNDO_RECORD, Gone, read_gone
+from mqops.prove.records import WORKFLOW as UNDO
 from mqwire.names import reason_name
 
 BY_HAND = (Action.AMBIGUOUS, Action.ERROR)
@@ -195,9 +195,9 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     """
     line = run_line(run)
     plan = read_json(run.plan_json) if run.plan_json.exists() else {}
-    asked = read_json(run.approval_json) if run.approval_json.exists() else {}
-    handed_on = read_json(run.handed_on_json) if run.handed_on_json.exists() else {}
-    undone = read_undo_record(run)
+    asked = read_json(run.path / APPROVAL) if (run.path / APPROVAL).exists() else {}
+    handed_on = HANDED_ON.find(run) or NO_DAG_RUN
+    undone = UNDO_RECORD.find(run)
     own, done = stop_in(run.path), line.state is RunState.DONE
     stops = {"this run is": None if done else own, f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
     markers = tuple(markers_of(run)) if plan else ()
@@ -209,13 +209,13 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         folder=str(run.path),
         plan={name: plan[name] for name in _OF_THE_PLAN if name in plan},
         approval=asked,
-        dag={name: str(handed_on[name]) for name in ("dag_id", "run_id") if name in handed_on},
-        people=_people(str(handed_on.get("found", {}).get("requested_by", "")), plan, markers),
+        dag={"dag_id": handed_on.dag_id, "run_id": handed_on.run_id} if handed_on.dag_id else {},
+        people=_people(str(handed_on.found.get("requested_by", "")), plan, markers),
         recorded=_recorded(sums),
         stops=tuple(f"{what} stopped {found}" for what, found in stops.items() if found),
         stopped=tuple(_stopped(run, line, late=own if done else None)),
-        summary=read_json(run.summary_json) if run.summary_json.exists() else {},
-        undoes=undone.plan.run if undone else "",
+        summary=read_json(SUMMARY.path(run)) if SUMMARY.exists(run) else {},
+        undoes=undone.run if undone else "",
         planned_at=_planned_at(run) if plan else "",
         begun_at=min((one.at for one in markers if one.kind == "issued"), default=""),
         acted_at=max((one.at for one in markers if one.kind == "acted"), default=""),

@@ -10,10 +10,10 @@ from typing import NamedTuple, TypedDict
 
 from cachetools import LRUCache
 
-from mqops.act.progress import read_live_progress
-from mqops.errors import LakeError, MqopsError
+from mqops.act.progress import PROGRESS, read_live_progress
+from mqops.errors import MqopsError
 from mqops.kept import kept
-from mqops.lake.files import lake_errors, read_json, state_of
+from mqops.lake.files import lake_errors, state_of
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import LIFTED
 from mqops.lake.stop import NAME as STOP
@@ -22,8 +22,9 @@ from mqops.look.core.run_state import OPEN
 from mqops.look.run_story import RunStory, run_story
 from mqops.look.runs import Runs
 from mqops.look.words.state import RunState
-from mqops.model import RuleBalance, RunSummary
+from mqops.model import RuleBalance
 from mqops.prove.core.outcome import MEANING, THERE
+from mqops.prove.records import OUTCOMES, SUMMARY
 
 OVER = frozenset(RunState) - OPEN - {RunState.STOPPED}
 """States that a run does not leave by itself."""
@@ -64,21 +65,15 @@ class RunView:
 def run_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
     """A run with what came after it. Parameters and errors: as `mqops.look.run_story.run_story`."""
     story = run_story(run, limit=limit, after=after)
-    later = read_json(run.outcomes_json) if run.outcomes_json.exists() else {}
-    try:
-        rules = RunSummary.from_json(story.summary).rules if story.summary else ()
-        found = later.get("outcomes", {})
-        outcomes = tuple((what, int(number), MEANING.get(what, "")) for what, number in found.items())
-        return RunView(
-            story=story,
-            rules=rules,
-            outcomes=outcomes,
-            outcomes_at=str(later.get("looked_at", "")),
-            untold=int(later.get("untold", 0)),
-            **(_undos(run) if story.begun_at else _Undos(undos=(), undos_not_begun=(), undone_at="")),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise LakeError(f"A file of run {run.run} is not what mqops wrote: {error!r}") from error
+    later = OUTCOMES.find(run)
+    return RunView(
+        story=story,
+        rules=SUMMARY.read(run).rules if story.summary else (),
+        outcomes=tuple((what, n, MEANING.get(what, "")) for what, n in later.outcomes.items()) if later else (),
+        outcomes_at=later.looked_at if later else "",
+        untold=later.untold if later else 0,
+        **(_undos(run) if story.begun_at else _Undos(undos=(), undos_not_begun=(), undone_at="")),
+    )
 
 
 def latest_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
@@ -142,7 +137,7 @@ def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
     found = {(path.name, *state_of(path)) for path in beside}
     with lake_errors(run.path), os.scandir(run.path) as entries:
         for one in entries:
-            if one.name.endswith(".json") and one.name != run.progress_json.name:
+            if one.name.endswith(".json") and one.name != PROGRESS.name:
                 found.add((one.name, *state_of(one.path)))
     return frozenset(found)
 

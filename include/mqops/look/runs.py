@@ -9,19 +9,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from mqops.act.progress import read_live_progress
+from mqops.act.progress import PROGRESS, read_live_progress
 from mqops.actions import SENDS
 from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
 from mqops.expiry.core.outcome import ExpirySummary
+from mqops.expiry.record import SCANNED
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of
+from mqops.lake.run_file import Checked
 from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
+from mqops.ledger.noted import ACTED
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, as_of, line_of
 from mqops.look.runs_index import Row, RunsIndex, asked
 from mqops.look.words.state import RunState
-from mqops.prove.undo_record import read_undo_record
+from mqops.observe.recorded import OBSERVED
+from mqops.prove.records import SUMMARY, UNDO_RECORD
 
 T = TypeVar("T")
 MOST_LOOKED_AT = 50
@@ -330,16 +334,21 @@ class GrewDuringScans(NamedTuple):
     run: str
 
 
+_SCAN = Checked(ExpirySummary)
+APPROVAL = "approval.json"
+"""In Airflow: the question about the plan, and the answer (`mqops_airflow.approval.answer`)."""
+
+
 def _read(run: RunFolder) -> Row | None:
     """The row of a run, from its files; None if the run was removed meanwhile. Raises `LakeError`."""
     try:
         files = _files(run)
-        undo = read_undo_record(run) if files.undoes else None
-        scan = ExpirySummary.from_json(files.expiry) if files.expiry else None
+        undo = UNDO_RECORD.find(run) if files.undoes else None
+        scan = _SCAN.of(files.expiry, SCANNED.path(run)) if files.expiry else None
         grew = scan.came if scan and scan.dead_letters and _discarded(scan) else 0
         return Row(
             line=line_of(run.run, run.queue_manager, files),
-            undoes=undo.plan.run if undo else "",
+            undoes=undo.run if undo else "",
             verdict=run.quality_json.stat().st_mtime_ns if files.quality else 0,
             grew_on=scan.dead_letters.name if scan and scan.dead_letters and grew > 0 else "",
             grew=max(0, grew),
@@ -381,25 +390,25 @@ def _files(run: RunFolder) -> RunFiles:
 
     newest = run.plan_json if run.plan_json.name in there else run.path
     return RunFiles(
-        observe=content(run.observe_json),
+        observe=content(OBSERVED.path(run)),
         plan=content(run.plan_json),
-        approval=content(run.approval_json),
-        act=content(run.act_json),
-        summary=content(run.summary_json),
-        expiry=content(run.expiry_json),
+        approval=content(run.path / APPROVAL),
+        act=content(ACTED.path(run)),
+        summary=content(SUMMARY.path(run)),
+        expiry=content(SCANNED.path(run)),
         quality=content(run.quality_json),
         issued=run.issued_json.name in there,
         stopped=STOP in there,
-        undoes=run.undo_json.name in there,
+        undoes=UNDO_RECORD.name in there,
         planned_at=_changed_at(newest),
-        acted_at=_acted_at(run) if run.progress_json.name in there else "",
+        acted_at=_acted_at(run) if PROGRESS.name in there else "",
     )
 
 
 def _acted_at(run: RunFolder) -> str:
     """When act last said how far it is. A power cut can leave the file damaged."""
     progress = read_live_progress(run)
-    return progress.at if progress else _changed_at(run.progress_json)
+    return progress.at if progress else _changed_at(PROGRESS.path(run))
 
 
 def _changed_at(path: Path) -> str:

@@ -23,6 +23,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.runs import list_runs
 from mqops.observe.core.reasons import reason_symbol
+from mqops.observe.recorded import OBSERVED
 from mqwire import constants as c
 
 COLUMNS = ("queue", "msg_type", "feedback", "dlh_reason", "dlh_put_date", "dlh_put_time")
@@ -72,7 +73,7 @@ def scan_reports(lake: Path, scan: ExpirySummary) -> ScanReports | None:
     lines = list_runs(lake, queue_manager=scan.queue_manager, queue=dead.name, since=ended)
     for line in reversed(lines):
         run = RunFolder.at(lake, scan.queue_manager, line.run)
-        if line.workflow not in COPIES and not line.partial and run.observe_json.exists() and run.snapshot.is_dir():
+        if line.workflow not in COPIES and not line.partial and OBSERVED.exists(run) and run.snapshot.is_dir():
             return ScanReports(run=line.run, at=line.at, reasons=_reasons(run.snapshot, dead.name, dead.since))
     return None
 

@@ -28,7 +28,7 @@ from mqops.ledger.core.marker import MarkerRow
 from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import Runs
-from mqops.prove.gone_record import read_gone
+from mqops.prove.records import read_gone
 
 TAKES = frozenset(
     action.value for action in Action if action.acts and action not in {Action.COPY, Action.LOAD, Action.RESTORE}

@@ -48,7 +48,7 @@ from mqops.observe.core.decode import Browsed
 from mqops.observe.originals import Originals
 from mqops.plan_row import RuleDecision, without_rule
 from mqops.prove.begun_plans import begun_plans
-from mqops.prove.load_record import Loads, read_load_record, write_load_record
+from mqops.prove.records import LOAD_RECORD, Loads
 
 
 def read_messages(file: Path) -> Iterator[tuple[bytes, bytes]]:
@@ -117,8 +117,9 @@ def plan_load(connection: MqConnection, folder: RunFolder, file: Path, queue: st
         into = local_queue(session, queue)
         earlier = loads_of(session, LedgerFile(folder.lake_folder), found.hex(), into)
         _refuse_unfinished(earlier)
-        record = Loads(messages=found.hex(), queue=into, file=str(file), earlier={one.digest for one in earlier})
-        write_load_record(folder, record)
+        digests = frozenset(one.digest for one in earlier)
+        record = Loads(messages=found.hex(), queue=into, file=str(file), earlier=digests)
+        LOAD_RECORD.write(folder, record)
         on_queue, remarks = _on_queue(session, queue)
     loaded = set() if again else {row for one in earlier.values() for row in one.acted}
     if loaded:
@@ -188,7 +189,7 @@ def act_load(
         InProgress: somebody loads these messages onto this queue.
         MqopsError: what was committed stays, everything else is as before; call again to go on.
     """
-    what = read_load_record(folder)
+    what = LOAD_RECORD.find(folder)
     if what is None:
         raise SettingsError(f"Run {folder.run} is not a load")
     approved_plan = read_approved_plan(folder, approved)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mqops.errors import MQError, SettingsError, mq_error
 from mqops.mq.session import Session
@@ -90,16 +90,74 @@ def load_pymqi() -> Any:
     return pymqi
 
 
+class OneSession:
+    """The one session of a step: made when it is first needed, and handed on to each part of the step.
+
+    A part gets it with `connect`, as it gets one of its own from an `MqConnection`. When the part leaves it, what is
+    not committed is backed out and what is open is closed. So to the queue manager it is as if the part had ended its
+    connection, and no part meets a unit of work or a handle of another. A session that is lost is not handed on: the
+    next part connects again. A part that asks while another one has it gets a connection of its own.
+
+    Parameters: `connection` by which it is made.
+    """
+
+    def __init__(self, connection: MqConnection) -> None:
+        self.connection = connection
+        self._free: Session | None = None
+        self._given: Session | None = None
+
+    def __enter__(self) -> OneSession:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._free is not None:
+            self._free.disconnect()
+            self._free = None
+
+    def take(self) -> Session:
+        """The session. Raises as `connect`."""
+        if self._given is not None:
+            return open_session(self.connection)
+        self._given = self._free or open_session(self.connection)
+        self._free = None
+        return self._given
+
+    def give_back(self, session: Session) -> None:
+        """A part of the step has done with it."""
+        if session is not self._given:
+            session.disconnect()
+            return
+        self._given = None
+        if session.end_use():
+            self._free = session
+        else:
+            session.disconnect()
+
+
+Reach: TypeAlias = MqConnection | OneSession
+"""How a part of a step reaches the queue manager: by a connection of its own, or by the step's session."""
+
+
 @contextmanager
-def connect(connection: MqConnection) -> Iterator[Session]:
-    """A session with the queue manager, ended on leaving; a unit of work still open then is backed out. An error that
-    leaves it because of a queue's name is told with what stands behind the name.
+def one_session(reach: Reach) -> Iterator[OneSession]:
+    """The one session of a step, ended behind it, unless it was made further up. Raises nothing."""
+    if isinstance(reach, OneSession):
+        yield reach
+        return
+    with OneSession(reach) as step:
+        yield step
+
+
+@contextmanager
+def connect(reach: Reach) -> Iterator[Session]:
+    """A session with the queue manager, ended (or given back to its step) on leaving; a unit of work still open then is
+    backed out. An error that leaves it because of a queue's name is told with what stands behind the name.
 
     Raises:
         MQError: the queue manager refused (2058 its name, 2035 user or password, 2059 not running ...).
         SettingsError: no MQ library.
     """
-    session = open_session(connection)
+    session = reach.take() if isinstance(reach, OneSession) else open_session(reach)
     try:
         yield session
     except MQError as error:
@@ -109,7 +167,10 @@ def connect(connection: MqConnection) -> Iterator[Session]:
             raise
         raise told from error
     finally:
-        session.disconnect()
+        if isinstance(reach, OneSession):
+            reach.give_back(session)
+        else:
+            session.disconnect()
 
 
 def open_session(connection: MqConnection) -> Session:

@@ -387,7 +387,10 @@ def command(session: Session, name: str, arguments: dict[int, Any], *, object_na
     queue = str(queue_manager_attribute(session, c.MQCA_COMMAND_INPUT_Q_NAME)).encode()
     try:
         server = pymqi.PCFExecute(session.pymqi_manager, command_queue_name=queue)
-        replies = getattr(server, name)(arguments)
+        try:
+            replies = getattr(server, name)(arguments)
+        finally:
+            server.disconnect()  # deletes the dynamic queue of its answers
     except pymqi.MQMIError as error:
         raise mq_error(error.comp, error.reason, verb=name, object_name=object_name) from None
     return [{key: _text(value) for key, value in reply.items()} for reply in replies]

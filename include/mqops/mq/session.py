@@ -80,6 +80,18 @@ class Session:
         self._calls = pymqe
         self._connection: int = queue_manager.get_handle()
         self._buffers: dict[int, int] = {}
+        self._handles: set[int] = set()
+
+    def end_use(self) -> bool:
+        """Back out what is not committed, and close what is open, as an MQDISC behind an MQBACK does; whether that was
+        done, so that the connection may be used again."""
+        comp, _reason = self._calls.MQBACK(self._connection)
+        try:
+            for handle in tuple(self._handles):
+                self.close(handle)
+        except MQError:
+            return False
+        return bool(comp != c.MQCC_FAILED)
 
     def disconnect(self) -> None:
         """Back out what is not committed (an MQDISC alone would commit it), then MQDISC. Errors are passed over."""
@@ -145,11 +157,13 @@ class Session:
         handle, od, comp, reason = self._calls.MQOPEN(self._connection, od, options)
         if comp == c.MQCC_FAILED:
             raise mq_error(comp, reason, verb="MQOPEN", object_name=name or self.name)
+        self._handles.add(int(handle))
         return int(handle), od
 
     def close(self, handle: int, options: int = c.MQCO_NONE) -> None:
         """MQCLOSE. Raises `MQError`."""
         self._buffers.pop(handle, None)
+        self._handles.discard(handle)
         comp, reason = self._calls.MQCLOSE(self._connection, handle, options)
         if comp == c.MQCC_FAILED:
             raise mq_error(comp, reason, verb="MQCLOSE")

@@ -15,9 +15,10 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mqops.lake.files import make_folder, read_json, write_bytes, write_json
+from mqops.lake.files import make_folder, write_bytes, write_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked
 from mqops.observe.core.anatomy import (
     NO_DLH,
     OLDER,
@@ -25,6 +26,7 @@ from mqops.observe.core.anatomy import (
     Cell,
     Group,
     QueueAnatomy,
+    QueueJson,
     Since,
     folded,
     grown,
@@ -33,6 +35,7 @@ from mqops.observe.core.anatomy import (
 )
 from mqops.observe.core.put_time import DIGITS
 from mqops.observe.core.reasons import reason_symbol
+from mqops.observe.recorded import ANATOMY
 
 _ORIGIN = ("dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name")
 _TIMES = ("dlh_put_date", "dlh_put_time", "put_date", "put_time")
@@ -40,6 +43,7 @@ COLUMNS = ("queue", *_ORIGIN, *_TIMES, "body_length", "dlh_error")
 """The columns of a snapshot that it takes."""
 _KEY = ["queue", *_ORIGIN, "age"]
 _SECOND = "%Y%m%d%H%M%S"
+_LAST = Checked(QueueJson)
 
 
 class AnatomyCounter:
@@ -152,8 +156,8 @@ def write(run: RunFolder, counter: AnatomyCounter) -> None:
     ]
     if not queues:
         return
-    write_json(run.anatomy_json, {"queues": [queue.to_json() for queue in queues]})
-    write_bytes(run.anatomy_prom, openmetrics(queues).encode())
+    ANATOMY.write(run, {"queues": [queue.to_json() for queue in queues]})
+    write_bytes(run.path / "anatomy.prom", openmetrics(queues).encode())
     for queue in queues:
         _keep(run.lake_folder, queue)
 
@@ -170,9 +174,8 @@ def note_empty(lake_folder: Path, queue_manager: str, queue: str, observed_at: s
 
 def read_anatomy(run: RunFolder) -> list[QueueAnatomy]:
     """The anatomy that a run has kept; none where its queues have no dead letters. Raises `LakeError`."""
-    if not run.anatomy_json.exists():
-        return []
-    return [QueueAnatomy.from_json(queue) for queue in read_json(run.anatomy_json)["queues"]]
+    found = ANATOMY.find(run)
+    return [QueueAnatomy.from_json(queue) for queue in found["queues"]] if found else []
 
 
 def of_snapshot(run: RunFolder | None, folder: Path) -> list[QueueAnatomy]:
@@ -180,7 +183,7 @@ def of_snapshot(run: RunFolder | None, folder: Path) -> list[QueueAnatomy]:
 
     Parameters: `run` the snapshot is of, None if not known; `folder` of its Parquet files. Raises `LakeError`.
     """
-    if run is not None and run.anatomy_json.exists():
+    if run is not None and ANATOMY.exists(run):
         return read_anatomy(run)
     counter: AnatomyCounter | None = None
     for batch in read_parquet(folder, (*COLUMNS, "queue_manager", "observed_at")):
@@ -195,7 +198,12 @@ def of_snapshot(run: RunFolder | None, folder: Path) -> list[QueueAnatomy]:
 def _before(lake_folder: Path, queue: str) -> QueueAnatomy | None:
     """The last record of a queue, if there is one."""
     path = _last(lake_folder, queue)
-    return QueueAnatomy.from_json(read_json(path)) if path.exists() else None
+    return read_last(path) if path.exists() else None
+
+
+def read_last(path: Path) -> QueueAnatomy:
+    """A queue's last record. Raises `LakeError`."""
+    return QueueAnatomy.from_json(_LAST.read(path))
 
 
 def _keep(lake_folder: Path, queue: QueueAnatomy) -> None:

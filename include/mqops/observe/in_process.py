@@ -11,9 +11,10 @@ from mqops.clock import utc_now
 from mqops.lake.files import make_folder
 from mqops.lake.parquet import write_parquet
 from mqops.lake.run import RunFolder
+from mqops.ledger.file import LedgerFile
 from mqops.model import ObserveSummary
 from mqops.mq.browse import browse, while_there
-from mqops.mq.connection import MqConnection, connect
+from mqops.mq.connection import Reach, connect
 from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, settled_queues
 from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.observe import snapshot
@@ -25,12 +26,19 @@ from mqops.observe.unseen import unseen
 
 
 def observe(
-    connection: MqConnection, run: RunFolder, queues: Sequence[str] = (), *, limit: int = 0, some_may_end: bool = False
+    connection: Reach,
+    run: RunFolder,
+    queues: Sequence[str] = (),
+    *,
+    limit: int = 0,
+    some_may_end: bool = False,
+    file: LedgerFile | None = None,
 ) -> ObserveSummary:
     """Take a run's snapshot; writes RUN/snapshot, RUN/tries.jsonl and RUN/observe.json.
 
     Parameters: `queues` names, none for the queue manager's DEADQ; `limit` most messages of each queue, 0 for all;
-    `some_may_end` whether nobody named the queues, so that one that has ended since is passed over.
+    `some_may_end` whether nobody named the queues, so that one that has ended since is passed over;
+    `file` the ledger, if the caller has it open.
 
     Raises:
         MQError: the queue manager or a queue cannot be reached. Nothing was changed.
@@ -64,6 +72,7 @@ def observe(
             expired=expired,
             gone=gone,
             settled=settled,
+            file=file,
             unseen=partial(unseen, session),
             base=partial(base_queue_if_known, session),
         )

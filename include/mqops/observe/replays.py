@@ -36,10 +36,9 @@ def current(lake_folder: Path) -> Mapping[str, int]:
     return replays(ledger.markers(kind="issued"), ledger.markers(kind="acted"))
 
 
-def of_snapshot(run: RunFolder) -> tuple[Mapping[str, int], Mapping[str, int]]:
+def of_snapshot(run: RunFolder, ledger: LedgerFile) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """Replay key → replays so far, and MsgId (hex) → runs that put one with it, of the messages of a run's snapshot;
     those of others may be among them. Raises as `current`."""
-    ledger = LedgerFile(run.lake_folder)
 
     def acted() -> Iterator[Marker]:
         return ledger.of_messages(message_ids(run.snapshot), "acted")
@@ -51,12 +50,12 @@ def of_snapshot(run: RunFolder) -> tuple[Mapping[str, int], Mapping[str, int]]:
     return replays(issued, acted()), put_in_runs(acted())
 
 
-def write(run: RunFolder) -> int:
+def write(run: RunFolder, ledger: LedgerFile) -> int:
     """Write RUN/replays.jsonl for the messages of the run's snapshot; gives the number of lines.
 
     Raises as `current`.
     """
-    counted, puts = of_snapshot(run)
+    counted, puts = of_snapshot(run, ledger)
     here: dict[str, tuple[int, int]] = {}
     if counted or puts:
         for batch in read_parquet(run.snapshot, _COLUMNS):
@@ -83,7 +82,7 @@ def puts_before(run: RunFolder) -> dict[str, int]:
 def count_once(run: RunFolder) -> None:
     """Write RUN/replays.jsonl if it is missing. Raises as `current`."""
     if not run.replays.exists():
-        write(run)
+        write(run, LedgerFile(run.lake_folder))
 
 
 def _read(run: RunFolder, what: str) -> dict[str, int]:

@@ -12,13 +12,15 @@ import pyarrow.compute as pc
 
 from mqops.clock import utc_now
 from mqops.errors import SettingsError
-from mqops.lake.files import make_durable, write_json
+from mqops.lake.files import make_durable
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
+from mqops.ledger.file import LedgerFile
 from mqops.model import ObserveSummary, QueueObserved
 from mqops.observe import anatomy, replays, tries
 from mqops.observe.anatomy import AnatomyCounter
 from mqops.observe.core.expired import Expired
+from mqops.observe.recorded import OBSERVED
 
 
 def find(path: Path) -> tuple[RunFolder | None, Path]:
@@ -30,7 +32,7 @@ def find(path: Path) -> tuple[RunFolder | None, Path]:
         SettingsError: there is no snapshot.
     """
     run = RunFolder(path.parent if path.name == "snapshot" else path)
-    recorded = run.observe_json.is_file()
+    recorded = OBSERVED.exists(run)
     folder = run.snapshot if recorded else path
     if not folder.is_dir() or not any(folder.glob("*.parquet")):
         raise SettingsError(f"There is no snapshot in {path}: name a run's folder, or one of Parquet files")
@@ -78,7 +80,7 @@ def begin(run: RunFolder) -> None:
         LakeError: the folder cannot be made.
     """
     run.create()
-    if run.observe_json.exists():
+    if OBSERVED.exists(run):
         raise SettingsError(f"Run {run.run} has a snapshot already; a new snapshot needs a new run")
 
 
@@ -92,15 +94,16 @@ def finish(
     expired: Mapping[str, Expired] = MappingProxyType({}),
     gone: Collection[str] = (),
     settled: Collection[str] = (),
+    file: LedgerFile | None = None,
     unseen: Callable[[str], str] = lambda _queue: "",
     base: Callable[[str], str] = lambda queue: queue,
 ) -> ObserveSummary:
     """Make the snapshot durable, count its messages and their earlier tries, and write observe.json.
 
     Parameters: `whole` whether the snapshot has every message of its queues; only then its anatomy is recorded;
-    `expired` queue → what the queue manager discarded meanwhile; `gone` queues that have ended; `settled`
-    those without uncommitted messages; `unseen` why a browse got nothing from a queue, asked of those alone;
-    `base` the queue that a name stands for.
+    `expired` queue → what the queue manager discarded meanwhile; `gone` queues that have ended; `settled` those without
+    uncommitted messages; `file` the ledger, if the caller has it open; `unseen` why a browse got nothing from a queue,
+    asked of those alone; `base` the queue that a name stands for.
 
     Raises:
         LakeError: the disk refused.
@@ -126,12 +129,13 @@ def finish(
         gone=tuple(gone),
         settled=tuple(queue for queue in queues if queue in settled),
     )
-    tries.write(run)
-    if run.backout_json.exists():
-        replays.write(run)
+    ledger = file or LedgerFile(run.lake_folder)
+    tries.write(run, ledger)
+    if (run.path / "backout.json").exists():
+        replays.write(run, ledger)
     elif whole:
         anatomy.write(run, counter)
-    write_json(run.observe_json, summary.to_json())
+    OBSERVED.write(run, summary)
     return summary
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 from mqops.lake.files import write_bytes
 from mqops.lake.parquet import read_parquet
@@ -20,23 +19,22 @@ from mqops.observe.core.columns import BOUND
 from mqops.observe.message_ids import message_ids
 
 
-def current(lake_folder: Path, ids: Iterable[str] | None = None) -> Tries:
+def current(ledger: LedgerFile, ids: Iterable[str] | None = None) -> Tries:
     """The failed tries of messages of a queue manager: msg_key → rule key → number.
 
-    Parameters: `lake_folder` LAKE/<queue manager>; `ids` MsgIds (hex) of the messages, None for every message that ever
+    Parameters: `ids` MsgIds (hex) of the messages, None for every message that ever
     failed; those of others may be among them. Exact however many instances are at work: it counts the ledger.
 
     Raises:
         LakeError: the ledger cannot be read.
         LedgerBroken: a line is not readable.
     """
-    ledger = LedgerFile(lake_folder)
     return count_tries(ledger.markers(kind="failed") if ids is None else ledger.of_messages(ids, "failed"))
 
 
-def write(run: RunFolder) -> int:
+def write(run: RunFolder, ledger: LedgerFile) -> int:
     """Write RUN/tries.jsonl for the messages of the run's snapshot; gives the number of lines. Raises as `current`."""
-    tries = current(run.lake_folder, message_ids(run.snapshot))
+    tries = current(ledger, message_ids(run.snapshot))
     here: set[str] = set()
     groups: dict[tuple[str, bytes], set[str]] = {}
     columns = ("msg_key", "queue", "group_id", "msg_flags")

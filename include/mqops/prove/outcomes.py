@@ -21,22 +21,21 @@ from mqops.clock import utc, utc_text
 from mqops.counted import counted
 from mqops.errors import InProgress, LakeError, MQError, MqopsError, SettingsError, TransientMQError
 from mqops.lake.bodies import rows_with
-from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account
 from mqops.ledger.core.chain import Proof
 from mqops.ledger.core.identity import MessageOnQueue
 from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerRow
 from mqops.ledger.file import LedgerFile
-from mqops.mq.connection import MqConnection
+from mqops.mq.connection import Reach
 from mqops.mq.inquire import depth
 from mqops.mq.session import RawMessage, Session
 from mqops.observe.originals import Original, Which, copied
 from mqops.plan_row import PlanRow
 from mqops.printable import printable
-from mqops.prove import undo_record as undo
 from mqops.prove.core.outcome import THERE, Moved, OutcomeSummary, Seen, absent, outcomes, recorded
 from mqops.prove.prove import reopened
+from mqops.prove.records import OUTCOMES, SUMMARY, UNDO_RECORD
 from mqops.prove.transmitted import without_xqh
 from mqwire.structures import MQMD_LAYOUT
 
@@ -52,13 +51,19 @@ _log = logging.getLogger(__name__)
 
 
 def look(
-    connection: MqConnection, run: RunFolder, *, deepest: int = 0, now: Callable[[], datetime] = utc
+    connection: Reach,
+    run: RunFolder,
+    *,
+    deepest: int = 0,
+    file: LedgerFile | None = None,
+    now: Callable[[], datetime] = utc,
 ) -> OutcomeSummary:
     """Look for each message that a run moved. Changes are written to the ledger, the counts to RUN/outcomes.json.
 
     No message is moved. A queue manager may discard expired messages that are browsed (E03).
 
-    Parameters: `deepest` the most messages of a queue that is browsed; 0 for no limit.
+    Parameters: `deepest` the most messages of a queue that is browsed; 0 for no limit; `file` the ledger, if the caller
+    has it open.
 
     Raises:
         SettingsError: the run is an undo.
@@ -66,10 +71,10 @@ def look(
         Unbalanced: its ledger contradicts itself.
         MqopsError: its plan or snapshot was changed, or the queue manager failed.
     """
-    if (undone := undo.read_undo_record(run)) is not None:
-        raise SettingsError(f"Run {run.run} is an undo: ask for the outcomes of run {undone.plan.run}, which it undid")
-    with reopened(connection, run) as found:
-        approved_plan, ledger, session = found.approved_plan, found.ledger, found.session
+    if (undone := UNDO_RECORD.find(run)) is not None:
+        raise SettingsError(f"Run {run.run} is an undo: ask for the outcomes of run {undone.run}, which it undid")
+    with reopened(connection, run, file) as found:
+        approved_plan, ledger, session = found.approved_plan, found.ledger.file, found.session
         known = recorded(ledger.markers(plan=approved_plan.identity))
         messages = _MovedMessages(run, approved_plan, found.sums, known, Destinations(session))
         messages.read()
@@ -82,19 +87,22 @@ def look(
             head = writer.head
     summary = replace(_summary(messages, {**known, **changed}, changed, at), ledger_seq=head.seq, ledger_head=head.hash)
     ledger.note_proof(Proof(run=run.run, head=head))
-    write_json(run.outcomes_json, summary.to_json())
+    OUTCOMES.write(run, summary)
     return summary
 
 
-def look_back(connection: MqConnection, run: RunFolder, *, now: Callable[[], datetime] = utc) -> list[OutcomeSummary]:
+def look_back(
+    connection: Reach, run: RunFolder, *, file: LedgerFile | None = None, now: Callable[[], datetime] = utc
+) -> list[OutcomeSummary]:
     """Look at the outcomes of the newest runs before this one that may still change. An error is logged, not raised.
 
     A run is looked at again when its age has doubled since the last look, and when this run is an undo of it.
+    Parameters: `file` the ledger, if the caller has it open.
     """
     summaries = []
     for earlier in _open_runs(run, now()):
         try:
-            summaries.append(look(connection, earlier, deepest=BACK_DEPTH, now=now))
+            summaries.append(look(connection, earlier, deepest=BACK_DEPTH, file=file, now=now))
         except MqopsError as error:
             _log.warning(
                 "Cannot tell what became of the messages of run %s: %s", printable(earlier.run), printable(error)
@@ -104,10 +112,10 @@ def look_back(connection: MqConnection, run: RunFolder, *, now: Callable[[], dat
 
 def _open_runs(run: RunFolder, now: datetime) -> list[RunFolder]:
     """The run that this one undoes, and the newest proved runs beside it that moved messages whose outcome is open."""
-    undoes = undo.read_undo_record(run)
-    undone = undoes.plan.run if undoes else ""
+    undoes = UNDO_RECORD.find(run)
+    undone = undoes.run if undoes else ""
     others = (RunFolder(path) for path in run.path.parent.iterdir() if path != run.path)
-    proved = [(_changed_at(other.summary_json), other) for other in others if not other.undo_json.exists()]
+    proved = [(_changed_at(SUMMARY.path(other)), other) for other in others if not UNDO_RECORD.exists(other)]
     newest = [other for at, other in sorted(proved, key=itemgetter(0), reverse=True) if at]
     newest.sort(key=lambda other: other.run != undone)
     return [other for other in newest[: 4 * BACK_RUNS] if _is_due(other, now, just_undone=other.run == undone)][
@@ -125,18 +133,17 @@ def _changed_at(path: Path) -> int:
 
 def _is_due(run: RunFolder, now: datetime, *, just_undone: bool) -> bool:
     try:
-        summary = read_json(run.summary_json)
-        last = read_json(run.outcomes_json) if run.outcomes_json.exists() else {}
+        summary, last = SUMMARY.read(run), OUTCOMES.find(run)
     except MqopsError:
         return False
-    if not 0 < summary["moved"] <= BACK_MESSAGES:
+    if not 0 < summary.moved <= BACK_MESSAGES:
         return False
-    if (last.get("plan"), last.get("moved")) != (summary["plan"], summary["moved"]):
+    if last is None or (last.plan, last.moved) != (summary.plan, summary.moved):
         return True
-    looked_at = datetime.fromisoformat(last["looked_at"])
-    if not last["open"]:
+    looked_at = datetime.fromisoformat(last.looked_at)
+    if not last.open:
         return False
-    return just_undone or now - looked_at >= looked_at - datetime.fromisoformat(summary["proved_at"])
+    return just_undone or now - looked_at >= looked_at - datetime.fromisoformat(summary.proved_at)
 
 
 @dataclass(slots=True)

@@ -22,29 +22,28 @@ from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide.arrow import read_plan
 from mqops.errors import LOST_CONNECTION, InProgress, LakeError, LedgerBroken, MQError, Unbalanced
-from mqops.lake.files import read_json, write_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.ledger.core.account import Account, account
+from mqops.ledger.core.account import Account
 from mqops.ledger.core.chain import Head, Proof
 from mqops.ledger.core.identity import MessageOnQueue
 from mqops.ledger.drain import drain
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.noted import ACTED
+from mqops.ledger.opened import OpenLedger
 from mqops.ledger.queue import NAME
 from mqops.ledger.set_aside import remark
 from mqops.model import RunSummary
 from mqops.mq.browse import browse
-from mqops.mq.connection import MqConnection, connect
+from mqops.mq.connection import Reach, connect
 from mqops.mq.inquire import depth, has_uncommitted
 from mqops.mq.session import Session, has_ended, is_gone
 from mqops.observe import anatomy
 from mqops.observe.core.anatomy import brief
-from mqops.prove import undo_record as undo
+from mqops.observe.recorded import OBSERVED
 from mqops.prove.authority import without_authority
 from mqops.prove.core.balance import Balanced, PlannedRow, balance
-from mqops.prove.gone_record import write_gone
-from mqops.prove.load_record import read_load_record
-from mqops.prove.missing_records import missing_records
+from mqops.prove.records import LOAD_RECORD, SUMMARY, UNDO_RECORD, Undoes, missing_records, write_gone
 from mqwire.names import reason_name
 
 LOOKS, LOOK_AGAIN = 5, 0.2
@@ -58,18 +57,22 @@ class Reopened:
     """What `reopened` gives: the run's approved plan, its ledger, the session, and the sums of its markers."""
 
     approved_plan: ApprovedPlan
-    ledger: LedgerFile
+    ledger: OpenLedger
     session: Session
     sums: Account
 
 
-def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = utc_now) -> RunSummary:
+def prove(
+    connection: Reach, run: RunFolder, *, file: LedgerFile | None = None, now: Callable[[], str] = utc_now
+) -> RunSummary:
     """Prove what became of a run's plan, and write summary.json. It may be repeated at any time.
 
     `mqops.prove.core.balance` has the rules. A unit of work of another program can hide a message. If messages seem to
     be gone, the queues are browsed again when they have no uncommitted messages. If they still have some after a few
     tries, a remark says so. The proof of an undo leaves out a queue that cannot be browsed, with a remark (rule 11 of
     `mqops.undo`).
+
+    Parameters: `file` the ledger, if the caller has it open.
 
     Raises:
         SettingsError: the connection leads to another queue manager.
@@ -79,15 +82,24 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
         MqopsError: the queue manager or the lake failed; nothing is lost, call again.
     """
     approved_plan = read_approved_plan(run)
-    ledger = LedgerFile(run.lake_folder, now)
-    with _says_where_it_stands(run), run.lock(), connect(connection) as session:
+    ledger = OpenLedger(file or LedgerFile(run.lake_folder, now), approved_plan.identity, run)
+    with _says_where_it_stands(approved_plan), run.lock(), connect(connection) as session:
         refuse_other_queue_manager(session, approved_plan)
 
+        undoes = UNDO_RECORD.find(run)
+        empty = _empty(approved_plan)
+
         def balanced() -> Balanced:
-            sums, there = _at_rest(session, ledger, run, approved_plan)
-            empty = _empty(approved_plan, ledger.head(), now())
+            sums, there = _at_rest(session, ledger, approved_plan, is_undo=undoes is not None)
+            head = ledger.file.head()
             lacking = without_authority(run, sums)
-            with_remarks = replace(empty, remarks=(*empty.remarks, *there.remarks(), *lacking))
+            with_remarks = replace(
+                empty,
+                remarks=(*empty.remarks, *_set_aside(run), *there.remarks(), *lacking),
+                ledger_seq=head.seq,
+                ledger_head=head.hash if head.seq else "",
+                proved_at=now(),
+            )
             return balance(
                 with_remarks,
                 lambda: read_plan(run.plan, PlannedRow),
@@ -95,32 +107,32 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
                 there.on_queue,
                 reason_names=_names(sums),
                 unseen=set(there.unseen),
-                put_back=_put_back(run, sums),
+                put_back=_put_back(run, sums) if undoes else Counter(),
             )
 
         (summary, gone), settled = balanced(), frozenset[str]()
         if summary.gone or summary.unexplained:
             (summary, gone), settled = _looked_again(session, summary, balanced)
-            summary = replace(summary, remarks=(*summary.remarks, *_taken_by(ledger, run, gone)))
+            summary = replace(summary, remarks=(*summary.remarks, *_taken_by(ledger.file, run, undoes, gone)))
         write_gone(run, summary.proved_at, gone, settled)
-        ledger.note_proof(Proof(run=run.run, head=Head(seq=summary.ledger_seq, hash=summary.ledger_head)))
-        write_json(run.summary_json, summary.to_json())
+        ledger.file.note_proof(Proof(run=run.run, head=Head(seq=summary.ledger_seq, hash=summary.ledger_head)))
+        SUMMARY.write(run, summary)
     if not summary.balanced:
         raise _unbalanced(approved_plan, summary.problems)
     return summary
 
 
 @contextmanager
-def _says_where_it_stands(run: RunFolder) -> Iterator[None]:
+def _says_where_it_stands(approved_plan: ApprovedPlan) -> Iterator[None]:
     """An error of the lake says at its end which run it was, what had moved, and the command that goes on."""
     try:
         yield
     except LakeError as error:
-        acted = read_json(run.act_json) if run.act_json.exists() else {}
-        planned = read_json(run.plan_json)["actions"] if run.plan_json.exists() else {}
-        numbers = f"{acted.get('moved', 0):,} {moved_word(planned)}, {acted.get('discarded', 0):,} discarded"
-        undone = undo.read_undo_record(run)
-        go_on = command_to_go_on(run, undone.plan.run if undone else "")
+        run, put = approved_plan.folder, moved_word(approved_plan.summary.actions)
+        acted = ACTED.find(run)
+        numbers = f"{acted.moved if acted else 0:,} {put}, {acted.discarded if acted else 0:,} discarded"
+        undone = UNDO_RECORD.find(run)
+        go_on = command_to_go_on(run, undone.run if undone else "")
         error.args = (
             f"{str(error).rstrip('.')}. Run {run.run}: the last execution of act had {numbers}; what the ledger does "
             f"not have of it is on {NAME}. To go on: `{go_on}`",
@@ -135,25 +147,25 @@ def _unbalanced(approved_plan: ApprovedPlan, problems: Sequence[str]) -> Unbalan
 
 
 def _at_rest(
-    session: Session, ledger: LedgerFile, run: RunFolder, approved_plan: ApprovedPlan
+    session: Session, ledger: OpenLedger, approved_plan: ApprovedPlan, *, is_undo: bool
 ) -> tuple[Account, OnQueues]:
     """The sums of the ledger and what `_on_queues` sees, both of a time when no process acted on the plan."""
-    drain(session, ledger, run, approved_plan.identity)
+    drain(session, ledger)
     for _ in range(TRIES_TO_LOOK):
-        sums, gone = _accounted(session, ledger, run, approved_plan)
+        sums, gone = _accounted(session, ledger)
         if not gone:
-            _refuse_if_at_work(session, approved_plan, sums)
-        there = _on_queues(session, approved_plan)
-        if not drain(session, ledger, run, approved_plan.identity):
+            _refuse_if_at_work(session, ledger, sums)
+        there = _on_queues(session, approved_plan, is_undo=is_undo)
+        if not drain(session, ledger):
             if not gone:
-                _refuse_if_at_work(session, approved_plan, sums)
+                _refuse_if_at_work(session, ledger, sums)
             return sums, there
     raise InProgress(
         f"Run {approved_plan.identity.run} is being acted on by another process; wait for it to end and prove again"
     )
 
 
-def settled(session: Session, ledger: LedgerFile, run: RunFolder, approved_plan: ApprovedPlan) -> Account:
+def settled(session: Session, ledger: OpenLedger) -> Account:
     """The sums of a plan's markers, all of them drained, at a time when no process acts on it. The caller holds the
     run's lock.
 
@@ -161,36 +173,36 @@ def settled(session: Session, ledger: LedgerFile, run: RunFolder, approved_plan:
         InProgress: a process acts on it, or died with a unit of work that the queue manager has not backed out yet.
         MqopsError: as `drain`.
     """
-    drain(session, ledger, run, approved_plan.identity)
-    sums, gone = _accounted(session, ledger, run, approved_plan)
+    drain(session, ledger)
+    sums, gone = _accounted(session, ledger)
     if not gone:
-        _refuse_if_at_work(session, approved_plan, sums)
+        _refuse_if_at_work(session, ledger, sums)
     return sums
 
 
-def _accounted(
-    session: Session, ledger: LedgerFile, run: RunFolder, approved_plan: ApprovedPlan
-) -> tuple[Account, bool]:
+def _accounted(session: Session, ledger: OpenLedger) -> tuple[Account, bool]:
     """The sums of a plan's markers, and whether records were taken away; if so, its problems say it.
 
     Raises `InProgress` if a unit of work of another process may hide them, for example of a drain that was killed.
     """
-    sums = account(ledger.markers(plan=approved_plan.identity))
-    if not missing_records(run, approved_plan.identity, sums):
+    sums = ledger.sums()
+    if not missing_records(ledger, sums):
         return sums, False
     if doubt := _doubt(session, NAME, LOOKS):
         lacking = f"some of its markers are neither in the ledger nor seen on {NAME}"
-        raise InProgress(f"Run {approved_plan.identity.run}: {lacking}; {doubt}")
-    drain(session, ledger, run, approved_plan.identity)
-    sums = account(ledger.markers(plan=approved_plan.identity))
-    gone = missing_records(run, approved_plan.identity, sums)
+        raise InProgress(f"Run {ledger.plan.run}: {lacking}; {doubt}")
+    drain(session, ledger)
+    sums = ledger.sums()
+    gone = missing_records(ledger, sums)
     sums.problems += gone
     return sums, bool(gone)
 
 
 @contextmanager
-def reopened(connection: MqConnection, run: RunFolder) -> Iterator[Reopened]:
+def reopened(connection: Reach, run: RunFolder, file: LedgerFile | None = None) -> Iterator[Reopened]:
     """Connect to the queue manager of a run, hold the run's lock, and record its markers in the ledger first.
+
+    Parameters: `file` the ledger, if the caller has it open.
 
     Raises:
         SettingsError: the connection leads to another queue manager.
@@ -198,22 +210,22 @@ def reopened(connection: MqConnection, run: RunFolder) -> Iterator[Reopened]:
         InProgress, MqopsError: as `settled`.
     """
     approved_plan = read_approved_plan(run)
-    ledger = LedgerFile(run.lake_folder)
+    ledger = OpenLedger(file or LedgerFile(run.lake_folder), approved_plan.identity, run)
     with run.lock(), connect(connection) as session:
         refuse_other_queue_manager(session, approved_plan)
-        sums = settled(session, ledger, run, approved_plan)
+        sums = settled(session, ledger)
         if sums.problems:
             raise _unbalanced(approved_plan, sums.problems)
         yield Reopened(approved_plan=approved_plan, ledger=ledger, session=session, sums=sums)
 
 
-def _refuse_if_at_work(session: Session, approved_plan: ApprovedPlan, sums: Account) -> None:
+def _refuse_if_at_work(session: Session, ledger: OpenLedger, sums: Account) -> None:
     """Raise `InProgress` if a lane is neither finished nor has its lane token on the queue: a process has it."""
-    waiting = set(waiting_lanes(session, approved_plan.folder, approved_plan.identity, sums))
+    waiting = set(waiting_lanes(session, ledger, sums))
     taken = [lane for lane in sums.open_lanes if lane not in waiting]
     if taken:
         raise InProgress(
-            f"Run {approved_plan.identity.run}: another process is at work on {len(taken):,} of "
+            f"Run {ledger.plan.run}: another process is at work on {len(taken):,} of "
             f"{counted(len(sums.lengths), 'lane')}; "
             "wait for it to end, or for the queue manager to back out what it left, and prove again"
         )
@@ -234,14 +246,14 @@ class OnQueues(NamedTuple):
             yield f"{queue} ended while the run was at work: what the run did not take is gone"
 
 
-def _on_queues(session: Session, approved_plan: ApprovedPlan) -> OnQueues:
+def _on_queues(session: Session, approved_plan: ApprovedPlan, *, is_undo: bool) -> OnQueues:
     """What is on the queues of the plan.
 
     An empty queue is not browsed. That of a load is not looked at: what a load did not put is left in its file.
     """
-    if read_load_record(approved_plan.folder):
+    if LOAD_RECORD.exists(approved_plan.folder):
         return OnQueues(Counter(), dict.fromkeys(approved_plan.queues, ""))
-    passes = SOURCE if undo.read_undo_record(approved_plan.folder) else frozenset()
+    passes = SOURCE if is_undo else frozenset()
     found: Counter[MessageOnQueue] = Counter()
     unseen: dict[str, str] = {}
     ended: list[str] = []
@@ -263,7 +275,7 @@ def _on_queues(session: Session, approved_plan: ApprovedPlan) -> OnQueues:
 def _put_back(run: RunFolder, sums: Account) -> Counter[MessageOnQueue]:
     """What an undo took from where it had gone and put back: its snapshot has the messages as they were."""
     returned = {row for row, acted in sums.acted.items() if acted.action == Action.RETURN}
-    if not returned or undo.read_undo_record(run) is None:
+    if not returned:
         return Counter()
     columns = ["position", "queue", "msg_key"]
     rows = (row for batch in read_parquet(run.snapshot, columns) for row in batch.to_pylist())
@@ -279,18 +291,19 @@ class _TakenRow(NamedTuple):
     msg_id: bytes
 
 
-def _taken_by(ledger: LedgerFile, run: RunFolder, gone: Mapping[str, Sequence[int]]) -> Iterator[str]:
+def _taken_by(
+    ledger: LedgerFile, run: RunFolder, undone: Undoes | None, gone: Mapping[str, Sequence[int]]
+) -> Iterator[str]:
     """A remark for each other run that took messages which are gone, since this run's snapshot. The snapshot of an undo
     is that of the run which it undoes: what this run took is no news.
     """
     numbers = {row for rows in gone.values() for row in rows}
-    if not numbers or not run.observe_json.exists():
+    if not numbers or (observed := OBSERVED.find(run)) is None:
         return
-    since = datetime.fromisoformat(read_json(run.observe_json)["observed_at"])
+    since = datetime.fromisoformat(observed.observed_at)
     taken = [row for row in read_plan(run.plan, _TakenRow) if row.row in numbers]
     keys, ids = {row.msg_key for row in taken}, {row.msg_id.hex() for row in taken}
-    undone = undo.read_undo_record(run)
-    own = {run.run, undone.plan.run} if undone else {run.run}
+    own = {run.run, undone.run} if undone else {run.run}
     found: Counter[str] = Counter()
     with suppress(LedgerBroken):  # the proof does not need it
         for one in ledger.of_messages(ids, "acted"):
@@ -338,26 +351,28 @@ def _doubt(session: Session, queue: str, looks: int) -> str:
     return "some of them may be hidden by units of work of others: prove again when these have ended"
 
 
-def _empty(approved_plan: ApprovedPlan, head: Head, at: str) -> RunSummary:
+def _set_aside(run: RunFolder) -> Iterator[str]:
+    yield from filter(None, [remark(run.lake_folder, run=run.run)])
+
+
+def _empty(approved_plan: ApprovedPlan) -> RunSummary:
+    """The summary without what is counted."""
+    plan = approved_plan.summary
     canaries = CanaryRecord.read(approved_plan.folder, approved_plan.identity.digest)
     return RunSummary(
         run=approved_plan.identity.run,
-        workflow=str(approved_plan.document.get("workflow", "dlq_rules")),
+        workflow=plan.workflow,
         queue_manager=approved_plan.queue_manager,
         queue=",".join(approved_plan.queues),
-        unseen=tuple(approved_plan.document.get("unseen", ())),
+        unseen=plan.unseen,
         plan=approved_plan.identity.digest,
         remarks=(
-            *approved_plan.document.get("remarks", ()),
-            *(one for one in approved_plan.pacing.remarks() if one not in approved_plan.document.get("remarks", ())),
+            *plan.remarks,
+            *(one for one in approved_plan.pacing.remarks() if one not in plan.remarks),
             *(canaries.unseen if canaries else ()),
-            *filter(None, [remark(approved_plan.folder.lake_folder, run=approved_plan.identity.run)]),
         ),
         canaries=(canaries.decision or ()) if canaries else (),
         anatomy=tuple(brief(queue) for queue in anatomy.read_anatomy(approved_plan.folder)),
-        ledger_seq=head.seq,
-        ledger_head=head.hash if head.seq else "",
-        proved_at=at,
     )
 
 

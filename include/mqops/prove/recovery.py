@@ -13,9 +13,7 @@ from pathlib import Path
 from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import InProgress, LakeError, MQError, SettingsError
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
-from mqops.ledger.core.account import account
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.core.received import Stranger, StrangerKind, plan_of, receive
@@ -23,12 +21,14 @@ from mqops.ledger.drain import drain, is_in_doubt, refuse_unsigned
 from mqops.ledger.elsewhere import LOST, Whose, at_work, note_taken_off, refuse_at_work, refuse_without_reason
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.kept_head import is_head
+from mqops.ledger.noted import PLANNED
+from mqops.ledger.opened import OpenLedger
 from mqops.ledger.queue import NAME, LedgerQueue, batches
 from mqops.ledger.set_aside import SetAside, remark
 from mqops.ledger.stop_message import is_copy, is_stop
 from mqops.mq.session import RawMessage, Session
 from mqops.printable import printable
-from mqops.prove import undo_record as undo
+from mqops.prove.records import SUMMARY, UNDO_RECORD
 from mqwire.constants import MQRC_GET_INHIBITED, MQRC_NOT_AUTHORIZED, MQRC_UNKNOWN_OBJECT_NAME
 
 ALL = "*"
@@ -73,8 +73,8 @@ class EarlierRuns:
     def to_finish(self) -> Iterator[str]:
         """A line for each unfinished run, with the command that finishes it."""
         for run in self.unfinished:
-            undone = undo.read_undo_record(run)
-            words = ("undo", undone.plan.run) if undone else ("resume", run.run, "--finish")
+            undone = UNDO_RECORD.find(run)
+            words = ("undo", undone.run) if undone else ("resume", run.run, "--finish")
             finish = command("mqops", *words, "-m", run.queue_manager)
             yield f"run {run.run} was begun and is not finished. To finish it: `{finish}`"
 
@@ -135,20 +135,21 @@ def drain_earlier_runs(
         folder = RunFolder.at(lake, queue_manager, plan.run)
         if not sweep.is_here(plan):
             if plan.run in orphans:
-                lines += drain(session, file, None, plan)
+                lines += drain(session, OpenLedger(file, plan, None))
             elif plan in sweep.marked:
                 elsewhere.append(plan.run)
             continue
         try:
             with folder.lock(wait=0):
-                lines += drain(session, file, folder, plan)
-                is_open = plan in sweep.begun and _has_open_lanes(session, file, plan)
+                ledger = OpenLedger(file, plan, folder)
+                lines += drain(session, ledger)
+                is_open = plan in sweep.begun and _has_open_lanes(session, ledger)
         except InProgress:
             continue
         except SettingsError as error:
             problems.append(str(error))
             continue
-        if is_open or not folder.summary_json.exists():
+        if is_open or not SUMMARY.exists(folder):
             unfinished.append(folder)
     return EarlierRuns(
         lake=lake,
@@ -234,18 +235,20 @@ class _Sweep:
         if plan.run in self._foreign or ALL in self._foreign:
             return False
         if plan not in self._in_doubt:
-            run = RunFolder.at(self._lake, self._queue_manager, plan.run)
-            self._in_doubt[plan] = not self.is_here(plan) or is_in_doubt(run, plan, self._file)
+            self._in_doubt[plan] = not self.is_here(plan) or is_in_doubt(self._opened(plan))
         return self._in_doubt[plan]
 
     def _is_unsigned(self, plan: PlanIdentity) -> bool:
         """Whether a plan was begun by a version that did not sign; then it is noted, to be reported."""
         try:
-            refuse_unsigned(RunFolder.at(self._lake, self._queue_manager, plan.run), plan, self._file)
+            refuse_unsigned(self._opened(plan))
         except SettingsError:
             self.marked.setdefault(plan, Whose())
             return True
         return False
+
+    def _opened(self, plan: PlanIdentity) -> OpenLedger:
+        return OpenLedger(self._file, plan, RunFolder.at(self._lake, self._queue_manager, plan.run))
 
     def is_here(self, plan: PlanIdentity) -> bool:
         """Whether the lake has this plan."""
@@ -254,21 +257,21 @@ class _Sweep:
         return self._here[plan]
 
 
-def _has_open_lanes(session: Session, file: LedgerFile, plan: PlanIdentity) -> bool:
+def _has_open_lanes(session: Session, ledger: OpenLedger) -> bool:
     """Whether lanes of a plan are not finished; sets aside lane tokens that were used and put again.
 
     The run's lock is held and its markers are drained. A lane token before the lane's position was used: positions
     only go up. Raises `MqopsError`.
     """
-    sums = account(file.markers(plan=plan))
+    sums, plan = ledger.sums(), ledger.plan
     if not sums.lengths:
         return True
-    queue = LedgerQueue(session, file.keys)
+    queue = LedgerQueue(session, ledger.keys)
     try:
         for lane, length in enumerate(sums.lengths):
             position = sums.done.get(lane, 0)
             if strangers := queue.take_used_lane_tokens(plan, lane, length if position >= length else position):
-                with file.writer() as writer:
+                with ledger.file.writer() as writer:
                     writer.set_aside(strangers_of(strangers, plan))
                 session.commit()
     finally:
@@ -285,8 +288,9 @@ def strangers_of(copies: Iterable[RawMessage], plan: PlanIdentity) -> list[SetAs
 def _has_plan(run: RunFolder, plan: PlanIdentity) -> bool:
     """Whether the run is the one that the markers are of: another lake may have one of the same key."""
     try:
-        return run.plan_json.exists() and bool(read_json(run.plan_json)["digest"] == plan.digest)
-    except (LakeError, KeyError):
+        planned = PLANNED.find(run)
+        return planned is not None and planned.digest == plan.digest
+    except LakeError:
         return False
 
 

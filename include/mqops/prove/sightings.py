@@ -16,13 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.clock import utc
+from mqops.decide.backout_setting import BACKOUT
+from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError
-from mqops.lake.files import SETTLED_NS, read_json
+from mqops.lake.files import SETTLED_NS
 from mqops.lake.parquet import bounds, chunks_with, read_chunks
 from mqops.lake.run import RunFolder, folder_of, run_folders
 from mqops.ledger.file import markers_of
+from mqops.model import ObserveSummary
+from mqops.observe.recorded import ANATOMY, OBSERVED
 from mqops.prove.core.whereabouts import Missed, Sighting, Whereabouts, whereabouts
-from mqops.prove.gone_record import read_gone
+from mqops.prove.records import LOAD_RECORD, UNDO_RECORD, read_gone
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
 _SEEN = ("queue", "msg_id", "msg_key", "observed_at", "expiry", "persistence")
@@ -116,25 +120,27 @@ def _snapshot(folder: str, name: str, _changed: int) -> _Snapshot | None:
     """A run's snapshot; None for an undo or a load, or without one. It is read again where the run's folder
     changed. Raises `LakeError`."""
     run = RunFolder(Path(folder, "runs", name))
-    if not run.observe_json.exists() or run.undo_json.exists() or run.load_json.exists():
+    observed = OBSERVED.find(run)
+    if observed is None or UNDO_RECORD.exists(run) or LOAD_RECORD.exists(run):
         return None
-    observed = read_json(run.observe_json)
-    whole = observed.get("whole", run.anatomy_json.exists() or run.backout_json.exists())
-    queues = frozenset(one["queue"] for one in observed["queues"]) if whole else frozenset[str]()
-    at = datetime.fromisoformat(observed["observed_at"])
+    whole = observed.whole
+    if whole is None:
+        whole = ANATOMY.exists(run) or BACKOUT.exists(run)
+    queues = frozenset(one.queue for one in observed.queues) if whole else frozenset[str]()
+    at = datetime.fromisoformat(observed.observed_at)
     ids = None
     with suppress(LakeError):  # who reads the messages will find it
         (ids,) = bounds(run.snapshot, "msg_id")
     kept = run.snapshot.is_dir() or run.plan.is_dir()
-    settled = frozenset(observed.get("settled", ()))
-    return _Snapshot(at, _ended(run.observe_json, observed, at), queues, settled, kept, ids)
+    settled = frozenset(observed.settled)
+    return _Snapshot(at, _ended(run, observed, at), queues, settled, kept, ids)
 
 
-def _ended(path: Path, observed: Mapping[str, Any], at: datetime) -> datetime:
+def _ended(run: RunFolder, observed: ObserveSummary, at: datetime) -> datetime:
     """When a snapshot ended: observe.json says it; of an earlier version, it was written then."""
-    if "ended_at" in observed:
-        return datetime.fromisoformat(observed["ended_at"])
-    return max(at, datetime.fromtimestamp(path.stat().st_mtime, UTC))
+    if observed.ended_at:
+        return datetime.fromisoformat(observed.ended_at)
+    return max(at, datetime.fromtimestamp(OBSERVED.path(run).stat().st_mtime, UTC))
 
 
 def _sighting(run: RunFolder, at: datetime, row: Mapping[str, Any]) -> Sighting:
@@ -169,7 +175,7 @@ def _id_range(msg_id: str) -> tuple[bytes, bytes]:
 
 def _plan_rows(run: RunFolder, sighting: Sighting) -> list[dict[str, Any]]:
     """The rows of a message in the run's plan, none without a plan."""
-    if not run.plan_json.exists() or not run.plan.is_dir():
+    if not PLAN.exists(run) or not run.plan.is_dir():
         return []
     return [row for row in _rows_with(run.plan, _PLANNED, sighting.msg_id) if row["msg_key"] == sighting.msg_key]
 

@@ -11,7 +11,7 @@ from mqops.decide.arrow import read_plan
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import account
 from mqops.ledger.file import LedgerFile
-from mqops.prove.undo_record import read_undo_record
+from mqops.prove.records import UNDO_RECORD
 
 
 class RuledRow(NamedTuple):
@@ -38,7 +38,7 @@ def undone_rules(run: RunFolder) -> list[OfRule]:
         LakeError: a plan cannot be read.
         LedgerBroken: a line of the ledger is not readable.
     """
-    undoes = read_undo_record(run)
+    undoes = UNDO_RECORD.find(run)
     if undoes is None:
         return []
     ledger = LedgerFile(run.lake_folder)
@@ -46,7 +46,7 @@ def undone_rules(run: RunFolder) -> list[OfRule]:
     wanted = {one.row for one in read_plan(run.plan, RuledRow)}
     planned: Counter[tuple[int | None, Action]] = Counter()
     put_back: Counter[tuple[int | None, Action]] = Counter()
-    for row in read_plan(RunFolder(run.path.parent / undoes.plan.run).plan, RuledRow):
+    for row in read_plan(RunFolder(run.path.parent / undoes.run).plan, RuledRow):
         if row.row in wanted:
             planned[row.rule_line, row.action] += 1
             put_back[row.rule_line, row.action] += row.row in acted

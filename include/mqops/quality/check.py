@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import make_folder, write_json
+from mqops.model import ObserveSummary
 from mqops.printable import printable
 from mqops.quality.docs_folder import new_docs, refuse_foreign
 from mqops.quality.files import QualityFiles
@@ -150,7 +151,9 @@ def _unreadable(folder: Path) -> Iterator[None]:
         raise LakeError(f"The snapshot {folder} cannot be read; restore its files, or take a new one") from error
 
 
-def _found(frame: DataFrame, observed: Mapping[str, Any], checked: str | None) -> tuple[dict[str, int], dict[str, int]]:
+def _found(
+    frame: DataFrame, observed: ObserveSummary | None, checked: str | None
+) -> tuple[dict[str, int], dict[str, int]]:
     """Messages by queue, the observed queues that were empty included; and those of them that no check is about. This
     is what reads the bodies.
 
@@ -160,7 +163,7 @@ def _found(frame: DataFrame, observed: Mapping[str, Any], checked: str | None) -
 
     passed_over = ~F.coalesce(F.expr(checked or "true"), F.lit(False))
     rows = frame.groupBy("queue").agg(F.count(F.lit(1)).alias("messages"), F.count_if(passed_over).alias("others"))
-    counts = {queue["queue"]: 0 for queue in observed.get("queues", ())}
+    counts = {one.queue: 0 for one in observed.queues} if observed else {}
     others = {}
     for row in rows.collect():
         counts[row["queue"]], others[row["queue"]] = row["messages"], row["others"]
@@ -168,8 +171,8 @@ def _found(frame: DataFrame, observed: Mapping[str, Any], checked: str | None) -
 
 
 def _queue_manager(frame: DataFrame, files: QualityFiles) -> str:
-    if "queue_manager" in files.observed:
-        return str(files.observed["queue_manager"])
+    if files.observed:
+        return files.observed.queue_manager
     names = [row["queue_manager"] for row in frame.select("queue_manager").distinct().take(2)]
     if len(names) > 1:
         raise SettingsError(f"{files.snapshot} holds messages of several queue managers; check one at a time")
@@ -191,7 +194,7 @@ def disagreements(
     results: Iterable[CheckResult],
     in_table: Mapping[tuple[str, str], int],
     found: Mapping[str, int],
-    observed: Mapping[str, Any],
+    observed: ObserveSummary | None,
 ) -> list[str]:
     """What does not add up: the table of failures against GX's counts, the snapshot against what observe counted."""
     problems = []
@@ -202,11 +205,10 @@ def disagreements(
             problems.append(
                 f"{where}: {counted(result.failed or 0, 'message')} failed, {rows:,} are in the table of failures"
             )
-    for queue in observed.get("queues", ()):
-        if found.get(queue["queue"]) != queue["messages"]:
-            there = found.get(queue["queue"], 0)
+    for one in observed.queues if observed else ():
+        if (there := found.get(one.queue)) != one.messages:
             problems.append(
-                f"{queue['queue']}: observed: {counted(queue['messages'], 'message')}, in the snapshot: {there:,}"
+                f"{one.queue}: observed: {counted(one.messages, 'message')}, in the snapshot: {there or 0:,}"
             )
     return problems
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mqops.clock import utc
 from mqops.errors import SettingsError
-from mqops.lake.files import read_json
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN, HandedOn
 from mqops.lake.run import RunFolder
+from mqops.model import ObserveSummary
+from mqops.observe.recorded import OBSERVED
 from mqops.quality.results import RESULT, new_check
 from mqops.quality.scope import QueuesSeen
 
@@ -35,8 +36,8 @@ class QualityFiles:
     folder: Path
     check: str = ""
     docs: Path | None = None
-    observed: Mapping[str, Any]
-    found: Mapping[str, Any] = field(default_factory=dict)
+    observed: ObserveSummary | None
+    found: HandedOn = NO_DAG_RUN
     by_workflow: bool = False
 
     @classmethod
@@ -50,7 +51,7 @@ class QualityFiles:
             LakeError: observe.json or handed_on.json cannot be read.
         """
         run = RunFolder(snapshot.parent if snapshot.name == "snapshot" else snapshot)
-        observed = read_json(run.observe_json) if run.observe_json.is_file() else {}
+        observed = OBSERVED.find(run)
         files = run.snapshot if observed else snapshot
         if not files.is_dir() or not any(files.glob("*.parquet")):
             raise SettingsError(f"There is no snapshot in {snapshot}: name a run's folder, or one of Parquet files")
@@ -64,7 +65,7 @@ class QualityFiles:
             check=check,
             docs=docs and docs.absolute(),
             observed=observed,
-            found=read_json(run.handed_on_json).get("found", {}) if run.handed_on_json.is_file() else {},
+            found=HANDED_ON.find(run) or NO_DAG_RUN,
             by_workflow=by_workflow,
         )
 
@@ -95,11 +96,11 @@ class QualityFiles:
 
     def seen(self, found: Iterable[str]) -> QueuesSeen:
         """The queues of the snapshot. Parameters: `found` those that it has messages of, or was to have."""
-        looked_at = {*found, *map(str, self.found.get("empty", ()))}
-        unread, unseen = (tuple(self.found.get(name, ())) for name in ("inhibited", "unseen"))
+        looked_at = {*found, *self.found.names("empty")}
+        unread, unseen = (self.found.names(name) for name in ("inhibited", "unseen"))
         return QueuesSeen(looked_at=tuple(sorted(looked_at)), unread=unread, unseen=unseen, aliases=self.aliases)
 
     @property
     def aliases(self) -> dict[str, str]:
         """Aliases that the run's first task resolved → their queues."""
-        return dict(self.found.get("aliases", {}))
+        return self.found.aliases

@@ -22,13 +22,15 @@ from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
 
-from mqops.errors import LakeError
 from mqops.kept import kept
-from mqops.lake.files import lake_errors, make_folder, read_json, write_json
+from mqops.lake.files import lake_errors, make_folder, write_json
+from mqops.lake.handed_on import HANDED_ON
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked
 from mqops.quality.summary import WORKFLOW, QualitySummary
 
 RESULT = "quality.json"
+SUMMARY = Checked(QualitySummary)
 EARLIER = "0-earlier"
 """Sorts before every name that `new_check` makes."""
 
@@ -94,8 +96,8 @@ def _suites(one: QualitySummary) -> set[str]:
 
 def of_quality_workflow(run: RunFolder) -> bool:
     """Whether the quality workflow has made a run. Raises `LakeError`."""
-    known = read_json(run.handed_on_json) if run.handed_on_json.exists() else {}
-    return str(known.get("dag_id", "")).endswith(f"_{WORKFLOW}")
+    known = HANDED_ON.find(run)
+    return known is not None and known.dag_id.endswith(f"_{WORKFLOW}")
 
 
 def docs_of(run: RunFolder) -> Path | None:
@@ -136,7 +138,4 @@ def _keep_earlier(run: RunFolder) -> None:
 
 @kept(most=512)
 def _read(path: Path, _written: int) -> QualitySummary:
-    try:
-        return QualitySummary.from_json(read_json(path))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise LakeError(f"{path} is not what mqops wrote: {error!r}") from error
+    return SUMMARY.read(path)

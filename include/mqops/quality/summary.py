@@ -142,14 +142,6 @@ class QualitySummary:
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return plain
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> QualitySummary:
-        """The summary that `to_json` made."""
-        checks = tuple(CheckResult(**{**check, "columns": tuple(check["columns"])}) for check in value["checks"])
-        queues = tuple(QueueQuality(**queue) for queue in value["queues"])
-        texts = {name: tuple(value.get(name, ())) for name in ("suites", "problems", "unseen", "told")}
-        return cls(**{**value, **texts, "checks": checks, "queues": queues})
-
 
 def verdict(summary: QualitySummary) -> None:
     """Raise `QualityFailed` if a critical expectation failed, the counts do not agree, or queues that are meant could

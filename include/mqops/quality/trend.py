@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from mqops.lake.files import read_json
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.run import RunFolder
 from mqops.look.runs import Runs
 from mqops.quality.results import of_quality_workflow, result_of_check, results, that_counts, verdict_of
@@ -91,9 +91,8 @@ def trends(runs: list[QualitySummary]) -> list[CheckTrend]:
 
 def dag_run(lake: Path, summary: QualitySummary) -> tuple[str, str]:
     """DAG id and run id of a quality run in Airflow, blank for one of the command line. Raises `LakeError`."""
-    path = _folder(lake, summary).handed_on_json
-    known = read_json(path) if path.exists() else {}
-    return str(known.get("dag_id", "")), str(known.get("run_id", ""))
+    known = HANDED_ON.find(_folder(lake, summary)) or NO_DAG_RUN
+    return known.dag_id, known.run_id
 
 
 def _folder(lake: Path, summary: QualitySummary) -> RunFolder:

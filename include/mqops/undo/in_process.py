@@ -23,7 +23,7 @@ from mqops.decide.core.preflight import worst_first
 from mqops.decide.in_process import DecidedBy, write_plan
 from mqops.decide.preflight import preflight
 from mqops.errors import InProgress, PermanentMQError, PlanChanged, SettingsError
-from mqops.lake.files import make_folder, read_json
+from mqops.lake.files import make_folder
 from mqops.lake.parquet import write_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account
@@ -36,12 +36,11 @@ from mqops.mq.session import SET_CONTEXT_OPTIONS, Session
 from mqops.observe import snapshot
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.originals import Original, Originals, Which, copied
+from mqops.observe.recorded import OBSERVED
 from mqops.plan_row import PlanRow
-from mqops.prove import undo_record as undo
 from mqops.prove.begun_plans import begun_plans
-from mqops.prove.load_record import read_load_record
 from mqops.prove.prove import reopened
-from mqops.prove.undo_record import WORKFLOW, Undoes
+from mqops.prove.records import LOAD_RECORD, UNDO_RECORD, WORKFLOW, Undoes
 from mqops.undo import UNDOES
 from mqops.undo.core.decision import Done, UndoChoice, undo_choices
 from mqops.undo.sources import judge_sources
@@ -66,20 +65,21 @@ def plan_undo(
         Unbalanced: the run's ledger and plan contradict each other.
         MqopsError: its plan or snapshot is not as it was written; the queue manager failed.
     """
-    if undo.read_undo_record(run) is not None:
+    if UNDO_RECORD.find(run) is not None:
         raise SettingsError(
             f"Run {run.run} is an undo. An undo cannot be undone: run the rules on the messages that it put back"
         )
-    if read_load_record(run) is not None:
+    if LOAD_RECORD.find(run) is not None:
         raise SettingsError(
             f"Run {run.run} is a load of a file: it took nothing from a queue, so there is nothing to put back. "
             "What it put are ordinary messages"
         )
     with reopened(connection, run) as found:
-        approved_plan, ledger, session = found.approved_plan, found.ledger, found.session
+        approved_plan, ledger, session = found.approved_plan, found.ledger.file, found.session
         earlier = undos_of(session, ledger, approved_plan.identity)
         _refuse_unfinished(approved_plan.identity, earlier)
-        undo.write_undo_record(folder, Undoes(plan=approved_plan.identity, earlier={one.digest for one in earlier}))
+        mine, digests = approved_plan.identity, frozenset(one.digest for one in earlier)
+        UNDO_RECORD.write(folder.create(), Undoes(run=mine.run, plan=mine.digest, earlier=digests))
         todo = _Todo(run, approved_plan, found.sums, Destinations(session))
         todo.copy_to(folder)
         undone = {row for one in earlier.values() for row in one.acted}
@@ -96,7 +96,7 @@ def plan_undo(
     checked = preflight(connection, folder, taken_from=taken_from, target_options=SET_CONTEXT_OPTIONS, remarks=False)
     with connect(connection) as session:
         shut = judge_sources(session, sorted({row.queue for row in rows if row.action.acts}))
-        store.write_preflight(folder, replace(checked, findings=worst_first((*shut, *checked.findings))))
+        store.PREFLIGHT.write(folder, replace(checked, findings=worst_first((*shut, *checked.findings))))
     return plan
 
 
@@ -116,20 +116,20 @@ def act_undo(
         InProgress: somebody acts on this undo, on the run, or on another undo of it.
         MqopsError: what was committed stays, everything else is as before; call again to go on.
     """
-    what = undo.read_undo_record(folder)
+    what = UNDO_RECORD.find(folder)
     if what is None:
         raise SettingsError(f"Run {folder.run} is not an undo")
     approved_plan = read_approved_plan(folder, approved)
-    run = RunFolder(folder.path.parent / what.plan.run)
+    run = RunFolder(folder.path.parent / what.run)
     with run.lock(), Originals(folder.snapshot) as originals:
         with connect(connection) as session:
-            others = undos_of(session, LedgerFile(run.lake_folder), what.plan)
+            others = undos_of(session, LedgerFile(run.lake_folder), what.identity)
         if approved_plan.identity not in others and {one.digest for one in others} != what.earlier:
             raise PlanChanged(
-                f"Another undo of run {what.plan.run} was begun after this undo was planned. Plan the undo again"
+                f"Another undo of run {what.run} was begun after this undo was planned. Plan the undo again"
             )
         port = partial(UndoPort, original=originals, now=now)
-        about_undo = {**(about or {}), "undoes": what.plan.run, "undoes_plan": what.plan.digest}
+        about_undo = {**(about or {}), "undoes": what.run, "undoes_plan": what.plan}
         return act(connection, folder, unit_size=unit_size, approved=approved, about=about_undo, port=port, needs=())
 
 
@@ -181,7 +181,7 @@ class _Todo:
         snapshot.begin(folder)
         make_folder(folder.snapshot)
         write_parquet(folder.snapshot, SNAPSHOT, copied(self.run.snapshot, wanted, self._note))
-        observed_at = str(read_json(self.run.observe_json)["observed_at"])
+        observed_at = OBSERVED.read(self.run).observed_at
         snapshot.finish(folder, self.approved_plan.queue_manager, self.approved_plan.queues, observed_at, whole=False)
 
     def _wanted(self) -> dict[Which, int]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of
+from mqops.observe.recorded import OBSERVED
+from mqops.prove.records import SESSION, is_undoable
 
 
 def runs_since(lake: Path, queue_manager: str, since: datetime) -> list[RunFolder]:
@@ -37,9 +38,10 @@ def _begun(lake: Path, queue_manager: str) -> list[tuple[datetime, RunFolder]]:
 def _timed(folder: Path) -> Iterator[tuple[datetime, RunFolder]]:
     for path in folder.glob("runs/*/issued.json"):
         run = RunFolder(path.parent)
-        if run.undoable:
-            yield datetime.fromisoformat(read_json(run.observe_json)["observed_at"]), run
+        if is_undoable(run):
+            yield datetime.fromisoformat(OBSERVED.read(run).observed_at), run
 
 
 def _session(run: RunFolder) -> str:
-    return str(read_json(run.session_json)["session"]) if run.session_json.exists() else ""
+    found = SESSION.find(run)
+    return found.session if found else ""

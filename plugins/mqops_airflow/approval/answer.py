@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import RunFile
 from mqops.look.core.question import Over
 
 if TYPE_CHECKING:
@@ -74,25 +74,17 @@ def question(context: Context, *, digest: str, subject: str, body: str) -> Quest
     return Question(dag_id=run.dag_id, run_id=run.run_id, digest=digest, text=text)
 
 
+APPROVAL = RunFile("approval.json", Asked)
+
+
 def write_question(folder: str, asked: Asked) -> None:
     """Write it in place of the one before. Raises `LakeError`."""
-    write_json(RunFolder(Path(folder)).approval_json, asdict(asked))
+    APPROVAL.write(RunFolder(Path(folder)), asked)
 
 
 def read_question(folder: str) -> Asked | None:
     """What was asked and answered last, None if no person was asked. Raises `LakeError`."""
-    path = RunFolder(Path(folder)).approval_json
-    if not path.exists():
-        return None
-    value = read_json(path)
-    return Asked(
-        question=Question(**value["question"]),
-        task_instance=value["task_instance"],
-        answer=Answer(**value["answer"]) if value["answer"] else None,
-        cleared=value.get("cleared", 0),  # files of before have the first three
-        until=value.get("until", ""),
-        over=Over(value["over"]) if value.get("over") else None,
-    )
+    return APPROVAL.find(RunFolder(Path(folder)))
 
 
 def end_question(folder: str, over: Over) -> None:

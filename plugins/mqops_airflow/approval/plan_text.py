@@ -14,7 +14,7 @@ from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight, same_said
 from mqops.model import Destination
 from mqops.printable import printable
-from mqops.prove.undo_record import WORKFLOW
+from mqops.prove.records import WORKFLOW
 from mqops.rules.lines import rule_texts
 from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.ui.markdown import NOTHING, Markdown, code, joined, link, md, number, table, thousands, words

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from mqops.errors import LakeError, SettingsError
 from mqops.estate_parts import SECTIONS
 from mqops.estate_sections import dag_prefix
-from mqops.lake.files import read_json
-from mqops.lake.run import HANDED_ON, RunFolder, find_run, folder_of
+from mqops.lake.handed_on import HANDED_ON
+from mqops.lake.run import RunFolder, find_run, folder_of
 from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.approval.policy import unattended
 from mqops_airflow.runs.dags_for_all import THAT_ACT
-from mqops_airflow.runs.run_folder import folders, not_proved, run_key
+from mqops_airflow.runs.run_folder import folders, is_of, not_proved, run_key
 from mqops_airflow.ui.markdown import NOTHING, Markdown, joined, link, md, words
 from mqops_airflow.ui.views import address
 
@@ -49,11 +49,9 @@ def _of_airflow(lake: Path, run_id: str, queue_manager: str) -> Iterator[RunFold
     dag_ids = [f"{dag_prefix(queue_manager)}_{workflow}" for workflow in sorted(SECTIONS)]
     for dag_id in (*dag_ids, *THAT_ACT):
         for _number, folder in reversed(folders(lake, queue_manager, run_key(dag_id, run_id))):
-            if (folder.path / HANDED_ON).exists():
-                kept = read_json(folder.path / HANDED_ON)
-                if (kept["dag_id"], kept["run_id"]) == (dag_id, run_id):
-                    yield folder
-                    break
+            if is_of(folder, dag_id, run_id):
+                yield folder
+                break
 
 
 def acts(context: Context) -> bool:
@@ -80,27 +78,27 @@ def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterabl
     own, wanted = context["dag_run"], set(queues)
     for run in _not_proved(lake, queue_manager):
         try:
-            kept = read_json(run.path / HANDED_ON)
+            kept = HANDED_ON.read(run)
         except LakeError:  # the run itself says so; it keeps nobody waiting
             continue
-        found = kept["found"]
-        if (kept["dag_id"], kept["run_id"]) == (own.dag_id, own.run_id) or not found.get("acts"):
+        found = kept.found
+        if (kept.dag_id, kept.run_id) == (own.dag_id, own.run_id) or not found.get("acts"):
             continue
-        if own.dag_id not in {kept["dag_id"], *THAT_ACT}:
+        if own.dag_id not in {kept.dag_id, *THAT_ACT}:
             continue
-        shared = sorted(wanted & set(found["queue"].split(",")))
-        if shared and _unfinished(context, kept["dag_id"], kept["run_id"]):
+        shared = sorted(wanted & set(str(found["queue"]).split(",")))
+        if shared and _unfinished(context, kept.dag_id, kept.run_id):
             asked = answer.read_question(str(run.path))
             waits = asked is not None and asked.answer is None and asked.over is None
             what = md("waits for an answer") if waits else md("is at work")
-            plan = address("plan", dag_id=kept["dag_id"], run_id=kept["run_id"])
+            plan = address("plan", dag_id=kept.dag_id, run_id=kept.run_id)
             who = md(". {} names who may answer", link("Its plan", plan)) if waits else NOTHING
             return md(
                 "Run {} of {}, which {} started, {} on {}. This run plans nothing: when the other one has ended, start "
                 "a new run. A dry run is possible meanwhile{}",
-                kept["run_id"],
-                kept["dag_id"],
-                words(found["requested_by"]),
+                kept.run_id,
+                kept.dag_id,
+                words(str(found["requested_by"])),
                 what,
                 joined(", ", shared),
                 who,

@@ -102,14 +102,13 @@ class ExpiryReportOperator(BaseOperator):
         self.asset = asset
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.expiry.core.outcome import ExpirySummary  # noqa: PLC0415
-        from mqops.lake.files import read_json  # noqa: PLC0415
+        from mqops.expiry.record import SCANNED  # noqa: PLC0415
+        from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN  # noqa: PLC0415
 
         folder = RunFolder(Path(self.folder))
-        summary = ExpirySummary.from_json(read_json(folder.expiry_json))
-        found = read_json(folder.handed_on_json)["found"] if folder.handed_on_json.exists() else {}
-        unseen = tuple(found.get("unseen", ()))
-        more = replace(summary, unseen=unseen, aliases=found.get("aliases", {}))
+        summary, found = SCANNED.read(folder), HANDED_ON.find(folder) or NO_DAG_RUN
+        unseen = found.names("unseen")
+        more = replace(summary, unseen=unseen, aliases=found.aliases)
         value = report(self, context, replace(more, balanced=summary.balanced and not unseen))
         context["outlet_events"][self.asset].extra = value
         if warning := trigger_again(self.log, self.queue_manager, "expiry_scan"):

@@ -81,6 +81,8 @@ class ProveOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.lake.run import RunFolder  # noqa: PLC0415
+        from mqops.ledger.file import LedgerFile  # noqa: PLC0415
+        from mqops.mq.connection import one_session  # noqa: PLC0415
         from mqops.prove.outcomes import look_back  # noqa: PLC0415
         from mqops.prove.prove import prove  # noqa: PLC0415
 
@@ -88,14 +90,18 @@ class ProveOperator(BaseOperator):
         if states.get(self.plan_task) != "success":
             raise AirflowSkipException(f"There is no plan (task {self.plan_task}): nothing was moved")
         run = RunFolder(Path(handed_on(context["dag_run"], self.name(context))["folder"]))
-        try:
-            summary = prove(self.connection(context), run)
-        except Unbalanced as error:
-            keep_for_note(context, code(error))
-            tell_people(self.notify, context, subject=f"{self.name(context)}: a run does not balance", text=str(error))
-            raise
-        self._log_summary(summary, run)
-        for earlier in look_back(self.connection(context), run):
+        file = LedgerFile(run.lake_folder)
+        with one_session(self.connection(context)) as step:
+            try:
+                summary = prove(step, run, file=file)
+            except Unbalanced as error:
+                keep_for_note(context, code(error))
+                subject = f"{self.name(context)}: a run does not balance"
+                tell_people(self.notify, context, subject=subject, text=str(error))
+                raise
+            self._log_summary(summary, run)
+            looked_back = look_back(step, run, file=file)
+        for earlier in looked_back:
             found = ", ".join(f"{count:,} {outcome}" for outcome, count in earlier.outcomes.items())
             self.log.info("messages of run %s: %s", printable(earlier.run), printable(found or "no outcome is known"))
         value = summary.to_json()

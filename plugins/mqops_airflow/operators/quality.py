@@ -143,9 +143,9 @@ class QualityReportOperator(BaseOperator):
         self.asset = asset
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.lake.files import read_json  # noqa: PLC0415
+        from mqops.lake.run_file import Checked  # noqa: PLC0415
 
-        summary = QualitySummary.from_json(read_json(Path(self.folder) / "quality" / "quality.json"))
+        summary = Checked(QualitySummary).read(Path(self.folder) / "quality" / "quality.json")
         log_summary(self.log, summary)
         keep_for_note(context, in_words(summary, address(context["dag_run"].dag_id, context["dag_run"].run_id)))
         value = summary.to_json()

@@ -15,7 +15,6 @@ from mqops.decide.core.preflight import ANOTHER_QUEUE, COMES_BACK
 from mqops.decide.on_snapshot import SnapshotDecision
 from mqops.errors import MqopsError
 from mqops.estate_sections import dag_prefix
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.dead_letters import (
     MOST_JUDGED,
@@ -33,6 +32,7 @@ from mqops.look.words import dead_letters as words
 from mqops.look.words.text import Link
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, aged_by_md
 from mqops.observe.core.unseen import unseen_queues
+from mqops.observe.recorded import OBSERVED
 from mqops.printable import printable
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.queue_figures import figures_now
@@ -158,9 +158,8 @@ queue_seen_last = shared(queue_of_last_run)
 def _unseen(place: Path, anatomy: QueueAnatomy) -> str:
     """Why the run's browse got nothing from a queue that had a depth then, "" elsewhere."""
     run = RunFolder.at(place, anatomy.queue_manager, anatomy.run) if anatomy.run and not anatomy.messages else None
-    return (
-        unseen_queues(read_json(run.observe_json)).get(anatomy.queue, "") if run and run.observe_json.exists() else ""
-    )
+    observed = OBSERVED.find(run) if run else None
+    return unseen_queues(observed).get(anatomy.queue, "") if observed else ""
 
 
 @shared

@@ -24,7 +24,6 @@ from mqops.actions import DISCARDS, Action
 from mqops.decide.backout_setting import read_setting
 from mqops.deciders.recover import WORKFLOW as CHOSEN
 from mqops.errors import MqopsError, SettingsError
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import IDENTIFIERS, criteria
 from mqops.look.core.run_state import RunLine
@@ -43,6 +42,7 @@ from mqops.look.words import search as in_words
 from mqops.look.words.text import NOTHING, OfRun, Text, said
 from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues
+from mqops.observe.recorded import OBSERVED
 from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD, Wanted
 from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
@@ -294,7 +294,8 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
 def _unseen(run: RunFolder, queue: str) -> tuple[str, ...]:
     """Why the run's browse got nothing from queues that had a depth then. Parameters: `queue` one of them, "" for all,
     or a pattern."""
-    found = unseen_queues(read_json(run.observe_json)) if run.observe_json.exists() else {}
+    observed = OBSERVED.find(run)
+    found = unseen_queues(observed) if observed else {}
     return tuple(why for one, why in found.items() if not queue or _named(queue, one))
 
 

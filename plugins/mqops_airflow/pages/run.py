@@ -17,8 +17,7 @@ from mqops.decide.core.preflight import COMES_BACK
 from mqops.decide.preflight import NOT_DONE
 from mqops.decide.preflight_record import read_preflight
 from mqops.deciders.registry import by_choice
-from mqops.expiry.core.outcome import ExpirySummary
-from mqops.lake.files import read_json
+from mqops.expiry.record import SCANNED
 from mqops.lake.run import RunFolder
 from mqops.look.placed_since import DEAD_LETTERS
 from mqops.look.run_view import RunView
@@ -142,7 +141,7 @@ _KINDS = {"success": "good", "failed": "bad", "upstream_failed": "bad", "running
 
 def _nothing(seen: Seen, *, checks: bool) -> str:
     """What is said in place of figures, "" where there are some, or a plan."""
-    if seen.story.plan or seen.asked.run.expiry_json.exists() or seen.view.rules or seen.old_proof:
+    if seen.story.plan or SCANNED.exists(seen.asked.run) or seen.view.rules or seen.old_proof:
         return ""
     if checks:
         return "Nothing was moved: quality checks only read."
@@ -153,9 +152,9 @@ def _nothing(seen: Seen, *, checks: bool) -> str:
 
 def _scan(who: Reader, run: RunFolder) -> dict[str, Any] | None:
     """What a scan for expired messages found, None for any other run. Raises `LakeError`."""
-    if not run.expiry_json.exists():
+    if not SCANNED.exists(run):
         return None
-    found = ExpirySummary.from_json(read_json(run.expiry_json))
+    found = SCANNED.read(run)
     reports = scan_reports(lake(who.estate), found) if found.done else None
     sentences_of = [scan.who_gets_reports(found, reports)] if found.done else []
     sentences_of += [scan.reports_found(found, reports)] if reports else []
@@ -209,7 +208,7 @@ def _figures(who: Reader, seen: Seen) -> dict[str, Any]:
     shares = balance.balance(view, sums, fates, by_choice=by_choice(seen.story.workflow))
     in_words = balance.sums_in_words(view, sums, shares, told, old_proof=seen.old_proof, may_keep=may_keep)
     shown = bool(view.rules) and not seen.old_proof
-    if not in_words and seen.story.plan and not seen.asked.run.expiry_json.exists():
+    if not in_words and seen.story.plan and not SCANNED.exists(seen.asked.run):
         in_words = balance.not_proved(view, sums, told, moving=seen.moving)
     return {
         "heading": words.heading(fates, would=sums.would),

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from mqops.actions import Action
 from mqops.counted import counted
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine
 from mqops.look.estate.nearly_full import how_full
@@ -21,6 +20,7 @@ from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, Name, Text, joined, said
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
 from mqops.model import Destination
+from mqops.prove.records import SUMMARY
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task
 from mqwire.constants import MQRC_Q_FULL
@@ -153,7 +153,7 @@ def _undone(asked: Asked, view: RunView) -> bool:
 def _leaves_nothing(undo: RunFolder) -> bool:
     """Whether a later undo of the same run would find nothing more to do than this one."""
     line = run_line(undo)
-    if line.state is not RunState.DONE or line.failed or read_json(undo.summary_json).get("left_because"):
+    if line.state is not RunState.DONE or line.failed or SUMMARY.read(undo).left_because:
         return False
     return planned_actions(undo).actions.keys().isdisjoint(_LATER)
 

@@ -21,14 +21,14 @@ from airflow.utils.types import DagRunType
 from fastapi import Depends, HTTPException
 from sqlalchemy import select, tuple_
 
-from mqops.errors import LakeError, MqopsError, SettingsError
-from mqops.lake.files import read_json
+from mqops.errors import MqopsError, SettingsError
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.run import RunFolder, find_run
 from mqops.look.words import expiry
 from mqops.look.words.text import NOTHING, Link, Text
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.security import Reader, may, own_dags, reader
-from mqops_airflow.runs.run_folder import folders, run_key
+from mqops_airflow.runs.run_folder import folders, is_of, run_key
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Right
 
@@ -129,8 +129,7 @@ def _of_airflow(who: Reader, queue_manager: str, dag_id: str, run_id: str) -> Ru
     """The last folder of a DAG run; None where the queue manager has none, or its part of the lake cannot be read."""
     with suppress(MqopsError):
         for _number, folder in reversed(folders(lake(who.estate), queue_manager, run_key(dag_id, run_id))):
-            kept = read_json(folder.handed_on_json) if folder.handed_on_json.exists() else {}
-            if (kept.get("dag_id"), kept.get("run_id")) == (dag_id, run_id):
+            if is_of(folder, dag_id, run_id):
                 return folder
     return None
 
@@ -203,10 +202,8 @@ def newest_at_work(who: Reader, dag_id: str, what: str, finds: str) -> Text:
 
 
 def _with_place(run: RunFolder) -> Asked:
-    kept = read_json(run.handed_on_json) if run.handed_on_json.exists() else {}
-    if not isinstance(kept, dict):
-        raise LakeError(f"{run.handed_on_json} is not what mqops wrote")
-    return Asked(run=run, dag_id=str(kept.get("dag_id", "")), run_id=str(kept.get("run_id", "")))
+    kept = HANDED_ON.find(run) or NO_DAG_RUN
+    return Asked(run=run, dag_id=kept.dag_id, run_id=kept.run_id)
 
 
 def tasks_of(asked: Asked) -> Mapping[str, Task]:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 def read_plan(folder: str) -> PlanSummary:
     """The run's plan. Raises `LakeError`."""
-    from mqops.decide.core import PlanSummary  # noqa: PLC0415
-    from mqops.lake.files import read_json  # noqa: PLC0415
+    from mqops.decide.recorded import PLAN  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
 
-    return PlanSummary.from_json(read_json(Path(folder) / "plan.json"))
+    return PLAN.read(RunFolder(Path(folder)))
 
 
 def preflight_in(folder: str) -> Preflight | None:

@@ -19,8 +19,10 @@ from uuid import uuid4
 
 from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
-from mqops.lake.files import make_folder, read_json, write_json
-from mqops.lake.run import HANDED_ON, RunFolder
+from mqops.lake.files import make_folder, write_json
+from mqops.lake.handed_on import HANDED_ON, HandedOn
+from mqops.lake.run import RunFolder
+from mqops.prove.records import SUMMARY
 from mqops_airflow.runs.workplace import estate_to_look, lake
 
 if TYPE_CHECKING:
@@ -71,10 +73,15 @@ def run_of(estate: EstateFile, dag_id: str, run_id: str) -> RunFolder | None:
     key = run_key(dag_id, run_id)
     for name in estate.estate.queue_managers:
         for _number, folder in reversed(folders(lake(estate), name, key)):
-            kept = read_json(folder.handed_on_json) if folder.handed_on_json.exists() else {}
-            if (kept.get("dag_id"), kept.get("run_id")) == (dag_id, run_id):
+            if is_of(folder, dag_id, run_id):
                 return folder
     return None
+
+
+def is_of(folder: RunFolder, dag_id: str, run_id: str) -> bool:
+    """Whether a DAG run has made this folder. Raises `LakeError`."""
+    kept = HANDED_ON.find(folder)
+    return kept is not None and (kept.dag_id, kept.run_id) == (dag_id, run_id)
 
 
 @contextmanager
@@ -105,7 +112,7 @@ def hand_on(context: Context, folder: RunFolder, found: Mapping[str, Any]) -> di
     run = context["dag_run"]
     if found.get("acts"):
         write_json(_acting(folder.lake_folder) / folder.run, {})
-    write_json(folder.path / HANDED_ON, {"dag_id": run.dag_id, "run_id": run.run_id, "found": dict(found)})
+    HANDED_ON.write(folder, HandedOn(dag_id=run.dag_id, run_id=run.run_id, found=dict(found)))
     return {**found, "folder": str(folder.path)}
 
 
@@ -114,9 +121,9 @@ def not_proved(lake_folder: Path) -> Iterator[RunFolder]:
     lake has costs nothing. Parameters: `lake_folder` LAKE/<queue manager>. Raises `LakeError`, `OSError`."""
     for path in sorted(_acting(lake_folder).iterdir()):
         run = RunFolder(lake_folder / "runs" / path.name)
-        if run.summary_json.exists() or not run.path.is_dir():
+        if SUMMARY.exists(run) or not run.path.is_dir():
             path.unlink(missing_ok=True)
-        elif run.handed_on_json.exists():
+        elif HANDED_ON.exists(run):
             yield run
 
 
@@ -130,7 +137,7 @@ def _acting(lake_folder: Path) -> Path:
     make_folder(new)
     for path in (lake_folder / "runs").iterdir():
         run = RunFolder(path)
-        if run.handed_on_json.exists() and not run.summary_json.exists():
+        if HANDED_ON.exists(run) and not SUMMARY.exists(run):
             write_json(new / run.run, {})
     with suppress(OSError):  # another process was first
         new.rename(place)
@@ -147,12 +154,11 @@ def handed_on(dag_run: Any, queue_manager: str) -> dict[str, Any]:
     """
     key = run_key(dag_run.dag_id, dag_run.run_id)
     for _number, folder in reversed(folders(lake(estate_to_look()), queue_manager, key)):
-        path = folder.path / HANDED_ON
-        if path.exists():
-            kept = read_json(path)
-            if (kept["dag_id"], kept["run_id"]) != (dag_run.dag_id, dag_run.run_id):
-                raise LakeError(f"{path} belongs to run {kept['run_id']} of {kept['dag_id']}; start a new run")
-            return {**kept["found"], "folder": str(folder.path)}
+        if (kept := HANDED_ON.find(folder)) is not None:
+            if (kept.dag_id, kept.run_id) != (dag_run.dag_id, dag_run.run_id):
+                path = HANDED_ON.path(folder)
+                raise LakeError(f"{path} belongs to run {kept.run_id} of {kept.dag_id}; start a new run")
+            return {**kept.found, "folder": str(folder.path)}
     raise SettingsError(
         f"the lake has no files of run {dag_run.run_id} of {dag_run.dag_id}: clear the first task and what is behind it"
     )

@@ -332,7 +332,7 @@ def test_a_backout_queue_that_ends_after_it_was_found_is_passed_over(manager, tm
     folder, plan = plan_run(backout, what)
     assert plan.actions == {"RETRY": 1}
     assert "SHARED.BOQ: the queue ended while queues were looked at" in plan.remarks
-    assert read_json(folder.observe_json)["gone"] == ["SHARED.BOQ"]
+    assert read_json(folder.path.joinpath("observe.json"))["gone"] == ["SHARED.BOQ"]
     assert carry_out(backout, what, folder, plan).moved == 1
     manager.mqsc("DEFINE QLOCAL(SHARED.BOQ)")
     manager.put("SHARED.BOQ", [({}, b"y")])

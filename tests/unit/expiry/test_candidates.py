@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from mqops.expiry.core.candidates import Known, QueueNow, worth_scanning
-from mqops.expiry.core.outcome import QueueScan, Remaining, summarise
+from mqops.expiry.core.outcome import ExpirySummary, QueueScan, Remaining, summarise
 from mqops.expiry.core.reply import reply_descriptor, reply_expiry
+from mqops.lake.run_file import Checked
 from mqops.queue_names import selected
 from mqwire import constants as c
 from mqwire.structures import MQMD
@@ -105,7 +107,7 @@ def test_summary_balances_only_what_nobody_else_touched():
     total = summarise([busy, good], run="r", queue_manager="QM")
     assert (total.balanced, total.found, total.done, total.left, total.queue) == (True, 20, 2, 18, "A,B")
     assert total.next_expiry == LATER
-    assert type(total).from_json(total.to_json()) == total
+    assert Checked(ExpirySummary).of(total.to_json(), Path("expiry.json")) == total
 
 
 @pytest.mark.parametrize(

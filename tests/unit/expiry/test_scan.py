@@ -21,6 +21,7 @@ from mqops.expiry.queue_manager import scan_queue
 from mqops.expiry.record import known
 from mqops.expiry.scan import Candidates, candidates, refresh, run_scan
 from mqops.expiry.scan import scan as scan_candidates
+from mqops.lake.run_file import Checked
 from mqops.mq.connection import MqConnection, connect
 
 MESSAGES = int(os.environ.get("MQOPS_EXPIRY_MESSAGES", "400"))
@@ -145,7 +146,7 @@ def test_a_queue_that_ends_between_look_and_scan_is_passed_over_and_forgotten(ma
     assert ([one.queue for one in done], gone) == (["EXP.0"], ("REPLY.1",))
     summary = summarise(done, run="r", queue_manager="QM1", gone=gone)
     assert "1 queue ended before the scan came to it: REPLY.1" in summary.passed_over()
-    assert ExpirySummary.from_json(json.loads(json.dumps(summary.to_json()))) == summary
+    assert Checked(ExpirySummary).of(json.loads(json.dumps(summary.to_json())), Path("expiry.json")) == summary
     assert summary.balanced
     run_scan(manager.connection, lake, ("EXP.*",), recheck=HOUR)
     assert set(known(lake / "QM1")) == {"EXP.0"}

@@ -60,7 +60,7 @@ def test_the_documents_decider_plans_acts_proves_and_is_undone(manager, mqops, l
         **{"balanced": True, "finished": True},
     }
     assert (manager.bodies("APP.IN"), manager.bodies("APP.PARKED")) == (BODIES[::2], BODIES[1::2])
-    assert find_run(lake, key=done["run"], queue_manager="QM1").summary_json.exists()
+    assert find_run(lake, key=done["run"], queue_manager="QM1").path.joinpath("summary.json").exists()
     undone = mqops("undo", done["run"], "--yes")
     assert (undone["workflow"], undone["moved"], undone["balanced"]) == ("undo", 2, True)
     assert sorted(manager.bodies("APP.IN")) == sorted(BODIES)

@@ -39,7 +39,7 @@ def anatomy(*arguments):
 
 def test_a_run_keeps_its_anatomy_as_json_and_openmetrics(tmp_path):
     run = recorded(tmp_path, MESSAGES)
-    (queue,) = json.loads(run.anatomy_json.read_text())["queues"]
+    (queue,) = json.loads(run.path.joinpath("anatomy.json").read_text())["queues"]
     assert [queue[name] for name in ("queue_manager", "queue", "run", "observed_at", "messages", "oldest")] == [
         *("QM1", "DLQ", "run1", OBSERVED, 5, "2026010203040500"),
     ]
@@ -47,7 +47,7 @@ def test_a_run_keeps_its_anatomy_as_json_and_openmetrics(tmp_path):
         **{"reason": "MQRC_Q_FULL", "origin_q": 'A"B\\C', "origin_q_mgr": "QM1", "application": "a\nb"},
         **{"age": "<1d", "messages": 2, "bytes": 364},
     }
-    families = openmetrics_grammar.read(run.anatomy_prom.read_text())
+    families = openmetrics_grammar.read(run.path.joinpath("anatomy.prom").read_text())
     place = {"queue_manager": "QM1", "queue": "DLQ"}
     cells = {
         (labels["reason"], labels["origin_queue"], labels["origin_queue_manager"], labels["application"]): value
@@ -81,7 +81,7 @@ def test_a_run_keeps_its_anatomy_as_json_and_openmetrics(tmp_path):
 )
 def test_the_age_is_the_time_since_the_header_was_written(tmp_path, observed_at, age):
     run = recorded(tmp_path, [dead_letter("A", b"x")], observed_at=observed_at)
-    (queue,) = json.loads(run.anatomy_json.read_text())["queues"]
+    (queue,) = json.loads(run.path.joinpath("anatomy.json").read_text())["queues"]
     assert [cell["age"] for cell in queue["cells"]] == [age]
 
 
@@ -101,7 +101,7 @@ def test_without_a_valid_time_in_the_mqdlh_the_age_is_by_the_mqmd_and_that_is_sa
     header = MQDLH(reason=2053, dest_q_name="A", format="MQSTR", put_date=of_dlh[0], put_time=of_dlh[1]).pack()
     said = {"Format": "MQDEAD", "CodedCharSetId": 1208, "PutDate": "20260102", "PutTime": "01000000"}
     run = recorded(tmp_path, [(said, header + b"x")] * 2, observed_at="2026-01-02T04:04:05+00:00")
-    (queue,) = json.loads(run.anatomy_json.read_text())["queues"]
+    (queue,) = json.loads(run.path.joinpath("anatomy.json").read_text())["queues"]
     assert [(cell["age"], cell["messages"]) for cell in queue["cells"]] == [(age, 2)]
     assert queue["aged_by_md"] == 2 * by_md
     told = "2 messages have no valid put date and time in the MQDLH: their age is that of the MQMD"
@@ -112,14 +112,14 @@ def test_growth_is_told_since_the_last_run(tmp_path):
     recorded(tmp_path, MESSAGES)
     more = [MESSAGES[0]] * 3 + MESSAGES[3:]
     second = recorded(tmp_path, more, run="run2", observed_at="2026-01-04T00:00:00+00:00")
-    (queue,) = json.loads(second.anatomy_json.read_text())["queues"]
+    (queue,) = json.loads(second.path.joinpath("anatomy.json").read_text())["queues"]
     assert queue["since"] == {"run": "run1", "observed_at": OBSERVED}
     assert {(grown["origin_q"], grown["messages"]) for grown in queue["growth"]} == {("PAY.IN", 2), ('A"B\\C', -2)}
-    families = openmetrics_grammar.read(second.anatomy_prom.read_text())
+    families = openmetrics_grammar.read(second.path.joinpath("anatomy.prom").read_text())
     assert sorted(families["mqops_dlq_growth"].samples.values()) == [-2, 2]
     emptied = recorded(tmp_path, [], run="run3", observed_at="2026-01-05T00:00:00+00:00")
     assert "5 messages" not in anatomy("--snapshot", emptied.path)
-    families = openmetrics_grammar.read(emptied.anatomy_prom.read_text())
+    families = openmetrics_grammar.read(emptied.path.joinpath("anatomy.prom").read_text())
     assert sum(families["mqops_dlq_growth"].samples.values()) == -5
     assert list(families["mqops_dlq_depth"].samples.values()) == [0]
 
@@ -131,17 +131,17 @@ def test_a_run_that_looks_again_after_a_crash_is_not_compared_with_itself(tmp_pa
         ("run2", [*MESSAGES, *MESSAGES[3:]], [MESSAGES[0]] * 3 + MESSAGES[3:], "run1", {"PAY.IN": 2, 'A"B\\C': -2}),
         ("run3", MESSAGES, MESSAGES, "run2", {"PAY.IN": -2, 'A"B\\C': 2}),
     ):
-        recorded(tmp_path, crashed_with, run=run).observe_json.unlink()
-        (queue,) = json.loads(recorded(tmp_path, messages, run=run).anatomy_json.read_text())["queues"]
+        recorded(tmp_path, crashed_with, run=run).path.joinpath("observe.json").unlink()
+        (queue,) = json.loads(recorded(tmp_path, messages, run=run).path.joinpath("anatomy.json").read_text())["queues"]
         assert (queue["since"]["run"], queue["messages"]) == (since, len(messages))
         assert {grown["origin_q"]: grown["messages"] for grown in queue["growth"]} == growth
 
 
 def test_a_record_of_a_crashed_look_gives_way_to_that_of_the_next(tmp_path):
     crashed = recorded(tmp_path, MESSAGES)
-    crashed.observe_json.unlink()
+    crashed.path.joinpath("observe.json").unlink()
     again = recorded(tmp_path, [])
-    (queue,) = json.loads(again.anatomy_json.read_text())["queues"]
+    (queue,) = json.loads(again.path.joinpath("anatomy.json").read_text())["queues"]
     assert (queue["messages"], queue["growth"]) == (0, [])
 
 
@@ -151,24 +151,26 @@ def test_what_is_no_time_is_not_the_time_of_a_message(tmp_path, at):
     fields |= {"PutDate": at[:8], "PutTime": at[8:]}  # nor does the MQMD have one
     odd = (fields, body[:156] + at.encode() + body[172:])  # the date and time of the MQDLH
     run = recorded(tmp_path, [odd, dead_letter("A", b"x"), odd])
-    (queue,) = json.loads(run.anatomy_json.read_text())["queues"]
+    (queue,) = json.loads(run.path.joinpath("anatomy.json").read_text())["queues"]
     assert {cell["age"]: cell["messages"] for cell in queue["cells"]} == {"<1d": 1, "unknown": 2}
     assert queue["oldest"] == "2026010203040506"
-    families = openmetrics_grammar.read(run.anatomy_prom.read_text())
+    families = openmetrics_grammar.read(run.path.joinpath("anatomy.prom").read_text())
     assert list(families["mqops_dlq_oldest_age_seconds"].samples.values()) == [86400]
 
 
 def test_queues_without_dead_letters_have_no_anatomy(tmp_path):
     run = recorded(tmp_path, [({}, b"an order")], queue="ORDERS")
-    assert not run.anatomy_json.exists()
+    assert not run.path.joinpath("anatomy.json").exists()
     assert not (tmp_path / "QM1" / "anatomy").exists()
 
 
 def test_the_command_on_a_recorded_run(tmp_path):
     run = recorded(tmp_path, MESSAGES)
     said = anatomy("--snapshot", run.path, "--format", "openmetrics")
-    assert said == run.anatomy_prom.read_text()
-    assert json.loads(anatomy("--snapshot", run.snapshot, "--json")) == json.loads(run.anatomy_json.read_text())
+    assert said == run.path.joinpath("anatomy.prom").read_text()
+    assert json.loads(anatomy("--snapshot", run.snapshot, "--json")) == json.loads(
+        run.path.joinpath("anatomy.json").read_text()
+    )
     lines = anatomy("--snapshot", run.path).splitlines()
     assert lines[:5] == [
         f"DLQ of QM1, {OBSERVED}: 5 messages, no run to compare with",
@@ -182,8 +184,8 @@ def test_the_command_on_a_recorded_run(tmp_path):
 
 def test_the_command_on_a_snapshot_without_an_anatomy(tmp_path):
     run = recorded(tmp_path, MESSAGES)
-    before = json.loads(run.anatomy_json.read_text())
-    run.anatomy_json.unlink()
+    before = json.loads(run.path.joinpath("anatomy.json").read_text())
+    run.path.joinpath("anatomy.json").unlink()
     assert json.loads(anatomy("--snapshot", run.path, "--json")) == before
     assert json.loads(anatomy("OTHER", "--snapshot", run.path, "--json")) == {"queues": []}
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from mqops.actions import Action
+from mqops.lake.run_file import Checked
 from mqops.ledger.core.account import account
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker, MarkerRow
@@ -70,7 +72,7 @@ def test_law5_planned_is_moved_discarded_left_and_gone():
     assert [(rule.rule_line, rule.action, rule.planned, rule.left) for rule in summary.rules] == [
         *((1, "RETRY", 3, 1), (2, "DISCARD", 1, 0), (3, "IGNORE", 1, 1), (None, "ERROR", 1, 1)),
     ]
-    assert RunSummary.from_json(summary.to_json()) == summary
+    assert Checked(RunSummary).of(summary.to_json(), Path("summary.json")) == summary
 
 
 def test_law5_each_count_is_the_number_of_messages_rule_by_rule():

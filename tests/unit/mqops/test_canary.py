@@ -297,7 +297,7 @@ def test_what_waits_behind_a_canary_waits_for_whoever_goes_on(manager, lake):
 
     with pytest.raises(Stopped):
         act(manager.connection, run, port=after_commits(stop_behind_the_canaries))
-    assert read_json(run.canary_json)["decision"]
+    assert read_json(run.path.joinpath("canary.json"))["decision"]
     assert (manager.bodies("SHORT"), manager.bodies("B")) == ([b"other key"], [b"elsewhere"])
     assert manager.depth(DLQ) == 3
     lift(run.path)
@@ -333,12 +333,12 @@ def test_the_decision_is_made_once_whatever_happens_to_the_canaries_afterwards(m
 
     with pytest.raises(Stopped):
         act(manager.connection, run, unit_size=4, port=after_commits(stopped_in_the_rest))
-    decision = read_json(run.canary_json)["decision"]
+    decision = read_json(run.path.joinpath("canary.json"))["decision"]
     assert [one["why"] for one in decision] == [CAME_BACK, ""]
     taken(manager, DLQ)[-1:]  # everything leaves the dead-letter queue: nothing there would stop A any more
     lift(run.path)
     act(manager.connection, run)
-    assert read_json(run.canary_json)["decision"] == decision
+    assert read_json(run.path.joinpath("canary.json"))["decision"] == decision
     assert manager.depth("A") == 0
     assert proved(manager, run)["planned"] == 12
 
@@ -350,7 +350,7 @@ def test_stopped_while_it_waits_it_waits_again(manager, lake, proved_meanwhile):
     stop_it = after_commits(lambda _number: stop(run.path, Stop(by="carol", at="now")))
     with pytest.raises(Stopped):
         act(manager.connection, run, port=stop_it)
-    assert read_json(run.canary_json)["decision"] is None
+    assert read_json(run.path.joinpath("canary.json"))["decision"] is None
     assert manager.depth("A") == 2
     if proved_meanwhile:
         assert prove(manager.connection, run).moved == 2

@@ -63,7 +63,7 @@ def test_a_stopped_age_out_is_proved_and_goes_on(manager, lake):
     stopped = replace(AGE_OUT, act=_stopping(act, run, after=2))
     with pytest.raises(Stopped):
         carry_out(stopped, what, run, plan)
-    summary = read_json(run.summary_json)
+    summary = read_json(run.path.joinpath("summary.json"))
     assert (summary["planned"], summary["discarded"], summary["left"], summary["balanced"]) == (5, 4, 1, True)
     assert (summary["workflow"], summary["finished"]) == ("age_out", False)
     lift(run.path)
@@ -80,7 +80,7 @@ def test_a_stopped_undo_is_proved(manager, lake):
     stop(run.path, CAROL)
     with pytest.raises(Stopped):
         carry_out(UNDO, what, run, plan)
-    summary = read_json(run.summary_json)
+    summary = read_json(run.path.joinpath("summary.json"))
     assert (summary["workflow"], summary["planned"], summary["left"], summary["balanced"]) == ("undo", 5, 5, True)
     lift(run.path)
     assert act_undo(manager.connection, run, approved=plan.digest).moved == 5

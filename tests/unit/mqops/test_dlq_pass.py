@@ -24,9 +24,9 @@ from mqops.errors import LakeError, MQError, PermanentMQError, PlanChanged, Sett
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
-from mqops.model import RunSummary
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
+from mqops.prove.records import SUMMARY
 from mqops.rules import parse
 
 QUEUES = """\
@@ -351,7 +351,7 @@ def test_a_second_act_on_the_same_plan_does_nothing(manager, work):
     again = act(manager.connection, folder)
     assert (again.moved, again.absent, again.lanes_held) == (0, 0, 0)
     summary = prove(manager.connection, folder)
-    assert summary == RunSummary.from_json(read_json(folder.summary_json))
+    assert summary == SUMMARY.read(folder)
     assert manager.depth("A") == 3
 
 

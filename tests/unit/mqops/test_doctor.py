@@ -511,9 +511,9 @@ def test_estate_status_has_all_problems_of_the_page_estate(manager, mqops_here, 
         keep(run, replace(found, failed={"critical": 2, "warning": 0, "info": 0}, by_workflow=True))
         approved = RunFolder.at(lake, "QM1", "approved").create()
         observed = {"observed_at": "2026-11-01T00:00:00+00:00", "queues": [], "messages": 0}
-        write_json(approved.observe_json, observed)
+        write_json(approved.path.joinpath("observe.json"), observed)
         write_json(approved.plan_json, {"queue": "A", "workflow": "dlq_rules", "rows": 1})
-        write_json(approved.approval_json, {"answer": {"approved": True, "by": "alice"}})
+        write_json(approved.path.joinpath("approval.json"), {"answer": {"approved": True, "by": "alice"}})
         shown = mqops_here("estate", "status", str(tmp_path / "estate.yaml"), expect=1).stdout
         served.close()
     for told in (

@@ -26,7 +26,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import LedgerQueue
 from mqops.mq.connection import connect
-from mqops.prove.load_record import read_load_record
+from mqops.prove.records import LOAD_RECORD
 from mqops.prove.recovery import drain_earlier_runs
 
 TABLE = "WAIT(NO)\nDESTQ(SHUT) ACTION(RETRY)\nDESTQ(SHUT) ACTION(FWD) FWDQ(DEAD)\nACTION(RETRY)\n"
@@ -228,6 +228,6 @@ def test_a_load_tells_which_loads_of_the_same_messages_were_begun_before_it(mana
     manager.mqsc("CLEAR QLOCAL(Z)")
     again = json.loads(mqops_here(*load, "--again").stdout)
     assert (first["moved"], again["moved"], manager.bodies("Z")) == (1, 1, [b"x"])
-    record = read_load_record(RunFolder.at(tmp_path / "lake", "QM1", again["run"]))
+    record = LOAD_RECORD.find(RunFolder.at(tmp_path / "lake", "QM1", again["run"]))
     assert record
     assert (record.queue, record.file, record.earlier) == ("Z", str(file), {plan})

@@ -123,7 +123,7 @@ def test_a_full_disk_stops_observe_before_anything_is_moved(manager, tmp_path, m
     with pytest.raises(LakeError, match="No space left on device; make room on the disk, no message was lost"):
         observe(manager.connection, run)
     monkeypatch.undo()
-    assert not run.observe_json.exists()
+    assert not run.path.joinpath("observe.json").exists()
     assert manager.depth(DLQ) == 1
     assert observe(manager.connection, run).messages == 1
 

@@ -111,7 +111,7 @@ def test_law2_forged_markers_of_a_plan_of_a_dry_run_are_set_aside_and_nothing_is
     assert "no ledger" in shown.stdout
     assert expected in shown.stderr
     assert not run.issued_json.exists()
-    assert not run.summary_json.exists()
+    assert not run.path.joinpath("summary.json").exists()
     letters(manager, 1)
     other = mqops("dlq", "run", DLQ, "QM1", "--once", "--json", "--lake", str(lake), text="ACTION(RETRY)\n")
     assert json.loads(other.stdout)["moved"] == 4

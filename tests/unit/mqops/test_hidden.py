@@ -19,8 +19,8 @@ from mqops.act.in_process import act
 from mqops.cli import main
 from mqops.lake.run import RunFolder
 from mqops.prove import prove as proving
-from mqops.prove.gone_record import read_gone
 from mqops.prove.prove import prove
+from mqops.prove.records import read_gone
 from mqops.undo.in_process import plan_undo
 
 QUEUES = """\

@@ -45,7 +45,7 @@ def test_law5_a_proof_that_looks_for_the_key_in_another_place_stops(manager, lak
     with pytest.raises(SettingsError, match=rf"the key file {path} is gone; it was in .*keys\.json: put it back"):
         prove(manager.connection, run)
     assert not path.exists()
-    assert not run.summary_json.exists()
+    assert not run.path.joinpath("summary.json").exists()
     assert manager.depth(LEDGER) == 2
     monkeypatch.delenv(KEYS)
     assert proved(manager, run) == {"planned": 3, "moved": 3}

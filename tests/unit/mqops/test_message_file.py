@@ -33,7 +33,7 @@ from mqops.message_file.core.choice import load_actions
 from mqops.message_file.core.text import FileMessage, messages_in, text_of
 from mqops.message_file.load import all_loads_of
 from mqops.message_file.load_port import LoadPort
-from mqops.prove.load_record import read_load_record
+from mqops.prove.records import LOAD_RECORD
 from mqwire.structures import MQMD, MQMD_LAYOUT
 
 MD = MQMD_LAYOUT.pack({"version": 2})
@@ -499,7 +499,7 @@ def test_law1_no_two_processes_load_the_same_messages(message, manager, tmp_path
     manager.put("IN", [({}, b"x")])
     file = exported(message, tmp_path)
     one, other = (planned(manager, tmp_path / "lake", file, "OUT") for _ in range(2))
-    found = read_load_record(one[1])
+    found = LOAD_RECORD.find(one[1])
     assert found
     busy = "Another process loads the messages of a.msg onto OUT; wait for it to end"
     with all_loads_of(one[1], found).lock(), pytest.raises(InProgress, match=busy):

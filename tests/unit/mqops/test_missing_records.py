@@ -41,7 +41,7 @@ def test_law5_a_run_whose_records_were_taken_away_does_not_balance(manager, lake
         with pytest.raises(Unbalanced) as error:
             prove(manager.connection, run)
         assert [one for one in expected if one in str(error.value)] == expected
-    assert read_json(run.summary_json)["balanced"] is False
+    assert read_json(run.path.joinpath("summary.json"))["balanced"] is False
     with pytest.raises(Unbalanced, match="records are gone"), reopened(manager.connection, run):
         pass
 
@@ -65,7 +65,7 @@ def test_law5_a_lane_token_ahead_of_the_ledger_tells_that_a_marker_is_missing(ma
 def test_what_was_done_of_another_plan_is_not_missed(manager, lake):
     manager.put(DLQ, [dead_letter("A", b"x")])
     run, _plan = planned(manager, lake)
-    write_json(run.act_json, {"plan": "another", "moved": 7, "discarded": 0})
+    write_json(run.path.joinpath("act.json"), {"run": run.run, "plan": "another", "moved": 7, "discarded": 0})
     assert prove(manager.connection, run).left == 1
 
 

@@ -131,7 +131,7 @@ def test_each_message_is_looked_for_and_only_changes_are_recorded(manager, bench
     take(manager, "PARKED")
     assert bench.look(run).outcomes == {"consumed": 3}
     assert bench.look(run).changed == 0
-    last = json.loads(run.outcomes_json.read_text())
+    last = json.loads(run.path.joinpath("outcomes.json").read_text())
     lines = list(LedgerFile(bench.lake / "QM1", str).entries())
     assert (last["open"], last["ledger_seq"], last["ledger_head"]) == (0, len(lines), lines[-1]["hash"])
     assert prove(manager.connection, run).balanced  # who adds up the ledger passes the new lines over
@@ -273,9 +273,9 @@ def test_a_run_is_looked_at_after_each_proof_of_its_undo(manager, bench, monkeyp
 
 def test_a_run_is_looked_at_when_its_undo_is_finished(manager, bench):
     run, undo = undo_half(bench)
-    assert not run.outcomes_json.exists()
+    assert not run.path.joinpath("outcomes.json").exists()
     assert [one.run for one in finish_undos(manager.connection, run)] == [undo.run]
-    assert read_json(run.outcomes_json)["outcomes"] == {"returned": 2}
+    assert read_json(run.path.joinpath("outcomes.json"))["outcomes"] == {"returned": 2}
 
 
 def test_what_a_later_run_moved_again_is_not_called_consumed(manager, bench):
@@ -292,10 +292,10 @@ def test_what_a_later_run_tried_to_move_in_vain_is_not_called_moved_again(manage
     bench.letters("A")
     first = bench.run()
     ((md, body),) = take(manager, "A")
-    first.summary_json.unlink()  # so that the next run does not look back
+    first.path.joinpath("summary.json").unlink()  # so that the next run does not look back
     manager.put(DLQ, [dead_letter("NOWHERE", body, MsgId=md.MsgId)])
     second = bench.run()
-    assert read_json(second.summary_json)["failed"] == 1
+    assert read_json(second.path.joinpath("summary.json"))["failed"] == 1
     take(manager, DLQ)
     assert bench.look(first).outcomes == {"consumed": 1}
 
@@ -325,7 +325,7 @@ def test_nothing_is_said_where_nobody_can_tell_which_message_with_its_id_was_mov
     manager.put(DLQ, [dead_letter("A", b"first", **SAME_ID)])
     first = bench.run()
     take(manager, "A")
-    first.summary_json.unlink()  # so that the next run does not look back
+    first.path.joinpath("summary.json").unlink()  # so that the next run does not look back
     manager.put(DLQ, [dead_letter("B", b"another", **SAME_ID)])
     shutil.rmtree(bench.run().path)
     assert (bench.look(first).outcomes, bench.look(first).untold) == ({}, 1)
@@ -464,8 +464,8 @@ def test_the_next_run_looks_at_those_before_it_whose_outcomes_are_open(manager, 
     assert seen == [(first.run, "consumed"), (first.run, "there")]
     take(manager, "B")
     take(manager, "PARKED")
-    proved_at = datetime.fromisoformat(json.loads(first.summary_json.read_text())["proved_at"])
-    looked_at = datetime.fromisoformat(json.loads(first.outcomes_json.read_text())["looked_at"])
+    proved_at = datetime.fromisoformat(json.loads(first.path.joinpath("summary.json").read_text())["proved_at"])
+    looked_at = datetime.fromisoformat(json.loads(first.path.joinpath("outcomes.json").read_text())["looked_at"])
     twice_as_old = looked_at + (looked_at - proved_at)
     following = RunFolder.at(bench.lake, "QM1", "following")
 
@@ -494,7 +494,7 @@ def test_a_run_looks_back_at_so_many_runs_and_messages_and_no_more(manager, benc
             limits.setattr(finding, "BACK_RUNS", runs)
             found = [summary.run for summary in look_back(manager.connection, following)]
         for run in (two, three, one, nothing):
-            run.outcomes_json.unlink(missing_ok=True)
+            run.path.joinpath("outcomes.json").unlink(missing_ok=True)
         return found
 
     assert looked_at(9, 5) == [one.run, three.run, two.run]  # the newest first, none that moved nothing
@@ -502,7 +502,7 @@ def test_a_run_looks_back_at_so_many_runs_and_messages_and_no_more(manager, benc
     assert looked_at(1, 5) == [one.run]
     assert looked_at(9, 2) == [one.run, three.run]
     for run in (nothing, one, three):
-        write_json(run.summary_json, read_json(run.summary_json) | {"moved": 0})
+        write_json(run.path.joinpath("summary.json"), read_json(run.path.joinpath("summary.json")) | {"moved": 0})
     assert looked_at(9, 1) == [two.run]  # four times as many are asked whether they are due
     (two.path / "summary.json").write_text("no JSON")
     assert looked_at(9, 5) == []
@@ -514,7 +514,7 @@ def test_a_run_that_cannot_be_looked_at_does_not_hold_the_next_one_back(bench, c
     for file in first.snapshot.glob("*.parquet"):
         file.unlink()
     bench.letters("A")
-    assert bench.run().summary_json.exists()
+    assert bench.run().path.joinpath("summary.json").exists()
     assert f"Cannot tell what became of the messages of run {first.run}: The snapshot" in caplog.text
 
 
@@ -527,10 +527,10 @@ def test_a_line_of_the_ledger_has_no_more_than_a_thousand_messages(bench):
 def test_retry_counts_and_replays_are_those_of_before(bench):
     bench.letters("A", "MISSING")
     run = bench.run()
-    before = (tries.current(bench.lake / "QM1"), replays.current(bench.lake / "QM1"))
+    before = (tries.current(LedgerFile(bench.lake / "QM1")), replays.current(bench.lake / "QM1"))
     assert before[0]
     bench.look(run)
-    assert (tries.current(bench.lake / "QM1"), replays.current(bench.lake / "QM1")) == before
+    assert (tries.current(LedgerFile(bench.lake / "QM1")), replays.current(bench.lake / "QM1")) == before
 
 
 def test_the_commands_tell_it(manager, bench):

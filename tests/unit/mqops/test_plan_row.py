@@ -21,6 +21,7 @@ from mqops.decide.in_process import decide
 from mqops.errors import PlanChanged
 from mqops.lake.files import read_json
 from mqops.lake.parquet import write_parquet
+from mqops.lake.run_file import Checked
 from mqops.rules import parse
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -83,9 +84,9 @@ def test_bytes_of_a_table_that_are_not_utf_8_are_shown_as_such_and_the_digest_is
 def test_a_plan_of_a_version_that_made_no_remarks_is_read(tmp_path):
     run, plan = planned(tmp_path)
     document = read_json(run.plan_json)
-    assert PlanSummary.from_json(document) == plan
+    assert Checked(PlanSummary).of(document, Path("plan.json")) == plan
     del document["remarks"], document["message_ids"]
-    assert PlanSummary.from_json(document) == replace(plan, remarks=())
+    assert Checked(PlanSummary).of(document, Path("plan.json")) == replace(plan, remarks=())
 
 
 def test_rows_are_read_as_they_were_written(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pymqi
@@ -31,6 +32,7 @@ from mqops.deciders.run import carry_out, plan_run
 from mqops.errors import PlanChanged
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked
 from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqops.undo.in_process import act_undo as undo
@@ -173,7 +175,7 @@ def test_a_preflight_is_kept_as_it_is() -> None:
     found = Preflight(
         plan="d", checked_at="now", destinations=1, findings=judge(looked[:1]), looked=looked, taken_from=("A",)
     )
-    assert Preflight.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert Checked(Preflight).of(json.loads(json.dumps(found.to_json())), Path("preflight.json")) == found
     assert [one.severity for one in found.doubts] == ["problem"]
 
 

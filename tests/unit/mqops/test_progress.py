@@ -10,18 +10,20 @@ import shlex
 import stat
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from act_support import planned
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
-from mqops.act.core.progress import Tally, UnitDone
+from mqops.act.core.progress import Tally, TallyJson, UnitDone
 from mqops.act.in_process import act
 from mqops.act.progress import Progress, ProgressFile, heard_from_tasks
 from mqops.errors import MQError, mq_error
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked
 
 RETRY = "ACTION(RETRY)\n"
 LEDGER = "MQOPS.LEDGER"
@@ -169,7 +171,7 @@ def test_run_show_says_how_far_the_run_had_come_and_nothing_of_a_file_that_it_ca
     def shown():
         return json.loads(mqops_here("run", "show", run.run, "--json").stdout)["progress"]
 
-    said = read_json(run.progress_json)
+    said = read_json(run.path.joinpath("progress.json"))
     assert shown() == said
     assert (said["planned"], said["tally"]["moved"]) == (3, 3)
     for other in (
@@ -178,7 +180,7 @@ def test_run_show_says_how_far_the_run_had_come_and_nothing_of_a_file_that_it_ca
         json.dumps(said | {"tally": {}}),
         json.dumps(said | {"tally": said["tally"] | {"reached": 1}}),
     ):
-        run.progress_json.write_text(other)
+        run.path.joinpath("progress.json").write_text(other)
         assert shown() is None
 
 
@@ -200,7 +202,7 @@ def test_the_tallies_of_processes_add_up_and_a_lane_goes_no_way_back():
     first.add(UnitDone(lane=1, first=0, next=2, moved=2))
     second.add(UnitDone(lane=1, first=2, next=5, moved=1, failed=1, left=1))
     second.add(UnitDone(lane=0, first=4, next=5, discarded=1))
-    assert Tally.from_json(json.loads(json.dumps(second.to_json()))) == second
+    assert Tally(**Checked(TallyJson).of(json.loads(json.dumps(second.to_json())), Path())) == second
     whole = second.merge([first])
     assert whole.reached == {1: 5, 0: 5}
     assert whole.line("20 messages", 2.0) == (
@@ -220,7 +222,9 @@ def test_what_tasks_write_is_heard_and_nothing_of_it_stays(tmp_path):
         for lane, moved, failed in ((0, 3, 2), (1, 4, 0)):
             with ProgressFile(run) as task:
                 task.add(UnitDone(lane=lane, first=0, next=moved + failed, moved=moved, failed=failed))
-        found = sorted((Tally.from_json(read_json(path)) for path in run.progress.iterdir()), key=lambda one: one.moved)
+        found = sorted(
+            (Tally(**Checked(TallyJson).read(path)) for path in run.progress.iterdir()), key=lambda one: one.moved
+        )
         assert found == [Tally(moved=3, failed=2, reached={0: 5}), Tally(moved=4, reached={1: 4})]
         assert {path.suffix for path in run.progress.iterdir()} == {".json"}
         assert {stat.S_IMODE(path.stat().st_mode) for path in run.progress.iterdir()} == {0o600}

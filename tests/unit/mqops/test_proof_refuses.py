@@ -98,7 +98,7 @@ def test_law5_a_second_record_of_the_same_move_does_not_balance(manager, contrad
     assert error["code"] == "Unbalanced"
     assert error["message"].startswith(f"Run {run.run} does not balance: ")
     assert TWICE in error["message"]
-    summary = read_json(run.summary_json)
+    summary = read_json(run.path.joinpath("summary.json"))
     assert (summary["balanced"], TWICE in summary["problems"]) == (False, True)
     assert manager.depth("A") == 4
 
@@ -126,7 +126,7 @@ def test_law5_a_message_that_no_marker_names_is_unexplained_and_the_command_says
     refused = mqops_here("dlq", "act", run.run, "--approve", summary.digest, "-m", "QM1", expect=1)
     assert "1 of 4 planned messages are unexplained" in refused.output
     assert "do not name 1 of its rows" in refused.output
-    document = read_json(run.summary_json)
+    document = read_json(run.path.joinpath("summary.json"))
     counts = [document[name] for name in ("planned", "moved", "left", "gone", "unexplained", "balanced")]
     assert counts == [4, 3, 0, 0, 1, False]
     assert [rule["unexplained"] for rule in document["rules"]] == [1]
@@ -141,7 +141,7 @@ def test_law5_an_error_names_ten_problems_and_counts_the_others(manager, lake, m
     record(run, replace(acted(run), unit="ab" * 24))
     with pytest.raises(Unbalanced) as raised:
         prove(manager.connection, run)
-    problems = read_json(run.summary_json)["problems"]
+    problems = read_json(run.path.joinpath("summary.json"))["problems"]
     assert len(problems) == messages + 1  # of each message one, and one of the unit of work
     assert str(raised.value).endswith(f": {'; '.join(problems[:10])}{others}")
 
@@ -234,7 +234,7 @@ def test_law5_nothing_is_proved_or_undone_while_a_worker_has_a_lane_token(manage
         for command in (("undo", "--yes"), ("ledger", "outcomes")):
             result = mqops_here(*command, run.run, "-m", "QM1", "--json", expect=1)
             assert json.loads(result.stdout)["error"]["code"] == "InProgress", command
-    assert not run.summary_json.exists()
+    assert not run.path.joinpath("summary.json").exists()
     assert prove(manager.connection, run).moved == 1
 
 
@@ -363,8 +363,8 @@ def test_law4_nothing_is_undone_where_the_snapshot_lacks_a_message(manager, plan
     act(manager.connection, run)
     (part,) = run.snapshot.glob("*.parquet")
     pq.write_table(pq.read_table(part).slice(1), part)
-    observed = read_json(run.observe_json)
-    write_json(run.observe_json, observed | {"files": {part.name: part.stat().st_size}})
+    observed = read_json(run.path.joinpath("observe.json"))
+    write_json(run.path.joinpath("observe.json"), observed | {"files": {part.name: part.stat().st_size}})
     refused = mqops_here("undo", "--yes", run.run, "-m", "QM1", "--json", expect=1)
     error = json.loads(refused.stdout)["error"]
     assert (error["code"], "lacks 1 of the messages of its plan" in error["message"]) == ("LakeError", True)

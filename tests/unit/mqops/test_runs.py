@@ -59,7 +59,7 @@ def shown(mqops, run: str, *words: str) -> dict:
 def answer(run: RunFolder, given: dict | None, **more: str) -> None:
     """RUN/approval.json as `mqops_airflow.approval.answer` writes it."""
     asked = {"dag_id": "qm1_dlq_rules", "run_id": "manual__1", "digest": "d", "text": "t"}
-    write_json(run.approval_json, {"question": asked, "task_instance": "i", "answer": given, **more})
+    write_json(run.path.joinpath("approval.json"), {"question": asked, "task_instance": "i", "answer": given, **more})
 
 
 def test_a_run_that_was_carried_out_names_what_was_left_and_what_failed(manager, mqops, lake):
@@ -190,8 +190,8 @@ def test_a_stopped_and_a_killed_run(manager, mqops, lake):
     prove(manager.connection, run)
     assert [(one["state"], one["moved"], one["left"]) for one in listed(mqops)] == [("unfinished", 1, 3)]
     assert {one["why"] for one in shown(mqops, run.run)["messages"]} == {"its turn has not come"}
-    summary = read_json(run.summary_json)
-    write_json(run.summary_json, {**summary, "balanced": False, "problems": ["a\nb"]})
+    summary = read_json(run.path.joinpath("summary.json"))
+    write_json(run.path.joinpath("summary.json"), {**summary, "balanced": False, "problems": ["a\nb"]})
     assert [one["state"] for one in listed(mqops)] == ["unbalanced"]
     assert "DOES NOT BALANCE\n              a\N{REPLACEMENT CHARACTER}b\n" in mqops("run", "show", run.run).stdout
 
@@ -260,8 +260,8 @@ def test_the_index_keeps_what_did_not_change_and_is_never_wrong(manager, mqops, 
     before = listed(mqops)
     assert oct(index.stat().st_mode)[-3:] == "600"
     when = run.path.stat().st_mtime_ns
-    summary = read_json(run.summary_json)
-    write_json(run.summary_json, {**summary, "moved": 77})
+    summary = read_json(run.path.joinpath("summary.json"))
+    write_json(run.path.joinpath("summary.json"), {**summary, "moved": 77})
     os.utime(run.path, ns=(when, when))  # the folder looks as it did: the index is believed
     assert listed(mqops) == before
     os.utime(run.path)
@@ -299,11 +299,11 @@ def test_a_run_that_is_old_is_read_again_when_somebody_writes_to_it_and_no_other
     index = (run.lake_folder / INDEX).stat().st_ino
     os.utime(run.path.parent, ns=(old, old))  # no run came or went
     assert len(list_runs(lake)) == 2
-    summary = read_json(run.summary_json)
-    for path, moved in ((run.summary_json, 77), (run.quality_checks / "c" / "none.json", 78)):
+    summary = read_json(run.path.joinpath("summary.json"))
+    for path, moved in ((run.path.joinpath("summary.json"), 77), (run.quality_checks / "c" / "none.json", 78)):
         make_folder(path.parent)
-        write_json(run.summary_json, {**summary, "moved": moved})
-        write_json(path, read_json(run.summary_json))
+        write_json(run.path.joinpath("summary.json"), {**summary, "moved": moved})
+        write_json(path, read_json(run.path.joinpath("summary.json")))
         assert [one.name for one in changed.iterdir()] == [run.run]
         assert {line.run: line.moved for line in list_runs(lake)} == {run.run: moved, "other": 1}
     stop(RunFolder(other).path, CAROL)
@@ -319,7 +319,7 @@ def test_a_run_that_is_old_is_read_again_when_somebody_writes_to_it_and_no_other
 def test_a_run_whose_files_are_not_what_mqops_wrote_is_named(manager, mqops, lake):
     manager.put(DLQ, [dead_letter("A", b"1")])
     run = find_run(lake, key=run_of(mqops, "--once"))
-    write_json(run.summary_json, {"nothing": 1})
+    write_json(run.path.joinpath("summary.json"), {"nothing": 1})
     assert f"A file of run {run.run}" in mqops("runs", expect=1).stderr
     assert [one.run for one in list_runs(lake, queue_manager="QM2")] == []
 

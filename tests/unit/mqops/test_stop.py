@@ -89,7 +89,7 @@ def test_a_stopped_queue_manager_stops_a_run_under_way_and_refuses_every_other(m
     other, plan = plan_run(DEAD_LETTERS, what)
     with pytest.raises(Stopped):
         carry_out(DEAD_LETTERS, what, other, plan)
-    assert read_json(other.summary_json)["left"] == 7
+    assert read_json(other.path.joinpath("summary.json"))["left"] == 7
     assert not other.issued_json.exists()
     lift(run.lake_folder)
     assert finish_run(manager.connection, run).moved == 10

@@ -445,8 +445,8 @@ def test_law4_nothing_is_put_from_a_copy_that_was_changed(manager, bench):
     second, _ = bench.plan(bench.run("ACTION(DISCARD)"))
     (mine,), (other,) = first.snapshot.glob("*.parquet"), second.snapshot.glob("*.parquet")
     mine.write_bytes(other.read_bytes())
-    observed = read_json(first.observe_json)
-    write_json(first.observe_json, observed | {"files": {mine.name: mine.stat().st_size}})
+    observed = read_json(first.path.joinpath("observe.json"))
+    write_json(first.path.joinpath("observe.json"), observed | {"files": {mine.name: mine.stat().st_size}})
     with pytest.raises(PlanChanged, match="The copy of row 0 is not the message of the plan"):
         act_undo(manager.connection, first)
     mine.unlink()
@@ -466,7 +466,10 @@ def test_law4_nothing_is_put_back_from_a_copy_of_which_one_byte_was_changed(mana
     number = table.schema.get_field_index(column)
     field = table.schema.field(number)
     pq.write_table(table.set_column(number, field, pa.array([bytes(copy)], type=field.type)), part)
-    write_json(folder.observe_json, read_json(folder.observe_json) | {"files": {part.name: part.stat().st_size}})
+    write_json(
+        folder.path.joinpath("observe.json"),
+        read_json(folder.path.joinpath("observe.json")) | {"files": {part.name: part.stat().st_size}},
+    )
     with pytest.raises(PlanChanged, match="The copy of row 0 is not the message of the plan"):
         act_undo(manager.connection, folder)
     assert (manager.bodies("A"), manager.depth(DLQ)) == ([b"x"], 0)

@@ -14,11 +14,10 @@ from pymqi import CMQC
 
 from mqops.act.in_process import act
 from mqops.decide.in_process import decide
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, find_run
-from mqops.model import RunSummary
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
+from mqops.prove.records import SUMMARY
 from mqops.rules import parse
 from mqops.undo.in_process import act_undo, plan_undo
 
@@ -99,7 +98,7 @@ def test_a_queue_that_gives_nothing_since_the_plan_holds_back_no_other(manager, 
     summary = prove(manager.connection, folder)
     assert (summary.moved, summary.left, summary.gone, summary.reasons) == (3, 2, 0, {reason: 2})
     assert summary.remarks == (f"A was not looked at ({verb}: {reason}): what was not put back counts as left",)
-    assert RunSummary.from_json(read_json(folder.summary_json)) == summary
+    assert SUMMARY.read(folder) == summary
     manager.mqsc(after)
     summary = prove(manager.connection, folder)
     assert (summary.left, summary.gone, summary.remarks) == (2 - gone, gone, ())
@@ -137,10 +136,10 @@ def test_an_undo_that_was_killed_before_its_proof_is_proved_by_the_next_though_a
     expected = f"run undo1 was begun and is not finished. To finish it: `mqops undo {run} -m QM1`"
     assert expected in mqops("dlq", "run", "--once", DLQ, "QM1", text="ACTION(IGNORE)\n").stderr
     mqops("undo", run, "-m", "QM1", "--dry-run", expect=1)
-    assert not folder.summary_json.exists()
+    assert not folder.path.joinpath("summary.json").exists()
     done = mqops("undo", run, "-m", "QM1", "--yes", expect=1).stdout
     assert "undo undo1 was begun before and is finished now: 3 put back\n" in done
-    assert RunSummary.from_json(read_json(folder.summary_json)).left == 2
+    assert SUMMARY.read(folder).left == 2
     assert done.count("A@QM1 cannot be looked at: MQGET on A failed: MQRC_GET_INHIBITED (2016)") == 1
     assert "begun before" not in mqops("undo", run, "-m", "QM1", "--yes", expect=1).stdout
     assert "undo1" not in mqops("dlq", "run", "--once", DLQ, "QM1", text="ACTION(IGNORE)\n").stderr

@@ -77,15 +77,15 @@ def test_what_expires_while_a_later_snapshot_is_taken_has_expired(manager, lake,
     planned(manager, lake, text=TABLE)
     let_expire(20)
     later, _plan = planned(manager, lake, text=TABLE)
-    observed = json.loads(later.observe_json.read_text())
+    observed = json.loads(later.path.joinpath("observe.json").read_text())
     (seen,) = known(mqops, msg_id)["seen"]
     observed["observed_at"] = seen["seen_at"].replace("Z", ".999999Z")  # it began while the message was there
-    later.observe_json.write_text(json.dumps(observed))
-    os.utime(later.observe_json, (0, 0))  # as in a lake that was copied
+    later.path.joinpath("observe.json").write_text(json.dumps(observed))
+    os.utime(later.path.joinpath("observe.json"), (0, 0))  # as in a lake that was copied
     (seen,) = known(mqops, msg_id)["seen"]
     assert (seen["became"], seen["missed_by"]) == ("expired", later.run)
     del observed["ended_at"]  # a file of before: it was written when the snapshot ended
-    later.observe_json.write_text(json.dumps(observed))
+    later.path.joinpath("observe.json").write_text(json.dumps(observed))
     (seen,) = known(mqops, msg_id)["seen"]
     assert (seen["became"], seen["missed_by"]) == ("expired", later.run)
 
@@ -114,7 +114,7 @@ def test_a_message_that_was_left_is_not_gone(manager, lake, mqops):
     msg_ids = manager.put(DLQ, [dead_letter("B", b"1"), dead_letter("NONE", b"2")])
     run, plan = planned(manager, lake, text=TABLE)
     finished(manager, run, plan.digest)
-    assert not run.gone_json.exists()
+    assert not run.path.joinpath("gone.json").exists()
     assert [known(mqops, one)["seen"][0]["became"] for one in msg_ids] == ["seen", "seen"]
     (event,) = known(mqops, msg_ids[1])["events"]
     assert (event["outcome"], event["reason"]) == ("failed", "MQRC_UNKNOWN_OBJECT_NAME")

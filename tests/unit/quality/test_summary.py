@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from mqops.lake.run_file import Checked
 from mqops.quality.check import disagreements
 from mqops.quality.summary import CheckResult, QualityFailed, QualitySummary, QueueQuality, verdict
 
@@ -56,7 +58,7 @@ def test_what_does_not_add_up_fails_it() -> None:
 
 def test_json_and_back() -> None:
     written = summary(result("critical"), result("info", met=True, failed=None))
-    assert QualitySummary.from_json(json.loads(json.dumps(written.to_json()))) == written
+    assert Checked(QualitySummary).of(json.loads(json.dumps(written.to_json())), Path("quality.json")) == written
 
 
 def test_disagreements_are_found() -> None:

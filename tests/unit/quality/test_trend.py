@@ -51,7 +51,7 @@ def kept(lake: Path, *found: QualitySummary, dag_id: str = "") -> RunFolder:
     run = RunFolder.at(lake, "QM1", found[0].run)
     make_folder(run.path)
     if dag_id:
-        write_json(run.handed_on_json, {"dag_id": dag_id, "run_id": "r", "found": {}})
+        write_json(run.path.joinpath("handed_on.json"), {"dag_id": dag_id, "run_id": "r", "found": {}})
     for one in found:
         make_folder(run.quality_checks / one.check)
         write_json(run.quality_checks / one.check / "quality.json", one.to_json())
@@ -136,7 +136,7 @@ def test_a_run_of_an_earlier_version_is_read_and_its_result_is_kept(tmp_path: Pa
         del old[name]
     run.quality_json.write_text(json.dumps(old))
     if dag_id:
-        write_json(run.handed_on_json, {"dag_id": dag_id, "run_id": "r", "found": {}})
+        write_json(run.path.joinpath("handed_on.json"), {"dag_id": dag_id, "run_id": "r", "found": {}})
     before = verdict_of(run)
     assert before is not None
     assert (before.failed["critical"], before.check) == (1, "")

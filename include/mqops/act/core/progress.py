@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from typing_extensions import TypedDict
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitDone:
@@ -27,6 +29,27 @@ class UnitDone:
 COUNTS = ("moved", "discarded", "failed", "absent", "left")
 MOST_HELD = 50
 """Destinations that a tally names; there may be one a message."""
+
+
+class TallyJson(TypedDict):
+    """A tally in a file: one that lacks a number says nothing."""
+
+    moved: int
+    discarded: int
+    failed: int
+    absent: int
+    left: int
+    reached: dict[int, int]
+    held: dict[str, str]
+
+
+class ProgressJson(TypedDict):
+    """`LiveProgress` in a file."""
+
+    at: str
+    planned: int
+    seconds: float
+    tally: TallyJson
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,13 +114,6 @@ class Tally:
         """A JSON object."""
         return asdict(self)
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Tally:
-        """What `to_json` made. Raises `ValueError`, `TypeError`, `KeyError`, `AttributeError` for anything else."""
-        reached = {int(lane): int(position) for lane, position in value["reached"].items()}
-        held = {str(destination): str(why) for destination, why in value["held"].items()}
-        return cls(**{name: int(value[name]) for name in COUNTS}, reached=reached, held=held)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveProgress:
@@ -129,13 +145,3 @@ class LiveProgress:
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> LiveProgress:
-        """What `to_json` made. Raises as `Tally.from_json`."""
-        return cls(
-            at=str(value["at"]),
-            planned=int(value["planned"]),
-            seconds=float(value["seconds"]),
-            tally=Tally.from_json(value["tally"]),
-        )

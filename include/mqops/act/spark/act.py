@@ -17,22 +17,25 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
 from mqops.act.approved_plan import ApprovedPlan, check_rows, read_approved_plan
-from mqops.act.begin import begin
+from mqops.act.beginning import begin
 from mqops.act.canary import CanaryDecision
 from mqops.act.core.deal import deal, home_lanes
 from mqops.act.core.lanes import DEFAULT_LANES, DEFAULT_UNIT_SIZE, Row
 from mqops.act.core.mover import LaneResult
 from mqops.act.in_process import ROW_COLUMNS, LaneWorker, canary_lanes, make_row, phases, summarise
 from mqops.act.progress import Progress, ProgressFile, heard_from_tasks
-from mqops.actions import ACTED
+from mqops.actions import ACTED, moved_word
 from mqops.decide.core.pacing import Pacing
 from mqops.decide.spark.digest import digest_of
-from mqops.lake.files import lake_errors, write_json
+from mqops.lake.files import lake_errors
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import refuse_if_stopped
+from mqops.ledger import noted
 from mqops.ledger.core.marker import About
+from mqops.ledger.file import LedgerFile
+from mqops.ledger.opened import OpenLedger
 from mqops.model import ActSummary
-from mqops.mq.connection import MqConnection
+from mqops.mq.connection import MqConnection, one_session
 from mqops.spark_job import spark_errors
 
 if TYPE_CHECKING:
@@ -70,14 +73,15 @@ def act(
     """
     started = time.monotonic()
     approved_plan = read_approved_plan(run, approved)
-    with run.lock():
+    ledger = OpenLedger(LedgerFile(run.lake_folder), approved_plan.identity, run)
+    with run.lock(), one_session(connection) as step:
         refuse_if_stopped(run)
         with lake_errors(run.plan):
             plan = spark.read.parquet(str(run.plan))
         with spark_errors(run.plan):
             check_rows(approved_plan, digest_of(plan))
         lengths, about_run, reached = begin(
-            connection, approved_plan, lambda: _lengths(plan, lanes, approved_plan.pacing), about
+            step, approved_plan, ledger, lambda: _lengths(plan, lanes, approved_plan.pacing), about
         )
         first = canary_lanes(lengths, approved_plan.pacing)
         tasks = len(lengths)
@@ -86,7 +90,7 @@ def act(
         rows = _in_order(_acted(plan), len(lengths), approved_plan.pacing, tasks)
         task = ActTask(
             connection=connection,
-            approved_plan=replace(approved_plan, document={}),
+            approved_plan=replace(approved_plan, summary=replace(approved_plan.summary, table_text="", counts=())),
             lengths=tuple(lengths),
             unit_size=unit_size,
             shares=tasks,
@@ -105,10 +109,11 @@ def act(
                 found = dealt.where(F.col("lane").isin(*first)).collect()
             return [make_row(row["position"], row.asDict()) for row in found]
 
-        with Progress(run, lengths, about_run, reached) as progress, heard_from_tasks(run, progress):
-            results = phases(connection, approved_plan, visit, ahead, progress)
+        put = moved_word(approved_plan.summary.actions)
+        with Progress(run, lengths, about_run, reached, put=put) as progress, heard_from_tasks(run, progress):
+            results = phases(step, approved_plan, ledger, visit, ahead, progress=progress)
             summary = summarise(approved_plan, results, time.monotonic() - started)
-            write_json(run.act_json, summary.to_json())
+            noted.ACTED.write(run, summary)
     return summary
 
 

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from mqops.backout.core.misconfigured import Misconfigured, backout_queue_of, misconfigured
 from mqops.counted import counted
@@ -52,19 +51,6 @@ class Setting:
     dead_letter_queue: str = ""
     unseen: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Setting:
-        """The setting that `to_json` made."""
-        named_by = {queue: tuple(names) for queue, names in value["named_by"].items()}
-        misconfigured = tuple(Misconfigured(**one) for one in value["misconfigured"])
-        changed = {"named_by": named_by, "local": tuple(value["local"]), "misconfigured": misconfigured}
-        changed |= {name: tuple(value.get(name, ())) for name in ("notes", "unseen")}
-        return cls(**{**value, **changed})
 
     def ambiguous(self, queue: str) -> str:
         """What it means that the origin of a message on a backout queue is ambiguous, and what moves such a message."""

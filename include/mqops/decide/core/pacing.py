@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from mqops.counted import counted
 from mqops.rules import Rule
 
@@ -88,10 +90,9 @@ class Pacing:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Pacing:
-        """What `to_json` made."""
-        rules = {key: OfRule(**rule) for key, rule in value.get("rules", {}).items()}
-        return cls(**{**value, "rules": rules})
+    def from_json(cls, value: Mapping[str, object]) -> Pacing:
+        """What `to_json` made. Raises `ValueError`."""
+        return TypeAdapter(cls).validate_python(value)
 
     def remarks(self) -> tuple[str, ...]:
         """The lines that an approver reads."""
@@ -120,7 +121,7 @@ NO_LIMITS = Pacing()
 """No canaries, no rate limit, no limit on the depth of destinations."""
 
 
-def covered(rows_digest: str, pacing: Mapping[str, Any]) -> str:
+def covered(rows_digest: str, pacing: Mapping[str, object]) -> str:
     """Rule 2: the digest of a plan. Parameters: `pacing` as `Pacing.to_json` gives it."""
     if not pacing:
         return rows_digest

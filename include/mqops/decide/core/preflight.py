@@ -141,24 +141,6 @@ class Looked:
     demand: Demand
     there: Inquired
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Looked:
-        """What `asdict` made."""
-        demand, there = value["demand"], value["there"]
-        queue = there["queue"]
-        return cls(
-            demand=Demand(**{**demand, "users": tuple(demand["users"])}),
-            there=Inquired(
-                **{
-                    **there,
-                    "refused": tuple((what, remedy) for what, remedy in there["refused"]),
-                    "inhibited": tuple(there["inhibited"]),
-                    "queue": LocalQueue(**queue) if queue else None,
-                    "channels": tuple(Channel(**one) for one in there["channels"]),
-                }
-            ),
-        )
-
 
 def shown(findings: Sequence[Finding]) -> list[str]:
     """The worst of them, a line each, and how many more there are. What is said of many dynamic queues of a prefix is
@@ -202,14 +184,6 @@ class Preflight:
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Preflight:
-        """What `to_json` made."""
-        findings = tuple(Finding(**one) for one in value["findings"])
-        looked = tuple(Looked.from_json(one) for one in value.get("looked", ()))
-        texts = {name: tuple(value.get(name, ())) for name in ("remarks", "taken_from")}
-        return cls(**{**value, "findings": findings, "looked": looked, **texts})
 
 
 def judge(looked: Sequence[Looked], taken_from: Collection[str] = ()) -> tuple[Finding, ...]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mqops.actions import Action
+from mqops.decide.core.pacing import Pacing
 
 MOST_GROUPS = 1000
 """Groups in a summary, the largest; with &REPLYQ there may be one a message."""
@@ -76,7 +77,7 @@ class PlanSummary:
     """
 
     run: str
-    workflow: str
+    workflow: str = "dlq_rules"  # the plan of an earlier version does not say it
     queue_manager: str
     queue: str
     table_source: str
@@ -92,10 +93,15 @@ class PlanSummary:
     limit: int | None = None
     message_ids: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    handling: Mapping[str, Any] = field(default_factory=dict)
+    handling: Mapping[str, object] = field(default_factory=dict)
     requested_by: str = ""
     used_up: int = 0
     unseen: tuple[str, ...] = ()
+
+    @property
+    def pacing(self) -> Pacing:
+        """`handling` as a value."""
+        return Pacing.from_json(self.handling)
 
     @property
     def actions(self) -> dict[Action, int]:
@@ -109,21 +115,3 @@ class PlanSummary:
         """A JSON object; `actions` is added for readers. Bytes of `table_text` that are not UTF-8 become U+FFFD."""
         text = self.table_text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         return {**asdict(self), "table_text": text, "actions": self.actions}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> PlanSummary:
-        """The summary that `to_json` made."""
-        plain = {name: content for name, content in value.items() if name != "actions"}
-        rules = tuple(RuleCount(**{**rule, "action": Action(rule["action"])}) for rule in value["rules"])
-        counts = tuple(
-            PlanCount(
-                **{
-                    **count,
-                    "action": Action(count["action"]),
-                    "samples": tuple(Sample(**sample) for sample in count["samples"]),
-                }
-            )
-            for count in value["counts"]
-        )
-        texts = {name: tuple(value.get(name, ())) for name in ("message_ids", "remarks", "unseen")}
-        return cls(**{**plain, "rules": rules, "counts": counts, **texts})

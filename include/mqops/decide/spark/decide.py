@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -24,6 +23,7 @@ from mqops.decide.core import PlanSummary
 from mqops.decide.core.answers import columns_for
 from mqops.decide.core.message_groups import WAY_OUT, keepers, remarks
 from mqops.decide.core.pacing import NO_LIMITS, Pacing, covered
+from mqops.decide.recorded import PLAN as PLAN_SUMMARY
 from mqops.decide.spark import message_groups
 from mqops.decide.spark.backout import replays_of, settled, with_origins
 from mqops.decide.spark.conditions import with_answers
@@ -31,11 +31,13 @@ from mqops.decide.spark.rules import chosen_rule, compared
 from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import totals_of
 from mqops.errors import PlanChanged, RulesError, SettingsError
-from mqops.lake.files import make_durable, read_json, write_json, written_anew
+from mqops.lake.files import make_durable, written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS, bounds
 from mqops.lake.run import RunFolder
+from mqops.model import ObserveSummary
 from mqops.observe.core import expired
 from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
+from mqops.observe.recorded import OBSERVED
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.rules import Table, parse
 from mqwire.constants import MQ_MSG_ID_LENGTH
@@ -77,12 +79,12 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
         raise PlanChanged(f"The plan of run {folder.run} is being acted on; make a new run for a new plan")
     where = backout.read_setting(folder)
     table = valid_table(request.table_text, request.table_source, origins=where is not None)
-    observed = read_json(folder.observe_json)
-    folder.plan_json.unlink(missing_ok=True)
+    observed = OBSERVED.read(folder)
+    PLAN_SUMMARY.path(folder).unlink(missing_ok=True)
     spark.conf.set("spark.sql.codegen.hugeMethodLimit", str(JIT_LIMIT))
-    spark.conf.set("spark.sql.shuffle.partitions", str(2 + observed["messages"] // ROWS_A_PARTITION))
+    spark.conf.set("spark.sql.shuffle.partitions", str(2 + observed.messages // ROWS_A_PARTITION))
     tries = _tries(spark, folder)
-    plan, messages = _planned(spark, request, table, where, tries=tries, observed=observed["messages"])
+    plan, messages = _planned(spark, request, table, where, tries=tries, observed=observed.messages)
     with written_anew(folder.plan) as place:
         plan.write.options(**SPARK_ROW_GROUPS).parquet(str(place))
     make_durable(folder.plan)
@@ -104,7 +106,7 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
             *pacing.remarks(),
         ),
     )
-    write_json(folder.plan_json, summary.to_json())
+    PLAN_SUMMARY.write(folder, summary)
     return summary
 
 
@@ -309,19 +311,19 @@ def _unit_group() -> Column:
     return F.when(F.col("action").isin(*PUTS), target).otherwise(F.col("action"))
 
 
-def _summary(spark: SparkSession, request: Request, table: Table, observed: Mapping[str, Any]) -> PlanSummary:
+def _summary(spark: SparkSession, request: Request, table: Table, observed: ObserveSummary) -> PlanSummary:
     folder = request.folder
-    totals = totals_of(spark, folder, observed["messages"])
+    totals = totals_of(spark, folder, observed.messages)
     return PlanSummary(
         run=folder.run,
         workflow=request.workflow,
-        queue_manager=observed["queue_manager"],
-        queue=",".join(queue["queue"] for queue in observed["queues"]),
+        queue_manager=observed.queue_manager,
+        queue=",".join(one.queue for one in observed.queues),
         table_source=request.table_source,
         table_digest=table.digest,
         table_text=request.table_text,
         digest=totals.digest,
-        observed=observed["messages"],
+        observed=observed.messages,
         rows=sum(rule.messages for rule in totals.rules),
         bytes=sum(rule.bytes for rule in totals.rules),
         rules=totals.rules,

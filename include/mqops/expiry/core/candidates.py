@@ -13,9 +13,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from mqops.counted import counted
 
@@ -54,10 +53,6 @@ class Known:
         Parameters: `depth` and `last_put` of now, `last_put` blank where the queue manager does not tell it.
         """
         return depth == self.depth and last_put in ("", self.last_put)
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return asdict(self)
 
 
 def worth_scanning(

@@ -111,20 +111,6 @@ class ExpirySummary:
         """A JSON object."""
         return with_lists(asdict(self))
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> ExpirySummary:
-        """The summary that `to_json` made."""
-        dead = value.get("dead_letters")
-        return cls(
-            **{
-                **value,
-                "queues": tuple(QueueScan(**queue) for queue in value["queues"]),
-                "dead_letters": DeadLetterQueue(**dead) if dead else None,
-                "gone": tuple(value.get("gone", ())),
-                "unseen": tuple(value.get("unseen", ())),
-            }
-        )
-
 
 def summarise(
     scans: Iterable[QueueScan],

@@ -26,7 +26,7 @@ from mqops.look.figures import Figures, QueueFigures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import GrewDuringScans, Runs
 from mqops.look.words.state import RunState
-from mqops.prove.undo_record import read_undo_record
+from mqops.prove.records import UNDO_RECORD
 
 SHOWN_RUNS = 30
 T = TypeVar("T")
@@ -196,9 +196,9 @@ def _today(known: Known) -> dict[str, list[int]]:
 def _undone(known: Known, runs: Iterable[RunLine]) -> Iterator[tuple[str, str]]:
     """The undos among these runs, and the run that each undoes."""
     for run in runs:
-        record = read_undo_record(RunFolder(known.path(run)))
+        record = UNDO_RECORD.find(RunFolder(known.path(run)))
         if record is not None:
-            yield run.run, record.plan.run
+            yield run.run, record.run
 
 
 def _to_act_on(known: Known, runs: Iterable[RunLine]) -> Iterator[tuple[str, tuple[int, int]]]:

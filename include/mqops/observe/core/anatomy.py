@@ -15,7 +15,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple, NotRequired
+
+from typing_extensions import TypedDict
 
 from mqops.counted import counted
 from mqops.dynamic import folded_name
@@ -68,6 +70,49 @@ class Since(NamedTuple):
 NO_RECORD = Since()
 
 
+class OriginJson(TypedDict):
+    """A group in JSON."""
+
+    reason: str
+    origin_q: str
+    origin_q_mgr: str
+    application: str
+
+
+class GroupJson(OriginJson):
+    """A group, with the growth of its messages."""
+
+    messages: int
+
+
+class CellJson(GroupJson):
+    """A cell in JSON."""
+
+    age: str
+    bytes: int
+
+
+class QueueJson(TypedDict):
+    """A queue in JSON (`QueueAnatomy`)."""
+
+    queue_manager: str
+    queue: str
+    run: str
+    observed_at: str
+    messages: NotRequired[int]
+    oldest: str
+    cells: list[CellJson]
+    since: dict[str, str]
+    growth: list[GroupJson]
+    aged_by_md: NotRequired[int]
+
+
+class AnatomyJson(TypedDict):
+    """RUN/anatomy.json."""
+
+    queues: list[QueueJson]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueAnatomy:
     """A queue as it was observed.
@@ -100,25 +145,32 @@ class QueueAnatomy:
             found[cell.group] += cell.messages
         return found
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> QueueJson:
         """A JSON object."""
         return {
-            **{"queue_manager": self.queue_manager, "queue": self.queue, "run": self.run},
-            **{"observed_at": self.observed_at, "messages": self.messages, "oldest": self.oldest},
+            "queue_manager": self.queue_manager,
+            "queue": self.queue,
+            "run": self.run,
+            "observed_at": self.observed_at,
+            "messages": self.messages,
+            "oldest": self.oldest,
             "cells": [
-                {**c.group._asdict(), "age": c.age, "messages": c.messages, "bytes": c.bytes} for c in self.cells
+                {**_of_group(c.group), "age": c.age, "messages": c.messages, "bytes": c.bytes} for c in self.cells
             ],
             "since": self.since._asdict(),
-            "growth": [{**group._asdict(), "messages": number} for group, number in self.growth.items()],
+            "growth": [{**_of_group(group), "messages": number} for group, number in self.growth.items()],
             "aged_by_md": self.aged_by_md,
         }
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> QueueAnatomy:
+    def from_json(cls, value: QueueJson) -> QueueAnatomy:
         """What `to_json` made."""
-        names = ("queue_manager", "queue", "run", "observed_at", "oldest")
         return cls(
-            **{name: value[name] for name in names},
+            queue_manager=value["queue_manager"],
+            queue=value["queue"],
+            run=value["run"],
+            observed_at=value["observed_at"],
+            oldest=value["oldest"],
             cells=tuple(Cell(_group(c), c["age"], c["messages"], c["bytes"]) for c in value["cells"]),
             since=Since(value["since"]["run"], value["since"]["observed_at"]),
             growth={_group(grown): grown["messages"] for grown in value["growth"]},
@@ -130,8 +182,17 @@ def _numbers(cell: Cell) -> dict[str, str | int]:
     return {"age": cell.age, "messages": cell.messages, "bytes": cell.bytes}
 
 
-def _group(value: Mapping[str, Any]) -> Group:
-    return Group(*(value[name] for name in Group._fields))
+def _of_group(group: Group) -> OriginJson:
+    return {
+        "reason": group.reason,
+        "origin_q": group.origin_q,
+        "origin_q_mgr": group.origin_q_mgr,
+        "application": group.application,
+    }
+
+
+def _group(value: OriginJson) -> Group:
+    return Group(value["reason"], value["origin_q"], value["origin_q_mgr"], value["application"])
 
 
 def brief(queue: QueueAnatomy) -> QueueBrief:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from mqops.counted import counted
 from mqops.misnamed import is_alias
+from mqops.model import ObserveSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +26,12 @@ class Expired:
         return f"{queue}: {number} gone since the browse began: expired and discarded, or got by other programs"
 
 
-def remarks(observed: Mapping[str, Any]) -> tuple[str, ...]:
+def remarks(observed: ObserveSummary) -> tuple[str, ...]:
     """A sentence for each queue of a snapshot that is an alias, has lost messages, has ended, or shows none of its
-    messages. Parameters: `observed` RUN/observe.json; one of an earlier version says nothing."""
-    aliases = (is_alias(one["queue"], one["base"]) for one in observed["queues"] if one.get("base"))
-    queues = (one for one in observed["queues"] if one.get("expired"))
-    expired = (Expired(one["expired"], one["expired_exact"]).sentence(one["queue"]) for one in queues)
-    ended = (f"{queue}: the queue ended while queues were looked at" for queue in observed.get("gone", ()))
-    unseen = (one["unseen"] for one in observed["queues"] if one.get("unseen"))
+    messages. One of an earlier version says nothing."""
+    aliases = (is_alias(one.queue, one.base) for one in observed.queues if one.base)
+    queues = (one for one in observed.queues if one.expired)
+    expired = (Expired(one.expired, one.expired_exact).sentence(one.queue) for one in queues)
+    ended = (f"{queue}: the queue ended while queues were looked at" for queue in observed.gone)
+    unseen = (one.unseen for one in observed.queues if one.unseen)
     return (*aliases, *expired, *ended, *unseen)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from mqops.counted import counted
+from mqops.model import ObserveSummary
 
 NOT_BROWSED = "and a browse is given none of them"
 
@@ -60,9 +60,9 @@ class Unseen:
         return f"; the oldest unit of work{where} is of {of}{since}"
 
 
-def unseen_queues(observed: Mapping[str, Any]) -> dict[str, str]:
-    """Queue → why a browse got nothing from it, of those that have a depth. Parameters: `observed` RUN/observe.json."""
-    return {str(one["queue"]): str(one["unseen"]) for one in observed.get("queues", ()) if one.get("unseen")}
+def unseen_queues(observed: ObserveSummary) -> dict[str, str]:
+    """Queue → why a browse got nothing from it, of those that have a depth."""
+    return {one.queue: one.unseen for one in observed.queues if one.unseen}
 
 
 def none_browsed(remarks: Iterable[str]) -> bool:

@@ -1,0 +1,156 @@
+"""How each execution of act begins, with Spark and without: lane tokens are issued once, a resume is recorded.
+
+A lane token is the message of kind "ticket" on the ledger queue (rule 2 of `mqops.act`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from mqops.act.approved_plan import ApprovedPlan, about_plan, refuse_other_queue_manager
+from mqops.act.core.issue_tokens import issue_tokens
+from mqops.act.led_elsewhere import refuse_led_elsewhere
+from mqops.act.mover_port import MoverPort
+from mqops.act.sources import check_source
+from mqops.clock import utc_now
+from mqops.errors import MQError, OutcomeUnknown
+from mqops.ledger import stop_message
+from mqops.ledger.before_act import refuse_broken
+from mqops.ledger.core.marker import About, Marker
+from mqops.ledger.drain import check_signer, drain
+from mqops.ledger.opened import OpenLedger
+from mqops.mq.connection import OneSession, connect
+from mqops.mq.session import Session, has_ended
+
+
+class Begun(NamedTuple):
+    """What an execution knows when it begins: the rows of each lane; what the ledger says about the plan; lane → its
+    position in the ledger."""
+
+    lengths: Sequence[int]
+    about: About
+    reached: Mapping[int, int]
+
+
+def begin(
+    step: OneSession,
+    approved_plan: ApprovedPlan,
+    ledger: OpenLedger,
+    lengths: Callable[[], Sequence[int]],
+    about: About | None,
+    *,
+    needs: Sequence[str] | None = None,
+) -> Begun:
+    """Begin, or go on with a plan that was begun; the run's lock is held. Nothing is moved.
+
+    Parameters: `ledger` that was opened for this execution, of which nothing was read before `refuse_broken`; the
+    others as of `issue_tokens_once`; `about` besides what the plan says.
+
+    Raises:
+        Stopped: all acting on the queue manager is stopped, for every lake.
+        MqopsError: as `issue_tokens_once`, `record_resume` and `refuse_led_elsewhere`.
+    """
+    with connect(step) as session:
+        refuse_if_stopped_for_all(session, ledger, approved_plan)
+        if ledger.noted is None:
+            refuse_led_elsewhere(session, approved_plan)
+    about_run = about_plan(approved_plan, about or {})
+    issued = issue_tokens_once(step, approved_plan, ledger, lengths, about_run, needs=needs)
+    record_resume(step, ledger, str(about_run.get("finished_by") or ""))
+    return Begun(issued, about_run, ledger.sums().done)
+
+
+def refuse_if_stopped_for_all(session: Session, ledger: OpenLedger, approved_plan: ApprovedPlan) -> None:
+    """Raise `Stopped` where a stop for every lake is on the ledger queue by now. Raises `MQError`."""
+    stop_message.refuse_if_stopped_for_all(session, ledger.keys, approved_plan.queue_manager)
+
+
+def issue_tokens_once(
+    step: OneSession,
+    approved_plan: ApprovedPlan,
+    ledger: OpenLedger,
+    lengths: Callable[[], Sequence[int]],
+    about: About,
+    *,
+    needs: Sequence[str] | None = None,
+) -> Sequence[int]:
+    """Issue the plan's lane tokens, if that was not done before; the run's lock is held. Returns the rows of each lane.
+
+    Parameters: `lengths` counts the rows of each lane, asked only when nothing was issued; `about` who and why; `needs`
+    the queues that must be there to be taken from, the plan's unless they are given.
+
+    Raises:
+        SettingsError: the connection leads to another queue manager. Nothing was moved.
+        LedgerBroken: the ledger was changed or damaged. Nothing was moved.
+        MQError, LakeError: nothing was moved.
+    """
+    with connect(step) as session:
+        refuse_other_queue_manager(session, approved_plan)
+        ledger.file.make_key()
+        refuse_broken(session, ledger.file)
+    check_signer(ledger)
+    queues = approved_plan.queues if needs is None else needs
+    if ledger.issued is not None:
+        with connect(step) as session:
+            _check_sources(session, queues)
+            MoverPort(session, queues, ledger.keys)  # here a missing queue is one error, later each task would fail
+        return ledger.issued.lanes
+    lanes = tuple(lengths())
+    if any(lanes):  # else there is nothing to act on: nothing to issue, nothing for the ledger
+        _issue(step, ledger, queues, lanes, about)
+        ledger.note_issued(lanes, ledger.keys.newest().id)
+    return lanes
+
+
+def _check_sources(session: Session, queues: Sequence[str]) -> None:
+    for queue in queues:
+        try:
+            check_source(session, queue)
+        except MQError as error:
+            if not has_ended(error, queues):
+                raise
+
+
+def _issue(step: OneSession, ledger: OpenLedger, queues: Sequence[str], lanes: Sequence[int], about: About) -> None:
+    for last_try in (False, True):
+        try:
+            with connect(step) as session:
+                _check_sources(session, queues)
+                port = MoverPort(session, queues, ledger.keys)
+                issue_tokens(port, ledger.plan, lanes, about=about, now=utc_now)
+            return
+        except OutcomeUnknown:
+            if last_try:
+                raise  # the next execution looks for the marker
+
+
+def record_resume(step: OneSession, ledger: OpenLedger, who: str) -> None:
+    """Record who goes on with a plan, unless the ledger says so already or the plan is finished; the run's lock is
+    held. It is written before anything more is moved.
+
+    The markers of earlier work are drained first. So the lines after this one are the work that `who` started.
+
+    Parameters: `who` user@host; blank for the persons who asked for the run and approved it, as in a retry of its task.
+
+    Raises:
+        MqopsError: call again; nothing was moved.
+    """
+    noted = [marker.about["finished_by"] for marker in ledger.file.markers(plan=ledger.plan, kind="resumed")]
+    if who == (noted[-1] if noted else ""):
+        return
+    with connect(step) as session:
+        drain(session, ledger)
+    if not ledger.sums().open_lanes:
+        return
+    at = utc_now()
+    line = Marker(
+        unit=ledger.plan.resumed_id(at).hex(),
+        run=ledger.plan.run,
+        plan=ledger.plan.digest,
+        kind="resumed",
+        at=at,
+        about={"finished_by": who},
+    )
+    with ledger.file.writer() as writer:
+        writer.add([line])
