@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mqops.act.progress import command_to_go_on
 from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import InProgress, LakeError, MQError, SettingsError
@@ -74,8 +75,7 @@ class EarlierRuns:
         """A line for each unfinished run, with the command that finishes it."""
         for run in self.unfinished:
             undone = UNDO_RECORD.find(run)
-            words = ("undo", undone.run) if undone else ("resume", run.run, "--finish")
-            finish = command("mqops", *words, "-m", run.queue_manager)
+            finish = command_to_go_on(run, undone.run if undone else "")
             yield f"run {run.run} was begun and is not finished. To finish it: `{finish}`"
 
     def passed_over(self) -> Iterator[str]:
@@ -87,7 +87,7 @@ class EarlierRuns:
             whose = f" ({self.whose[run]})" if run in self.whose else ""
             yield (
                 f"markers of run {run} on {NAME} belong to another lake, {self.lake} does not have its plan{whose}. "
-                f"They stay there: `{command(*words, '--lake')}` of that run records them. {LOST}"
+                f"They stay there: `{command(*words)}` records them if --lake names the lake of that run. {LOST}"
             )
         if (more := len(self.elsewhere) - MOST_SHOWN) > 0:
             yield f"and markers of {counted(more, 'more run')} of other lakes on {NAME}"

@@ -63,7 +63,7 @@ def test_D03_D12_the_tries_of_a_killed_run_count_and_it_is_named(manager, tmp_pa
     counts = {rule["rule_line"]: rule["moved"] for rule in json.loads(done.stdout)["rules"]}
     assert counts[3] == 2
     assert 2 not in counts
-    resume = f"`mqops resume {killed.run} --finish -m QM1`"
+    resume = f"`mqops resume {killed.run} --finish -m QM1 --lake {tmp_path / 'lake'}`"
     named = f"mqops: run {killed.run} was begun and is not finished. To finish it: {resume}"
     assert named in done.stderr
     plan = read_json(killed.plan_json)["digest"]
@@ -102,7 +102,8 @@ def test_a_run_that_was_stopped_is_named_until_it_is_finished(manager, lake):
         act(manager.connection, run, unit_size=2, port=halt)
     with connect(manager.connection) as session:
         assert list(drain_earlier_runs(session, lake, "QM1").remarks()) == [
-            f"run {run.run} was begun and is not finished. To finish it: `mqops resume {run.run} --finish -m QM1`"
+            f"run {run.run} was begun and is not finished. To finish it: "
+            f"`mqops resume {run.run} --finish -m QM1 --lake {lake.resolve()}`"
         ]
         lift(run.path)
         assert finish_run(manager.connection, run).moved == 4
