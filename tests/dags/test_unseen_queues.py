@@ -16,7 +16,8 @@ from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunFiles, line_of
 from mqops.look.words.state import RunState
-from mqops.model import RunSummary
+from mqops.model import ObserveSummary, QueueObserved, RunSummary
+from mqops.observe.recorded import OBSERVED
 from mqops.quality.files import QualityFiles
 from mqops.quality.no_message import summary_of
 from mqops.quality.summary import QualityFailed, verdict
@@ -115,7 +116,9 @@ def test_what_the_first_task_did_not_see_fails_the_checks_of_the_snapshot(tmp_pa
     run.create()
     (run.path / "snapshot").mkdir()
     (run.path / "snapshot" / "part.parquet").touch()
-    write_json(run.path.joinpath("observe.json"), {"queues": [{"queue": "PAY"}]})
+    pay = QueueObserved(queue="PAY", messages=1, bytes=1)
+    observed = {"run": "run", "queue_manager": "QM1", "observed_at": "2026-01-02T03:04:05Z", "messages": 1, "bytes": 1}
+    OBSERVED.write(run, ObserveSummary(**observed, queues=(pay,)))
     write_json(
         run.path.joinpath("handed_on.json"), {"found": {"unseen": ["PAY.HIDDEN"], "aliases": {"BY.ALIAS": "PAY"}}}
     )

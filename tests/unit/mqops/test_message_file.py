@@ -33,7 +33,7 @@ from mqops.message_file.core.choice import load_actions
 from mqops.message_file.core.text import FileMessage, messages_in, text_of
 from mqops.message_file.load import all_loads_of
 from mqops.message_file.load_port import LoadPort
-from mqops.prove.records import LOAD_RECORD
+from mqops.prove.records import LOAD_RECORD, is_undoable
 from mqwire.structures import MQMD, MQMD_LAYOUT
 
 MD = MQMD_LAYOUT.pack({"version": 2})
@@ -546,7 +546,7 @@ def test_a_load_cannot_be_undone(message, manager, mqops_here, tmp_path):
     runs = str(tmp_path / "lake" / "QM1" / "runs")
     checked = mqops_here("rules", "check", str(tmp_path / "a.rules"), "--runs", runs, expect=2)
     assert "There is no recorded run of a dead-letter queue" in checked.stdout + checked.stderr
-    assert [RunFolder(path).undoable for path in Path(runs).iterdir()] == [False]
+    assert [is_undoable(RunFolder(path)) for path in Path(runs).iterdir()] == [False]
 
 
 def test_without_setall_nothing_is_put_and_it_says_what_is_missing(message, manager, tmp_path, caplog):

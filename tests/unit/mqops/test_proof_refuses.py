@@ -254,8 +254,8 @@ def test_law5_a_marker_that_comes_while_the_proof_looks_makes_it_look_again(mana
     stopped_after(manager, run, 1)
     look, looks = proving._on_queues, []
 
-    def then_a_worker_goes_on(*what: Any) -> Any:
-        seen = look(*what)
+    def then_a_worker_goes_on(*what: Any, **how: Any) -> Any:
+        seen = look(*what, **how)
         looks.append(seen)
         if len(looks) == 1:
             with monkeypatch.context() as unlocked:
