@@ -55,7 +55,7 @@ def test_a_connection_to_another_queue_manager_is_refused_before_anything_else(m
     manager.put(DLQ, [dead_letter("A", b"1", dest_q_mgr=manager.name)])
     run, plan = planned(manager, lake)
     if step is finish_run:
-        write_json(run.issued_json, {"plan": plan.digest, "lanes": [1]})
+        write_json(run.issued_json, {"run": run.run, "plan": plan.digest, "lanes": [1]})
     before = sorted(path.name for path in run.path.iterdir() if path.suffix == ".json")
     with pytest.raises(SettingsError, match=f"Run {run.run} is one of QX/1, this is OTHER: connect to QX/1"):
         step(other.connection, run)

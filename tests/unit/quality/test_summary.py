@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mqops.lake.run_file import Checked
+from mqops.model import ObserveSummary, QueueObserved
 from mqops.quality.check import disagreements
 from mqops.quality.summary import CheckResult, QualityFailed, QualitySummary, QueueQuality, verdict
 
@@ -64,7 +65,14 @@ def test_json_and_back() -> None:
 def test_disagreements_are_found() -> None:
     results = [result("critical", failed=2), result("warning", failed=0)]
     table = {("s", "x_critical"): 1, ("s", "x_warning"): 0}
-    observed = {"queues": [{"queue": "A", "messages": 5}]}
+    observed = ObserveSummary(
+        run="run",
+        queue_manager="QM1",
+        observed_at="2026-01-02T03:04:05Z",
+        messages=5,
+        bytes=5,
+        queues=(QueueObserved(queue="A", messages=5, bytes=5),),
+    )
     assert disagreements(results, table, {"A": 4}, observed) == [
         "s.x_critical: 2 messages failed, 1 are in the table of failures",
         "A: observed: 5 messages, in the snapshot: 4",
