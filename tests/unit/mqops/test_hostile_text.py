@@ -58,7 +58,7 @@ def test_a_marker_whose_run_cannot_be_a_run_is_named_in_no_command(manager, mqop
 def test_a_run_of_another_lake_is_named_with_the_command_that_records_it(manager, mqops_here):
     manager.put(LEDGER, [({}, marker("cli-1"))])
     done = mqops_here("ledger", "drain", "-m", "QM1")
-    assert commands_in(done.stderr) == ["mqops ledger drain -m QM1 --lake"]
+    assert commands_in(done.stderr) == ["mqops ledger drain -m QM1"]
 
 
 @pytest.mark.parametrize("key", [EVIL, "../../QM2", FORGING])
