@@ -133,7 +133,9 @@ def test_an_undo_that_was_killed_before_its_proof_is_proved_by_the_next_though_a
     )
     manager.mqsc("ALTER QLOCAL(A) GET(DISABLED)")
     act_undo(manager.connection, folder, approved=plan.digest)
-    expected = f"run undo1 was begun and is not finished. To finish it: `mqops undo {run} -m QM1 --lake {tmp_path / 'lake'}`"
+    expected = (
+        f"run undo1 was begun and is not finished. To finish it: `mqops undo {run} -m QM1 --lake {tmp_path / 'lake'}`"
+    )
     assert expected in mqops("dlq", "run", "--once", DLQ, "QM1", text="ACTION(IGNORE)\n").stderr
     mqops("undo", run, "-m", "QM1", "--dry-run", expect=1)
     assert not folder.path.joinpath("summary.json").exists()
