@@ -159,7 +159,6 @@ class Segments:
     def numbers(self) -> tuple[list[int], list[int]]:
         """The numbers of the closed segments that are there or in the archive, and of the checkpoints. Raises
         `LakeError`."""
-        away = self.archived()
         found: dict[str, list[int]] = {".jsonl": [], ".json": []}
         with lake_errors(self.folder):
             names = os.listdir(self.folder) if self.folder.is_dir() else []
@@ -167,6 +166,7 @@ class Segments:
             number, end = name[:_DIGITS], name[_DIGITS:]
             if end in found and number.isdecimal():
                 found[end].append(int(number))
+        away = self.archived()  # behind the list: what was moved away since it was made is in the statement
         there, stated = set(found[".jsonl"]), found[".json"]
         there.update(number for number in stated if away and number <= away.number)
         unseen = set(stated).difference(there)  # a list that is made while a segment is closed may lack its name

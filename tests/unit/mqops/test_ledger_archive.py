@@ -102,6 +102,20 @@ def test_an_archive_that_is_not_there_keeps_no_run_from_acting_and_is_named_wher
     assert verified(again(file)).error == ""
 
 
+def test_a_reader_that_lists_the_segments_while_they_are_moved_away_misses_none(file, tmp_path, monkeypatch):
+    numbers, listed = file.segments.numbers(), os.listdir
+
+    def moved_before(folder: Path) -> list[str]:
+        monkeypatch.setattr(os, "listdir", listed)
+        archive(again(file), tmp_path / "cold")
+        return listed(folder)
+
+    reader = again(file)
+    monkeypatch.setattr(os, "listdir", moved_before)
+    assert reader.segments.numbers() == numbers
+    assert list(reader.markers()) == list(markers(40, 2))
+
+
 @pytest.mark.parametrize("where", ["changed", "cut", "gone", "no gzip", "a link", "a pipe"])
 def test_what_is_changed_in_an_archive_is_noticed(file, tmp_path, where):
     place = tmp_path / "cold"
