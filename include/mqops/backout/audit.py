@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
@@ -47,9 +47,10 @@ def wrong_settings(session: Session) -> tuple[Misconfigured, ...]:
     return tuple(misconfigured(known, _deadq(session), _hidden(session, known)))
 
 
-def _hidden(session: Session, known: Collection[str]) -> set[str]:
-    """The queues that are there, and that the connection's user may not inquire."""
-    return queue_names(session, kind=c.MQQT_ALL).difference(known)
+def _hidden(session: Session, known: Mapping[str, QueueDefinition]) -> set[str]:
+    """The queues that a BOQNAME names, and that are there and may not be inquired by the connection's user."""
+    named = {one.backout_queue for one in known.values() if one.threshold} - known.keys() - {""}
+    return named & queue_names(session, kind=c.MQQT_ALL) if named else named
 
 
 def audit(session: Session) -> BackoutAudit:

@@ -143,8 +143,7 @@ def audit(*, queue_manager: str, named: str, as_json: bool) -> None:
 def _show_audit(found: BackoutAudit) -> None:
     for word, several in (("wrong", found.wrong), ("note", found.notes)):
         for one in several:
-            what = f"{one.queue}: BOTHRESH({one.threshold}) BOQNAME({one.backout_queue or ' '}): {one.why}"
-            show_folded(f"{word:6} {what}", indent=7)
+            show_folded(f"{word:6} {one.what}", indent=7)
             for command in one.mend.split(", and ") if one.mend else ():  # whole: it is copied
                 show_line(f"       {command}")
     for remark in filter(None, (not_seen(found.unseen), found.rights)):

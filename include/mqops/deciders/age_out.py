@@ -16,7 +16,7 @@ from mqops.deciders.choice import LEAVE, Choice, choose_each, named_queues
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.errors import SettingsError
 from mqops.expiry.core.age_out import WORKFLOW, too_old
-from mqops.lake.files import read_json, write_json
+from mqops.lake.run_file import RunFile
 from mqops.queue_names import not_seen, selected
 from mqwire import constants as c
 
@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from mqops.lake.run import RunFolder
     from mqops.mq.session import Session
 
-MEANT = "age_out.json"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotSeen:
+    """Parameters: `unseen` as of `Meant`."""
+
+    unseen: tuple[str, ...]
+
+
+NOT_SEEN = RunFile("age_out.json", NotSeen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +56,7 @@ class Meant(Selection):
         """Write RUN/age_out.json. Raises `LakeError`."""
         if self.unseen:
             run.create()
-            write_json(run.path / MEANT, {"unseen": self.unseen})
+            NOT_SEEN.write(run, NotSeen(unseen=self.unseen))
 
 
 def select(session: Session, request: AgeOutRequest) -> Meant:
@@ -111,7 +119,7 @@ def decide(request: AgeOutRequest, run: RunFolder) -> PlanSummary:
         old = too_old(message["put_date"], message["put_time"], now=now, limit=request.limit)
         return Choice(action=Action.EXPIRE) if old else LEAVE
 
-    unseen = tuple(read_json(path)["unseen"]) if (path := run.path / MEANT).exists() else ()
+    unseen = noted.unseen if (noted := NOT_SEEN.find(run)) else ()
     text = f"older than {request.limit}"
     remarks = tuple(filter(None, (not_seen(unseen),)))
     return choose_each(

@@ -20,7 +20,7 @@ import hashlib
 import os
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -85,34 +85,42 @@ def archive(
     found = list(_to_move(segments, away.number if away else 0, before))
     if away and place != there:
         found = [*_known(segments, up_to=away.number), *found]
-    size, packed = sum(one.size for one in found), 0
-    if not dry_run and found:
-        make_folder(place)
-        refuse_foreign(place)
-        progress, done = told("Archive of the ledger", queue_manager_of(file.folder.parent)), 0
-        for one in found:
-            packed += _pack(segments, one, place)
-            done += one.size
-            progress(done, size)
-        with lake_errors(place):
-            sync(place)
-    with file.lock():
-        if segments.archived() != away:
-            raise InProgress(f"Another process has moved segments of {file.path} to an archive: begin again")
-        if found and not dry_run:
-            segments.write_statement(archived.of_checkpoint(found[-1], "." if place == segments.folder else str(place)))
-        now = segments.archived()
-        if now and not dry_run:
-            _remove(segments, now.number)
-    last = found[-1] if dry_run and found else None
+    stands = archived.of_checkpoint(found[-1], "." if place == segments.folder else str(place)) if found else away
+    packed = 0
+    if not dry_run:
+        packed = _pack_all(file, found, place)
+        with file.lock():
+            if segments.archived() != away:
+                raise InProgress(f"Another process has moved segments of {file.path} to an archive: begin again")
+            if found and stands:
+                segments.write_statement(stands)
+            if stands:
+                _remove(segments, stands.number)
     return Moved(
         folder=place,
-        segments=last.segments if last else now.segments if now else 0,
-        lines=last.head.seq if last else now.head.seq if now else 0,
+        segments=stands.segments if stands else 0,
+        lines=stands.head.seq if stands else 0,
         new=len(found),
-        size=size,
+        size=sum(one.size for one in found),
         packed=packed,
     )
+
+
+def _pack_all(file: LedgerFile, found: Sequence[Checkpoint], place: Path) -> int:
+    """Steps 1 and 2; the bytes that the segments have now."""
+    if not found:
+        return 0
+    make_folder(place)
+    refuse_foreign(place)
+    progress = told("Archive of the ledger", queue_manager_of(file.folder.parent))
+    size, done, packed = sum(one.size for one in found), 0, 0
+    for one in found:
+        packed += _pack(file.segments, one, place)
+        done += one.size
+        progress(done, size)
+    with lake_errors(place):
+        sync(place)
+    return packed
 
 
 def _to_move(segments: Segments, after: int, before: datetime | None) -> Iterator[Checkpoint]:

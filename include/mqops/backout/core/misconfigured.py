@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from mqops.command import command
 from mqops.counted import counted
+from mqops.finding import sentence
 from mqops.misnamed import misnamed
 from mqops.model import QueueDefinition
 from mqops.mqsc import mqsc_name
@@ -31,9 +32,18 @@ class Misconfigured:
     why: str
     mend: str = ""
 
+    @property
+    def what(self) -> str:
+        """The setting, and why it is wrong."""
+        return f"{self.queue}: BOTHRESH({self.threshold}) BOQNAME({self.backout_queue or ' '}): {self.why}"
+
+    @property
+    def remedy(self) -> str:
+        """What mends it, "" where a person has to choose."""
+        return f"To mend it: {self.mend}" if self.mend else ""
+
     def __str__(self) -> str:
-        mend = f". To mend it: {self.mend}" if self.mend else ""
-        return f"{self.queue}: BOTHRESH({self.threshold}) BOQNAME({self.backout_queue or ' '}): {self.why}{mend}"
+        return sentence(self.what, self.remedy)
 
 
 class _Wrong(NamedTuple):

@@ -45,8 +45,7 @@ def misconfigured(known: Known) -> Iterator[Problem]:
     """Queues with BOTHRESH whose messages BOQNAME cannot take (P11)."""
     found = known.figures.misconfigured
     for one in found[:MOST_SHOWN]:
-        what = f"{one.queue}: BOTHRESH({one.threshold}) BOQNAME({one.backout_queue or ' '}): {one.why}"
-        yield Problem(what=what, remedy=f"To mend it: {one.mend}" if one.mend else "")
+        yield Problem(what=one.what, remedy=one.remedy)
     if (more := len(found) - MOST_SHOWN) > 0:
         yield Problem(what=f"{counted(more, 'more queue')} with BOTHRESH and no usable BOQNAME", remedy=ALL)
 
