@@ -75,7 +75,9 @@ def estate(queue_manager: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def context(**params: Any) -> Any:
     return {
         "params": params,
-        "dag_run": SimpleNamespace(run_type="manual", run_id="run", dag_id="dag", conf={}, start_date=None),
+        "dag_run": SimpleNamespace(
+            run_type="manual", run_id="run", dag_id="dag", conf={}, start_date=None, triggering_user_name="alice"
+        ),
         "ti": SimpleNamespace(xcom_push=lambda *, key, value: None),
         "task": SimpleNamespace(get_flat_relatives=lambda upstream: []),
     }
