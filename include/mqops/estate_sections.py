@@ -223,6 +223,8 @@ class BackoutReprocess(RulesWorkflow):
         queues: the backout queues; absent, every queue that another one names as its BOQNAME.
         replay_cap: how often a message is put back; beyond that it goes to `quarantine`.
         quarantine: the queue for messages that were put back so often.
+        backoff: how long a message waits that was put back and came again: after its first replay, its second, and so
+            on; the last time holds for all further ones. A rule's BACKOFF counts before it.
     """
 
     origins: ClassVar[bool] = True
@@ -230,6 +232,7 @@ class BackoutReprocess(RulesWorkflow):
     queues: Annotated[tuple[MqName, ...], Field(strict=False), AfterValidator(some)] | None = None
     replay_cap: Annotated[int, Field(ge=1)] = 3
     quarantine: MqName
+    backoff: Annotated[tuple[Duration, ...], Field(strict=False)] = ()
 
 
 class ExpiryScan(TriggeredWorkflow):

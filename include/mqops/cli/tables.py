@@ -67,7 +67,13 @@ def rule_document(rule: Rule) -> dict[str, Any]:
         action |= {"FWDQ": rule.fwdq, "FWDQM": rule.fwdqm, "HEADER": "YES" if rule.header else "NO"}
     if rule.action.puts:
         action["PUTAUT"] = rule.putaut
-    extensions = {"CANARY": rule.canary, "PACE": rule.pace, "MAXREPLAY": rule.max_replay, "ORDER": rule.order}
+    extensions = {
+        "CANARY": rule.canary,
+        "PACE": rule.pace,
+        "MAXREPLAY": rule.max_replay,
+        "BACKOFF": ",".join(f"{seconds}s" for seconds in rule.backoff),
+        "ORDER": rule.order,
+    }
     action |= {name: value for name, value in extensions.items() if value}
     patterns: dict[str, Any] = dict(rule.patterns)
     for condition in rule.extensions:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -57,13 +58,15 @@ def _by_line(rule: tuple[Any, ...]) -> tuple[bool, int, Action]:
 class PlanTotals:
     """Digests and counts, taken while the rows go by.
 
-    Attributes: `used_up` line of a rule → messages ignored since its tries are used up.
+    Attributes: `used_up` line of a rule → messages ignored since its tries are used up; `due` when each message that
+    waits may be put again.
     """
 
     digests: list[str] = field(default_factory=list)
     rules: dict[tuple[Any, ...], _Tally] = field(default_factory=dict)
     groups: dict[tuple[Any, ...], _Tally] = field(default_factory=dict)
     used_up: Counter[int] = field(default_factory=Counter)
+    due: list[datetime] = field(default_factory=list)
 
     def add(self, row: PlanRow) -> None:
         self.digests.append(row_digest(row))
@@ -76,6 +79,8 @@ class PlanTotals:
             self.add(row)
             if row.action is Action.IGNORE and decided.used_up is not None:
                 self.used_up[decided.used_up] += 1
+            if row.action is Action.LATER and decided.due is not None:
+                self.due.append(decided.due)
             yield row
 
     def digest(self) -> str:

@@ -22,7 +22,7 @@ from mqops.backout.core.origin import Setting
 from mqops.decide import backout_setting as backout
 from mqops.decide import no_text, retry_not_due
 from mqops.decide.arrow import PLAN, batch_of
-from mqops.decide.core import PlanSummary, message_groups
+from mqops.decide.core import PlanSummary, backoff, message_groups
 from mqops.decide.core.answers import answers, columns_for
 from mqops.decide.core.decided import DecidedRow, OrderWait
 from mqops.decide.core.pacing import Pacing, covered
@@ -78,6 +78,7 @@ def decide(
             run,
             table,
             retry_not_due.leave_not_due(run, _plan_rows(run, table, where), not_due),
+            backoff=where.backoff if where else (),
             split_groups=split_groups,
         ),
         workflow=workflow,
@@ -151,6 +152,7 @@ def write_plan(
             *expired.remarks(observed),
             *remarks,
             *message_groups.remarks(actions, totals.used_up),
+            *backoff.remarks(totals.due),
             *([message_groups.WAY_OUT] if totals.used_up else []),
             *(pacing.remarks() if pacing else ()),
         ),

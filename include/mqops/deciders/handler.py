@@ -18,7 +18,9 @@
    then a pass comes every RETRYINT seconds.
 8. A message that a rule put back on the queue itself as it was is left from then on (action LATER, with no next try):
    each pass would put it back again. It prolongs nothing, and another start of the handler deals with it again.
-9. Where canaries came back, or were not read, it ends: another pass would send others after them.
+9. A message that BACKOFF leaves prolongs nothing: a pass comes when the first of them is due, if the handler is still
+   there then, and else a later start deals with it.
+10. Where canaries came back, or were not read, it ends: another pass would send others after them.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ from mqops.command import command
 from mqops.decide.arrow import read_plan
 from mqops.decide.core import PlanSummary
 from mqops.decide.in_process import Past, read_messages
+from mqops.decide.message_groups import waiting_until
 from mqops.decide.retry_not_due import NEVER
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import PlannedRun, carry_out, plan_run
@@ -164,7 +167,7 @@ class Handler:
     Attributes: `queue` and `queue_manager` by their names; `outcome` of the last pass; `passes` so far; `expired` what
         the queue manager discarded when the queue was looked at between passes; `remarks` of a plan that found no
         message; `over` why there is to be no other
-        pass (rule 9), "" while there may be.
+        pass (rule 10), "" while there may be.
 
     Raises:
         MqopsError: the queue cannot be browsed, the queue manager cannot be reached, or the lake cannot be written.
@@ -194,6 +197,7 @@ class Handler:
         self._copied = 0.0
         self._due: dict[str, float] = {}
         self._put_back: frozenset[str] = frozenset()
+        self._waits_until = FOREVER
         self._changes = any(question.changes for question in what.table.questions)
         self.over = ""
         self._session = ""
@@ -279,6 +283,8 @@ class Handler:
         waiting = {key: at for key, at in self._due.items() if key in self.outcome.not_due}
         self._due = waiting | dict.fromkeys(self.outcome.failed, due)
         self._put_back = (self._put_back & self.outcome.not_due).union(self.outcome.put_back)
+        first = min(waiting_until(run, self._what.table, ()), default=None)
+        self._waits_until = self._passed + (first - utc()).total_seconds() if first else FOREVER
         self.over = next((why for reason, why in _OVER.items() if reason in summary.left_because), "")
 
     def _comes(self) -> bool:
@@ -326,8 +332,8 @@ class Handler:
         return True
 
     def _again_at(self) -> float:
-        """The time of the next pass, although no message has arrived (rules 2, 6 and 7)."""
-        times = [*self._due.values()]
+        """The time of the next pass, although no message has arrived (rules 2, 6, 7 and 9)."""
+        times = [*self._due.values(), self._waits_until]
         if self.outcome.untried:
             times.append(self._passed + self._what.table.control.retryint)
         if self.outcome.without_room:

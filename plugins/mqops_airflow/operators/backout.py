@@ -45,6 +45,7 @@ class BackoutCheckOperator(CheckOperator):
                 queues=params["queues"] or (),
                 replay_cap=params["replay_cap"],
                 quarantine=section.quarantine,
+                backoff=tuple(int(one.total_seconds()) for one in section.backoff),
             )
         for remark in surveyed.setting.remarks():
             self.log.warning("%s", printable(remark))
