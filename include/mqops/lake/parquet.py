@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
+from mqops.lake.pruned import removed
 
 UTC_TIME = pa.timestamp("us", tz="UTC")
 """The type of a time in the lake."""
@@ -135,6 +136,8 @@ _FIRST_ROWS = 4096
 
 
 def _parts(folder: Path) -> list[Path]:
+    if not folder.is_dir() and (why := removed(folder)):
+        raise LakeError(why)
     return sorted(path for path in folder.iterdir() if path.suffix == ".parquet")
 
 

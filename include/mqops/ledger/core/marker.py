@@ -6,10 +6,10 @@ each unit of work), "failed" (at most one beside it) or "issued" (one for each p
 32 hex digits of the body's SHA-256 (missing in old ledgers); `absent` are numbers of rows that were no longer there.
 On the queue it is signed (`mqops.ledger.core.seal`) and fits a schema (`mqops.ledger.core.schema`).
 
-Lines of three kinds stand in the ledger only: "outcome", what was later seen of their rows
+Lines of four kinds stand in the ledger only: "outcome", what was later seen of their rows
 (`mqops.prove.core.outcome`); "resumed", who (`about`) went on with a plan that was begun: the plan's lines after it are
-what was done then; and "revealed", who (`about`) was shown the payload of a message. Its `run` is that of the snapshot,
-blank for a queue.
+what was done then; "revealed", who (`about`) was shown the payload of a message, whose `run` is that of the snapshot,
+blank for a queue; and "pruned", which files of a run were removed from the lake, by whom and why (`about`).
 `unit` is the MsgId of the marker in hex and stands first: the ledger recognises a line by it.
 """
 
@@ -26,7 +26,7 @@ from mqops.ledger.core import schema
 VERSION = 1
 About: TypeAlias = Mapping[str, str | int | float | bool | None]
 """Who had a plan carried out, and which plan: its workflow, queues, table, the people who asked and who approved."""
-MarkerKind: TypeAlias = Literal["acted", "failed", "issued", "outcome", "resumed", "revealed"]
+MarkerKind: TypeAlias = Literal["acted", "failed", "issued", "outcome", "resumed", "revealed", "pruned"]
 BODY_DIGITS = 32
 
 
@@ -54,9 +54,9 @@ class Marker:
     """What one unit of work did to the rows at positions [first, next) of a lane.
 
     Parameters: `unit` MsgId in hex; `plan` digest; `last` whether the lane ends here; `at` UTC time, ISO 8601; `lanes`
-    (rows of each lane) only with kind "issued", `about` also with "resumed" and "revealed"; `outcome` only with that
-    kind; `put` who put the message, as the queue manager says in its MQMD: in the ledger only, never part of the
-    message.
+    (rows of each lane) only with kind "issued", `about` also with "resumed", "revealed" and "pruned"; `outcome` only
+    with that kind; `put` who put the message, as the queue manager says in its MQMD: in the ledger only, never part of
+    the message.
     """
 
     unit: str
@@ -85,7 +85,7 @@ class Marker:
         body["at"] = self.at
         if self.kind == "issued":
             return body | {"lanes": list(self.lanes), "about": dict(self.about)}
-        if self.kind == "resumed":
+        if self.kind in {"resumed", "pruned"}:
             return body | {"about": dict(self.about)}
         if self.kind == "revealed":
             return body | {"about": dict(self.about), "rows": self.rows}
