@@ -60,7 +60,7 @@ def size(value: object) -> int:
     match = SIZE.fullmatch(value) if isinstance(value, str) else None
     if not match or not int(match[1]):
         raise ValueError(f"must be a size such as 500M, 50G or 2T (found {value!r})")
-    return int(match[1]) * 1024 ** ("KMGT".index(match[2]) + 1)
+    return int(match[1]) << 10 * ("KMGT".index(match[2]) + 1)
 
 
 def cron(value: object) -> str:
