@@ -36,12 +36,12 @@ from mqops.look.estate import expiring as expiring_of_estate
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
+from mqops.message_checks import QualitySummary, QueueQuality
 from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
 from mqops.quality import trend
-from mqops.quality.summary import QualitySummary, QueueQuality
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, shared
 from mqops_airflow.pages.shown import moment

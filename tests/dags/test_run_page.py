@@ -16,8 +16,8 @@ from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.lake.stop import Stop, lift, stop
+from mqops.message_checks import CheckResult, QualitySummary
 from mqops.observe.in_process import observe
-from mqops.quality.summary import CheckResult, QualitySummary
 from mqops_airflow.operators.quality import in_words
 from mqops_airflow.pages import shared
 from mqops_airflow.roles import ROLES

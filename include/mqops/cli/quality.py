@@ -15,8 +15,8 @@ from mqops.counted import counted
 from mqops.errors import MqopsError
 
 if TYPE_CHECKING:
+    from mqops.message_checks import QualitySummary
     from mqops.quality.suite import Suite
-    from mqops.quality.summary import QualitySummary
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _FILE = click.Path(path_type=Path, dir_okay=False)

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from mqops.act.progress import PROGRESS, read_live_progress
 from mqops.actions import SENDS
 from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
-from mqops.expiry.core.outcome import ExpirySummary
 from mqops.expiry.record import SCANNED
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of
-from mqops.lake.run_file import Checked
+from mqops.lake.run_file import RunFile
 from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
 from mqops.ledger.noted import ACTED
-from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, as_of, line_of
+from mqops.look.core.question import Asked
+from mqops.look.core.run_state import BEGUN_AND_OPEN, PlanKnown, RunFiles, RunLine, as_of, line_of
 from mqops.look.runs_index import Row, RunsIndex, asked
 from mqops.look.words.state import RunState
+from mqops.message_checks import QualitySummary
 from mqops.observe.recorded import OBSERVED
 from mqops.prove.records import SUMMARY, UNDO_RECORD
 
@@ -334,9 +334,11 @@ class GrewDuringScans(NamedTuple):
     run: str
 
 
-_SCAN = Checked(ExpirySummary)
-APPROVAL = "approval.json"
+PLAN = RunFile("plan.json", PlanKnown)
+APPROVAL = RunFile("approval.json", Asked)
 """In Airflow: the question about the plan, and the answer (`mqops_airflow.approval.answer`)."""
+QUALITY = RunFile("quality/quality.json", QualitySummary)
+"""The verdict of the run's quality checks (`mqops.quality.results`)."""
 
 
 def _read(run: RunFolder) -> Row | None:
@@ -344,59 +346,44 @@ def _read(run: RunFolder) -> Row | None:
     try:
         files = _files(run)
         undo = UNDO_RECORD.find(run) if files.undoes else None
-        scan = _SCAN.of(files.expiry, SCANNED.path(run)) if files.expiry else None
-        grew = scan.came if scan and scan.dead_letters and _discarded(scan) else 0
+        there = files.expiry.dead_letters if files.expiry and files.expiry.done > 0 else None
+        grew = files.expiry.came if files.expiry and there else 0
         return Row(
             line=line_of(run.run, run.queue_manager, files),
             undoes=undo.run if undo else "",
             verdict=run.quality_json.stat().st_mtime_ns if files.quality else 0,
-            grew_on=scan.dead_letters.name if scan and scan.dead_letters and grew > 0 else "",
+            grew_on=there.name if there and grew > 0 else "",
             grew=max(0, grew),
-            observed=_observed(files),
-            put_on=_put_on(files),
+            observed=tuple((one.queue, one.messages) for one in files.observe.queues) if files.observe else (),
+            put_on=_put_on(files.plan) if files.plan else (),
         )
     except (LakeError, OSError):
         if not run.path.is_dir():
             return None
         raise
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise LakeError(f"A file of run {run.run} in {run.path} is not what mqops wrote: {error!r}") from error
 
 
-def _observed(files: RunFiles) -> tuple[tuple[str, int], ...]:
-    queues = files.observe.get("queues", ()) if files.observe else ()
-    return tuple((str(one["queue"]), int(one.get("messages", 0))) for one in queues)
-
-
-def _put_on(files: RunFiles) -> tuple[tuple[str, str], ...]:
-    counts = files.plan.get("counts", ()) if files.plan else ()
-    return tuple({(one["dest_q"], one["dest_q_mgr"]) for one in counts if one["action"] in SENDS})
-
-
-def _discarded(scan: ExpirySummary) -> bool:
-    return scan.done > 0
+def _put_on(plan: PlanKnown) -> tuple[tuple[str, str], ...]:
+    return tuple({(one.dest_q, one.dest_q_mgr) for one in plan.counts if one.action in SENDS})
 
 
 def _files(run: RunFolder) -> RunFiles:
     there = set(os.listdir(run.path))
     if run.quality_json.parent.name in there and run.quality_json.exists():
-        there.add(run.quality_json.name)
+        there.add(QUALITY.name)
 
-    def content(path: Path) -> Mapping[str, Any]:
-        found = read_json(path) if path.name in there else {}
-        if not isinstance(found, dict):
-            raise TypeError(path.name)
-        return found
+    def content(file: RunFile[T]) -> T | None:
+        return file.read(run) if file.name in there else None
 
     newest = run.plan_json if run.plan_json.name in there else run.path
     return RunFiles(
-        observe=content(OBSERVED.path(run)),
-        plan=content(run.plan_json),
-        approval=content(run.path / APPROVAL),
-        act=content(ACTED.path(run)),
-        summary=content(SUMMARY.path(run)),
-        expiry=content(SCANNED.path(run)),
-        quality=content(run.quality_json),
+        observe=content(OBSERVED),
+        plan=content(PLAN),
+        approval=content(APPROVAL),
+        act=content(ACTED),
+        summary=content(SUMMARY),
+        expiry=content(SCANNED),
+        quality=content(QUALITY),
         issued=run.issued_json.name in there,
         stopped=STOP in there,
         undoes=UNDO_RECORD.name in there,
