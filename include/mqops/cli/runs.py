@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -62,9 +62,9 @@ def runs(
 
     A state says what the files of a run prove. `mqops run show RUN` explains it and names the messages.
     """
-    from mqops.look.runs import count_runs, list_runs  # noqa: PLC0415
+    from mqops.look.runs import Such, count_runs, list_runs  # noqa: PLC0415
 
-    such: dict[str, Any] = {
+    such: Such = {
         "queue_manager": queue_manager.strip(),
         "queue": queue.strip(),
         "workflow": workflow.strip(),

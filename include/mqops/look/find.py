@@ -337,20 +337,12 @@ def _page(found: Iterator[Hit | PassedOver | int], limit: int) -> FoundPage:
 def found_message(row: Listed) -> FoundMessage:
     """A message of a list."""
     return FoundMessage(
-        queue_manager=row.queue_manager,
-        queue=row.queue,
-        position=row.position,
-        msg_id=row.msg_id.hex(),
-        correl_id=row.correl_id.hex(),
-        group_id=row.group_id.hex(),
-        msg_key=row.msg_key,
-        put_date=row.put_date,
-        put_time=row.put_time,
-        format=row.format,
+        **{name: getattr(row, name) for name in ("queue_manager", "queue", "position", "msg_key", "format")},
+        **{name: getattr(row, name) for name in ("put_date", "put_time", "backout_count")},
+        **{name: getattr(row, name).hex() for name in ("msg_id", "correl_id", "group_id")},
         bytes=row.body_length,
         persistence=shown("Persistence", row.persistence),
         expiry=shown("Expiry", row.expiry),
-        backout_count=row.backout_count,
         application=row.put_appl_name,
         user=row.user_identifier,
         reason="" if row.dlh_reason is None else shown("Reason", row.dlh_reason),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypedDict, TypeVar, Unpack
 
 from mqops.act.progress import PROGRESS, read_live_progress
 from mqops.actions import SENDS
@@ -32,49 +32,38 @@ MOST_LOOKED_AT = 50
 """Runs of which the newest is sought that has still what is needed: a retention removes that of the oldest."""
 
 
-def list_runs(
-    lake: Path,
-    *,
-    queue_manager: str = "",
-    queue: str = "",
-    workflow: str = "",
-    states: Collection[RunState] = (),
-    since: datetime | None = None,
-    limit: int = 0,
-) -> list[RunLine]:
-    """The runs that fit, newest first.
+class Such(TypedDict, total=False):
+    """Which runs. Parameters: `queue_manager`, `queue` and `workflow` "" for all; `states` none for all; `since` only
+    runs whose snapshot is not older, UTC."""
 
-    Parameters: `queue_manager`, `queue` and `workflow` "" for all; `states` none for all; `since` only runs whose
-    snapshot is not older, UTC; `limit` the newest of them, 0 for all.
+    queue_manager: str
+    queue: str
+    workflow: str
+    states: Collection[RunState]
+    since: datetime | None
+
+
+def list_runs(lake: Path, *, limit: int = 0, **such: Unpack[Such]) -> list[RunLine]:
+    """The runs that fit, newest first. Parameters: `limit` the newest of them, 0 for all.
 
     Raises:
         LakeError: a run cannot be read, or another user can change the lake.
     """
-    wanted = _wanted(queue=queue, workflow=workflow, states=states, since=since)
-    names = _names(lake, queue_manager)
-    found = [line for name in names for line in Runs(lake, name).such(wanted, states=states, limit=limit)]
+    wanted, states = _wanted(**such), such.get("states", ())
+    found = [line for runs in _runs(lake, such) for line in runs.such(wanted, states=states, limit=limit)]
     found.sort(key=lambda line: (line.at, line.run), reverse=True)
     return found[:limit] if limit else found
 
 
-def count_runs(
-    lake: Path,
-    *,
-    queue_manager: str = "",
-    queue: str = "",
-    workflow: str = "",
-    states: Collection[RunState] = (),
-    since: datetime | None = None,
-) -> int:
-    """How many runs fit. Parameters and errors as of `list_runs`."""
-    wanted = _wanted(queue=queue, workflow=workflow, states=states, since=since)
-    return sum(Runs(lake, name).number(wanted, states=states) for name in _names(lake, queue_manager))
+def count_runs(lake: Path, **such: Unpack[Such]) -> int:
+    """How many runs fit. Errors as of `list_runs`."""
+    return sum(runs.number(_wanted(**such), states=such.get("states", ())) for runs in _runs(lake, such))
 
 
-def _names(lake: Path, queue_manager: str) -> list[str]:
-    if queue_manager:
-        return [queue_manager]
-    return sorted(queue_manager_of(path.parent) for path in lake.glob("*/runs"))
+def _runs(lake: Path, such: Such) -> list[Runs]:
+    if name := such.get("queue_manager"):
+        return [Runs(lake, name)]
+    return [Runs(lake, name) for name in sorted(queue_manager_of(path.parent) for path in lake.glob("*/runs"))]
 
 
 def run_line(run: RunFolder) -> RunLine:
@@ -96,17 +85,16 @@ class _Wanted(NamedTuple):
         return _Wanted(f"{self.where} AND {where}", (*self.values, *values))
 
 
-def _wanted(
-    *, queue: str = "", workflow: str = "", states: Collection[RunState] = (), since: datetime | None = None
-) -> _Wanted:
+def _wanted(**such: Unpack[Such]) -> _Wanted:
+    """The condition for the runs of a queue manager."""
     wanted = _Wanted()
-    if queue:
+    if queue := such.get("queue"):
         wanted = wanted.and_("run IN (SELECT run FROM queue_of WHERE queue = ?)", queue)
-    if workflow:
+    if workflow := such.get("workflow"):
         wanted = wanted.and_("workflow = ?", workflow)
-    if since:
+    if since := such.get("since"):
         wanted = wanted.and_("at >= ?", utc_text(since if since.tzinfo else since.replace(tzinfo=UTC)))
-    if stored := _stored(states):
+    if stored := _stored(such.get("states", ())):
         wanted = wanted.and_(f"state IN ({', '.join('?' * len(stored))})", *sorted(stored))
     return wanted
 
