@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -153,8 +153,8 @@ class Runs:
         """How many runs fit. Only where a state is asked for, which may be another one by now, the runs are read."""
         if states:
             return len(self.such(wanted, states=states))
-        counted = f"SELECT COUNT(*) FROM run WHERE {wanted.where}"  # noqa: S608 - ours
-        return self._asked(lambda index: int(index.rows(counted, wanted.values).fetchone()[0]))
+        ((number,),) = self._rows(f"SELECT COUNT(*) FROM run WHERE {wanted.where}", *wanted.values)  # noqa: S608 - ours
+        return int(number)
 
     def newest(self, limit: int, *, queue: str = "", workflow: str = "") -> list[RunLine]:
         """The newest of a queue or a workflow."""
@@ -179,8 +179,7 @@ class Runs:
 
     def queues(self) -> list[str]:
         """The queues that a run has looked at."""
-        rows = self._asked(lambda index: index.rows("SELECT DISTINCT queue FROM queue_of").fetchall())
-        return [queue for (queue,) in rows if queue]
+        return [str(queue) for (queue,) in self._rows("SELECT DISTINCT queue FROM queue_of") if queue]
 
     def newest_of_each(self) -> list[RunLine]:
         """Of the runs whose snapshots have messages, the newest of each workflow and its queues, newest first."""
@@ -206,16 +205,9 @@ class Runs:
     def put_on(self, most: int) -> set[str]:
         """The queues of this queue manager on which runs put messages, by their plans. Parameters: `most` runs that
         have moved messages, the newest."""
-
-        def found(index: RunsIndex) -> set[str]:
-            newest = "SELECT run FROM run WHERE begun AND moved ORDER BY at DESC LIMIT ?"
-            rows = index.rows(
-                f"SELECT DISTINCT queue FROM put_on WHERE run IN ({newest}) AND queue_manager IN ('', ?)",  # noqa: S608
-                (most, self.queue_manager),
-            )
-            return {queue for (queue,) in rows}
-
-        return self._asked(found)
+        newest = "SELECT run FROM run WHERE begun AND moved ORDER BY at DESC LIMIT ?"
+        statement = f"SELECT DISTINCT queue FROM put_on WHERE run IN ({newest}) AND queue_manager IN ('', ?)"  # noqa: S608
+        return {str(queue) for (queue,) in self._rows(statement, most, self.queue_manager)}
 
     def observed(self, runs: Iterable[RunLine]) -> list[tuple[RunLine, str, int]]:
         """Each run with each queue of its snapshot, and the messages there."""
@@ -261,44 +253,30 @@ class Runs:
 
     def not_begun(self, runs: Collection[str]) -> tuple[str, ...]:
         """Those of these runs that the lake does not have, or that have not begun there."""
-
-        def found(index: RunsIndex) -> tuple[str, ...]:
-            have = {run for (run,) in index.rows("SELECT run FROM run WHERE begun")}
-            return tuple(sorted(set(runs) - have))
-
-        return self._asked(found) if runs else ()
+        begun = {str(run) for (run,) in self._rows("SELECT run FROM run WHERE begun")} if runs else set[str]()
+        return tuple(sorted(set(runs) - begun))
 
     def scanned_away(self) -> int:
         """Expired messages that scans made the queue manager discard."""
-        return self._asked(
-            lambda index: int(
-                index.rows(
-                    "SELECT COALESCE(SUM(discarded), 0) FROM run WHERE state = 'scanned' AND discarded"
-                ).fetchone()[0]
-            )
-        )
+        ((sum_of,),) = self._rows("SELECT COALESCE(SUM(discarded), 0) FROM run WHERE state = 'scanned' AND discarded")
+        return int(sum_of)
 
     def grew_during_scans(self, since: str = "") -> list[GrewDuringScans]:
         """The dead-letter queues that grew during scans. Parameters: `since` ISO 8601 UTC, "" for all scans."""
-
-        def found(index: RunsIndex) -> list[GrewDuringScans]:
-            rows = index.rows(
-                "SELECT grew_on, SUM(grew), MAX(at || ' ' || run) FROM run WHERE grew AND at >= ? GROUP BY grew_on "
-                "ORDER BY 3 DESC",
-                (since,),
-            )
-            return [GrewDuringScans(queue, messages, newest.split(" ")[-1]) for queue, messages, newest in rows]
-
-        return self._asked(found)
+        statement = (
+            "SELECT grew_on, SUM(grew), MAX(at || ' ' || run) FROM run WHERE grew AND at >= ? GROUP BY grew_on "
+            "ORDER BY 3 DESC"
+        )
+        rows = self._rows(statement, since)
+        return [GrewDuringScans(str(queue), int(number), str(newest).split(" ")[-1]) for queue, number, newest in rows]
 
     def checked(self, limit: int) -> list[str]:
         """The runs whose quality checks were written last, the newest first."""
+        statement = "SELECT run FROM run WHERE verdict ORDER BY verdict DESC, run DESC LIMIT ?"
+        return [str(run) for (run,) in self._rows(statement, limit)]
 
-        def found(index: RunsIndex) -> list[str]:
-            rows = index.rows("SELECT run FROM run WHERE verdict ORDER BY verdict DESC, run DESC LIMIT ?", (limit,))
-            return [run for (run,) in rows]
-
-        return self._asked(found)
+    def _rows(self, statement: str, *values: object) -> Sequence[tuple[str | int, ...]]:
+        return self._asked(lambda index: index.rows(statement, values).fetchall())
 
     def _asked(self, question: Callable[[RunsIndex], T]) -> T:
         return asked(self.folder, self.queue_manager, _read, question, caught_up=self.fresh)
