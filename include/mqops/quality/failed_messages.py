@@ -14,7 +14,6 @@ from mqops.lake.parquet import read_parquet
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality.units import about_values, with_unit
 
-
 _SEVERITIES = ("critical", "warning", "info")
 """The worst first."""
 _KEY = ("queue", "msg_id", "suite", "expectation", "severity")
@@ -100,7 +99,9 @@ def failed_critical(failures: str, _checked_at: str) -> pa.Table | None:
         return None
     columns = ("queue", "position", "msg_key", "severity", "tolerated")
     parts = [
-        batch.filter(pc.and_(pc.equal(batch["severity"], "critical"), pc.invert(batch["tolerated"]))).select(columns[:3])
+        batch.filter(pc.and_(pc.equal(batch["severity"], "critical"), pc.invert(batch["tolerated"]))).select(
+            columns[:3]
+        )
         for batch in read_parquet(Path(failures), columns)
     ]
     kinds = pa.schema({"queue": pa.string(), "position": pa.int64(), "msg_key": pa.string()})
