@@ -131,7 +131,7 @@ def test_what_the_first_task_did_not_see_fails_the_checks_of_the_snapshot(tmp_pa
     assert f"{HIDDEN}. {ALIAS}." in plain(in_words(summary, ""))
     with pytest.raises(QualityFailed, match=r"PAY\.HIDDEN"):
         verdict(summary)
-    line = line_of("run", "QM1", RunFiles(quality=summary.to_json()))
+    line = line_of("run", "QM1", RunFiles(quality=summary))
     assert (line.state, line.meaning) == (RunState.FAILED, HIDDEN)
 
 

@@ -150,7 +150,8 @@ def _fitting(
     revealed: list[MarkerRow] = []
     for batch in batches:
         for row in batch.select(list(_READ)).take(pa.array(search.fitting(batch), pa.int64())).to_pylist():
-            revealed.append(revealed_row(len(revealed), row))
+            ids = {name: row[name] for name in ("msg_key", "msg_id", "body_sha256")}
+            revealed.append(revealed_row(len(revealed), **ids))
             yield row["md"], row["body"]
         passed_over.update(one.why for one in search.passed_over)
     record_reveals(to.lake, browsed.queue_manager, browsed.queue, revealed, run=to.run, who=to.who)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
-from mqops.quality.summary import CheckResult, QualitySummary
+from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality.units import about_values, with_unit
 
 _SEVERITIES = ("critical", "warning", "info")

@@ -21,10 +21,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from mqops.errors import MqopsError, SettingsError
+from mqops.message_checks import CheckResult
 from mqops.quality.docs_text import DocsText, plain_name
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing
 from mqops.quality.suite import Check, Suite
-from mqops.quality.summary import CheckResult, result_of
+from mqops.quality.summary import result_of
 from mqops.quality.where import queues_sql, sql_of
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
     from airflow.sdk.execution_time.comms import HITLDetailRequestResult
 
-    from mqops_airflow.approval.answer import Asked
+    from mqops.look.core.question import Asked
 
 RETRIES = 3
 RETRY_DELAY = timedelta(seconds=5)
@@ -92,12 +92,13 @@ class PlanApprovalOperator(ApprovalOperator):
 
     def _to_ask(self, context: Context) -> Asked:
         """The question of this try, not put yet; `subject` and `body` have its words."""
+        from mqops.look.core.question import Asked  # noqa: PLC0415
         from mqops_airflow.approval import answer, plan_text  # noqa: PLC0415
 
         plan = read_plan(self.folder)
         self.subject, self.body = plan_text.question(plan, preflight_in(self.folder), context)
         assert self.response_timeout is not None
-        return answer.Asked(
+        return Asked(
             question=answer.question(context, digest=plan.digest, subject=self.subject, body=self.body),
             task_instance=str(context["ti"].id),
             cleared=context["dag_run"].clear_number or 0,

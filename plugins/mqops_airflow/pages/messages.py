@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -32,6 +32,7 @@ from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.figures import Figures
 from mqops.look.find import FoundMessage, FoundPage
+from mqops.look.history import EventOfRule
 from mqops.look.message import MessageStory, show_recorded
 from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import Planned, planned_actions
@@ -384,16 +385,15 @@ def _unjudged(story: MessageStory) -> str:
     return f"No rules table judges this message: {what}."
 
 
-def outcome(event: Mapping[str, Any]) -> str:
+def outcome(event: EventOfRule) -> str:
     """What a line of the ledger says of the message, for people."""
-    if event["outcome"] != "acted":
-        return _SPOKEN.get(event["outcome"], str(event["outcome"]))
-    action = event["action"]
-    return "discarded" if action in DISCARDS else _NO_MOVE.get(action, "moved")
+    if event.outcome != "acted":
+        return _SPOKEN.get(event.outcome, event.outcome)
+    return "discarded" if event.action in DISCARDS else _NO_MOVE.get(event.action, "moved")
 
 
 _SPOKEN = {"revealed": "its data was shown"}
-_NO_MOVE = {Action.COPY: "copied", Action.LOAD: "put from a file"}
+_NO_MOVE: Mapping[str, str] = {Action.COPY: "copied", Action.LOAD: "put from a file"}
 
 
 def _recorded_in(run: RunFolder) -> RunFolder:

@@ -14,10 +14,10 @@ from mqops.estate_sections import dag_prefix
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import checks_in_words
 from mqops.look.words.text import NOTHING, Breaks, Link, Text
+from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality import words
 from mqops.quality.failed_messages import FailedMessage, failed_messages
 from mqops.quality.results import verdict_of
-from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.quality.trend import CheckTrend, checks_of, dag_run, quality_run, quality_runs, trends, with_all_suites
 from mqops_airflow.pages import data_docs
 from mqops_airflow.pages.charts import sparkline
@@ -70,7 +70,7 @@ def router(page: Page) -> APIRouter:
             most=MOST,
             chosen=chosen,
             live_part=Link("", "quality/live", asked.query(name)),
-            found_words=checks_in_words(chosen.to_json()) if chosen else "",
+            found_words=checks_in_words(chosen) if chosen else "",
             expects=lambda check: words.expects(check, expects(check)),
             result=words.result,
             failing=words.failing,
@@ -140,7 +140,7 @@ def _chosen(known: Known, chosen: QualitySummary, asked: Asked) -> dict[str, Any
     shown = len(known.failures)
     return {
         "told_of": [Breaks(text) for text in chosen.told],
-        "beside": tuple(words.beside([(one, checks_in_words(one.to_json())) for one in known.beside], chosen)),
+        "beside": tuple(words.beside([(one, checks_in_words(one)) for one in known.beside], chosen)),
         "not_checked": words.not_checked(chosen),
         "failures": words.failures(chosen, known.failures, known.all_failures),
         "pages_of_failures": words.pages_of_failures(

@@ -133,7 +133,7 @@ def may_do(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | N
         and not _undone(asked, view)
     )
     return {
-        "real": form is not None and who.may_start(asked.dag_id) and acted_on(story.plan["actions"]) > 0,
+        "real": form is not None and who.may_start(asked.dag_id) and acted_on(story.actions) > 0,
         "undo": undoable and who.may_start(UNDO),
         "stop": stops and not story.stops and not view.over,
         "resume": stops and bool(story.stops),

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality import failed_messages as module
 from mqops.quality.failed_messages import failed_critical, failed_messages
-from mqops.quality.summary import CheckResult, QualitySummary
 
 ORDER = {"critical": 0, "warning": 1, "info": 2}
 ROWS = 700
