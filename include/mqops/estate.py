@@ -146,8 +146,7 @@ def parse(text: str, *, source: str = "estate.yaml") -> tuple[Estate | None, Doc
         source: the file's name, for error texts.
     """
     document = read(text, source=source)
-    estate = document.check(Estate)
-    return (estate if isinstance(estate, Estate) else None), document
+    return document.check(Estate), document
 
 
 def load(path: str | Path) -> EstateFile:

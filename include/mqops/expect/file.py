@@ -81,7 +81,7 @@ def expectations_in(text: str, *, source: str) -> tuple[Expectation, ...]:
     """
     document = read(text, source=source)
     content = document.check(_File)
-    if not isinstance(content, _File):
+    if content is None:
         raise SettingsError(*map(str, document.problems))
     expectations = tuple(_expectation(number, entry, document) for number, entry in enumerate(content.expectations))
     if document.problems:
