@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from mqops.actions import Action
+from mqops.as_json import JsonObject, json_object
 from mqops.decide.core.pacing import Pacing
 
 MOST_GROUPS = 1000
@@ -111,7 +111,7 @@ class PlanSummary:
             totals[rule.action] = totals.get(rule.action, 0) + rule.messages
         return totals
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object; `actions` is added for readers. Bytes of `table_text` that are not UTF-8 become U+FFFD."""
         text = self.table_text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        return {**asdict(self), "table_text": text, "actions": self.actions}
+        return {**json_object(self), "table_text": text, "actions": json_object(self.actions)}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
+from mqops.as_json import JsonObject
 from mqops.ledger.core.marker import About, Marker
 from mqwire.names import reason_name
 
@@ -51,7 +52,7 @@ class Event:
     line: int
     hash: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object."""
         return {name: getattr(self, name) for name in COLUMNS}
 
