@@ -188,6 +188,6 @@ def _loaded(path: Path, text: str) -> EstateFile:
     return EstateFile(path, found.estate, document, left_out=left_out, value=value, problems=problems, places=places)
 
 
-def as_plain(estate: Estate) -> dict[str, Any]:
+def as_plain(estate: Estate) -> dict[str, object]:
     """The estate as JSON-like values, defaults filled in (`mqops estate check --json`)."""
     return estate.model_dump(mode="json")

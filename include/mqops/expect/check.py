@@ -144,5 +144,5 @@ def result_line(result: Result) -> str:
     return f"{name}{about}: {result.fit} of {counted(result.selected, 'message')}{decision}, {wanted}"
 
 
-def _patterns(where: Mapping[str, str | int]) -> str:
+def _patterns(where: Mapping[str, object]) -> str:
     return " ".join(f"{name.upper()}({value})" for name, value in where.items()) or "all messages"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,8 +45,8 @@ from mqops.look.search import PassedOver, Search
 from mqops.model import Account
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
-from mqops.observe.core.columns import PATTERN_COLUMNS
-from mqops.observe.core.decode import Browsed, SnapshotRow, snapshot_row
+from mqops.observe.core.columns import SnapshotRow, pattern_values
+from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.observe.tries import current
 from mqops.observe.unseen import unseen
 from mqops.rules import Table, parse
@@ -170,12 +171,20 @@ def show_recorded(
     row = hit.row(*LISTED)
     if reveal_to:
         refuse_unless_named(row["queue_manager"], reveal_to, Account.SYSTEM)
-    needed = ["queue", "position", "md", "body", "observed_at"]
-    rows = rows_with(snapshot, {"msg_key": {row["msg_key"]}}, needed, chosen)
-    whole = next(one for one in rows if (one["queue"], one["position"]) == (row["queue"], row["position"]))
-    message = _row({**row, **whole}, row["position"])
+    rows = rows_with(snapshot, {"msg_key": {row["msg_key"]}}, _Whole, chosen)
+    whole = next(one for one in rows if (one.queue, one.position) == (row["queue"], row["position"]))
+    message = _row({**row, **whole._asdict()}, row["position"])
     judge = _judge_of(run, message, table) if run else _Judge(table or of_estate(row["queue_manager"]), {})
     return _story(lake, message, run.run if run else "", judge, reveal_to)
+
+
+class _Whole(NamedTuple):
+    msg_key: str
+    queue: str
+    position: int
+    md: bytes
+    body: bytes
+    observed_at: datetime
 
 
 class _Judge(NamedTuple):
@@ -288,12 +297,11 @@ def _story(lake: Path, message: SnapshotRow, run: str, judge: _Judge, reveal_to:
     rules: tuple[RuleVerdict, ...] = ()
     if judge.table is not None and judged["dlh_error"] is None:
         table = judge.table.table
-        known = {keyword: judged[column] for keyword, column in PATTERN_COLUMNS.items()}
-        known |= answers(table.questions, judged)
+        known = pattern_values(judged) | answers(table.questions, judged)
         rules = verdicts(table, known, judge.tries, revealed=bool(reveal_to))
     shown = taken_apart(message["md"], message["body"], revealed=bool(reveal_to))
     return MessageStory(
-        found=found_message(message),
+        found=found_message(dict(message)),
         run=run,
         message=replace(shown, origin=shown.origin or _origin(judged)),
         rules_source=judge.table.source if judge.table and rules else "",

@@ -32,7 +32,7 @@ from mqops.look.words.fates import BACK, NOT_REACHED, NOT_REACHED_ELSEWHERE, WHY
 from mqops.look.words.state import RunState
 from mqops.prove.core.balance import ABSENT
 from mqops.prove.records import SUMMARY, UNDO_RECORD, Gone, read_gone
-from mqops.prove.records import WORKFLOW as UNDO
+from mqops.workflow import Workflow
 from mqwire.names import reason_name
 
 BY_HAND = (Action.AMBIGUOUS, Action.ERROR)
@@ -138,7 +138,7 @@ class RunStory:
     @property
     def workflow(self) -> str:
         """Its workflow, also of an undo that has no plan yet."""
-        return UNDO if self.undoes else self.line.workflow
+        return Workflow.UNDO if self.undoes else self.line.workflow
 
     @property
     def unapproved(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from mqops.actions import Action
 from mqops.as_json import JsonObject, json_object
 from mqops.decide.core.pacing import Pacing
+from mqops.workflow import Workflow
 
 MOST_GROUPS = 1000
 """Groups in a summary, the largest; with &REPLYQ there may be one a message."""
@@ -77,7 +78,7 @@ class PlanSummary:
     """
 
     run: str
-    workflow: str = "dlq_rules"  # the plan of an earlier version does not say it
+    workflow: str = Workflow.DLQ_RULES  # the plan of an earlier version does not say it
     queue_manager: str
     queue: str
     table_source: str

@@ -11,9 +11,9 @@ from types import MappingProxyType
 from mqops.counted import counted
 from mqops.expiry.core.candidates import Known
 from mqops.model import AsJson
+from mqops.workflow import Workflow
 from mqwire.constants import MQEI_UNLIMITED
 
-WORKFLOW = "expiry_scan"
 BUCKETS: Mapping[str, int] = {"1m": 600, "10m": 6_000, "1h": 36_000, "6h": 216_000, "1d": 864_000}
 """Within this time, in tenths of a second."""
 LATER, NEVER = "later", "never"
@@ -76,7 +76,7 @@ class ExpirySummary(AsJson):
     run: str
     queue_manager: str
     by: str = "scan"
-    workflow: str = WORKFLOW
+    workflow: str = Workflow.EXPIRY_SCAN
     queue: str = ""
     found: int = 0
     done: int = 0

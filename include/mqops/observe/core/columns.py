@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from operator import itemgetter
 from typing import Annotated, TypeAlias
 
 from typing_extensions import TypedDict
@@ -73,6 +74,7 @@ SNAPSHOT_COLUMNS = columns_of(SnapshotRow)
 
 PATTERN_COLUMNS: Mapping[str, str] = {name: keyword.columns[0] for name, keyword in PATTERN_KEYWORDS.items()}
 """Pattern keyword of a rules table → the column it is compared with (`mqops.rules.keywords`)."""
+_patterns = itemgetter(*PATTERN_COLUMNS.values())
 
 NAME_COLUMNS: Mapping[str, str] = {
     "&DESTQ": "dlh_dest_q",
@@ -85,6 +87,12 @@ NAME_COLUMNS: Mapping[str, str] = {
 
 &ORIGQ: see `mqops.backout.core.decision`.
 """
+
+
+def pattern_values(message: SnapshotRow) -> dict[str, str | int | None]:
+    """Pattern keyword → the message's value; None where it has none."""
+    return dict(zip(PATTERN_COLUMNS, _patterns(message), strict=True))
+
 
 BOUND = c.MQMF_MSG_IN_GROUP | c.MQMF_LAST_MSG_IN_GROUP | c.MQMF_SEGMENT | c.MQMF_LAST_SEGMENT
 """MsgFlags of a message that belongs to a group, or is a segment."""

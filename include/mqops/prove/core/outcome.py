@@ -29,7 +29,7 @@ from typing import TypeVar
 from mqops.as_json import JsonObject, json_object
 from mqops.expiry.core.lifetime import remaining
 from mqops.ledger.core.identity import MessageOnQueue
-from mqops.ledger.core.marker import Marker
+from mqops.ledger.core.marker import Marker, MarkerKind
 
 K = TypeVar("K")
 THERE, RETURNED, MOVED_AGAIN = "there", "returned", "moved again"
@@ -110,7 +110,7 @@ class OutcomeSummary:
 
 def recorded(markers: Iterable[Marker]) -> dict[int, str]:
     """Row → the outcome recorded last, from a plan's markers in the ledger's order."""
-    return {row.row: marker.outcome for marker in markers if marker.kind == "outcome" for row in marker.rows}
+    return {row.row: marker.outcome for marker in markers if marker.kind == MarkerKind.OUTCOME for row in marker.rows}
 
 
 def absent(moved: Iterable[Moved], seen: Seen) -> list[Moved]:
