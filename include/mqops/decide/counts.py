@@ -39,9 +39,9 @@ class _Tally:
         if put.isdigit() and (not self.oldest or put < self.oldest):
             self.oldest = put
 
-    def values(self) -> dict[str, Any]:
-        oldest = put_instant(self.oldest[:8], self.oldest[8:])
-        return {"messages": self.messages, "bytes": self.bytes, "oldest": oldest}
+    @property
+    def oldest_put(self) -> str:
+        return put_instant(self.oldest[:8], self.oldest[8:])
 
 
 _RULE = ("rule_line", "rule_key", "action")
@@ -93,7 +93,15 @@ class PlanTotals:
 
     def rule_counts(self) -> tuple[RuleCount, ...]:
         order = sorted(self.rules, key=_by_line)
-        return tuple(RuleCount(**dict(zip(_RULE, rule, strict=True)), **self.rules[rule].values()) for rule in order)
+        return tuple(
+            RuleCount(
+                **dict(zip(_RULE, rule, strict=True)),
+                messages=self.rules[rule].messages,
+                bytes=self.rules[rule].bytes,
+                oldest=self.rules[rule].oldest_put,
+            )
+            for rule in order
+        )
 
     def counts(self, snapshot: Path) -> tuple[PlanCount, ...]:
         """The largest groups with samples, whose texts are in the snapshot."""
@@ -107,6 +115,7 @@ class PlanTotals:
         return (-self.groups[group].messages, *((value is not None, value) for value in group))
 
     def _count(self, group: tuple[Any, ...], shapes: Mapping[tuple[bytes, bytes], str]) -> PlanCount:
+        tally = self.groups[group]
         line, key, action, reason, origin_q, origin_q_mgr, dest_q, dest_q_mgr = group
         return PlanCount(
             rule_line=line,
@@ -118,7 +127,9 @@ class PlanTotals:
             origin_q_mgr=origin_q_mgr,
             dest_q=dest_q,
             dest_q_mgr=dest_q_mgr,
-            **self.groups[group].values(),
+            messages=tally.messages,
+            bytes=tally.bytes,
+            oldest=tally.oldest_put,
             samples=tuple(
                 Sample(
                     row=one.row,
@@ -128,7 +139,7 @@ class PlanTotals:
                     bytes=one.body_length,
                     shape=shapes[one.msg_id, one.body_sha256],
                 )
-                for one in self.groups[group].first
+                for one in tally.first
                 if (one.msg_id, one.body_sha256) in shapes
             ),
         )

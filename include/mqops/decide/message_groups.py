@@ -4,9 +4,9 @@ plan is made in one process."""
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from mqops.actions import Action
 from mqops.decide.core.backoff import due_at
@@ -22,7 +22,7 @@ from mqops.decide.core.message_groups import (
 from mqops.decide.core.protected import is_protected, rules_that_ask_messages
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.observe.core.columns import BOUND
+from mqops.observe.core.columns import BOUND, SnapshotRow
 from mqops.observe.replays import puts_before
 from mqops.plan_row import PlanRow, left
 from mqops.rules import Rule, Table
@@ -115,7 +115,7 @@ def waiting_until(run: RunFolder, table: Table, backoff: Sequence[int]) -> Itera
                 yield due
 
 
-def _before(decided: DecidedRow, message: Mapping[str, Any]) -> OrderPosition | None:
+def _before(decided: DecidedRow, message: SnapshotRow) -> OrderPosition | None:
     """The place in the order that a row has by an earlier rule whose tries are used up."""
     row, waits = decided.row, decided.waits
     if waits is None or (row.rule_line is not None and waits.rule.line >= row.rule_line):
@@ -124,11 +124,11 @@ def _before(decided: DecidedRow, message: Mapping[str, Any]) -> OrderPosition | 
     return (waits.unit_group, key) if key else None
 
 
-def _key(row: PlanRow, rule: Rule, message: Mapping[str, Any]) -> str:
+def _key(row: PlanRow, rule: Rule, message: SnapshotRow) -> str:
     properties = json.loads(message.get("properties") or "{}")
     return order_key(rule, row.correl_id, message["group_id"], properties)
 
 
-def _messages(run: RunFolder, columns: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _messages(run: RunFolder, columns: Iterable[str]) -> Iterator[SnapshotRow]:
     for batch in read_parquet(run.snapshot, list(columns)):
         yield from batch.to_pylist()

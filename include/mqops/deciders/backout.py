@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from mqops.backout.core.origin import Setting
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.errors import SettingsError, mq_error
-from mqops.ledger.core.replays import WORKFLOW
 from mqops.misnamed import is_alias, misnamed
 from mqops.rules import Table
+from mqops.workflow import Workflow
 from mqwire import constants as c
 
 if TYPE_CHECKING:
@@ -171,17 +171,22 @@ def decide(request: BackoutRequest, run: RunFolder) -> PlanSummary:
     from mqops.decide.in_process import decide  # noqa: PLC0415 - loads pyarrow
 
     return decide(
-        run, request.table, text=request.text, source=request.source, workflow=WORKFLOW, pacing=request.pacing
+        run,
+        request.table,
+        text=request.text,
+        source=request.source,
+        workflow=Workflow.BACKOUT_REPROCESS,
+        pacing=request.pacing,
     )
 
 
 BACKOUT = Decider(
-    name=WORKFLOW,
+    name=Workflow.BACKOUT_REPROCESS,
     request=BackoutRequest,
     select=select,
     decide=decide,
     command="mqops.cli.backout:run",
-    section="backout_reprocess",
+    section=Workflow.BACKOUT_REPROCESS,
     by_rules=True,
     form=("dry_run", "rules_file", "queues", "replay_cap", "limit", "message_ids", "unit_of_work", "pacing"),
     dag="each",

@@ -32,7 +32,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -74,10 +74,23 @@ from mqops.observe.expired import discarded, states_of
 from mqops.prove.records import SESSION, SUMMARY, PassOf
 from mqops.rules import Table
 
-Failure: TypeAlias = tuple[int | None, str, str, int]
-"""A try that failed: line of the rule, destination queue and queue manager, reason code."""
-Put: TypeAlias = tuple[int | None, str, str]
-"""Line of a rule, destination queue and queue manager."""
+
+class Put(NamedTuple):
+    """What put a message, and where."""
+
+    line: int | None
+    queue: str
+    queue_manager: str
+
+
+class Failure(NamedTuple):
+    """A try that failed, and with which reason code."""
+
+    line: int | None
+    queue: str
+    queue_manager: str
+    reason: int
+
 
 _OVER = {
     CAME_BACK: "canaries came back, and the other messages were left. Find out why the application refuses them",
@@ -156,7 +169,7 @@ class Outcome:
 
     def ids_in_error(self) -> list[str]:
         """The MsgIds, in hex, of the messages without a valid MQDLH."""
-        return [msg_id.hex() for msg_id, *_rest in self.in_error]
+        return [sight.msg_id.hex() for sight in self.in_error]
 
 
 class Handler:
@@ -301,7 +314,7 @@ class Handler:
                 if is_new:
                     return self._gathered(again_at)
                 if again_at > time.monotonic() >= report_at:
-                    self._report_errors([sight[0].hex() for sight in self.outcome.in_error if sight in watch.seen])
+                    self._report_errors([sight.msg_id.hex() for sight in self.outcome.in_error if sight in watch.seen])
                     report_at = time.monotonic() + self._interval
                 while time.monotonic() < min(report_at, again_at) and not watch.is_deeper():
                     self._refuse_if_stopped()
@@ -382,11 +395,11 @@ def outcome_of(run: RunFolder, ledger: OpenLedger, table: Table, returns: Callab
     not_due: set[str] = set()
     put_back: dict[str, Put] = {}
     for row in read_plan(run.plan, PassRow):
-        sight = (row.msg_id, row.correl_id, row.put_date, row.put_time)
+        sight = Sight(row.msg_id, row.correl_id, row.put_date, row.put_time)
         if row.row in sums.acted:
             if row.action is Action.FWD and row.header and returns(row.dest_q, row.dest_q_mgr):
                 there[sight] += 1
-                put_back[row.msg_key] = (row.rule_line, row.dest_q, row.dest_q_mgr)
+                put_back[row.msg_key] = Put(row.rule_line, row.dest_q, row.dest_q_mgr)
             continue
         if row.row in sums.absent:
             continue  # where a unit of work of somebody else hides it and is backed out, it comes as a new one
@@ -396,7 +409,7 @@ def outcome_of(run: RunFolder, ledger: OpenLedger, table: Table, returns: Callab
         if row.action is Action.LATER:
             not_due.add(row.msg_key)
         if row.row in sums.failed:
-            failure = (row.rule_line, row.dest_q, row.dest_q_mgr, sums.failed[row.row])
+            failure = Failure(row.rule_line, row.dest_q, row.dest_q_mgr, sums.failed[row.row])
             failed[row.msg_key] = failure
             failures[failure] += 1
     untried, without_room = _to_come(sums)
@@ -404,7 +417,7 @@ def outcome_of(run: RunFolder, ledger: OpenLedger, table: Table, returns: Callab
     return Outcome(
         there=there,
         in_error=tuple(in_error),
-        why=_wrong_with(run, [sight[0] for sight in in_error[:MOST_EXPLAINED]]),
+        why=_wrong_with(run, [sight.msg_id for sight in in_error[:MOST_EXPLAINED]]),
         failures=failures,
         to_retry=Counter(failed[key] for key in to_retry),
         failed=frozenset(to_retry),

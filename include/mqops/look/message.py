@@ -47,8 +47,8 @@ from mqops.look.search import PassedOver, Search
 from mqops.model import Account
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
-from mqops.observe.core.columns import PATTERN_COLUMNS
-from mqops.observe.core.decode import Browsed, SnapshotRow, snapshot_row
+from mqops.observe.core.columns import SnapshotRow, pattern_values
+from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.observe.tries import current
 from mqops.observe.unseen import unseen
 from mqops.rules import Table, parse
@@ -173,10 +173,9 @@ def show_recorded(
     row = hit.row(Listed)
     if reveal_to:
         refuse_unless_named(row.queue_manager, reveal_to, Account.SYSTEM)
-    needed = ["queue", "position", *_Whole._fields]
-    rows = rows_with(snapshot, {"msg_key": {row.msg_key}}, needed, chosen)
-    whole = next(one for one in rows if (one["queue"], one["position"]) == (row.queue, row.position))
-    message = _Whole(whole["md"], whole["body"], whole["observed_at"]).row(row.queue_manager, row.queue, row.position)
+    rows = rows_with(snapshot, {"msg_key": {row.msg_key}}, _Whole, chosen)
+    whole = next(one for one in rows if (one.queue, one.position) == (row.queue, row.position))
+    message = whole.row(row.queue_manager, row.queue, row.position)
     judge = _judge_of(run, message, table) if run else _Judge(table or of_estate(row.queue_manager), {})
     return _story(lake, message, run.run if run else "", judge, reveal_to)
 
@@ -184,6 +183,9 @@ def show_recorded(
 class _Whole(NamedTuple):
     """The columns of a snapshot that say all of a message."""
 
+    msg_key: str
+    queue: str
+    position: int
     md: bytes
     body: bytes
     observed_at: datetime
@@ -292,22 +294,20 @@ def _places(found: Sequence[Hit]) -> str:
 
 def _story(lake: Path, message: SnapshotRow, run: str, judge: _Judge, reveal_to: str) -> MessageStory:
     if reveal_to:
-        ids = {name: message[name] for name in ("msg_key", "msg_id", "body_sha256")}
-        of = (message["queue_manager"], message["queue"])
-        record_reveals(lake, *of, [revealed_row(0, **ids)], run=run, who=reveal_to)
+        seen = revealed_row(0, msg_key=message["msg_key"], msg_id=message["msg_id"], body_sha256=message["body_sha256"])
+        record_reveals(lake, message["queue_manager"], message["queue"], [seen], run=run, who=reveal_to)
     msg_id = message["msg_id"].hex()
     judged = message if judge.where is None else with_origin(message, judge.where)
     found_by_run = judged["dlh_dest_q"] if judged["dlh_error"] is None else ""
-    origin = _origin(found_by_run, judged["dlh_dest_q_mgr"], judged["jms_destination"])
+    origin = _origin(found_by_run or "", judged["dlh_dest_q_mgr"] or "", judged["jms_destination"] or "")
     rules: tuple[RuleVerdict, ...] = ()
     if judge.table is not None and judged["dlh_error"] is None:
         table = judge.table.table
-        known = {keyword: judged[column] for keyword, column in PATTERN_COLUMNS.items()}
-        known |= answers(table.questions, judged)
+        known = pattern_values(judged) | answers(table.questions, judged)
         rules = verdicts(table, known, judge.tries, revealed=bool(reveal_to))
     shown = taken_apart(message["md"], message["body"], revealed=bool(reveal_to))
     return MessageStory(
-        found=found_message(Listed(*(message[name] for name in Listed._fields))),
+        found=found_message(Listed._make(dict(message)[name] for name in Listed._fields)),
         run=run,
         message=replace(shown, origin=shown.origin or origin),
         rules_source=judge.table.source if judge.table and rules else "",

@@ -10,7 +10,7 @@ from pathlib import Path
 from mqops.clock import utc_now
 from mqops.errors import MqopsError
 from mqops.lake.run import folder_of
-from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerRow
+from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerKind, MarkerRow
 from mqops.ledger.file import LedgerFile
 from mqops.model import EVERYBODY, Account
 from mqops.storage import estate_here
@@ -97,7 +97,7 @@ def record_reveals(
                 unit=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:48],
                 run=run,
                 plan="",
-                kind="revealed",
+                kind=MarkerKind.REVEALED,
                 at=at,
                 rows=part,
                 about={"requested_by": who, "queue": queue},

@@ -38,7 +38,7 @@ from mqops.message_checks import QualitySummary
 from mqops.model import RunSummary
 from mqops.prove.core.balance import ABSENT
 from mqops.prove.records import SUMMARY, UNDO_RECORD, Gone, read_gone
-from mqops.prove.records import WORKFLOW as UNDO
+from mqops.workflow import Workflow
 from mqwire.names import reason_name
 
 BY_HAND = (Action.AMBIGUOUS, Action.ERROR)
@@ -144,7 +144,7 @@ class RunStory:
     @property
     def workflow(self) -> str:
         """Its workflow, also of an undo that has no plan yet."""
-        return UNDO if self.undoes else self.line.workflow
+        return Workflow.UNDO if self.undoes else self.line.workflow
 
     @property
     def actions(self) -> Mapping[Action, int]:

@@ -16,7 +16,7 @@ from mqops.lake.files import lake_errors, write_bytes
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import BODY_DIGITS, Marker
+from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerKind
 from mqops.ledger.core.replays import PutBefore, put_in_runs, replay_key, replays
 from mqops.ledger.file import LedgerFile
 from mqops.observe.message_ids import message_ids
@@ -35,7 +35,7 @@ def current(lake_folder: Path) -> Mapping[str, int]:
         LedgerBroken: a line is not readable.
     """
     ledger = LedgerFile(lake_folder)
-    return replays(ledger.markers(kind="issued"), ledger.markers(kind="acted"))
+    return replays(ledger.markers(kind=MarkerKind.ISSUED), ledger.markers(kind=MarkerKind.ACTED))
 
 
 def of_snapshot(run: RunFolder, ledger: LedgerFile) -> tuple[Mapping[str, int], Mapping[str, PutBefore]]:
@@ -43,12 +43,12 @@ def of_snapshot(run: RunFolder, ledger: LedgerFile) -> tuple[Mapping[str, int], 
     snapshot; those of others may be among them. Raises as `current`."""
 
     def acted() -> Iterator[Marker]:
-        return ledger.of_messages(message_ids(run.snapshot), "acted")
+        return ledger.of_messages(message_ids(run.snapshot), MarkerKind.ACTED)
 
     plans = dict.fromkeys(PlanIdentity(run=marker.run, digest=marker.plan) for marker in acted())
     if not plans:
         return {}, {}
-    issued = (marker for plan in plans for marker in ledger.markers(plan=plan, kind="issued"))
+    issued = (marker for plan in plans for marker in ledger.markers(plan=plan, kind=MarkerKind.ISSUED))
     return replays(issued, acted()), put_in_runs(acted())
 
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.kept import kept
-from mqops.lake.parquet import read_parquet
+from mqops.lake.parquet import read_parquet, rows_as
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality.units import about_values, with_unit
 
 _SEVERITIES = ("critical", "warning", "info")
 """The worst first."""
 _KEY = ("queue", "msg_id", "suite", "expectation", "severity")
+
+
+class _Row(NamedTuple):
+    queue: str
+    msg_id: str
+    suite: str
+    expectation: str
+    severity: str
+    observed: str
 
 
 class FailedMessage(NamedTuple):
@@ -42,10 +50,10 @@ def failed_messages(summary: QualitySummary, most: int, after: int = 0) -> tuple
     wanted = order[after : after + most]
     found: dict[int, FailedMessage] = {}
     first = 0
-    for batch in read_parquet(Path(summary.failures), (*_KEY, "observed")) if wanted else ():
+    for batch in read_parquet(Path(summary.failures), _Row._fields) if wanted else ():
         here = [place - first for place in wanted.to_pylist() if 0 <= place - first < batch.num_rows]
-        for place, row in zip(here, batch.take(pa.array(here, pa.int64())).to_pylist(), strict=True):
-            found[first + place] = _failed(row, checks.get((row["suite"], row["expectation"])))
+        for place, row in zip(here, rows_as(batch.take(pa.array(here, pa.int64())), _Row), strict=True):
+            found[first + place] = _failed(row, checks.get((row.suite, row.expectation)))
         first += batch.num_rows
     return [found[place] for place in wanted.to_pylist()], len(order)
 
@@ -75,13 +83,13 @@ def _worst_first(failures: str, _checked_at: str) -> pa.Array:
     return rows["row"].combine_chunks().take(pc.sort_indices(rows, by))
 
 
-def _failed(row: Mapping[str, Any], check: CheckResult | None) -> FailedMessage:
-    observed = with_unit(check.columns, row["observed"]) if check and about_values(check.expect) else row["observed"]
+def _failed(row: _Row, check: CheckResult | None) -> FailedMessage:
+    observed = with_unit(check.columns, row.observed) if check and about_values(check.expect) else row.observed
     return FailedMessage(
-        row["queue"],
-        row["msg_id"],
-        row["severity"],
-        f"{row['suite']}.{row['expectation']}",
+        row.queue,
+        row.msg_id,
+        row.severity,
+        f"{row.suite}.{row.expectation}",
         "; ".join(filter(None, (observed, check.why if check else ""))),
     )
 

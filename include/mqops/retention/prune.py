@@ -22,7 +22,7 @@ from mqops.errors import InProgress, SettingsError
 from mqops.lake.files import lake_errors
 from mqops.lake.pruned import PRUNED, PrunedRun
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of
-from mqops.ledger.core.marker import About, Marker
+from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import Runs, run_line
@@ -170,7 +170,7 @@ def _record(folder: Path, queue_manager: str, sized: list[tuple[Due, int]], *, w
         text = "\0".join(("mqops", "pruned", queue_manager, one.run, at))
         about: About = {"requested_by": who, "removed": ", ".join(one.parts), "bytes": size, "why": one.why}
         unit = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:48]
-        lines.append(Marker(unit=unit, run=one.run, plan="", kind="pruned", at=at, about=about))
+        lines.append(Marker(unit=unit, run=one.run, plan="", kind=MarkerKind.PRUNED, at=at, about=about))
     with LedgerFile(folder).writer() as writer:
         writer.add(lines)
     for one, size in sized:

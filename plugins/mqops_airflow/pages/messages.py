@@ -22,7 +22,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from mqops.actions import DISCARDS, Action
 from mqops.decide.backout_setting import read_setting
-from mqops.deciders.recover import WORKFLOW as CHOSEN
 from mqops.errors import MqopsError, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import IDENTIFIERS, criteria
@@ -44,6 +43,7 @@ from mqops.look.words.text import NOTHING, OfRun, Text, said
 from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
+from mqops.workflow import Workflow
 from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD, Wanted
 from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
@@ -343,7 +343,7 @@ def _named(queue: str, queues: str) -> list[str]:
 
 def _narrow(line: RunLine) -> int:
     """How incomplete a snapshot is: 0 whole queues, 1 a part of them, 2 copies of earlier messages."""
-    return 2 if line.workflow in COPIES else int(line.partial or line.workflow == CHOSEN)
+    return 2 if line.workflow in COPIES else int(line.partial or line.workflow == Workflow.RECOVER)
 
 
 @shared

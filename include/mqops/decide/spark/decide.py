@@ -41,6 +41,7 @@ from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.observe.recorded import OBSERVED
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.rules import Table, parse
+from mqops.workflow import Workflow
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
 JIT_LIMIT = 8000
@@ -61,7 +62,7 @@ class Request:
     folder: RunFolder
     table_text: str
     table_source: str = "<rules>"
-    workflow: str = "dlq_rules"
+    workflow: str = Workflow.DLQ_RULES
     limit: int | None = None
     message_ids: tuple[bytes, ...] = ()
     pacing: Pacing = NO_LIMITS

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from mqops.actions import PUTS, Action
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
+from mqops.workflow import Workflow
 
-WORKFLOW = "backout_reprocess"
 CAPPED = "replay-cap"
 """The rule key of rows that go to quarantine; they are not replays."""
 
@@ -57,7 +57,7 @@ def replays(issued: Iterable[Marker], acted: Iterable[Marker]) -> Mapping[str, i
     plans = {
         PlanIdentity(run=marker.run, digest=marker.plan)
         for marker in issued
-        if marker.about.get("workflow") == WORKFLOW
+        if marker.about.get("workflow") == Workflow.BACKOUT_REPROCESS
     }
     counts: Counter[str] = Counter()
     for marker in acted:
