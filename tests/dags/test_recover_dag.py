@@ -52,6 +52,6 @@ def test_fields_that_do_not_go_together_are_refused_by_name(dag: DAG, form: dict
 def test_a_value_that_does_not_fit_is_refused_by_the_name_of_its_field(dag: DAG) -> None:
     """Airflow checks the form before it queues a run; the task does not rest on that."""
     form = {name: dag.params.get_param(name).value for name in dag.params} | {"message_ids": "secret"}
-    with pytest.raises(SettingsError, match="the form's field message_ids: .* Start a new run") as refused:
+    with pytest.raises(SettingsError, match=r"the form's field message_ids: .* Start a new run") as refused:
         given(form, RecoverForm)
     assert "secret" not in str(refused.value)
