@@ -314,7 +314,7 @@ class QueueManager(Section):
 
 
 class Notify(Section):
-    """Which notifier of Airflow tells people that a question waits, is about to time out, or a run does not balance.
+    """Which notifier of Airflow tells people what waits for them (`mqops_airflow.notices.notify.Notice`).
 
     Attributes:
         notifier: its class, such as `airflow.providers.smtp.notifications.smtp.SmtpNotifier`.

@@ -137,7 +137,8 @@ def test_what_the_first_task_did_not_see_fails_the_checks_of_the_snapshot(tmp_pa
 
 def test_a_backout_run_that_cannot_see_all_queues_does_not_end_as_nothing_to_do(estate: Manager) -> None:
     check = BackoutCheckOperator(task_id="check", queue_manager="QM1", four_eyes=False)
-    form: dict[str, Any] = {"rules_file": "backout.rules", "replay_cap": 3}
+    form = dict.fromkeys(("limit", "unit_of_work", "canary", "canary_wait", "pace", "in_flight", "patience"), 0)
+    form |= {"rules_file": "backout.rules", "message_ids": None, "replay_cap": 3}
     with pytest.raises(SettingsError, match=r"may not inquire it .*: PAY\.HIDDEN"):
         check.execute(context(queues=[], **form))
     assert check.execute(context(queues=["PAY.BOQ"], **form))["queue"] == ""

@@ -14,18 +14,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mqops.lake.run import RunFolder
 from mqops.look.core.question import Answer, Asked, Over, Question
 from mqops.look.runs import APPROVAL
 
 if TYPE_CHECKING:
+    from airflow.providers.standard.triggers.hitl import HITLTriggerEventSuccessPayload
     from airflow.sdk import Context
+    from airflow.sdk.execution_time.hitl import HITLUser
 
 
 def question(context: Context, *, digest: str, subject: str, body: str) -> Question:
@@ -52,25 +53,16 @@ def end_question(folder: str, over: Over) -> None:
         write_question(folder, replace(asked, over=over))
 
 
-def answered(asked: Asked, event: Mapping[str, Any], *, approve: str) -> Asked:
-    """`asked` with the record that Airflow resumed the task with.
-
-    Parameters: `approve` the option that means yes.
-    """
-    user = event["responded_by_user"] or {}
-    answer = Answer(
-        approved=list(event["chosen_options"]) == [approve],
-        by_id=str(user.get("id") or ""),
-        by=str(user.get("name") or user.get("id") or ""),
-        at=event["responded_at"].isoformat(),
-    )
-    return replace(asked, answer=answer, over=None)
+def answered(asked: Asked, user: HITLUser | None, *, approved: bool, at: datetime) -> Asked:
+    """`asked` with what Airflow recorded. Parameters: `user` None where no person has answered."""
+    by_id, by = (user["id"] or "", user["name"] or user["id"] or "") if user else ("", "")
+    return replace(asked, answer=Answer(approved=approved, by_id=by_id, by=by, at=at.isoformat()), over=None)
 
 
-def event_of(answer: Answer, *, approve: str, reject: str) -> dict[str, Any]:
-    """The record with which Airflow would resume the task that asked. Parameters: the options yes and no."""
+def event_of(answer: Answer, chosen: str) -> HITLTriggerEventSuccessPayload:
+    """The record with which Airflow would resume the task that asked. Parameters: `chosen` its option."""
     return {
-        "chosen_options": [approve if answer.approved else reject],
+        "chosen_options": [chosen],
         "params_input": {},
         "responded_at": datetime.fromisoformat(answer.at),
         "responded_by_user": {"id": answer.by_id, "name": answer.by} if answer.by_id or answer.by else None,
