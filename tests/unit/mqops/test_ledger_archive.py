@@ -142,6 +142,7 @@ def test_what_is_changed_in_an_archive_is_noticed(file, tmp_path, where):
 def test_a_statement_that_mqops_did_not_sign_for_these_segments_hides_nothing(file, tmp_path, how):
     archive(again(file), tmp_path / "cold", before=datetime(2000, 1, 1))
     assert file.segments.archived() is None  # none is that old
+    assert archive(again(file), before=datetime(2026, 1, 1, 0, 0, 1), dry_run=True).new == len(in_lake(file)) - 1
     archive(again(file), tmp_path / "cold")
     said = file.segments.statement.read_bytes()
     if how == "removed":
