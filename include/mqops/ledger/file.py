@@ -147,11 +147,7 @@ class LedgerFile:
         """
         with self.lock():
             if self.keys.exists():
-                away = self.segments.archived()
-                key = self.keys.add(self.now(), revoke=revoke)
-                if away:  # a key that is revoked may have signed it
-                    self.segments.write_statement(away)
-                return key
+                return self.keys.add(self.now(), revoke=revoke)
             self.keys.make(sum(1 for _ in self.lines()) + 1, self.now())
             self.head_note.unlink(missing_ok=True)  # no key verifies the head that the lost one signed
             return self.keys.newest().id
