@@ -203,7 +203,7 @@ def export(
     """Print every message that a unit of work dealt with, as JSON lines or CSV, oldest first in each ledger.
 
     Each ledger is checked while it is read: an export ends with exit code 1 at the first line that is not what was
-    written.
+    written. With --since and --run only the segments are read that may have what is asked for.
     """
     if as_json and form == "csv":
         raise click.UsageError("--json is JSON lines: leave out --format csv")
@@ -211,7 +211,7 @@ def export(
     if form == "csv":
         writer.writeheader()
     for name in queue_managers or all_ledgers(lake):
-        for event in events(name, LedgerFile(folder_of(lake, name)).entries()):
+        for event in events(name, LedgerFile(folder_of(lake, name)).entries(since=since, run=run)):
             if not event.run.startswith(run) or (since and not is_since(event.at, since)):
                 continue
             writer.writerow(_cells(event)) if form == "csv" else show_json(event)

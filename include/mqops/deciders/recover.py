@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.lake.run import RunFolder
     from mqops.model import ActSummary
-    from mqops.mq.connection import MqConnection
+    from mqops.mq.connection import Reach
     from mqops.mq.session import Session
 
 _MSG_ID = re.compile("[0-9a-f]{1,48}")
@@ -286,9 +286,7 @@ def _msg_ids(request: RecoverRequest, run: RunFolder) -> set[bytes] | None:
     return found
 
 
-def act(
-    connection: MqConnection, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None
-) -> ActSummary:
+def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None) -> ActSummary:
     """Act in one process, copies through `mqops.act.copy_port.CopyPort`. Raises as `mqops.act.in_process.act`."""
     from mqops.act.copy_port import CopyPort  # noqa: PLC0415 - loads the MQ library
     from mqops.act.in_process import act  # noqa: PLC0415

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.lake.run import RunFolder
     from mqops.model import ActSummary, RunSummary
-    from mqops.mq.connection import MqConnection
+    from mqops.mq.connection import Reach
     from mqops.mq.session import Session
 
 
@@ -40,9 +40,7 @@ def decide(request: UndoRequest, run: RunFolder) -> PlanSummary:
     return plan_undo(request.connection, request.undoes, run)
 
 
-def act(
-    connection: MqConnection, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None
-) -> ActSummary:
+def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None) -> ActSummary:
     """Put back through `mqops.undo.undo_port.UndoPort`. Raises as `mqops.undo.in_process.act_undo`."""
     from mqops.undo.in_process import act_undo  # noqa: PLC0415 - loads the MQ library
 
@@ -66,7 +64,7 @@ UNDO = Decider(
 
 
 def finish_undos(
-    connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE, who: str = ""
+    connection: Reach, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE, who: str = ""
 ) -> list[RunSummary]:
     """Finish the undos of a run that were begun and did not end or were not proved, as after a crash.
 

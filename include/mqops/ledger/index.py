@@ -19,6 +19,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from secrets import token_hex
@@ -221,6 +222,14 @@ class Asked:
         """The "issued" lines that say this of their run. Parameters: `name` one of `index_tables.ABOUT`."""
         return self._places(tables.LINES_ABOUT, name, value)
 
+    def segments_since(self, time: datetime) -> list[int]:
+        """The segments from the first one on that has a line of this time or later."""
+        return self._numbers(tables.SEGMENTS_SINCE, tables.utc(time))
+
+    def segments_of_runs(self, prefix: str) -> list[int]:
+        """The segments with a line of a run whose key begins so."""
+        return self._numbers(tables.SEGMENTS_OF_RUNS, prefix)
+
     def of_unit(self, unit: str) -> list[Place]:
         """The line of a unit of work, where it is recorded."""
         return self._places(tables.LINES_OF_UNIT, blob(unit))
@@ -243,6 +252,9 @@ class Asked:
         bounds = tables.prefix_range(prefix)
         found = {*self._places(tables.LINES_OF_PREFIX, *bounds), *self._places(tables.LINES_OF_THEIR_PLANS, *bounds)}
         return sorted(found)
+
+    def _numbers(self, statement: str, value: str) -> list[int]:
+        return [number for (number,) in self._connection.execute(statement, (value,))]
 
     def _places(self, statement: str, *values: object) -> list[Place]:
         return [Place(*row) for row in self._connection.execute(statement, values)]

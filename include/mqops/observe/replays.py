@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from mqops.lake.files import lake_errors, write_bytes
@@ -25,22 +24,14 @@ _COLUMNS = ["msg_key", "msg_id", "body_sha256"]
 _NOT_PUT = PutBefore(0, "")
 
 
-def current(lake_folder: Path) -> Mapping[str, int]:
-    """Replay key → replays so far, of a queue manager.
-
-    Parameters: `lake_folder` LAKE/<queue manager>.
+def of_snapshot(run: RunFolder, ledger: LedgerFile) -> tuple[Mapping[str, int], Mapping[str, PutBefore]]:
+    """Replay key → replays so far, and MsgId (hex) → the runs that put one with it, of the messages of a run's
+    snapshot; those of others may be among them.
 
     Raises:
         LakeError: the ledger cannot be read.
         LedgerBroken: a line is not readable.
     """
-    ledger = LedgerFile(lake_folder)
-    return replays(ledger.markers(kind=MarkerKind.ISSUED), ledger.markers(kind=MarkerKind.ACTED))
-
-
-def of_snapshot(run: RunFolder, ledger: LedgerFile) -> tuple[Mapping[str, int], Mapping[str, PutBefore]]:
-    """Replay key → replays so far, and MsgId (hex) → the runs that put one with it, of the messages of a run's
-    snapshot; those of others may be among them. Raises as `current`."""
 
     def acted() -> Iterator[Marker]:
         return ledger.of_messages(message_ids(run.snapshot), MarkerKind.ACTED)
@@ -55,7 +46,7 @@ def of_snapshot(run: RunFolder, ledger: LedgerFile) -> tuple[Mapping[str, int], 
 def write(run: RunFolder, ledger: LedgerFile) -> int:
     """Write RUN/replays.jsonl for the messages of the run's snapshot; gives the number of lines.
 
-    Raises as `current`.
+    Raises as `of_snapshot`.
     """
     counted, puts = of_snapshot(run, ledger)
     here: dict[str, tuple[int, PutBefore]] = {}
@@ -80,13 +71,16 @@ def read(run: RunFolder) -> dict[str, int]:
 
 
 def puts_before(run: RunFolder) -> dict[str, PutBefore]:
-    """msg_key → runs that put a message with its MsgId, as counted when it was first asked for. Raises as `current`."""
+    """msg_key → runs that put a message with its MsgId, as counted when it was first asked for.
+
+    Raises as `of_snapshot`.
+    """
     count_once(run)
     return {row["msg_key"]: PutBefore(int(row["puts"]), row.get("last", "")) for row in _rows(run) if row.get("puts")}
 
 
 def count_once(run: RunFolder) -> None:
-    """Write RUN/replays.jsonl if it is missing. Raises as `current`."""
+    """Write RUN/replays.jsonl if it is missing. Raises as `of_snapshot`."""
     if not run.replays.exists():
         write(run, LedgerFile(run.lake_folder))
 

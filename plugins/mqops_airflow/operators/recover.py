@@ -48,23 +48,24 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
         from mqops.decide.core.preflight import shown  # noqa: PLC0415
         from mqops.decide.preflight import preflight  # noqa: PLC0415 - loads the MQ library
         from mqops.deciders.recover import decide, select  # noqa: PLC0415
-        from mqops.mq.connection import connect  # noqa: PLC0415
+        from mqops.mq.connection import connect, one_session  # noqa: PLC0415
         from mqops.observe.in_process import observe  # noqa: PLC0415
 
         if self.four_eyes:
             must_tell_people_apart(context)
         estate, name = estate_file(), form.queue_manager
         request = request_of(form, estate, requested_by=requester(context))
-        with connect(request.connection) as session:
-            queues = select(session, request).queues
-            drain_and_log(session, request.lake, name, self.log)
-        if why := waited_for(context, request.lake, name, queues):
-            return end_here(self, context, {"queue": request.queue}, why)
-        with own_folder(context, request.lake, name) as folder:
-            handed = hand_on(context, folder, {"queue": ",".join(queues)} | acting(context))
-            observe(request.connection, folder, queues)
-            plan = decide(request, folder)
-            found = preflight(request.connection, folder)
+        with one_session(request.connection) as step:
+            with connect(step) as session:
+                queues = select(session, request).queues
+                drain_and_log(session, request.lake, name, self.log)
+            if why := waited_for(context, request.lake, name, queues):
+                return end_here(self, context, {"queue": request.queue}, why)
+            with own_folder(context, request.lake, name) as folder:
+                handed = hand_on(context, folder, {"queue": ",".join(queues)} | acting(context))
+                observe(step, folder, queues)
+                plan = decide(request, folder)
+                found = preflight(step, folder)
         for action, count in sorted(plan.actions.items()):
             self.log.info("%s: %s", printable(action), counted(count, "message"))
         for remark in (*plan.remarks, *found.remarks, *shown(found.findings)):

@@ -40,21 +40,21 @@ class UndoPlanOperator(BaseOperator):
     def execute(self, context: Context) -> XCom:
         from mqops.decide.core.preflight import shown  # noqa: PLC0415
         from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
-        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+        from mqops.mq.connection import connect, one_session  # noqa: PLC0415 - loads the MQ library
         from mqops.undo.in_process import plan_undo  # noqa: PLC0415
 
         if self.four_eyes:
             must_tell_people_apart(context)
         form, estate = given(context["params"], UndoForm), estate_file()
         name, lake_folder = form.queue_manager, lake(estate)
-        connection = connection_for(name, estate)
         run = run_named(lake_folder, name=form.run, queue_manager=name, planned=True)
-        with connect(connection) as session:
-            drain_and_log(session, lake_folder, name, self.log)
-        with own_folder(context, lake_folder, name) as folder:
-            plan, found = plan_undo(connection, run, folder), read_preflight(folder)
-            handed = hand_on(context, folder, {"undoes": run.run, "requested_by": requester(context)})
-            handed |= {"run": plan.run, "digest": plan.digest}
+        with one_session(connection_for(name, estate)) as step:
+            with connect(step) as session:
+                drain_and_log(session, lake_folder, name, self.log)
+            with own_folder(context, lake_folder, name) as folder:
+                plan, found = plan_undo(step, run, folder), read_preflight(folder)
+                handed = hand_on(context, folder, {"undoes": run.run, "requested_by": requester(context)})
+                handed |= {"run": plan.run, "digest": plan.digest}
         for action, count in sorted(plan.actions.items()):
             (self.log.info if action.acts else self.log.warning)("%s: %s", printable(action), counted(count, "message"))
         for remark in (*plan.remarks, *(shown(found.findings) if found else ())):

@@ -25,7 +25,7 @@ from mqops.ledger.core.seal import verify as verify_signature
 GENESIS = "0" * 64
 _RESTORE = "restore it from a copy, and keep this one for the inquiry"
 _END = re.compile(
-    rb',"seq":([1-9][0-9]{0,17}),"recorded_at":"[^"]*","prev":"([0-9a-f]{64})"(,"hash":"([0-9a-f]{64})"'
+    rb',"seq":([1-9][0-9]{0,17}),"recorded_at":"([^"]*)","prev":"([0-9a-f]{64})"(,"hash":"([0-9a-f]{64})"'
     rb'(?:,"key":"([0-9a-f]{16})","hmac":"([0-9a-f]{64})")?}\n)\Z'
 )
 LONGEST_END = 512
@@ -89,7 +89,13 @@ def end_of(tail: bytes) -> Head | None:
     Parameters: `tail` the last bytes of the line, `LONGEST_END` at least, its line feed included.
     """
     found = _END.search(tail[-LONGEST_END:])
-    return Head(seq=int(found[1]), hash=found[4].decode()) if found else None
+    return Head(seq=int(found[1]), hash=found[5].decode()) if found else None
+
+
+def recorded_at(tail: bytes) -> str:
+    """When a line was recorded, by its last bytes, as of `end_of`; "" where they are not the end of a line."""
+    found = _END.search(tail[-LONGEST_END:])
+    return found[2].decode() if found else ""
 
 
 def head_in(entry: Mapping[str, object]) -> Head:
@@ -107,7 +113,7 @@ def _link(line: bytes) -> _Link:
     found = _END.search(line[-LONGEST_END:])
     if found is None:
         raise LedgerBroken("The last line of the ledger is not one that mqops wrote")
-    seq, prev, end, digest, key, signature = found.groups()
+    seq, _at, prev, end, digest, key, signature = found.groups()
     if hashlib.sha256(memoryview(line)[: -len(end)]).hexdigest() != digest.decode():
         raise LedgerBroken("The last line of the ledger has been changed: its hash is wrong")
     return _Link(int(seq), prev.decode(), digest.decode(), (key or b"").decode(), (signature or b"").decode())

@@ -105,8 +105,9 @@ def _text(about: About, name: str) -> str:
 
 def is_since(at: str, since: datetime) -> bool:
     """Whether a time of a marker is not before `since`; either without a time zone is UTC."""
-    return _aware(datetime.fromisoformat(at)) >= _aware(since)
+    return aware(datetime.fromisoformat(at)) >= aware(since)
 
 
-def _aware(time: datetime) -> datetime:
+def aware(time: datetime) -> datetime:
+    """A time with its time zone: UTC where it has none."""
     return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -37,7 +37,7 @@ Numbers: TypeAlias = Annotated[tuple[Number, ...], FailFast()]
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(defer_build=True, strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
     v: Literal[1]
     run: Run
@@ -80,7 +80,7 @@ class LaneTokenBody(_Body):
 
 
 _MESSAGE: TypeAdapter[Issued | Dealt | LaneTokenBody] = TypeAdapter(
-    Annotated[Issued | Dealt | LaneTokenBody, Field(discriminator="kind")]
+    Annotated[Issued | Dealt | LaneTokenBody, Field(discriminator="kind")], config=ConfigDict(defer_build=True)
 )
 
 
