@@ -22,6 +22,7 @@ from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
 from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
+from mqops.lake.pruned import PRUNED, PrunedRun
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.lake.stop import Stop, lifted_in, stop_in
@@ -113,7 +114,8 @@ class RunStory:
     left, gone or failed, by reason, most first; `messages` these messages, `more` how many there are besides; `next`
     what to go on after; `by_hand` those that are left until a person names a queue, `MOST_BY_HAND` at most; `quality`
     every quality check of its snapshot, the newest first; `stays`, of
-    a plan that nobody carries out, what its destinations would not take, as they were at `looked_at`, ISO 8601 UTC.
+    a plan that nobody carries out, what its destinations would not take, as they were at `looked_at`, ISO 8601 UTC;
+    `pruned` which of its files a retention has removed.
     """
 
     line: RunLine
@@ -140,6 +142,7 @@ class RunStory:
     quality: tuple[QualitySummary, ...] = ()
     stays: tuple[Stays, ...] = ()
     looked_at: str = ""
+    pruned: PrunedRun | None = None
 
     @property
     def workflow(self) -> str:
@@ -170,7 +173,7 @@ class RunStory:
 _IN_JSON = (
     *("folder", "plan", "approval", "unapproved", "dag", "people", "recorded", "stops", "stopped", "summary"),
     *("undoes", "planned_at", "begun_at", "acted_at", "failures", "progress", "unmoved", "messages", "more", "next"),
-    *("quality", "stays", "looked_at"),
+    *("quality", "stays", "looked_at", "pruned"),
 )
 _OF_THE_PLAN = ("digest", "table_source", "table_digest", "rows", "bytes", "observed", "actions", "rules", "remarks")
 _PEOPLE = ("requested_by", "approved_by", "finished_by")
@@ -205,6 +208,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         stops=tuple(f"{what} stopped {found}" for what, found in stops.items() if found),
         stopped=tuple(_stopped(run, line, late=own if done else None)),
         summary=SUMMARY.find(run),
+        pruned=PRUNED.find(run),
         undoes=undone.run if undone else "",
         planned_at=_planned_at(run) if plan else "",
         begun_at=min((one.at for one in markers if one.kind == "issued"), default=""),

@@ -23,6 +23,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from mqops.actions import DISCARDS, Action
 from mqops.decide.backout_setting import read_setting
 from mqops.errors import MqopsError, SettingsError
+from mqops.lake.pruned import removed
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import IDENTIFIERS, criteria
 from mqops.look.core.run_state import RunLine
@@ -399,7 +400,11 @@ _NO_MOVE: Mapping[str, str] = {Action.COPY: "copied", Action.LOAD: "put from a f
 def _recorded_in(run: RunFolder) -> RunFolder:
     """The run, which has a snapshot. Raises `SettingsError`."""
     if not run.snapshot.is_dir():
-        raise SettingsError(f"Run {run.run} of {run.queue_manager} has no snapshot: it was removed, or never made.")
+        why = (
+            removed(run.snapshot)
+            or f"Run {run.run} of {run.queue_manager} has no snapshot: it was removed, or never made"
+        )
+        raise SettingsError(f"{why}.")
     return run
 
 

@@ -90,7 +90,7 @@ class _InWords:
         self.queues = line.queue.split(",")
         self.links = words.links(story, seen.query, path_of_run(asked.dag_id, asked.run_id) if asked.dag_id else "")
         self.question = words.question(waits.in_words(), seen.query, may=waits.may) if waits else NOTHING
-        self.undos = tuple(words.undos(view))
+        self.undos = (*words.undos(view), *filter(None, [words.pruned(view.story)]))
         self.remarks = tuple(steps.remarks(story))
         self.progress = words.progress(story, seen.words)
         self.held = tuple(words.held(story))

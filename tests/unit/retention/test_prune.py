@@ -16,6 +16,8 @@ from mqops.clock import utc
 from mqops.lake.pruned import PRUNED
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
+from mqops.look.run_story import run_story
+from mqops.look.words.run import pruned as words_of_page
 from mqops.retention import prune as module
 from mqops.retention.core.due import Ages, Policy
 from mqops.retention.prune import prune, survey
@@ -86,7 +88,12 @@ def test_what_needs_the_messages_of_a_pruned_run_says_since_when_they_are_gone(l
     assert undone.exit_code != 0
     assert f"The snapshot of run {first.run} was removed by `mqops lake prune` at {record.at}" in said(undone)
     assert call("runs", "--lake", str(lake)).output.count("done") == 2
-    assert call("run", "show", first.run, "--lake", str(lake)).exit_code == 0
+    shown = call("run", "show", first.run, "--lake", str(lake))
+    assert shown.exit_code == 0
+    assert f"pruned {record.sentence(first.run)}: it cannot be undone" in said(shown)
+    story = json.loads(call("run", "show", first.run, "--json", "--lake", str(lake)).output)
+    assert (story["pruned"]["parts"], story["pruned"]["at"]) == (["snapshot"], record.at)
+    assert f"removed by `mqops lake prune` at {record.at}" in str(words_of_page(run_story(first)))
 
 
 def test_a_run_that_can_be_undone_keeps_its_messages(lake: Path) -> None:

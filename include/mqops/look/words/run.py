@@ -108,6 +108,13 @@ def undos(view: RunView) -> Iterator[Text]:
         yield said("An undo of it that has put nothing back: {} ({}).", OfRun(manager, run), unbegun)
 
 
+def pruned(story: RunStory) -> Text:
+    """Which files of a run a retention has removed, and what cannot be done without them; nothing where it has none."""
+    if story.pruned is None:
+        return NOTHING
+    return said("{}: it cannot be undone, and its messages are not shown.", story.pruned.sentence(story.line.run))
+
+
 def progress(story: RunStory, words: Mapping[Fate, str]) -> Text:
     """How far a run has come that acts. Parameters: `words` of its workflow."""
     if (p := story.progress) is None:
