@@ -55,7 +55,9 @@ def router(page: Page) -> APIRouter:
     """The routes of the page: whole, and its live part."""
     routes, sees = APIRouter(), reader(page.right)
 
-    def shown(template: str, request: Request, queue_manager: str, queue: str, who: Reader) -> HTMLResponse:
+    @routes.get(page.path)
+    @routes.get(f"{page.path}/live")
+    def shown(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
         name, place = who.queue_manager(queue_manager), lake(who.estate)
         figures = figures_now(who.estate, [name])[name]
         section = who.estate.estate.queue_managers[name].dlq_rules
@@ -65,11 +67,7 @@ def router(page: Page) -> APIRouter:
         named = named_now(who.estate, name, queue) if queue and not found else None
         depth = figures.depth_of(found.anatomy.queue if found else own)
         return render_page(
-            request,
-            page,
-            who,
-            name,
-            template=template,
+            *(request, page, who, name),
             every=EVERY,
             live_part=Link("", "dead_letters/live", {"queue_manager": name} | ({"queue": queue} if queue else {})),
             queue=queue,
@@ -84,14 +82,6 @@ def router(page: Page) -> APIRouter:
             four_eyes=asks_for_four_eyes(who.estate, dag_id),
             questions=open_questions(who, dag_id, name) if dag_id else (),
         )
-
-    @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
-        return shown("dead_letters", request, queue_manager, queue, who)
-
-    @routes.get(f"{page.path}/live")
-    def live(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
-        return shown("dead_letters_live", request, queue_manager, queue, who)
 
     return routes
 

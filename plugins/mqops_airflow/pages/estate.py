@@ -67,17 +67,14 @@ def router(page: Page) -> APIRouter:
     routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", dag_id: str = "", who: Reader = sees) -> HTMLResponse:
-        return _shown(request, "estate", page, who, queue_manager or (who.of_dag(dag_id) if dag_id else ""))
-
     @routes.get(f"{page.path}/live")
-    def live(request: Request, queue_manager: str = "", who: Reader = sees) -> HTMLResponse:
-        return _shown(request, "estate_live", page, who, queue_manager)
+    def shown(request: Request, queue_manager: str = "", dag_id: str = "", who: Reader = sees) -> HTMLResponse:
+        return _shown(request, page, who, queue_manager or (who.of_dag(dag_id) if dag_id else ""))
 
     return routes
 
 
-def _shown(request: Request, template: str, page: Page, who: Reader, queue_manager: str) -> HTMLResponse:
+def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTMLResponse:
     names = (who.queue_manager(queue_manager),) if queue_manager else who.queue_managers
     managers = _carried_out(who, _managers(who.estate, names))
     asked = still_asked(who, [(one.name, run.run) for one in managers for run in one.waiting])
@@ -85,11 +82,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
     morning = next_time(datetime.now(UTC), MORNING)
     managers.sort(key=lambda one: (not one.problems, not one.waiting, one.name))
     return render_page(
-        request,
-        page,
-        who,
-        queue_manager,
-        template=template,
+        *(request, page, who, queue_manager),
         every=int(ANSWERS.kept),
         managers=managers,
         few=FEW_RUNS,

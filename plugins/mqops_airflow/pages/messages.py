@@ -120,10 +120,7 @@ def router(page: Page) -> APIRouter:
         by_hand = _by_hand(who, folder, story)
         may_move = by_hand is not None and who.may_start(RECOVER)
         return render_page(
-            request,
-            page,
-            who,
-            name,
+            *(request, page, who, name),
             template="message",
             run=run,
             story=story,
@@ -255,10 +252,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
     again = {key: value for key, value in asked.items() if value} | {"queue_manager": name}
     elsewhere = {key: value for key, value in again.items() if key not in {"run", "after", "action"}}
     return render_page(
-        request,
-        page,
-        who,
-        name,
+        *(request, page, who, name),
         status=403 if answer.forbidden else 200,
         runs=[one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == place.chosen],
         run=place.chosen,

@@ -32,7 +32,7 @@ from mqops_airflow.pages.run_seen import MESSAGES
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.shown import below, size
-from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, asked_by, form_of_dry_run, tasks_of
+from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, asked_by, started_of, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
 from mqops_airflow.ui.table import Page
 from mqops_airflow.ui.views import path_of_run
@@ -93,7 +93,7 @@ class _Answer:
     def __init__(self, who: Reader, asked: Asked) -> None:
         tasks, view = tasks_of(asked), latest_view(asked.run, limit=MESSAGES)
         story, task = view.story, tasks.get(APPROVE)
-        form = form_of_dry_run(asked) if not story.begun_at else None
+        form = started_of(asked).dry_form if not story.begun_at else None
         may_start = form is not None and who.may_start(asked.dag_id) and acted_on(story.plan["actions"]) > 0
         settled = bool(story.approval.get("answer")) or task is None or task.state in ENDED
         waits = who_answers(who, asked, task)

@@ -51,18 +51,16 @@ def router(page: Page) -> APIRouter:
     """The routes of the page: whole, and its live part."""
     routes, sees = APIRouter(), reader(page.right)
 
-    def shown(template: str, request: Request, asked: Asked, who: Reader) -> HTMLResponse:
+    @routes.get(page.path)
+    @routes.get(f"{page.path}/live")
+    def shown(request: Request, asked: Asked = asked_for, who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(asked.queue_manager)
         known = _known(lake(who.estate), name, asked.run, asked.check, asked.after)
         chosen = known.chosen
         if asked.run and chosen is None:
             raise HTTPException(404, "No quality run has this key: it has checked nothing, or it was removed.")
         return render_page(
-            request,
-            page,
-            who,
-            name,
-            template=template,
+            *(request, page, who, name),
             every=EVERY,
             known=known,
             runs=known.runs,
@@ -79,14 +77,6 @@ def router(page: Page) -> APIRouter:
             at_work=newest_at_work(who, dag_id, "a quality run", "Its checks are"),
             may_start=bool(dag_id) and who.may_start(dag_id),
         )
-
-    @routes.get(page.path)
-    def whole(request: Request, asked: Asked = asked_for, who: Reader = sees) -> HTMLResponse:
-        return shown("quality", request, asked, who)
-
-    @routes.get(f"{page.path}/live")
-    def live(request: Request, asked: Asked = asked_for, who: Reader = sees) -> HTMLResponse:
-        return shown("quality_live", request, asked, who)
 
     return routes
 

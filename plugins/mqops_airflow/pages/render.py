@@ -51,12 +51,13 @@ def render_page(
     status: int = 200,
     **values: Any,
 ) -> HTMLResponse:
-    """A page of the table, or a part of it.
+    """A page of the table, or its live part where the path asks for that.
 
-    Parameters: `queue_manager` that it is about, "" for all; `template` where it is not that of the page's name.
+    Parameters: `queue_manager` that it is about, "" for all; `template` of another part.
     """
     named = {"page": page, "who": who, "queue_manager": queue_manager}
-    return render(request, template or page.name, status=status, **named, **values)
+    part = f"{page.name}_live" if request.scope["path"].endswith("/live") else page.name
+    return render(request, template or part, status=status, **named, **values)
 
 
 def line_of_markdown(text: str) -> Markup:

@@ -50,10 +50,7 @@ def router(page: Page) -> APIRouter:
         if old and parsed and parsed.table and used:
             diff = _diff(lake(who.estate), used, old, parsed.table)
         return render_page(
-            request,
-            page,
-            who,
-            name,
+            *(request, page, who, name),
             tables=tables,
             workflow=chosen,
             old=old,

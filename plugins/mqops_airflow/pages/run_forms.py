@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from mqops.actions import Action
 from mqops.counted import counted
@@ -74,14 +74,6 @@ def _in_words(name: str, value: object) -> str:
     return ", ".join(map(str, value))
 
 
-class Clears(TypedDict):
-    """Which tasks of a run a form clears (`static/pages.js`)."""
-
-    dag_id: str
-    run_id: str
-    task_ids: Sequence[str]
-
-
 class Resume(NamedTuple):
     """A form that takes a stop back. Parameters: `fixed` its fields; `hint` what follows; `clears` the tasks that are
     cleared then, None for none."""
@@ -90,7 +82,7 @@ class Resume(NamedTuple):
     id: str
     fixed: Fields
     hint: str
-    clears: Clears | None
+    clears: Mapping[str, object] | None
 
     @classmethod
     def of_each(cls, asked: Asked, story: RunStory, go_on: Sequence[str]) -> Iterator[Resume]:

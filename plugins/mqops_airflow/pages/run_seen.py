@@ -15,7 +15,7 @@ from mqops.look.words.run import Shown
 from mqops.look.words.state import RunState
 from mqops_airflow.pages.by_hand import still_by_hand
 from mqops_airflow.pages.run_forms import to_ask_again, to_clear
-from mqops_airflow.pages.which_run import ENDED, Asked, Fields, Started, Task, form_of_dry_run, started_of, tasks_of
+from mqops_airflow.pages.which_run import ENDED, Asked, Fields, Started, Task, started_of, tasks_of
 
 MESSAGES = 50
 """Messages that the page names; a link goes on."""
@@ -112,4 +112,4 @@ class Seen(NamedTuple):
     @property
     def form(self) -> Fields | None:
         """What a person gave in the form of a dry run that is over."""
-        return form_of_dry_run(self.asked) if self.story.plan and self.over and not self.story.begun_at else None
+        return self.started.dry_form if self.story.plan and self.over and not self.story.begun_at else None

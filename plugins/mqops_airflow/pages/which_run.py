@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from airflow.models.dag import DagModel
@@ -77,16 +78,22 @@ class Task:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
     """A DAG run. Parameters: `person` who started it, "" where none did; `kind` of run, "" where Airflow does not know
-    it; `goes_on` whether it has not ended."""
+    it; `goes_on` whether it has not ended; `conf` what was given to start it."""
 
     person: str = ""
     kind: str = ""
     goes_on: bool = False
+    conf: Fields = MappingProxyType({})
 
     @property
     def by(self) -> str:
         """The person who started it, else the kind of run."""
         return self.person or self.kind
+
+    @property
+    def dry_form(self) -> Fields | None:
+        """The form of a dry run that a person started; None for another run."""
+        return self.conf if self.kind == DagRunType.MANUAL and self.conf.get("dry_run", True) else None
 
     @property
     def in_words(self) -> str:
@@ -242,21 +249,10 @@ def started_of(asked: Asked) -> Started:
         if run is None:
             return Started()
         goes_on = run.state in State.unfinished_dr_states
-        return Started(person=run.triggering_user_name or "", kind=str(run.run_type), goes_on=goes_on)
+        person, conf = run.triggering_user_name or "", dict(run.conf or {})
+        return Started(person=person, kind=str(run.run_type), goes_on=goes_on, conf=conf)
 
 
 def _begins(task: Task) -> tuple[bool, str, int, str]:
     place = ORDER.index(task.name) if task.name in ORDER else len(ORDER)
     return task.began is None, str(task.began), place, task.name
-
-
-def form_of_dry_run(asked: Asked) -> Fields | None:
-    """What a person gave in the form of a dry run; None for a run that is none, or is of no DAG."""
-    if not asked.dag_id:
-        return None
-    with create_session() as session:
-        run = session.scalar(select(DagRun).where(DagRun.dag_id == asked.dag_id, DagRun.run_id == asked.run_id))
-        if run is None or run.run_type != DagRunType.MANUAL:
-            return None
-        form = dict(run.conf or {})
-    return form if form.get("dry_run", True) else None
