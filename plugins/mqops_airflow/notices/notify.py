@@ -66,10 +66,7 @@ class Notice(Enum):
         text="The question is still open and times out soon, which counts as Reject.",
     )
     UNBALANCED = Told(
-        when="a run does not balance",
-        task="prove",
-        subject="{queue_manager}: a run does not balance",
-        text="{why}",
+        when="a run does not balance", task="prove", subject="{queue_manager}: a run does not balance", text="{why}"
     )
 
 

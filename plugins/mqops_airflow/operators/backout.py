@@ -44,10 +44,7 @@ class BackoutCheckOperator(CheckOperator):
         with connect(connection_for(self.queue_manager, estate)) as session:
             drained = drain_and_log(session, lake(estate), self.queue_manager, self.log)
             surveyed = survey(
-                session,
-                queues=form.queues or (),
-                replay_cap=form.replay_cap,
-                quarantine=section.quarantine,
+                session, queues=form.queues or (), replay_cap=form.replay_cap, quarantine=section.quarantine
             )
         for remark in surveyed.setting.remarks():
             self.log.warning("%s", printable(remark))

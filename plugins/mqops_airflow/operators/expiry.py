@@ -52,11 +52,7 @@ class ExpiryCheckOperator(CheckOperator):
         form, estate = given.Expiry.of(context), estate_file()
         with connect(connection_for(self.queue_manager, estate)) as session:
             chosen = candidates(
-                session,
-                lake(estate),
-                form.queues,
-                recheck=timedelta(seconds=self.recheck),
-                all_filled=form.all_filled,
+                session, lake(estate), form.queues, recheck=timedelta(seconds=self.recheck), all_filled=form.all_filled
             )
         intervals = {one: _interval(estate, one) for one in (*chosen.members, self.queue_manager)}
         if differs := differing_intervals(intervals, self.queue_manager):

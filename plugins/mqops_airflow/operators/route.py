@@ -85,8 +85,6 @@ class PlanRouteOperator(RouteOperator):
         for line in (*shown(found.findings), *found.remarks):
             self.log.warning("%s", printable(line))
         self.log.info(
-            "Pre-flight of %s: %s",
-            counted(found.destinations, "destination"),
-            counted(len(found.findings), "finding"),
+            "Pre-flight of %s: %s", counted(found.destinations, "destination"), counted(len(found.findings), "finding")
         )
         return found
