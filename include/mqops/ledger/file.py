@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
 import filelock
 
@@ -205,7 +204,7 @@ class LedgerFile:
                 end = begin
         return torn
 
-    def about(self, text: str) -> Iterator[dict[str, Any]]:
+    def about(self, text: str) -> Iterator[dict[str, object]]:
         """The lines that contain this text, and the lines of kind `issued` or `resumed` that may be of their plans.
 
         Of what the index has, each of these lines is checked by itself; of the rest, the hash chain of every line.
@@ -219,7 +218,7 @@ class LedgerFile:
         places, after = self._places(lambda asked: asked.of_prefix(prefix)) if _is_hex(prefix) else ([], 0)
         tail, plans, broken = self._tail_about(text.encode(), after)
         if after:
-            why = ("issued", "resumed")
+            why = (MarkerKind.ISSUED, MarkerKind.RESUMED)
             more = self._places(lambda asked: [one for plan in plans for one in _of(asked, plan) if one.kind in why])[0]
             places = sorted({*places, *(one for one in more if one.segment <= after)})  # it may go on meanwhile
         for line in chain(self.read(places), tail):
@@ -378,7 +377,7 @@ class LedgerFile:
         with self.segments.opened(after) as opened:
             return opened.holds(head, end, begin)
 
-    def entries(self) -> Iterator[dict[str, Any]]:
+    def entries(self) -> Iterator[dict[str, object]]:
         """Every line as a JSON object, checked against the chain.
 
         Raises:

@@ -14,14 +14,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mqops.lake.run import RunFolder
-from mqops.lake.run_file import RunFile
-from mqops.look.core.question import Over
+from mqops.look.core.question import Answer, Asked, Over, Question
+from mqops.look.runs import APPROVAL
 
 if TYPE_CHECKING:
     from airflow.providers.standard.triggers.hitl import HITLTriggerEventSuccessPayload
@@ -29,53 +29,11 @@ if TYPE_CHECKING:
     from airflow.sdk.execution_time.hitl import HITLUser
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """The question of a DAG run: which run asks, about which plan (`digest`), and `text`: the SHA-256 of its words."""
-
-    dag_id: str
-    run_id: str
-    digest: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What Airflow recorded. `by_id` and `by` are empty where no person answered; `at` is UTC, ISO 8601. `refused` why
-    an approval permits nothing (`mqops_airflow.approval.permission`), blank where it does."""
-
-    approved: bool
-    by_id: str
-    by: str
-    at: str
-    refused: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A question and its answer.
-
-    Parameters: `task_instance` the UUID of the task that waits for it; `answer` None while there is none; `cleared` how
-    often tasks of the DAG run had been cleared when it was put; `until` when no answer becomes a rejection, ISO 8601
-    UTC; `over` why nobody can answer any more, None where a person can, or has.
-    """
-
-    question: Question
-    task_instance: str
-    answer: Answer | None = None
-    cleared: int = 0
-    until: str = ""
-    over: Over | None = None
-
-
 def question(context: Context, *, digest: str, subject: str, body: str) -> Question:
     """The question that this DAG run has to ask."""
     run = context["dag_run"]
     text = hashlib.sha256(f"{subject}\n{body}".encode()).hexdigest()
     return Question(dag_id=run.dag_id, run_id=run.run_id, digest=digest, text=text)
-
-
-APPROVAL = RunFile("approval.json", Asked)
 
 
 def write_question(folder: str, asked: Asked) -> None:

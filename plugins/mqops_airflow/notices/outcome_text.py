@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mqops.actions import Action
 from mqops.estate_sections import Approval
 from mqops.lake.run import RunFolder
-from mqops.look.core.question import TIMED_OUT, became_of
+from mqops.look.core.question import TIMED_OUT
 from mqops.look.words.balance import done
 from mqops.model import Counts, total_of
 from mqops.queue_names import not_seen
@@ -26,9 +26,8 @@ from mqops_airflow.ui.markdown import NOTHING, Markdown, code, joined, md, numbe
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from mqops.look.core.question import Over
+    from mqops.look.core.question import Answer, Over
     from mqops.model import RunSummary
-    from mqops_airflow.approval.answer import Answer
 
 KEY = "mqops_told"
 """XCom of these words. `mqops_airflow.notices.notes` makes them the run's note."""
@@ -118,7 +117,7 @@ def _unapproved(ending: Ending) -> Markdown:
     """Why no approval permits the plan, nothing where one does."""
     answer = ending.answer
     if answer is None:
-        return words(became_of({"over": ending.over}))
+        return words(ending.over.meaning) if ending.over else NOTHING
     by = words(answer.by or "nobody")
     if answer.refused:
         return md("the approval by {} was refused: {}", by, words(answer.refused))

@@ -21,6 +21,7 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator
 from mqops.clock import utc_text
 from mqops.errors import PlanChanged
 from mqops.estate_sections import Approval, Notify
+from mqops.look.core.question import Asked
 from mqops.printable import printable
 from mqops_airflow.approval import answer
 from mqops_airflow.approval.permission import NotAllowed, permission
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
     from airflow.sdk.execution_time.comms import HITLDetailRequestResult
 
-    from mqops_airflow.approval.answer import Asked
 
 Event: TypeAlias = dict[str, Any]
 """What Airflow resumes a waiting task with, as `HITLTriggerEventSuccessPayload` or with the key `error`."""
@@ -96,7 +96,7 @@ class PlanApprovalOperator(ApprovalOperator):
         plan = read_plan(self.folder)
         self.subject, self.body = plan_text.question(plan, preflight_in(self.folder), context)
         assert self.response_timeout is not None
-        return answer.Asked(
+        return Asked(
             question=answer.question(context, digest=plan.digest, subject=self.subject, body=self.body),
             task_instance=str(context["ti"].id),
             cleared=context["dag_run"].clear_number or 0,

@@ -44,7 +44,11 @@ class BackoutCheckOperator(CheckOperator):
         with connect(connection_for(self.queue_manager, estate)) as session:
             drained = drain_and_log(session, lake(estate), self.queue_manager, self.log)
             surveyed = survey(
-                session, queues=form.queues or (), replay_cap=form.replay_cap, quarantine=section.quarantine
+                session,
+                queues=form.queues or (),
+                replay_cap=form.replay_cap,
+                quarantine=section.quarantine,
+                backoff=tuple(int(one.total_seconds()) for one in section.backoff),
             )
         for remark in surveyed.setting.remarks():
             self.log.warning("%s", printable(remark))

@@ -13,12 +13,13 @@ from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.lake.run_file import Checked
+from mqops.message_checks import QualitySummary
 from mqops.misnamed import is_alias
 from mqops.printable import printable
 from mqops.quality.no_message import check_no_message, keep_no_message
 from mqops.quality.scope import QueuesSeen
 from mqops.quality.suite_file import load_suites
-from mqops.quality.summary import QualitySummary, describe, verdict
+from mqops.quality.summary import describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
 from mqops.queue_names import not_seen
 from mqops_airflow.connections.reach import connection_for
@@ -178,7 +179,7 @@ def in_words(summary: QualitySummary, docs: str) -> Markdown:
     """
     from mqops.look.core.run_state import checks_in_words  # noqa: PLC0415
 
-    sentences = [words(checks_in_words(summary.to_json()))]
+    sentences = [words(checks_in_words(summary))]
     if docs:
         page = link("Data Docs", docs)
         sentences.append(md("The page Quality names the messages that failed; {} have each check's figures", page))

@@ -75,7 +75,7 @@ def still_by_hand(run: RunFolder, messages: Sequence[UnmovedMessage]) -> tuple[M
 
 def more_by_hand(story: RunStory) -> dict[str, int]:
     """Action → messages of the plan with it that a person must place, where the story has not all of them."""
-    planned = {name: int(number) for name, number in story.plan.get("actions", {}).items() if name in BY_HAND}
+    planned = {str(action): number for action, number in story.actions.items() if action in BY_HAND}
     return planned if len(story.by_hand) == MOST_BY_HAND < sum(planned.values()) else {}
 
 
@@ -86,7 +86,7 @@ def by_hand(run: RunFolder, story: RunStory, messages: Iterable[UnmovedMessage])
     for one in messages:
         found.setdefault((one.queue, one.action), []).append(one)
     rows = tuple(one.row for group in found.values() for one in group)
-    known = put_by(run, str(story.plan["digest"]), rows) if rows else {}
+    known = put_by(run, story.plan.digest, rows) if story.plan and rows else {}
     where = read_setting(run)
     return [
         placed_by_hand(queue, action, [one.msg_id for one in group], where)._replace(

@@ -9,7 +9,6 @@ from functools import partial
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from mqops.actions import Action
 from mqops.decide.core.preflight import Finding, Looked, Preflight, judge
 from mqops.decide.preflight import NOT_DONE
 from mqops.deciders.registry import by_choice, fates_of, holds_queues
@@ -94,8 +93,8 @@ class _Answer:
         tasks, view = tasks_of(asked), latest_view(asked.run, limit=MESSAGES)
         story, task = view.story, tasks.get(APPROVE)
         form = started_of(asked).dry_form if not story.begun_at else None
-        may_start = form is not None and who.may_start(asked.dag_id) and acted_on(story.plan["actions"]) > 0
-        settled = bool(story.approval.get("answer")) or task is None or task.state in ENDED
+        may_start = form is not None and who.may_start(asked.dag_id) and acted_on(story.actions) > 0
+        settled = bool(story.approval and story.approval.answer) or task is None or task.state in ENDED
         waits = who_answers(who, asked, task)
         again = to_ask_again(story, tasks)
         held = holds_queues(story.workflow)
@@ -149,7 +148,7 @@ class _InWords:
 
 def _is_dry_run(story: RunStory, task: Task | None) -> bool:
     """Whether nobody has answered, and Airflow does not run the task that asks. Parameters: `task` approve."""
-    return not words.answered(story.approval.get("answer") or {}) and (task is None or task.state not in _ASKING)
+    return not words.answered(story.approval) and (task is None or task.state not in _ASKING)
 
 
 def _answered(asked: Asked, story: RunStory, task: Task | None, *, dry: bool) -> Iterator[Text]:
@@ -159,7 +158,7 @@ def _answered(asked: Asked, story: RunStory, task: Task | None, *, dry: bool) ->
     path = f"{path_of_run(asked.dag_id, asked.run_id)}/tasks/approve"
     log = said("{} says why.", AirflowLink("Its log in Airflow", path)) if failed else NOTHING
     unanswered = sentences(said("{}", _unanswered(task, story)), log)
-    if answer := words.answered(story.approval.get("answer") or {}):
+    if answer := words.answered(story.approval):
         yield answer
         if failed and not story.begun_at:
             yield unanswered
@@ -201,7 +200,7 @@ def _unanswered(task: Task | None, story: RunStory) -> str:
         return f"Nobody was asked about this plan: {story.people['approved_by']} approved it."
     if story.line.begun:
         return "Nobody was asked about this plan, and the run has begun to act."
-    if not any(Action(name).acts for name in story.plan.get("actions", {})):
+    if not any(action.acts for action in story.actions):
         return "Nobody is asked about this plan: it moves and discards nothing."
     return "The task approve was skipped: nobody is asked about this plan."
 

@@ -14,10 +14,10 @@ from mqops.estate_sections import dag_prefix
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import checks_in_words
 from mqops.look.words.text import NOTHING, Breaks, Link, Text
+from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality import words
 from mqops.quality.failed_messages import FailedMessage, failed_messages
 from mqops.quality.results import verdict_of
-from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.quality.trend import CheckTrend, checks_of, dag_run, quality_run, quality_runs, trends, with_all_suites
 from mqops_airflow.pages import data_docs
 from mqops_airflow.pages.charts import sparkline
@@ -128,10 +128,10 @@ class _InWords:
 
     def __init__(self, who: Reader, known: Known, chosen: QualitySummary, asked: Asked) -> None:
         shown, number = len(known.failures), known.all_failures
-        self.found = checks_in_words(chosen.to_json())
+        self.found = checks_in_words(chosen)
         self.docs = _docs(who, chosen)
         self.told = [Breaks(text) for text in chosen.told]
-        self.beside = tuple(words.beside([(one, checks_in_words(one.to_json())) for one in known.beside], chosen))
+        self.beside = tuple(words.beside([(one, checks_in_words(one)) for one in known.beside], chosen))
         self.not_checked = words.not_checked(chosen)
         self.failures = words.failures(chosen, known.failures, number)
         self.pages_of_failures = words.pages_of_failures(

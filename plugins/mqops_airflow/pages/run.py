@@ -26,7 +26,7 @@ from mqops.look.words import balance, scan, steps, unmoved
 from mqops.look.words import run as words
 from mqops.look.words.plan import folded
 from mqops.look.words.text import NOTHING, Label, Link, Table, Text, Time, said, sentences
-from mqops.quality.summary import WORKFLOW as QUALITY
+from mqops.message_checks import WORKFLOW as QUALITY
 from mqops_airflow.pages.by_hand import by_hand, for_others, more_by_hand
 from mqops_airflow.pages.charts import chart_of
 from mqops_airflow.pages.queue_figures import figures_now
@@ -115,7 +115,7 @@ def _steps(who: Reader, seen: Seen) -> Table:
     story, tasks = seen.story, seen.tasks
     by = story.people.get("requested_by") or seen.started.by
     plans = not tasks or not tasks.keys().isdisjoint(PLANNERS)
-    rules = below(str(story.plan.get("table_source", "")), who.estate.path.parent)
+    rules = below(story.plan.table_source if story.plan else "", who.estate.path.parent)
     failed = "prove" in tasks and tasks["prove"].state == "failed"
     asks = bool(story.plan) or (not seen.over and plans)
     return steps.steps(story, asker=ASKERS.get(by, by), rules=rules, asks=asks, failed_proof=failed)

@@ -18,9 +18,9 @@ from mqops.look.runs import run_line
 from mqops.look.words.run import ACT, resume_hint
 from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, Name, Text, joined, said
-from mqops.message_file import WORKFLOW as MESSAGE_LOAD
 from mqops.model import Destination
 from mqops.prove.records import SUMMARY
+from mqops.workflow import Workflow
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Fields, Task
 from mqwire.constants import MQRC_Q_FULL
@@ -137,12 +137,12 @@ def may_do(who: Reader, asked: Asked, view: RunView, form: Fields | None) -> May
     undoable = bool(
         story.begun_at
         and not story.undoes
-        and story.line.workflow != MESSAGE_LOAD
+        and story.line.workflow != Workflow.MESSAGE_LOAD
         and not _did_nothing(story.line)
         and not _undone(asked, view)
     )
     return May(
-        real=form is not None and who.may_start(asked.dag_id) and acted_on(story.plan["actions"]) > 0,
+        real=form is not None and who.may_start(asked.dag_id) and acted_on(story.actions) > 0,
         undo=undoable and who.may_start(UNDO),
         stop=stops and not story.stops and not view.over,
         resume=stops and bool(story.stops),

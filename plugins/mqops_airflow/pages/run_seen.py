@@ -75,7 +75,7 @@ class Seen(NamedTuple):
     @property
     def sums(self) -> balance.Sums:
         """The sums of its chosen messages."""
-        return balance.sums_of(self.view, not_chosen(self.story.workflow, self.story.plan.get("actions", {})))
+        return balance.sums_of(self.view, not_chosen(self.story.workflow, self.story.actions))
 
     @property
     def state(self) -> Shown:
