@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from mqops.mq.session import Session
     from mqops.rules import Table
-    from mqops_airflow.forms import given
 
 NOTHING_TO_DO = md("Nothing to do")
 

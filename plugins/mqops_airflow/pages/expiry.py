@@ -83,7 +83,7 @@ def router(page: Page) -> APIRouter:
 
 
 def _told(found: Forecast, figures: Figures, scans: Mapping[str, Known]) -> dict[str, Expires]:
-    """Queue → what is known of its messages, of those that a run has recorded and those that have messages now."""
+    """Queue → what is known of the expiry of its messages, for queues that are recorded or have messages now."""
     recorded = {one.queue: one for one in found.queues}
     last_put = {one.name: one.last_put for one in figures.queues}
     return {

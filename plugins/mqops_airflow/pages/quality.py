@@ -35,9 +35,9 @@ MOST = 100
 
 
 class Known(NamedTuple):
-    """What the page shows. Parameters: `runs` the newest; `chosen` the result that is shown; `beside` every check of
-    its snapshot; `trends` of the checks over the runs; `failures` a page of the messages that fail, of
-    `all_failures`."""
+    """The values of the page. Parameters: `runs` the newest; `chosen` the result that is shown; `beside` all checks of
+    the same snapshot; `trends` of the checks over the runs; `failures` one page of the messages that fail;
+    `all_failures` the number of all messages that fail."""
 
     runs: list[QualitySummary]
     chosen: QualitySummary | None
@@ -83,8 +83,8 @@ def router(page: Page) -> APIRouter:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The page's address. Parameters: `run` "" for the newest; `check` of it, "" for its verdict; `after` how many
-    failures are before the first one that is listed."""
+    """The query of the address of the page. Parameters: `run` "" for the newest; `check` of the run, "" for its
+    verdict; `after` the number of failures before the first one that is listed."""
 
     queue_manager: str = ""
     run: str = ""
@@ -154,7 +154,7 @@ def _dag(who: Reader, name: str) -> str:
 
 
 def _docs(who: Reader, summary: QualitySummary) -> Markup | Text:
-    """The link to the Data Docs of a run that Airflow made, nothing where there are none: they are of its verdict."""
+    """The link to the Data Docs of a run that Airflow made; nothing for a result that is not the verdict of the run."""
     verdict = verdict_of(RunFolder.at(lake(who.estate), summary.queue_manager, summary.run))
     dag_id, run_id = dag_run(lake(who.estate), summary)
     same = verdict is not None and verdict.check == summary.check

@@ -66,8 +66,8 @@ def line_of_markdown(text: str) -> Markup:
 
 
 def of_markdown(text: str) -> Markup:
-    """What a task wrote in Markdown for the note of its run, with tables; of links those to our own pages only
-    (`is_own_page`), which a note has with the host."""
+    """The Markdown that a task wrote for the note of its run, with tables. Only links to our own pages are links
+    (`is_own_page`); in the note they have the host."""
     return Markup(_markdown().render(_with_paths(text)))  # noqa: S704 - markup of the text itself is escaped
 
 
@@ -77,8 +77,8 @@ def _with_paths(note: str) -> str:
 
 
 def is_own_page(url: str) -> bool:
-    """Whether a link leads to a page of ours, however a browser reads it: no host, and in each part of its path
-    nothing but a name, so no step up, no backslash, and nothing of them in another spelling."""
+    """Whether a link leads to one of our pages, however a browser reads it: it has no host, and each part of its path
+    is a plain name, so no step up, no backslash, and none of these in another spelling."""
     own = f"{airflow_path()}{PREFIX}/"
     if not url.startswith(own):
         return False

@@ -86,7 +86,7 @@ def _misspelt(request: Request, error: Any) -> Response:
 
 
 def _failed(request: Request, error: Any) -> Response:
-    """What mqops itself says: the lake, the estate or a queue manager does not answer as it should."""
+    """The answer to an error of mqops: the lake, the estate or a queue manager does not answer as it should."""
     return render(request, "error", status=503, title="This cannot be shown now", text=str(error))
 
 

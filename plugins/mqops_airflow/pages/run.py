@@ -99,14 +99,14 @@ class _InWords:
 
 
 def _outcomes(view: RunView) -> Iterator[Text]:
-    """What became of moved messages later."""
+    """A sentence for each later outcome of moved messages."""
     yield from (said("{} {}: {}", messages, what, meaning) for what, messages, meaning in view.outcomes)
     if view.untold:
         yield said("{} of which nothing is known", view.untold)
 
 
 def _untouched(seen: Seen) -> Text:
-    """Where the messages of a plan are that nobody has begun to carry out."""
+    """The sentence where the messages of a plan are while nobody has begun to carry out the plan."""
     groups = said("{}.", Link("The plan has them by group", "plan", seen.query))
     return sentences(said("{}.", seen.untouched), groups) if seen.untouched else NOTHING
 
@@ -134,7 +134,7 @@ _KINDS = {"success": "good", "failed": "bad", "upstream_failed": "bad", "running
 
 
 def _nothing(seen: Seen, *, checks: bool) -> str:
-    """What is said in place of figures, "" where there are some, or a plan."""
+    """The sentence in place of figures, "" where the run has figures or a plan."""
     if seen.story.plan or SCANNED.exists(seen.asked.run) or seen.view.rules or seen.old_proof:
         return ""
     if checks:
@@ -145,8 +145,8 @@ def _nothing(seen: Seen, *, checks: bool) -> str:
 
 
 class _Scan:
-    """What a scan for expired messages found. `reasons` of the reports that a queue has; `exact` whether no other
-    program had a queue open meanwhile. Raises `LakeError`."""
+    """The result of a scan for expired messages. `reasons` of the reports on a queue; `exact` whether no other program
+    had a queue open meanwhile. Raises `LakeError`."""
 
     def __init__(self, who: Reader, run: RunFolder) -> None:
         found = SCANNED.read(run)
@@ -163,8 +163,8 @@ class _Scan:
 
 
 class _Unmoved:
-    """The messages that were not moved or discarded. `open` whether they are shown without a click; `next` leads to
-    those behind them."""
+    """The messages that were not moved or discarded. `open` whether the page shows them without a click; `next` the
+    link to the messages behind them."""
 
     def __init__(self, seen: Seen) -> None:
         story, sums, told, over = seen.story, seen.sums, seen.words, seen.over
@@ -181,19 +181,19 @@ class _Unmoved:
 
 
 def _tells_unmoved(seen: Seen) -> bool:
-    """Whether something is said yet of the messages that were not moved or discarded."""
+    """Whether the page tells of messages that were not moved or discarded."""
     known = not seen.untouched or bool(seen.sums.gone_of_plan) or seen.sums.would
     return known and bool(seen.story.messages) and not _to_be_proved(seen)
 
 
 def _to_be_proved(seen: Seen) -> bool:
-    """Whether the run has acted since its proof: what it left is told when the task prove has looked."""
+    """Whether the run has acted since its proof: the task prove has to look before the page tells what the run left."""
     line = seen.story.line
     return seen.old_proof or (line.begun and not line.proved_since)
 
 
 class _Figures:
-    """What became of the messages by rule, or what the plan would do with them."""
+    """The balance: what became of the messages of each rule, or what the plan would do with them."""
 
     def __init__(self, seen: Seen) -> None:
         view, sums, fates, told = seen.view, seen.sums, seen.fates, seen.words
@@ -227,7 +227,7 @@ class _Placing:
 
 
 class _Full:
-    """What is to be done about queues that were full, and who has taken messages of the run's queues since."""
+    """What to do about queues that were full, and which later runs have taken messages of the run's queues."""
 
     def __init__(self, who: Reader, seen: Seen) -> None:
         run, line, full = seen.asked.run, seen.story.line, found_full(seen.story)
