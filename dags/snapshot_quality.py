@@ -63,10 +63,7 @@ def build(name: str, settings: QueueManager, section: SnapshotQuality) -> DAG:
             **submitted,
         )
         report = QualityReportOperator(
-            task_id="report",
-            folder=folder,
-            asset=workflow_asset(name, WORKFLOW, "report"),
-            retries=0,
+            task_id="report", folder=folder, asset=workflow_asset(name, WORKFLOW, "report"), retries=0
         )
         check >> observe >> quality >> report
     return dag

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-TEXT = {"type": ["string", "null"]}
+from collections.abc import Mapping
+
+TEXT: Mapping[str, object] = {"type": ["string", "null"]}
+NAME: Mapping[str, object] = {"type": "string", "minLength": 1, "maxLength": 48}
+
+
+def _field(label: str, description: str, schema: Mapping[str, object] = TEXT) -> dict[str, object]:
+    return {"label": label, "description": description, "schema": dict(schema)}
 
 
 def get_provider_info() -> dict[str, object]:
@@ -27,31 +34,18 @@ def get_provider_info() -> dict[str, object]:
                     },
                 },
                 "conn-fields": {
-                    "queue_manager": {
-                        "label": "Queue manager",
-                        "description": "Its name, exactly.",
-                        "schema": {"type": "string", "minLength": 1, "maxLength": 48},
-                    },
-                    "channel": {
-                        "label": "Channel",
-                        "description": "Server-connection channel; needed with a host.",
-                        "schema": TEXT,
-                    },
-                    "tls_cipher": {
-                        "label": "TLS cipher specification",
-                        "description": "As the channel's SSLCIPH, for example ANY_TLS12_OR_HIGHER; empty: no TLS.",
-                        "schema": TEXT,
-                    },
-                    "tls_key_repository": {
-                        "label": "TLS key repository",
-                        "description": "Path, on the machines that run tasks, of the key repository.",
-                        "schema": TEXT,
-                    },
-                    "home": {
-                        "label": "Embedded home",
-                        "description": "Folder of embedded queue managers (MQLITE_HOME); only without a host.",
-                        "schema": TEXT,
-                    },
+                    "queue_manager": _field("Queue manager", "Its name, exactly.", NAME),
+                    "channel": _field("Channel", "Server-connection channel; needed with a host."),
+                    "tls_cipher": _field(
+                        "TLS cipher specification",
+                        "As the channel's SSLCIPH, for example ANY_TLS12_OR_HIGHER; empty: no TLS.",
+                    ),
+                    "tls_key_repository": _field(
+                        "TLS key repository", "Path, on the machines that run tasks, of the key repository."
+                    ),
+                    "home": _field(
+                        "Embedded home", "Folder of embedded queue managers (MQLITE_HOME); only without a host."
+                    ),
                 },
             }
         ],

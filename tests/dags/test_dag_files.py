@@ -18,8 +18,7 @@ from airflow.sdk.exceptions import ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
 
 from mqops.estate_sections import AutoApprove
-from mqops_airflow.forms import params
-from mqops_airflow.forms.given import DeadLettersForm, given
+from mqops_airflow.forms import given, params
 
 ROOT = Path(__file__).resolve().parents[2]
 DAG_FILES = sorted((ROOT / "dags").glob("*.py"))
@@ -164,7 +163,7 @@ def test_chosen_messages_are_looked_for_behind_the_limit_of_the_form(dag_file: A
     """The limit is then one of the plan: the chosen messages may stand behind so many others."""
     (dag,) = dags_of(dag_file("dlq_rules")).values()
     form = {name: dag.params.get_param(name).resolve() for name in dag.params}
-    asked = lambda **fields: given(form | fields, DeadLettersForm).arguments()  # noqa: E731
+    asked = lambda **fields: given.DeadLetters.of({"params": form | fields}).arguments()  # noqa: E731
     chosen = asked(limit=1, message_ids=["ab" * 24])
     assert (chosen["observe_limit"], chosen["limit"], chosen["message_ids"]) == (0, 1, "AB" * 24)
     assert [asked(limit=limit)["observe_limit"] for limit in (None, 7)] == [0, 7]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from airflow.sdk.configuration import conf
+
 from mqops.errors import SettingsError
 from mqops_airflow.approval.policy import unattended
 
@@ -32,8 +34,6 @@ def must_tell_people_apart(context: Context) -> None:
     Raises:
         SettingsError: everybody is the same user in Airflow, or Airflow does not know who started the run.
     """
-    from airflow.sdk.configuration import conf  # noqa: PLC0415 - for running tasks only
-
     manager = conf.get("core", "auth_manager")
     if manager.endswith((".SimpleAuthManager", ".RolesAuthManager")) and conf.getboolean(
         "core", "simple_auth_manager_all_admins"

@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mqops.errors import MqopsError
+from mqops_airflow.approval import answer
 from mqops_airflow.approval.four_eyes import requester, same_person
 from mqops_airflow.approval.policy import verdict_on
+from mqops_airflow.runs.plan_files import preflight_in, read_plan
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -54,8 +56,7 @@ def permission(context: Context, folder: str, approval: Approval) -> Permission:
         LakeError: a file of the run cannot be read.
         NotAllowed: it has none.
     """
-    from mqops_airflow.approval import answer, plan_text  # noqa: PLC0415
-    from mqops_airflow.runs.plan_files import preflight_in, read_plan  # noqa: PLC0415
+    from mqops_airflow.approval import plan_text  # noqa: PLC0415
 
     plan, found = read_plan(folder), preflight_in(folder)
     subject, body = plan_text.question(plan, found, context)

@@ -156,13 +156,7 @@ def ruled(count: PlanCount, texts: Mapping[int, str]) -> Markdown:
 def samples(counts: Iterable[PlanCount]) -> Markdown:
     """A message of each of the largest groups, its text masked (letters x, digits 9)."""
     rows = [
-        (
-            line_of(count),
-            minute(sample.put_at),
-            sample.put_appl_name,
-            sample.msg_id,
-            sample.shape[:SHAPE_SHOWN],
-        )
+        (line_of(count), minute(sample.put_at), sample.put_appl_name, sample.msg_id, sample.shape[:SHAPE_SHOWN])
         for count in counts
         for sample in count.samples[:1]
     ]

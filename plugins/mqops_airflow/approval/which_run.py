@@ -13,6 +13,7 @@ from mqops.estate_sections import dag_prefix
 from mqops.lake.handed_on import HANDED_ON
 from mqops.lake.run import RunFolder, find_run, folder_of
 from mqops.printable import printable
+from mqops_airflow.approval import answer
 from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.approval.policy import unattended
 from mqops_airflow.runs.dags_for_all import THAT_ACT
@@ -71,8 +72,6 @@ def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterabl
     as gone. But people would be asked twice about the same messages. A dry run waits for nobody. A run that is not of a
     DAG for all queue managers waits for its own DAG only: a form that nobody answers holds no schedule and no trigger.
     """
-    from mqops_airflow.approval import answer  # noqa: PLC0415
-
     if not acts(context):
         return NOTHING
     own, wanted = context["dag_run"], set(queues)

@@ -14,6 +14,8 @@ from collections.abc import Callable
 
 from jsonschema import FormatChecker  # type: ignore[import-untyped]
 
+from mqops.errors import MqopsError
+
 MQ_NAME = "name of a queue: 1 to 48 letters, digits and . _ / %"
 QUEUE_PATTERN = "name of a queue (1 to 48 letters, digits and . _ / %), or the beginning of one and *"
 MESSAGE_ID = "MsgId: 48 hexadecimal digits"
@@ -40,7 +42,6 @@ def _matches(pattern: str) -> Callable[[object], bool]:
 
 def _is_filter(value: object) -> bool:
     """Bodies and properties are payload: what is looked for in them would stand in Airflow's database."""
-    from mqops.errors import MqopsError  # noqa: PLC0415
     from mqops.look.core.criteria import criteria  # noqa: PLC0415
 
     try:

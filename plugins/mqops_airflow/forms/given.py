@@ -2,82 +2,76 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from mqops.decide.core.pacing import Pacing
 from mqops.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from airflow.sdk import Context
 
-Form = TypeVar("Form")
-PACING = ("canary", "canary_wait", "pace", "in_flight", "patience")
+    from mqops.decide.core.pacing import Pacing
 
-
-def given(params: Mapping[str, object], form: type[Form]) -> Form:
-    """The form of a run. Parameters: `params` as Airflow's context has them; `form` the fields that are read.
-
-    Raises:
-        SettingsError: a value does not fit, which Airflow checks before it queues a run.
-    """
-    try:
-        return TypeAdapter(form).validate_python(dict(params))
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        raise SettingsError(f"the form's field {first['loc'][0]}: {first['msg']}. Start a new run") from error
+PACING = {"canary", "canary_wait", "pace", "in_flight", "patience"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManagerForm:
-    """The form of a DAG for all queue managers."""
+class Form(BaseModel):
+    """The fields of a form that a task reads."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    @classmethod
+    def of(cls, context: Context) -> Self:
+        """The form of the run. Raises `SettingsError`: a value does not fit. Airflow checks that before."""
+        try:
+            return cls.model_validate(dict(context["params"]))
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+            raise SettingsError(f"the form's field {first['loc'][0]}: {first['msg']}. Start a new run") from error
+
+
+class OfManager(Form):
+    """A DAG for all queue managers."""
 
     queue_manager: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefreshForm(ManagerForm):
-    """The form of mq_refresh_expiry."""
+class ToAct(OfManager):
+    """mq_undo and mq_recover, for the task that acts."""
+
+    unit_of_work: int
+
+
+class Undo(OfManager):
+    """mq_undo."""
+
+    run: str
+
+
+class Refresh(OfManager):
+    """mq_refresh_expiry."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainForm(ManagerForm):
-    """The form of mq_trigger_explain."""
+class Explain(OfManager):
+    """mq_trigger_explain."""
 
     queue: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopForm(ManagerForm):
-    """The form of mq_stop. Parameters: `run` None for all runs of the queue manager."""
+class Stop(OfManager):
+    """mq_stop. Parameters: `run` None for all runs of the queue manager."""
 
     do: Literal["stop", "resume"]
     run: str | None
     why: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndoForm(ManagerForm):
-    """The form of mq_undo."""
-
-    run: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActForm(ManagerForm):
-    """What acting in a task needs of the forms of mq_undo and mq_recover."""
-
-    unit_of_work: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CarriedOut:
-    """How a plan is carried out. Parameters: `unit_of_work` messages in one; the others as of `Pacing`."""
+class CarriedOut(Form):
+    """How a plan is carried out. Parameters: `unit_of_work` messages; the others as of `Pacing`."""
 
     unit_of_work: int
     canary: int
@@ -88,12 +82,13 @@ class CarriedOut:
 
     def pacing(self) -> Pacing:
         """The same for a plan."""
-        return Pacing(**{name: getattr(self, name) for name in PACING})
+        from mqops.decide.core.pacing import Pacing  # noqa: PLC0415
+
+        return Pacing(**self.model_dump(include=PACING))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RulesForm(CarriedOut):
-    """The form of a workflow that decides by a rules table. Parameters: `message_ids` None for all messages."""
+class ByRules(CarriedOut):
+    """A workflow that decides by a rules table. Parameters: `message_ids` none for all messages."""
 
     rules_file: str
     limit: int | None
@@ -105,52 +100,41 @@ class RulesForm(CarriedOut):
         A limit with chosen messages limits the plan, not the snapshot: the chosen ones may stand behind it.
         """
         limit, chosen = self.limit or 0, self.message_ids or ()
-        return {
-            "limit": limit,
-            "observe_limit": 0 if chosen else limit,
-            "message_ids": ",".join(chosen).upper(),
-            "unit_size": self.unit_of_work,
-            **{name: getattr(self, name) for name in PACING},
-        }
+        found = {"limit": limit, "observe_limit": 0 if chosen else limit, "message_ids": ",".join(chosen).upper()}
+        return {**found, "unit_size": self.unit_of_work, **self.model_dump(include=PACING)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeadLettersForm(RulesForm):
-    """The form of dlq_rules."""
+class DeadLetters(ByRules):
+    """dlq_rules."""
 
     queue: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackoutForm(RulesForm):
-    """The form of backout_reprocess. Parameters: `queues` none for all backout queues that are found."""
+class Backout(ByRules):
+    """backout_reprocess. Parameters: `queues` none for all backout queues that are found."""
 
     queues: tuple[str, ...] | None
     replay_cap: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpiryForm:
-    """The form of expiry_scan."""
+class Expiry(Form):
+    """expiry_scan."""
 
     queues: tuple[str, ...]
     all_filled: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QualityForm:
-    """The form of snapshot_quality."""
+class Quality(Form):
+    """snapshot_quality."""
 
     queues: tuple[str, ...]
     suites: tuple[str, ...]
     limit: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecoverForm(CarriedOut):
-    """The form of mq_recover."""
+class Recover(OfManager, CarriedOut):
+    """mq_recover."""
 
-    queue_manager: str
     action: str
     run: str | None
     queue: str | None

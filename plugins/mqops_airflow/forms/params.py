@@ -54,20 +54,28 @@ def within(least: int, most: int) -> list[dict[str, int]]:
     return [{"minimum": least, "maximum": most}]
 
 
-def _or_nothing(title: str, form: str, description: str) -> Param:
-    """A text that may be empty, at first too. Parameters: `form` its format."""
-    return Param(None, title=title, type=["null", "string"], format=form, description=description)
+def _or_nothing(title: str, form: str, description: str, default: str | None = None) -> Param:
+    """A text that may be empty. Parameters: `form` its format."""
+    return Param(default, title=title, type=["null", "string"], format=form, description=description)
+
+
+def _names(title: str, form: str, description: str, default: Iterable[str] = ()) -> Param:
+    """Texts, one a line; none is possible. Parameters: `form` the format of each."""
+    items = {"type": "string", "format": form}
+    return Param(list(default), title=title, type=["null", "array"], items=items, description=description)
+
+
+def _text(title: str, form: str, description: str, default: str | None = None) -> Param:
+    """A text that may not be empty. Parameters: `form` its format; `default` None: the person has to write one."""
+    return Param(default, title=title, type="string", format=form, description=description)
 
 
 def run() -> Param:
     """The run to undo; there is no default."""
-    return Param(
-        None,
-        title="Run",
-        type="string",
-        format=RUN_KEY,
-        description="Required: the run to undo, by the run id that Airflow shows or by its name in the lake. The page "
-        "of a run has a button for this, and the page Estate lists the runs.",
+    return _text(
+        *("Run", RUN_KEY),
+        "Required: the run to undo, by the run id that Airflow shows or by its name in the lake. The page of a run has "
+        "a button for this, and the page Estate lists the runs.",
     )
 
 
@@ -79,24 +87,13 @@ def dry_run(*, scheduled: bool = True) -> Param:
 
 def queue(default: str | None, *, what: str) -> Param:
     """A queue's name; empty means `what`."""
-    return Param(
-        default,
-        title="Queue",
-        type=["null", "string"],
-        format=MQ_NAME,
-        description=f"Empty: {what}.",
-    )
+    return _or_nothing("Queue", MQ_NAME, f"Empty: {what}.", default)
 
 
 def triggered_queue() -> Param:
     """The queue that is explained; there is no default."""
-    return Param(
-        None,
-        title="Queue",
-        type="string",
-        format=MQ_NAME,
-        description="Required: a local queue, or an alias of one. For a remote queue name its transmission queue.",
-    )
+    described = "Required: a local queue, or an alias of one. For a remote queue name its transmission queue."
+    return _text("Queue", MQ_NAME, described)
 
 
 def queues(default: Iterable[str]) -> Param:
@@ -113,13 +110,8 @@ def queues(default: Iterable[str]) -> Param:
 
 def backout_queues(default: Iterable[str] | None) -> Param:
     """Backout queues; empty means those that are found."""
-    return Param(
-        list(default or ()),
-        title="Backout queues",
-        type=["null", "array"],
-        items={"type": "string", "format": MQ_NAME},
-        description="Names, one per line. Empty: every queue that another queue names as its BOQNAME.",
-    )
+    described = "Names, one per line. Empty: every queue that another queue names as its BOQNAME."
+    return _names("Backout queues", MQ_NAME, described, default or ())
 
 
 def replay_cap(default: int) -> Param:
@@ -136,13 +128,8 @@ def replay_cap(default: int) -> Param:
 
 def generic_name() -> Param:
     """NAME of REFRESH QMGR TYPE(EXPIRY)."""
-    return Param(
-        "*",
-        title="Queues",
-        type="string",
-        format=QUEUE_PATTERN,
-        description="The name of a queue, or the beginning of a name and *. Only *: every queue.",
-    )
+    described = "The name of a queue, or the beginning of a name and *. Only *: every queue."
+    return _text("Queues", QUEUE_PATTERN, described, "*")
 
 
 def all_filled() -> Param:
@@ -193,13 +180,8 @@ def limit(default: int | None = None) -> Param:
 
 def message_ids() -> Param:
     """Only these messages."""
-    return Param(
-        [],
-        title="Message ids",
-        type=["null", "array"],
-        items={"type": "string", "format": MESSAGE_ID},
-        description="Only these messages: MsgIds of 48 hexadecimal digits, one per line. Empty: all.",
-    )
+    described = "Only these messages: MsgIds of 48 hexadecimal digits, one per line. Empty: all."
+    return _names("Message ids", MESSAGE_ID, described)
 
 
 def unit_of_work(default: int, maximum: int) -> Param:

@@ -28,6 +28,9 @@ from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 
 from mqops.errors import SettingsError
 from mqops.printable import printable
+from mqops_airflow.approval.answer import read_question
+from mqops_airflow.runs.plan_files import read_plan
+from mqops_airflow.runs.run_folder import found_folder
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -63,10 +66,7 @@ class Notice(Enum):
         text="The question is still open and times out soon, which counts as Reject.",
     )
     UNBALANCED = Told(
-        when="a run does not balance",
-        task="prove",
-        subject="{queue_manager}: a run does not balance",
-        text="{why}",
+        when="a run does not balance", task="prove", subject="{queue_manager}: a run does not balance", text="{why}"
     )
 
 
@@ -136,13 +136,11 @@ async def before_time_out(
 
 def open_question(dag_run: Any, queue_manager: str) -> str:
     """The subject of the question that a run has asked and nobody has answered, "" where there is none."""
-    from mqops_airflow.approval import answer, plan_text  # noqa: PLC0415
-    from mqops_airflow.runs.plan_files import read_plan  # noqa: PLC0415
-    from mqops_airflow.runs.run_folder import found_folder  # noqa: PLC0415
+    from mqops_airflow.approval import plan_text  # noqa: PLC0415
 
     try:
         folder = str(found_folder(dag_run, queue_manager).path)
     except SettingsError:  # the run has not begun to plan
         return ""
-    asked = answer.read_question(folder)
+    asked = read_question(folder)
     return plan_text.subject(read_plan(folder)) if asked is not None and asked.answer is None else ""

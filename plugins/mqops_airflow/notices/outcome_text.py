@@ -8,12 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mqops.actions import Action
+from mqops.estate_sections import Approval
+from mqops.lake.run import RunFolder
+from mqops.look.core.question import TIMED_OUT
 from mqops.look.words.balance import done
 from mqops.model import Counts, total_of
 from mqops.queue_names import not_seen
+from mqops_airflow.approval.answer import read_question
+from mqops_airflow.approval.policy import verdict_on
+from mqops_airflow.runs.plan_files import preflight_in, read_plan
 from mqops_airflow.ui.markdown import NOTHING, Markdown, code, joined, md, number, thousands, words
 
 if TYPE_CHECKING:
@@ -108,8 +115,6 @@ def _not_acted(ending: Ending) -> list[Markdown]:
 
 def _unapproved(ending: Ending) -> Markdown:
     """Why no approval permits the plan, nothing where one does."""
-    from mqops.look.core.question import TIMED_OUT  # noqa: PLC0415
-
     answer = ending.answer
     if answer is None:
         return words(ending.over.meaning) if ending.over else NOTHING
@@ -140,18 +145,11 @@ def keep_for_note(context: Context, text: Markdown) -> None:
 
 def ending_of(context: Context, folder: str, states: dict[str, str], act_task: str) -> Ending:
     """What the run's folder and Airflow know of its end. Raises `LakeError`."""
-    from pathlib import Path  # noqa: PLC0415
-
-    from mqops.estate_sections import Approval  # noqa: PLC0415
-    from mqops.lake.run import RunFolder  # noqa: PLC0415
     from mqops.lake.stop import stops_of  # noqa: PLC0415
-    from mqops_airflow.approval import answer  # noqa: PLC0415
-    from mqops_airflow.approval.policy import verdict_on  # noqa: PLC0415
-    from mqops_airflow.runs.plan_files import preflight_in, read_plan  # noqa: PLC0415
 
-    plan, asked = read_plan(folder), answer.read_question(folder)
+    plan, asked = read_plan(folder), read_question(folder)
     # Which policy decides about a plan that moves something is not asked here, only whether there was one to decide on.
-    verdict: Any = verdict_on(plan, preflight_in(folder), approval=Approval(), context=context)
+    verdict = verdict_on(plan, preflight_in(folder), approval=Approval(), context=context)
     return Ending(
         acted=states.get(act_task, "none"),
         approved=states.get("approve", ""),

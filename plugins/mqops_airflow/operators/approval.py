@@ -21,7 +21,9 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator
 from mqops.clock import utc_text
 from mqops.errors import PlanChanged
 from mqops.estate_sections import Approval, Notify
+from mqops.look.core.question import Asked
 from mqops.printable import printable
+from mqops_airflow.approval import answer
 from mqops_airflow.approval.permission import NotAllowed, permission
 from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.runs.plan_files import preflight_in, read_plan
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
     from airflow.sdk.execution_time.comms import HITLDetailRequestResult
 
-    from mqops.look.core.question import Asked
 
 Event: TypeAlias = dict[str, Any]
 """What Airflow resumes a waiting task with, as `HITLTriggerEventSuccessPayload` or with the key `error`."""
@@ -90,8 +91,7 @@ class PlanApprovalOperator(ApprovalOperator):
 
     def _to_ask(self, context: Context) -> Asked:
         """The question of this try, not put yet; `subject` and `body` have its words."""
-        from mqops.look.core.question import Asked  # noqa: PLC0415
-        from mqops_airflow.approval import answer, plan_text  # noqa: PLC0415
+        from mqops_airflow.approval import plan_text  # noqa: PLC0415
 
         plan = read_plan(self.folder)
         self.subject, self.body = plan_text.question(plan, preflight_in(self.folder), context)
@@ -105,8 +105,6 @@ class PlanApprovalOperator(ApprovalOperator):
 
     def _put_before(self, asked: Asked) -> Asked | None:
         """The same question where a try before has put it, and nothing of the run was cleared since."""
-        from mqops_airflow.approval import answer  # noqa: PLC0415
-
         put = answer.read_question(self.folder)
         same = put is not None and (put.question, put.cleared) == (asked.question, asked.cleared)
         return put if same else None
@@ -114,8 +112,6 @@ class PlanApprovalOperator(ApprovalOperator):
     def _ask(self, context: Context, asked: Asked) -> NoReturn:
         """Put the question and wait. Raises `PlanChanged`, and `TaskAwaitingInput`, with which a task waits."""
         from airflow.sdk.exceptions import TaskAwaitingInput  # noqa: PLC0415 - for running tasks only
-
-        from mqops_airflow.approval import answer  # noqa: PLC0415
 
         digest = asked.question.digest
         shown = self._shown(context)
@@ -133,7 +129,6 @@ class PlanApprovalOperator(ApprovalOperator):
 
     def _fetch(self, context: Context, put: Asked) -> NoReturn:
         """Wait for the answer that Airflow has recorded. Raises `TaskDeferred`, with which a task waits."""
-        from mqops_airflow.approval import answer  # noqa: PLC0415
         from mqops_airflow.approval.recorded_answer import RecordedAnswer  # noqa: PLC0415
 
         asked = str(context["ti"].id)
@@ -177,8 +172,6 @@ class PlanApprovalOperator(ApprovalOperator):
         Raises:
             NotAllowed: it is an approval that permits nothing: by the requester, or the plan was made again meanwhile.
         """
-        from mqops_airflow.approval import answer  # noqa: PLC0415
-
         if "error" in event:
             return super().execute_complete(context, event)
         asked = answer.read_question(self.folder)
@@ -194,8 +187,6 @@ class PlanApprovalOperator(ApprovalOperator):
         Raises:
             NotAllowed: it is an approval that permits nothing.
         """
-        from mqops_airflow.approval import answer  # noqa: PLC0415
-
         found = asked.answer
         assert found is not None
         answer.write_question(self.folder, asked)

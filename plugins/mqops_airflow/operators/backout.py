@@ -11,7 +11,7 @@ from mqops.printable import printable
 from mqops.queue_names import not_seen
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.connections.reach import connection_for
-from mqops_airflow.forms.given import BackoutForm, given
+from mqops_airflow.forms import given
 from mqops_airflow.operators.check import CheckOperator, drain_and_log, valid_table
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import md
@@ -36,7 +36,7 @@ class BackoutCheckOperator(CheckOperator):
 
         if self.four_eyes:
             must_tell_people_apart(context)
-        form, estate = given(context["params"], BackoutForm), estate_file()
+        form, estate = given.Backout.of(context), estate_file()
         section = estate.estate.queue_managers[self.queue_manager].backout_reprocess
         assert section is not None
         rules = form_files.table(estate, form.rules_file)

@@ -8,17 +8,20 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.bases.skipmixin import SkipMixin
 
 from mqops import form_files
+from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import RulesError, SettingsError
 from mqops.given_file import table_text
+from mqops.lake.run import RunFolder
 from mqops.printable import printable
+from mqops.rules import parse
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.approval.which_run import acting, acts, waited_for
 from mqops_airflow.connections.reach import connection_for
-from mqops_airflow.forms.given import DeadLettersForm, given
+from mqops_airflow.forms import given
 from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.operators.depth import trigger_again
-from mqops_airflow.runs.run_folder import hand_on, own_folder
+from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import Markdown, joined, md, plain
 from mqops_airflow.ui.views import RunLink
@@ -29,11 +32,8 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from mqops.lake.run import RunFolder
     from mqops.mq.session import Session
     from mqops.rules import Table
-    from mqops_airflow.forms.given import RulesForm
-    from mqops_airflow.runs.run_folder import XCom
 
 NOTHING_TO_DO = md("Nothing to do")
 
@@ -65,7 +65,7 @@ class CheckOperator(BaseOperator, SkipMixin):
         queues: Sequence[str],
         found: XCom,
         *,
-        form: RulesForm,
+        form: given.ByRules,
         keep: Callable[[RunFolder], None] = lambda _folder: None,
     ) -> XCom:
         """Make the run's folder and hand on what was found; or end the run where another one is waited for.
@@ -93,7 +93,7 @@ class DlqCheckOperator(CheckOperator):
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
         from mqops.mq.inquire import depth  # noqa: PLC0415
 
-        form, estate = given(context["params"], DeadLettersForm), estate_file()
+        form, estate = given.DeadLetters.of(context), estate_file()
         settings = estate.estate.queue_managers[self.queue_manager]
         rules = form_files.table(estate, form.rules_file)
         table = valid_table(rules, self.queue_manager, self.log)
@@ -152,8 +152,6 @@ def note_empty(lake_folder: Path, queue_manager: str, queue: str) -> None:
     Raises:
         LakeError: the disk refuses.
     """
-    from mqops.clock import utc_now  # noqa: PLC0415
-    from mqops.lake.run import RunFolder  # noqa: PLC0415
     from mqops.observe import anatomy  # noqa: PLC0415 - loads pyarrow
 
     anatomy.note_empty(RunFolder.at(lake_folder, queue_manager, "any").lake_folder, queue_manager, queue, utc_now())
@@ -177,8 +175,6 @@ def valid_table(path: Path, queue_manager: str, log: Any, *, origins: bool = Fal
         RulesError: it is not valid.
         SettingsError: it cannot be read, or it is for another queue manager.
     """
-    from mqops.rules import parse  # noqa: PLC0415
-
     try:
         text = table_text(path)
     except OSError as error:

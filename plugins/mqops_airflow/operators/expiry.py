@@ -12,16 +12,17 @@ from airflow.sdk import Asset, BaseOperator
 
 from mqops.counted import counted
 from mqops.errors import SettingsError, Unbalanced
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.run import RunFolder
 from mqops.misnamed import is_alias
 from mqops.printable import printable
 from mqops.queue_names import not_seen
 from mqops_airflow.connections.reach import connection_for
-from mqops_airflow.forms.given import ExpiryForm, RefreshForm, given
+from mqops_airflow.forms import given
 from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.operators.check import CheckOperator
 from mqops_airflow.operators.depth import trigger_again
-from mqops_airflow.runs.run_folder import hand_on, own_folder
+from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import Markdown, md, number, thousands
 from mqops_airflow.ui.views import RunLink
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from mqops.estate import EstateFile
     from mqops.expiry.core.outcome import ExpirySummary
-    from mqops_airflow.runs.run_folder import XCom
 
 
 class ExpiryCheckOperator(CheckOperator):
@@ -49,14 +49,10 @@ class ExpiryCheckOperator(CheckOperator):
         from mqops.expiry.scan import candidates  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
 
-        form, estate = given(context["params"], ExpiryForm), estate_file()
+        form, estate = given.Expiry.of(context), estate_file()
         with connect(connection_for(self.queue_manager, estate)) as session:
             chosen = candidates(
-                session,
-                lake(estate),
-                form.queues,
-                recheck=timedelta(seconds=self.recheck),
-                all_filled=form.all_filled,
+                session, lake(estate), form.queues, recheck=timedelta(seconds=self.recheck), all_filled=form.all_filled
             )
         intervals = {one: _interval(estate, one) for one in (*chosen.members, self.queue_manager)}
         if differs := differing_intervals(intervals, self.queue_manager):
@@ -106,7 +102,6 @@ class ExpiryReportOperator(BaseOperator):
 
     def execute(self, context: Context) -> XCom:
         from mqops.expiry.record import SCANNED  # noqa: PLC0415
-        from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN  # noqa: PLC0415
 
         folder = RunFolder(Path(self.folder))
         summary, found = SCANNED.read(folder), HANDED_ON.find(folder) or NO_DAG_RUN
@@ -125,7 +120,7 @@ class RefreshExpiryOperator(BaseOperator):
     def execute(self, context: Context) -> XCom:
         from mqops.expiry.scan import refresh  # noqa: PLC0415 - loads the MQ library
 
-        form, estate = given(context["params"], RefreshForm), estate_file()
+        form, estate = given.Refresh.of(context), estate_file()
         summary = refresh(connection_for(form.queue_manager, estate), lake(estate), form.name)
         self.log.info(
             "TYPE(EXPIRY) NAME(%s) on %s: done by %s",

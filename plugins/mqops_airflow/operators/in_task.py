@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from mqops.lake.run import RunFolder
 from mqops.printable import printable
 from mqops_airflow.approval.permission import permission
 from mqops_airflow.connections.reach import connection_for
-from mqops_airflow.forms.given import ActForm, ManagerForm, given
+from mqops_airflow.forms import given
 from mqops_airflow.operators.prove import ProveOperator
 from mqops_airflow.operators.route import RouteOperator
 from mqops_airflow.runs.plan_files import preflight_in, read_plan
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from mqops.estate_sections import Approval
-    from mqops.lake.run import RunFolder
     from mqops.model import RunSummary
     from mqops.mq.connection import MqConnection
     from mqops_airflow.runs.run_folder import XCom
@@ -52,9 +52,8 @@ class InTaskActOperator(BaseOperator):
 
     def execute(self, context: Context) -> XCom:
         from mqops.deciders.registry import decider_named  # noqa: PLC0415
-        from mqops.lake.run import RunFolder  # noqa: PLC0415
 
-        form = given(context["params"], ActForm)
+        form = given.ToAct.of(context)
         found = permission(context, self.folder, self.approval)
         decider = decider_named(read_plan(self.folder).workflow)
         summary = decider.act(
@@ -90,7 +89,7 @@ class InTaskProveOperator(ProveOperator):
             )
 
     def name(self, context: Context) -> str:
-        return given(context["params"], ManagerForm).queue_manager
+        return given.OfManager.of(context).queue_manager
 
     def connection(self, context: Context) -> MqConnection:
         return connection_for(self.name(context), estate_file())

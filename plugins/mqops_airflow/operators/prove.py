@@ -9,6 +9,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 
 from mqops.actions import moved_word
 from mqops.errors import MqopsError, SettingsError, Unbalanced
+from mqops.ledger.file import LedgerFile
 from mqops.look.core.question import Over
 from mqops.observe.core.anatomy import anatomy_lines
 from mqops.printable import printable
@@ -18,7 +19,7 @@ from mqops_airflow.connections.hook import MqHook
 from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.notices.outcome_text import ending_of, keep_for_note, outcome_text
 from mqops_airflow.operators.depth import trigger_again
-from mqops_airflow.runs.run_folder import found_folder
+from mqops_airflow.runs.run_folder import XCom, found_folder
 from mqops_airflow.ui.markdown import code, md, plain
 from mqops_airflow.ui.views import RunLink
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from mqops.lake.run import RunFolder
     from mqops.model import RunSummary
     from mqops.mq.connection import MqConnection
-    from mqops_airflow.runs.run_folder import XCom
 
 
 ENDED = {"failed": Over.FAILED, "success": Over.MARKED_SUCCESS, "skipped": Over.MARKED_SKIPPED}
@@ -80,7 +80,6 @@ class ProveOperator(BaseOperator):
         self.workflow = workflow
 
     def execute(self, context: Context) -> XCom:
-        from mqops.ledger.file import LedgerFile  # noqa: PLC0415
         from mqops.mq.connection import one_session  # noqa: PLC0415
         from mqops.prove.outcomes import look_back  # noqa: PLC0415
         from mqops.prove.prove import prove  # noqa: PLC0415

@@ -12,6 +12,7 @@ from mqops import form_files
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import SettingsError
+from mqops.lake.run_file import Checked
 from mqops.message_checks import QualitySummary
 from mqops.misnamed import is_alias
 from mqops.printable import printable
@@ -22,11 +23,11 @@ from mqops.quality.summary import describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
 from mqops.queue_names import not_seen
 from mqops_airflow.connections.reach import connection_for
-from mqops_airflow.forms.given import QualityForm, given
+from mqops_airflow.forms import given
 from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here
 from mqops_airflow.pages.data_docs import DataDocsLink, address
-from mqops_airflow.runs.run_folder import hand_on, own_folder
+from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.spark.submit import MqSparkSubmitOperator
 from mqops_airflow.ui.markdown import Markdown, joined, link, md, number, words
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     from mqops.estate import EstateFile
     from mqops.quality.suite import Suite
-    from mqops_airflow.runs.run_folder import XCom
 
 MOST_TOLD = 6
 """Sentences of a note about checks and patterns that looked at nothing."""
@@ -56,7 +56,7 @@ class QualityCheckOperator(CheckOperator):
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
         from mqops.quality.queues import aliases_in, choose_queues  # noqa: PLC0415
 
-        form, estate = given(context["params"], QualityForm), estate_file()
+        form, estate = given.Quality.of(context), estate_file()
         paths = suite_files(estate, form.suites)
         suites = load_suites(paths)
         with connect(connection_for(self.queue_manager, estate)) as session:
@@ -144,8 +144,6 @@ class QualityReportOperator(BaseOperator):
         self.asset = asset
 
     def execute(self, context: Context) -> XCom:
-        from mqops.lake.run_file import Checked  # noqa: PLC0415
-
         summary = Checked(QualitySummary).read(Path(self.folder) / "quality" / "quality.json")
         log_summary(self.log, summary)
         keep_for_note(context, in_words(summary, address(context["dag_run"].dag_id, context["dag_run"].run_id)))

@@ -13,10 +13,10 @@ from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.approval.which_run import acting, waited_for
 from mqops_airflow.connections.reach import connection_for
-from mqops_airflow.forms.given import RecoverForm, given
+from mqops_airflow.forms import given
 from mqops_airflow.operators.check import drain_and_log, end_here
 from mqops_airflow.operators.undo import UndoPlanOperator
-from mqops_airflow.runs.run_folder import hand_on, own_folder
+from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from mqops.deciders.recover import RecoverRequest
     from mqops.estate import EstateFile
-    from mqops_airflow.runs.run_folder import XCom
 
 RESTORE = "restore"
 """The action of the form that is an undo."""
@@ -41,7 +40,7 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
     inherits_from_skipmixin = True
 
     def execute(self, context: Context) -> XCom:
-        form = given(context["params"], RecoverForm)
+        form = given.Recover.of(context)
         refuse_contradictions(form)
         if form.action == RESTORE:
             return super().execute(context)
@@ -74,7 +73,7 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
         return handed | counts | {"remarks": list(plan.remarks)}
 
 
-def refuse_contradictions(form: RecoverForm) -> None:
+def refuse_contradictions(form: given.Recover) -> None:
     """Refuse fields that do not go together. Raises `SettingsError`, whose text begins with the title of a field."""
     if form.action == RESTORE and not form.run:
         raise SettingsError("Run: restore needs the run whose messages are put back")
@@ -84,7 +83,7 @@ def refuse_contradictions(form: RecoverForm) -> None:
         raise SettingsError(f"Queue: {form.action} needs the queue that has the messages")
 
 
-def request_of(form: RecoverForm, estate: EstateFile, *, requested_by: str) -> RecoverRequest:
+def request_of(form: given.Recover, estate: EstateFile, *, requested_by: str) -> RecoverRequest:
     """What a form asks for. Raises `SettingsError`, `RulesError`."""
     from mqops.deciders.recover import Do, RecoverRequest, refuse_unclear  # noqa: PLC0415
     from mqops.look.core.criteria import criteria  # noqa: PLC0415

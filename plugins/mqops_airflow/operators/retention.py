@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException
@@ -18,6 +18,8 @@ from mqops_airflow.ui.markdown import md, words
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from mqops_airflow.runs.run_folder import XCom
+
 
 class LakeRetentionOperator(BaseOperator):
     """Removes what is due for each queue manager in the lake, as `retention` of the estate says (`mqops lake prune`).
@@ -26,7 +28,7 @@ class LakeRetentionOperator(BaseOperator):
     refuses does not keep the others from being pruned; the task fails then, at its end.
     """
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> XCom:
         from mqops.clock import utc  # noqa: PLC0415
         from mqops.retention.of_estate import policy_of  # noqa: PLC0415
         from mqops.retention.prune import prune, queue_managers, survey  # noqa: PLC0415

@@ -9,7 +9,9 @@ from airflow.sdk import BaseBranchOperator
 
 from mqops.counted import counted
 from mqops.estate_sections import Approval
+from mqops.lake.run import RunFolder
 from mqops.printable import printable
+from mqops_airflow.approval import answer
 from mqops_airflow.approval.policy import verdict_on
 from mqops_airflow.connections.hook import MqHook
 from mqops_airflow.runs.plan_files import preflight_in, read_plan
@@ -69,8 +71,6 @@ class PlanRouteOperator(RouteOperator):
 
     def _asked_about(self, digest: str) -> Preflight | None:
         """The pre-flight that people were shown with this plan, None if no person was asked."""
-        from mqops_airflow.approval import answer  # noqa: PLC0415
-
         asked, found = answer.read_question(self.folder), preflight_in(self.folder)
         if asked is None or found is None or not asked.question.digest == found.plan == digest:
             return None
@@ -80,14 +80,11 @@ class PlanRouteOperator(RouteOperator):
     def _preflight(self) -> Preflight:
         from mqops.decide.core.preflight import shown  # noqa: PLC0415
         from mqops.decide.preflight import preflight  # noqa: PLC0415 - loads the MQ library
-        from mqops.lake.run import RunFolder  # noqa: PLC0415
 
         found = preflight(MqHook(self.mq_conn_id).get_conn(), RunFolder(Path(self.folder)))
         for line in (*shown(found.findings), *found.remarks):
             self.log.warning("%s", printable(line))
         self.log.info(
-            "Pre-flight of %s: %s",
-            counted(found.destinations, "destination"),
-            counted(len(found.findings), "finding"),
+            "Pre-flight of %s: %s", counted(found.destinations, "destination"), counted(len(found.findings), "finding")
         )
         return found

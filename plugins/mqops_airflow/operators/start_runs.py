@@ -36,6 +36,7 @@ from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.operators.dag_runs import Answer, queued, start_run
 from mqops_airflow.runs.workplace import estate_file
 from mqops_airflow.ui.markdown import NOTHING, Markdown, joined, md, number, plain, words
+from mqwire import constants as c
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -174,7 +175,6 @@ class _Work:
         """All messages of all initiation queues."""
         from mqops.mq.inquire import queue_manager_attribute  # noqa: PLC0415
         from mqops.trigger.work import handle_messages  # noqa: PLC0415
-        from mqwire import constants as c  # noqa: PLC0415
 
         ccsid = int(queue_manager_attribute(self._session, c.MQIA_CODED_CHAR_SET_ID))
         for queue in self._initiation_queues:

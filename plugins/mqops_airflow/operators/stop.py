@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException
 
+from mqops.clock import utc_now
 from mqops.errors import MqopsError
+from mqops.lake.run import folder_of
 from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.approval.which_run import run_named
 from mqops_airflow.connections.reach import connection_for
-from mqops_airflow.forms.given import StopForm, given
+from mqops_airflow.forms import given
 from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.runs.workplace import estate_to_look, lake
 from mqops_airflow.ui.markdown import NOTHING, Markdown, md, words
@@ -35,11 +37,9 @@ class StopOperator(BaseOperator):
     """
 
     def execute(self, context: Context) -> XCom:
-        from mqops.clock import utc_now  # noqa: PLC0415
         from mqops.lake import stop as store  # noqa: PLC0415
-        from mqops.lake.run import folder_of  # noqa: PLC0415
 
-        form, estate = given(context["params"], StopForm), estate_to_look()
+        form, estate = given.Stop.of(context), estate_to_look()
         name = form.queue_manager
         run = run_named(lake(estate), name=form.run, queue_manager=name) if form.run else None
         place = run.path if run else folder_of(lake(estate), name)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from airflow.sdk import BaseOperator
 
 from mqops.printable import printable
+from mqops.trigger.core import explain
 from mqops_airflow.connections.reach import connection_for
-from mqops_airflow.forms.given import ExplainForm, given
+from mqops_airflow.forms import given
 from mqops_airflow.notices.notes import LONGEST
 from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.runs.workplace import estate_file
@@ -33,10 +34,9 @@ class TriggerExplainOperator(BaseOperator):
 
     def execute(self, context: Context) -> XCom:
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
-        from mqops.trigger.core import explain  # noqa: PLC0415
         from mqops.trigger.look import manager, triggered_queue  # noqa: PLC0415
 
-        form = given(context["params"], ExplainForm)
+        form = given.Explain.of(context)
         with connect(connection_for(form.queue_manager, estate_file())) as session:
             found = explain(triggered_queue(session, form.queue, manager(session)))
         for one in found.conditions:

@@ -11,16 +11,14 @@ from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.approval.which_run import run_named
 from mqops_airflow.connections.reach import connection_for
-from mqops_airflow.forms.given import UndoForm, given
+from mqops_airflow.forms import given
 from mqops_airflow.operators.check import drain_and_log
-from mqops_airflow.runs.run_folder import hand_on, own_folder
+from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-    from mqops_airflow.runs.run_folder import XCom
 
 
 class UndoPlanOperator(BaseOperator):
@@ -45,7 +43,7 @@ class UndoPlanOperator(BaseOperator):
 
         if self.four_eyes:
             must_tell_people_apart(context)
-        form, estate = given(context["params"], UndoForm), estate_file()
+        form, estate = given.Undo.of(context), estate_file()
         name, lake_folder = form.queue_manager, lake(estate)
         run = run_named(lake_folder, name=form.run, queue_manager=name, planned=True)
         with one_session(connection_for(name, estate)) as step:

@@ -34,8 +34,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[T]):
-    """An answer. Parameters: `value` None where none has come; `age` of it, how long it `took`, and for how long the
-    next one has been waited for (0 where none is), all in seconds."""
+    """The answer to a question. Parameters: `value` None while none has come; `age` of the value; `took` the time that
+    the answer took; `waiting` how long the next answer has been waited for, 0 where none is. Times in seconds."""
 
     value: T | None = None
     age: float = 0.0
@@ -50,8 +50,8 @@ class Answer(Generic[T]):
 
 @dataclass(slots=True, eq=False)
 class _Entry(Generic[T]):
-    """Parameters: `at` of the value, `began` when the open question was asked, both by the monotonic clock; `took` the
-    seconds that the last answer took."""
+    """What is known of one key. Parameters: `at` when the value came, `began` when the open question was asked, both by
+    the monotonic clock; `took` the seconds that the last answer took."""
 
     value: T | None = None
     at: float = 0.0
@@ -77,11 +77,11 @@ class Answers(Generic[T]):
         kept: float = 0.0,
         wait: float | None = None,
     ) -> dict[str, Answer[T]]:
-        """What is known of each key.
+        """The answer for each key.
 
-        Parameters: `questions` key → what asks; it runs in another thread and tells its errors in what it returns;
-        `scope` in which the keys are unique; `lane` in which they are asked one after another, "" for one each; `kept`
-        and `wait` in place of the usual seconds.
+        Parameters: `questions` key → function that asks; it runs in another thread, and what it returns tells its
+        errors; `scope` in which the keys are unique; `lane` whose questions are asked one after another, "" for a lane
+        of its own for each key; `kept` and `wait` replace the usual seconds.
         """
         kept, end = kept or self.kept, time.monotonic() + (WAIT if wait is None else wait)
         with self._changed:
@@ -109,7 +109,7 @@ class Answers(Generic[T]):
         threading.Thread(target=self._hear_all, args=(lane,), name=THREAD, daemon=True).start()
 
     def _hear_all(self, lane: tuple[str, str]) -> None:
-        """The answers to what waits in a lane, one after another, until nothing does."""
+        """Ask the questions of a lane, one after another, until the lane is empty."""
         while True:
             with self._changed:
                 if not self._lanes[lane]:
@@ -131,7 +131,7 @@ class Answers(Generic[T]):
             self._changed.notify_all()
 
     def _forget(self, needed: Collection[_Entry[T]]) -> None:
-        """Plans come and go: make room, but not of what is being asked."""
+        """Make room: the oldest entries go, but none that a reader needs or that is being asked."""
         if len(self._entries) > MOST_KEPT:
             idle = [key for key, one in self._entries.items() if not one.began and one not in needed]
             for key in sorted(idle, key=lambda key: self._entries[key].at)[: MOST_KEPT // 2]:
@@ -139,7 +139,7 @@ class Answers(Generic[T]):
 
 
 def _longest(entries: Iterable[_Entry[Any]], kept: float, end: float) -> float:
-    """Seconds that a reader still waits; 0 or less: he does not."""
+    """The longest time in seconds that a reader still waits for these entries; 0 or less: the reader does not wait."""
     now = time.monotonic()
     lasting = [
         min(end, entry.began + WAIT) - now

@@ -18,7 +18,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
 
 @cache
 def relay() -> Relay:
-    """What hands the requests on."""
+    """The relay that hands the requests on to the process of the pages."""
 
     from mqops_airflow.pages.relay import Relay  # noqa: PLC0415 - loads Airflow's API
 

@@ -36,8 +36,8 @@ _REASON = re.compile(r"[^()'\"]*")
 
 
 class Wanted(NamedTuple):
-    """What is looked for, as `mqops.look.core.criteria` takes it. Parameters: `where` conditions; `since` and `until`
-    ISO 8601; `ids` column → the beginning of the identifier in hex."""
+    """The search that a form asks for, as `mqops.look.core.criteria` takes it. Parameters: `where` conditions; `since`
+    and `until` ISO 8601; `ids` column → the beginning of the identifier in hex."""
 
     where: str
     md_format: str
@@ -50,7 +50,7 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, asked: Mapping[str, str]) -> Wanted:
-        """What a form asks for, field → text. Raises `ValueError`."""
+        """The search of a form. Parameters: `asked` field → text. Raises `ValueError`."""
         _refuse(asked)
         parts = [
             f"{keyword}({_quoted_value(key, asked[key])})"
@@ -78,11 +78,11 @@ class Wanted(NamedTuple):
         return criteria_of(self.to_json())
 
     def to_json(self) -> dict[str, object]:
-        """For `mqops.look.search_process`."""
+        """The search as the process of `mqops.look.search_process` reads it."""
         return self._asdict()
 
     def command(self, run: Path, queues: tuple[str, ...], limit: int) -> str:
-        """The command that looks for the same, at any cost. Parameters: `run` its folder."""
+        """The command that makes the same search without bounds of time and memory. Parameters: `run` its folder."""
         options = {
             "--where": self.where,
             "--md-format": self.md_format,
@@ -111,7 +111,7 @@ def _quoted_value(key: str, text: str) -> str:
 
 
 def _anywhere(text: str) -> str:
-    """A pattern as it is; a text without wildcards as one that finds it anywhere in the field."""
+    """A pattern as it is; a text without wildcards becomes a pattern that finds the text anywhere in the field."""
     return f"*{text}*" if text and "*" not in text and "?" not in text else text
 
 

@@ -20,10 +20,11 @@ from mqops_airflow.pages.which_run import Fields
 
 
 class ByHand(NamedTuple):
-    """Messages of a queue for which a person must name the queue that they belong on, for the same reason.
+    """Messages of one queue for which a person must name the destination, all for the same reason.
 
-    Parameters: `why` in words that follow their number; `could` queues that they can have come from; `msg_ids` hex;
-    `put_by` MsgId → who put the message, where a person has to choose."""
+    Parameters: `why` in words that follow the number of messages; `could` queues that the messages can have come from;
+    `msg_ids` in hex; `put_by` MsgId → who put the message, where a person has to choose.
+    """
 
     queue: str
     why: str
@@ -33,7 +34,7 @@ class ByHand(NamedTuple):
 
     @property
     def name(self) -> str:
-        """For the element of the page."""
+        """The name of the group in the ids of HTML elements."""
         return f"{self.queue}-{'origin' if self.why == AMBIGUOUS else 'header'}"
 
     @property
@@ -44,7 +45,7 @@ class ByHand(NamedTuple):
         return what + said(". Possible origins: {}", origins) if self.could else what
 
     def fixed(self, queue_manager: str) -> Fields:
-        """The fields of mq_recover that the form does not show. A single message is meant by itself."""
+        """The fields of mq_recover that the form does not show. A group of one message names that message."""
         alone = {"message_ids": list(self.msg_ids)} if len(self.msg_ids) == 1 else {}
         return {"queue_manager": queue_manager, "action": "move", "queue": self.queue, **alone}
 
@@ -55,7 +56,7 @@ class ByHand(NamedTuple):
 
 
 def for_others(group: ByHand) -> str:
-    """What a person reads who may not start mq_recover."""
+    """The text for a person who may not start mq_recover."""
     number = counted(len(group.msg_ids), "message")
     form = "A person who may start mq_recover in Airflow finds a form here that moves them."
     return f"{number} {group.why} on {group.queue}. {form}"
@@ -66,7 +67,7 @@ AMBIGUOUS, NO_MQDLH = "of ambiguous origin", "without an MQDLH that can be read:
 
 
 def still_by_hand(run: RunFolder, messages: Sequence[UnmovedMessage]) -> tuple[Mapping[str, int], list[UnmovedMessage]]:
-    """Later runs → how many of these messages each has taken; and the messages that no run has."""
+    """Later runs → how many of these messages each run has taken; and the messages that no run has taken."""
     taken_by = placed_since(run, {Placed(one.queue, one.msg_key) for one in messages})
     runs = [taken_by.get(Placed(one.queue, one.msg_key), "") for one in messages]
     waiting = [one for one, by in zip(messages, runs, strict=True) if not by]
@@ -74,14 +75,14 @@ def still_by_hand(run: RunFolder, messages: Sequence[UnmovedMessage]) -> tuple[M
 
 
 def more_by_hand(story: RunStory) -> dict[str, int]:
-    """Action → messages of the plan with it that a person must place, where the story has not all of them."""
+    """Action → how many messages of the plan a person must place; empty where the story of the run has all."""
     planned = {str(action): number for action, number in story.actions.items() if action in BY_HAND}
     return planned if len(story.by_hand) == MOST_BY_HAND < sum(planned.values()) else {}
 
 
 def by_hand(run: RunFolder, story: RunStory, messages: Iterable[UnmovedMessage]) -> list[ByHand]:
-    """Groups of such messages of a run. All of a backout queue whose origin is ambiguous have the same possible
-    origins. Raises `LakeError`."""
+    """The messages that a person must place, in groups by queue and action. Messages of one backout queue with
+    ambiguous origin have the same possible origins. Raises `LakeError`."""
     found: dict[tuple[str, str], list[UnmovedMessage]] = {}
     for one in messages:
         found.setdefault((one.queue, one.action), []).append(one)
@@ -97,8 +98,8 @@ def by_hand(run: RunFolder, story: RunStory, messages: Iterable[UnmovedMessage])
 
 
 def placed_by_hand(queue: str, action: str, msg_ids: Iterable[str], where: Setting | None) -> ByHand:
-    """Messages of a queue. Parameters: `action` one of `BY_HAND`; `where` the setting of a backout run, None for
-    another run."""
+    """The group of some messages of a queue. Parameters: `action` one of `BY_HAND`; `where` the setting of a backout
+    run, None for another run."""
     unclear = action == Action.AMBIGUOUS
     could = where.named_by.get(queue, ()) if where and unclear else ()
     return ByHand(queue, AMBIGUOUS if unclear else NO_MQDLH, could, tuple(msg_ids))

@@ -119,7 +119,7 @@ def stacked(rows: Sequence[Bar], *, of: str, label: str, parts: Mapping[str, str
 def _horizontal(
     spec: Spec, more: Spec = MappingProxyType({}), *, of: str, title: str, largest: int, label: str
 ) -> Markup:
-    """Parameters: `more` encodings of the parts of a bar, none where it has none; `largest` number of a bar."""
+    """A chart of horizontal bars. Parameters: `more` encodings, for bars that have parts; `largest` number of a bar."""
     x = {"field": "count", "type": "quantitative", "title": title, "axis": whole(largest)}
     x |= {"aggregate": "sum"} if more else {}
     y = {"field": of, "type": "nominal", "title": None, "sort": None}
@@ -127,8 +127,8 @@ def _horizontal(
 
 
 def chart_of(shares: Sequence[Share], words: Mapping[Fate, str], *, would: bool) -> Markup | None:
-    """What became of the messages of each rule; None without a rule. Parameters: `words` of the run; `would` whether
-    nobody carries out its plan."""
+    """The chart of what became of the messages of each rule; None without a rule. Parameters: `words` of the run;
+    `would` whether nobody carries out the plan."""
     if not shares:
         return None
     several = len({one.rule.queue for one in shares}) > 1

@@ -55,7 +55,9 @@ def router(page: Page) -> APIRouter:
     """The routes of the page: whole, and its live part."""
     routes, sees = APIRouter(), reader(page.right)
 
-    def shown(template: str, request: Request, queue_manager: str, queue: str, who: Reader) -> HTMLResponse:
+    @routes.get(page.path)
+    @routes.get(f"{page.path}/live")
+    def shown(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
         name, place = who.queue_manager(queue_manager), lake(who.estate)
         figures = figures_now(who.estate, [name])[name]
         section = who.estate.estate.queue_managers[name].dlq_rules
@@ -65,11 +67,7 @@ def router(page: Page) -> APIRouter:
         named = named_now(who.estate, name, queue) if queue and not found else None
         depth = figures.depth_of(found.anatomy.queue if found else own)
         return render_page(
-            request,
-            page,
-            who,
-            name,
-            template=template,
+            *(request, page, who, name),
             every=EVERY,
             live_part=Link("", "dead_letters/live", {"queue_manager": name} | ({"queue": queue} if queue else {})),
             queue=queue,
@@ -84,14 +82,6 @@ def router(page: Page) -> APIRouter:
             four_eyes=asks_for_four_eyes(who.estate, dag_id),
             questions=open_questions(who, dag_id, name) if dag_id else (),
         )
-
-    @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
-        return shown("dead_letters", request, queue_manager, queue, who)
-
-    @routes.get(f"{page.path}/live")
-    def live(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
-        return shown("dead_letters_live", request, queue_manager, queue, who)
 
     return routes
 
@@ -124,7 +114,7 @@ class _InWords:
 
 
 def _trend_label(found: DeadLetters) -> str:
-    """What the small chart shows, for people who do not see it."""
+    """The description of the small chart, for people who do not see the chart."""
     counts = [one.messages for one in found.trend]
     if not counts:
         return ""
@@ -132,7 +122,7 @@ def _trend_label(found: DeadLetters) -> str:
 
 
 def _notes(found: DeadLetters) -> Iterator[str]:
-    """What keeps the table from judging all messages."""
+    """The reasons why the table does not judge all messages."""
     if found.problem:
         yield f"{found.problem}."
     if found.judged == MOST_JUDGED < found.anatomy.messages:
@@ -147,7 +137,7 @@ queue_seen_last = shared(queue_of_last_run)
 
 
 def _unseen(place: Path, anatomy: QueueAnatomy) -> str:
-    """Why the run's browse got nothing from a queue that had a depth then, "" elsewhere."""
+    """Why the browse of the run got nothing from a queue that had a depth then; "" where the browse got messages."""
     run = RunFolder.at(place, anatomy.queue_manager, anatomy.run) if anatomy.run and not anatomy.messages else None
     observed = OBSERVED.find(run) if run else None
     return unseen_queues(observed).get(anatomy.queue, "") if observed else ""
@@ -155,26 +145,26 @@ def _unseen(place: Path, anatomy: QueueAnatomy) -> str:
 
 @shared
 def _grew_since(place: Path, name: str, queue: str, since: str) -> tuple[GrewDuringScans, ...]:
-    """By how much a queue grew during scans for expired messages. Parameters: `since` ISO 8601, when a run saw it."""
+    """The scans for expired messages during which a queue grew. Parameters: `since` a run saw it, ISO 8601."""
     return tuple(one for one in Runs(place, name).grew_during_scans(since) if one.queue == queue)
 
 
 def _has_form(place: Path, anatomy: QueueAnatomy) -> bool:
-    """Whether the page of the run that looked at a queue has a form for messages without an MQDLH."""
+    """Whether the run that looked at a queue has a form, on its page, for messages without an MQDLH."""
     run = RunFolder.at(place, anatomy.queue_manager, anatomy.run) if anatomy.run else None
     return run is not None and Action.ERROR in planned_actions(run).actions
 
 
 def _comes_back(decision: SnapshotDecision, queue: QueueAnatomy) -> str:
-    """What the pre-flight says of a rule that puts messages back on this queue, "" of any other."""
+    """The warning of the pre-flight about a rule that puts messages back on the same queue, "" for any other rule."""
     return f"{COMES_BACK}. {ANOTHER_QUEUE}" if comes_back(decision, queue) else ""
 
 
 @shared
 def _known(place: Path, name: str, queue: str) -> tuple[list[QueueAnatomy], DeadLetters | None]:
-    """The queues of a queue manager that have been looked at, and one of them, judged where its table can be read.
+    """The queues that runs have looked at, and one of these queues, judged by the rules table where that can be read.
 
-    Parameters: `place` the lake; `queue` "" for the fullest.
+    Parameters: `place` the lake; `queue` "" for the fullest queue.
     """
     records = dead_letter_queues(place, name)
     chosen = next((one for one in records if queue in {"", one.queue}), None)

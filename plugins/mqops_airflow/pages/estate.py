@@ -67,17 +67,14 @@ def router(page: Page) -> APIRouter:
     routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", dag_id: str = "", who: Reader = sees) -> HTMLResponse:
-        return _shown(request, "estate", page, who, queue_manager or (who.of_dag(dag_id) if dag_id else ""))
-
     @routes.get(f"{page.path}/live")
-    def live(request: Request, queue_manager: str = "", who: Reader = sees) -> HTMLResponse:
-        return _shown(request, "estate_live", page, who, queue_manager)
+    def shown(request: Request, queue_manager: str = "", dag_id: str = "", who: Reader = sees) -> HTMLResponse:
+        return _shown(request, page, who, queue_manager or (who.of_dag(dag_id) if dag_id else ""))
 
     return routes
 
 
-def _shown(request: Request, template: str, page: Page, who: Reader, queue_manager: str) -> HTMLResponse:
+def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTMLResponse:
     names = (who.queue_manager(queue_manager),) if queue_manager else who.queue_managers
     managers = _carried_out(who, _managers(who.estate, names))
     asked = still_asked(who, [(one.name, run.run) for one in managers for run in one.waiting])
@@ -85,11 +82,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
     morning = next_time(datetime.now(UTC), MORNING)
     managers.sort(key=lambda one: (not one.problems, not one.waiting, one.name))
     return render_page(
-        request,
-        page,
-        who,
-        queue_manager,
-        template=template,
+        *(request, page, who, queue_manager),
         every=int(ANSWERS.kept),
         managers=managers,
         few=FEW_RUNS,
@@ -131,7 +124,7 @@ def _questions(asked: Mapping[str, WhoAnswers | None], manager: ManagerNow) -> l
 
 
 def _state(asked: Mapping[str, WhoAnswers | None], manager: ManagerNow, queue: QueueFigures) -> Text:
-    """What is remarkable about a queue. Parameters: `asked` as of `_questions`."""
+    """The remarkable things about a queue. Parameters: `asked` as of `_questions`."""
     held = [run.run for run in manager.held_by(queue.name) if asked.get(run.run)]
     return words.queue_state(queue, held, manager.name)
 
@@ -159,20 +152,20 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
 
 
 def _is_verified_at_once(place: Path, name: str, known: Answer[LedgerNow]) -> bool:
-    """Whether a ledger that was written to since it was verified is small enough: a reader waits for it."""
+    """Whether a ledger that has grown since it was verified is small: a reader waits for its next verification."""
     with suppress(MqopsError):
         return known.value is not None and known.took < QUICK and written_since(folder_of(place, name), known.value)
     return False
 
 
 def _questions_of_queues(who: Reader) -> Callable[[str, str, str], list[Open]]:
-    """DAG, queue manager and queue → as of `open_questions`. All forms of a DAG cost one look."""
+    """A function of DAG, queue manager and queue that gives `open_questions`. All forms of a DAG cost one look."""
     of_all = cache(partial(open_questions, who))
     return lambda dag_id, name, queue: [one for one in of_all(dag_id, name) if queue in one.queue.split(",")]
 
 
 def _ended_early(who: Reader, managers: Iterable[ManagerNow]) -> set[tuple[str, str]]:
-    """The runs (queue manager and key) that are not proved, and that nothing is at work on."""
+    """The runs (queue manager and key) that are not proved although no DAG run is at work on them."""
     now = utc()
     silent = {(one.name, run.run) for one in managers for run in one.acted.unproved if quiet(run, now)}
     return silent - at_work(who, silent)
@@ -191,8 +184,8 @@ def _idle(manager: ManagerNow, nobody: Collection[tuple[str, str]]) -> Iterator[
 
 
 class _Moments(NamedTuple):
-    """When each was seen: ISO 8601 UTC, the audit in seconds since 1970. Parameters: `unreachable` why there are no
-    later figures."""
+    """When each part of an answer was seen: ISO 8601 UTC, the audit in seconds since 1970. Parameters: `unreachable`
+    why there are no later figures."""
 
     figures: str
     unreachable: str
@@ -203,8 +196,8 @@ class _Moments(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Said:
-    """What a queue manager says. Two of the same moments are equal: to compare all that they have would take as long as
-    to show it."""
+    """The answers of a queue manager. Two values with the same moments count as equal: to compare all figures would
+    take as long as to show them."""
 
     figures: Figures = field(compare=False)
     looked: triggers.Looked | None = field(compare=False)

@@ -39,7 +39,9 @@ def router(page: Page) -> APIRouter:
     """The routes of the page: whole, and its live part."""
     routes, sees = APIRouter(), reader(page.right)
 
-    def shown(template: str, request: Request, queue_manager: str, before: str, who: Reader) -> HTMLResponse:
+    @routes.get(page.path)
+    @routes.get(f"{page.path}/live")
+    def shown(request: Request, queue_manager: str = "", before: str = AT_FIRST, who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
         try:
             at = time.fromisoformat(before)
@@ -58,11 +60,7 @@ def router(page: Page) -> APIRouter:
         short, until = f"{limit:%H:%M}", f"{limit:%Y-%m-%d %H:%M} UTC"
         chart_ends = f"{max(found.hours) + timedelta(hours=1):%Y-%m-%d %H:%M} UTC"
         return render_page(
-            request,
-            page,
-            who,
-            name,
-            template=template,
+            *(request, page, who, name),
             every=EVERY,
             found=found,
             live_part=Link("", "expiry/live", {"queue_manager": name, "before": short}),
@@ -81,19 +79,11 @@ def router(page: Page) -> APIRouter:
             to_scan=words.named(to_scan) if to_scan else NOTHING,
         )
 
-    @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", before: str = AT_FIRST, who: Reader = sees) -> HTMLResponse:
-        return shown("expiry", request, queue_manager, before, who)
-
-    @routes.get(f"{page.path}/live")
-    def live(request: Request, queue_manager: str = "", before: str = AT_FIRST, who: Reader = sees) -> HTMLResponse:
-        return shown("expiry_live", request, queue_manager, before, who)
-
     return routes
 
 
 def _told(found: Forecast, figures: Figures, scans: Mapping[str, Known]) -> dict[str, Expires]:
-    """Queue → what is known of its messages, of those that a run has recorded and those that have messages now."""
+    """Queue → what is known of the expiry of its messages, for queues that are recorded or have messages now."""
     recorded = {one.queue: one for one in found.queues}
     last_put = {one.name: one.last_put for one in figures.queues}
     return {

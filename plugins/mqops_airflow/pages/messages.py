@@ -122,10 +122,7 @@ def router(page: Page) -> APIRouter:
         by_hand = _by_hand(who, folder, story)
         may_move = by_hand is not None and who.may_start(RECOVER)
         return render_page(
-            request,
-            page,
-            who,
-            name,
+            *(request, page, who, name),
             template="message",
             run=run,
             story=story,
@@ -151,12 +148,12 @@ def router(page: Page) -> APIRouter:
 
 
 def _origin_words(story: MessageStory) -> str:
-    """What the header that tells of the origin is about, "" without one."""
+    """What the header with the origin of a message is about, "" for a message without such a header."""
     return ORIGIN[str(story.message.origin["by"])] if story.message.origin else ""
 
 
 def _placed_by(queue_manager: str, run: str) -> Text:
-    """That a later run has taken the message. Parameters: `run` "" for none."""
+    """The sentence that a later run has taken the message. Parameters: `run` that has, "" for none."""
     return said("It was taken from the queue since, by {}.", OfRun(queue_manager, run)) if run else NOTHING
 
 
@@ -169,11 +166,12 @@ def _stripped(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 class _Place(NamedTuple):
-    """Where is searched.
+    """Where a search looks.
 
     Parameters: `asked` the form, field → text; `name` of the queue manager; `recorded` its runs; `chosen` the run that
-    is searched, "" for none, and its folder `run`; `queues` of it, none for all; `planned` what it plans; `problem` why
-    it cannot be searched; `queue` that is looked for, and what is `said` of the name that the form has for it.
+    is searched, "" for none, and `run` its folder; `queues` of the run that are searched, () for all; `planned` what it
+    plans; `problem` why it cannot be searched; `queue` of the search; `said` what there is to say of the name in the
+    form.
     """
 
     asked: Mapping[str, str]
@@ -189,7 +187,7 @@ class _Place(NamedTuple):
 
 
 def _place(who: Reader, asked: Mapping[str, str]) -> _Place:
-    """Where a form is answered. Raises `HTTPException` 403, `LakeError`."""
+    """The place of the search of a form. Raises `HTTPException` 403, `LakeError`."""
     name = who.queue_manager(asked.get("queue_manager", ""))
     recorded = _recorded(lake(who.estate), name)
     queue, said = _behind(who, name, asked.get("queue", ""), recorded)
@@ -209,7 +207,7 @@ def _place(who: Reader, asked: Mapping[str, str]) -> _Place:
 
 
 def _behind(who: Reader, name: str, queue: str, recorded: _Recorded) -> tuple[str, str]:
-    """The queue behind a name that no run has recorded, and what is said of the name."""
+    """The queue behind a name that no run has recorded, and a sentence about the name."""
     if not queue or "*" in queue or any(_named(queue, one.queue) for one in recorded.newest):
         return queue, ""
     found = named_now(who.estate, name, queue)
@@ -217,8 +215,8 @@ def _behind(who: Reader, name: str, queue: str, recorded: _Recorded) -> tuple[st
 
 
 class _Answer(NamedTuple):
-    """What a search has found. Parameters: `problem` why it is not valid; `forbidden` why he may not ask; `command`
-    that finds it, where it is too slow here."""
+    """The result of a search. Parameters: `problem` why the search is not valid; `forbidden` why this person may not
+    make it; `command` that makes it, where it is too slow for a page."""
 
     found: FoundPage | None = None
     problem: str = ""
@@ -227,7 +225,7 @@ class _Answer(NamedTuple):
 
 
 async def _answered(who: Reader, place: _Place) -> _Answer:
-    """What a search finds. Raises `HTTPException` 429."""
+    """The result of the search at a place. Raises `HTTPException` 429."""
     if place.problem:
         return _Answer(problem=place.problem)
     try:
@@ -257,10 +255,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
     again = {key: value for key, value in asked.items() if value} | {"queue_manager": name}
     elsewhere = {key: value for key, value in again.items() if key not in {"run", "after", "action"}}
     return render_page(
-        request,
-        page,
-        who,
-        name,
+        *(request, page, who, name),
         status=403 if answer.forbidden else 200,
         runs=[one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == place.chosen],
         run=place.chosen,
@@ -294,8 +289,8 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
 
 
 def _unseen(run: RunFolder, queue: str) -> tuple[str, ...]:
-    """Why the run's browse got nothing from queues that had a depth then. Parameters: `queue` one of them, "" for all,
-    or a pattern."""
+    """Why the browse of the run got nothing from queues that had a depth then. Parameters: `queue` a name or a pattern,
+    "" for all queues."""
     observed = OBSERVED.find(run)
     found = unseen_queues(observed) if observed else {}
     return tuple(why for one, why in found.items() if not queue or _named(queue, one))
@@ -328,8 +323,8 @@ def _with_snapshot(known: Runs, newest: RunLine) -> RunLine | None:
 
 
 def _default(newest: Sequence[RunLine]) -> str:
-    """The run whose snapshot shows most: no copy of earlier ones, as that of an undo is, and not of a part of a queue
-    or of what a person chose from; of those that are a day older than the newest at most, that with most messages."""
+    """The run whose snapshot shows most: a whole snapshot before a partial one, that before a copy of earlier messages
+    (as of an undo). Of snapshots at most a day older than the newest, the one with most messages."""
     best = min(map(_narrow, newest), default=0)
     wide = [one for one in newest if _narrow(one) == best]
     since = max((datetime.fromisoformat(one.at) for one in wide), default=datetime.now(UTC)) - DAY
@@ -349,13 +344,13 @@ def _narrow(line: RunLine) -> int:
 
 @shared
 def _story(place: Path, run: RunFolder, queue: str, msg_id: str, position: int | None) -> MessageStory:
-    """One message, masked. Parameters: `position` None: the only one of this MsgId. Raises `SettingsError`."""
+    """One message, masked. Parameters: `position` None where the MsgId is unique. Raises `SettingsError`."""
     return show_recorded(place, run.snapshot, criteria(msg_id=msg_id), run=run, queue=queue, position=position)
 
 
 def _by_hand(who: Reader, run: RunFolder, story: MessageStory) -> ByHand | None:
-    """What moves a message that no rule can place: one of ambiguous origin, one on a dead-letter queue that has no
-    MQDLH, and one in storage. None for another."""
+    """The group for the form that moves a message which no rule can place: a message of ambiguous origin, a message
+    without an MQDLH on a dead-letter queue, a message in storage. None for any other message."""
     queue, msg_ids = story.found.queue, [story.found.msg_id]
     if story.ambiguous:
         return placed_by_hand(queue, Action.AMBIGUOUS, msg_ids, read_setting(run))
@@ -369,14 +364,14 @@ def _by_hand(who: Reader, run: RunFolder, story: MessageStory) -> ByHand | None:
 
 
 def _dead_letter_queues(who: Reader, name: str, figures: Figures) -> set[str]:
-    """The queue of `dlq_rules` in the estate, that of the newest dead-letter run, and the queue manager's DEADQ."""
+    """The known dead-letter queues: of `dlq_rules` in the estate, of the newest run, the queue manager's DEADQ."""
     section = who.estate.estate.queue_managers[name].dlq_rules
     named = (section.queue or "", *section.also) if section else ()
     return {*named, queue_seen_last(lake(who.estate), name), figures.dead_letter_queue}
 
 
 def _unjudged(story: MessageStory) -> str:
-    """Why no rules table judges a message, "" where one does."""
+    """Why no rules table judges a message, "" where a table does."""
     if story.rules:
         return ""
     if any(one.name == "MQDLH" for one in story.message.headers):
@@ -398,7 +393,7 @@ _NO_MOVE: Mapping[str, str] = {Action.COPY: "copied", Action.LOAD: "put from a f
 
 
 def _recorded_in(run: RunFolder) -> RunFolder:
-    """The run, which has a snapshot. Raises `SettingsError`."""
+    """The same run, if it has a snapshot. Raises `SettingsError`."""
     if not run.snapshot.is_dir():
         why = (
             removed(run.snapshot)
@@ -409,7 +404,7 @@ def _recorded_in(run: RunFolder) -> RunFolder:
 
 
 def _put_at(one: FoundMessage) -> str:
-    """Put date and time of the MQMD as people read them; as they are if they are not a valid time."""
+    """Put date and time of the MQMD as people read them; unchanged where they are not a valid time."""
     return _moment(one.put_date, one.put_time)
 
 
@@ -428,7 +423,7 @@ def _moment(date: str, time: str) -> str:
 
 
 def _refusal(who: Reader, name: str) -> str:
-    """Why this person may not see payload, "" if he may."""
+    """Why this person may not see payload, "" if the person may."""
     try:
         refuse_unless_named(name, who.user.get_name(), Account.AIRFLOW)
     except NotRevealed:
@@ -439,7 +434,7 @@ def _refusal(who: Reader, name: str) -> str:
 
 
 def _may_not_see(who: Reader, name: str) -> str:
-    """Which right a person lacks, and whom to ask. Where the estate lies is not for everybody, and neither is whom it
-    names: who is after payload would learn which accounts to take over. Who keeps the estate knows both."""
+    """Which right a person lacks, and whom the person can ask. The text names neither the estate file nor the accounts
+    with the right: both would help an attacker who is after payload. The keeper of the estate knows both."""
     ask = "Ask the person who keeps the estate file, or the administrator of Airflow."
     return f"The setting reveal of {name} in the estate does not name you ({who.user.get_name()}). {ask}"

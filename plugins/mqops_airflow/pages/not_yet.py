@@ -31,7 +31,7 @@ EXPLAIN = "mq_trigger_explain"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """A run that another one waits for. Parameters: `asks` whether it waits for the answer of a person."""
+    """A run that keeps another run waiting. Parameters: `asks` whether it waits for the answer of a person itself."""
 
     dag_id: str
     run_id: str

@@ -31,7 +31,7 @@ from mqops_airflow.pages.run_seen import MESSAGES
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.shown import below, size
-from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, asked_by, form_of_dry_run, tasks_of
+from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, asked_by, started_of, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
 from mqops_airflow.ui.table import Page
 from mqops_airflow.ui.views import path_of_run
@@ -42,8 +42,8 @@ GROUPS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The destinations of a plan. Parameters: `at` when they were looked at, ISO 8601 UTC; `error` why no later look
-    was possible."""
+    """The destinations of a plan, as they were last seen. Parameters: `at` when, ISO 8601 UTC; `error` why they could
+    not be seen later."""
 
     at: str = ""
     looked: tuple[Looked, ...] = ()
@@ -51,7 +51,7 @@ class Seen:
 
     @property
     def in_words(self) -> str:
-        """Why there is no later look, in sentences."""
+        """The sentences why the destinations were not looked at later."""
         why = self.error.rstrip(".")
         return f"The queue manager cannot be asked now: {why}. These are the figures of the pre-flight."
 
@@ -86,13 +86,13 @@ def router(page: Page) -> APIRouter:
 
 
 class _Answer:
-    """Who is asked, or what was answered. `settled`: nothing of it changes any more; `open`: somebody is asked, or will
-    be."""
+    """The question about a plan and its answer. `settled`: nothing changes any more; `open`: the question is open, or
+    will be."""
 
     def __init__(self, who: Reader, asked: Asked) -> None:
         tasks, view = tasks_of(asked), latest_view(asked.run, limit=MESSAGES)
         story, task = view.story, tasks.get(APPROVE)
-        form = form_of_dry_run(asked) if not story.begun_at else None
+        form = started_of(asked).dry_form if not story.begun_at else None
         may_start = form is not None and who.may_start(asked.dag_id) and acted_on(story.actions) > 0
         settled = bool(story.approval and story.approval.answer) or task is None or task.state in ENDED
         waits = who_answers(who, asked, task)
@@ -119,7 +119,7 @@ class _Answer:
 
 
 class _InWords:
-    """The plan in words. Parameters: `seen` its destinations."""
+    """The plan in words. Parameters: `seen` the destinations of the plan."""
 
     def __init__(self, who: Reader, view: PlanView, seen: Seen, answer: _Answer) -> None:
         plan, workflow = view.plan, view.plan.workflow
@@ -152,7 +152,7 @@ def _is_dry_run(story: RunStory, task: Task | None) -> bool:
 
 
 def _answered(asked: Asked, story: RunStory, task: Task | None, *, dry: bool) -> Iterator[Text]:
-    """What became of the question, or becomes of it. Parameters: `task` approve; `dry` whether a form started a dry
+    """Sentences about the answer to the question. Parameters: `task` approve; `dry` whether a form started a dry
     run."""
     failed = task is not None and task.state == "failed"
     path = f"{path_of_run(asked.dag_id, asked.run_id)}/tasks/approve"
@@ -183,14 +183,14 @@ _ASKING = {
 
 
 def _depth(who: Reader, line: RunLine) -> int | None:
-    """Messages that are on the queues of a plan now; None where that is not known."""
+    """How many messages are on the queues of a plan now; None where the depth is not known."""
     figures = figures_now(who.estate, [line.queue_manager])[line.queue_manager]
     depths = [None if figures.unreachable else figures.depth_of(queue) for queue in line.queue.split(",")]
     return None if None in depths else sum(depth or 0 for depth in depths)
 
 
 def _unanswered(task: Task | None, story: RunStory) -> str:
-    """What is said of a plan that no answer permits, and that is not of a dry run. Parameters: `task` approve."""
+    """The sentence about a plan without an answer that is not the plan of a dry run. Parameters: `task` approve."""
     if task is None or story.unapproved:
         why = story.unapproved or "nobody is asked about this plan"
         return f"{why[:1].upper()}{why[1:]}."
@@ -215,8 +215,8 @@ _UNANSWERED = {
 
 
 def _look(who: Reader, view: PlanView, *, now: bool) -> Seen:
-    """What the destinations are like now; what the pre-flight saw where that is not known, or is not asked: the figures
-    of now may have the messages that the plan moved in them."""
+    """The destinations as they are now. As the pre-flight saw them where the queue manager does not answer or is not
+    asked: after the run has acted, the figures of now include the messages that it moved."""
     found = view.found
     if found is None or not found.looked:
         return Seen()
@@ -239,12 +239,13 @@ def _asked(who: Reader, queue_manager: str, found: Preflight) -> Seen:
 
 
 def _still_refused(one: Looked, refused: tuple[tuple[str, str], ...]) -> Looked:
-    """What cannot be inquired now, with what MQOPEN said when the plan was made: the later look opens nothing."""
+    """A destination that cannot be inquired now, with the refusal of MQOPEN in the pre-flight: nothing is opened
+    now."""
     return replace(one, there=replace(one.there, refused=refused)) if one.there.unknown else one
 
 
 def _news(view: PlanView, looked: tuple[Looked, ...]) -> list[Finding]:
-    """What is wrong with the destinations now and was not when the plan was made."""
+    """The problems of the destinations that came after the plan was made."""
     if view.found is None:
         return []
     known = {(one.destination, one.remedy.split(" ")[0]) for one in view.found.findings}

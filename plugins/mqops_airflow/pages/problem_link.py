@@ -14,7 +14,8 @@ from mqops_airflow.pages.which_run import Fields
 
 
 class _To(NamedTuple):
-    """A page. Parameters: `words` to click on; `about` the name that the address has for what the problem is about."""
+    """A page. Parameters: `words` to click on; `about` the name, in its address, of the thing that the problem is
+    about."""
 
     words: str
     page: str
@@ -60,8 +61,8 @@ class Form(NamedTuple):
 
 
 def form_of(estate: EstateFile, name: str, problem: Problem) -> Form | None:
-    """What handles the messages of a backout queue: the workflow of the estate, or mq_recover where there is none. None
-    for another problem."""
+    """The form for the messages of a backout queue: of the workflow in the estate, of mq_recover where the estate has
+    no such workflow. None for a problem that is not about a backout queue."""
     queue = problem.backout_queue
     if not queue:
         return None

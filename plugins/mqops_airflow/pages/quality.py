@@ -35,9 +35,9 @@ MOST = 100
 
 
 class Known(NamedTuple):
-    """What the page shows. Parameters: `runs` the newest; `chosen` the result that is shown; `beside` every check of
-    its snapshot; `trends` of the checks over the runs; `failures` a page of the messages that fail, of
-    `all_failures`."""
+    """The values of the page. Parameters: `runs` the newest; `chosen` the result that is shown; `beside` all checks of
+    the same snapshot; `trends` of the checks over the runs; `failures` one page of the messages that fail;
+    `all_failures` the number of all messages that fail."""
 
     runs: list[QualitySummary]
     chosen: QualitySummary | None
@@ -51,18 +51,16 @@ def router(page: Page) -> APIRouter:
     """The routes of the page: whole, and its live part."""
     routes, sees = APIRouter(), reader(page.right)
 
-    def shown(template: str, request: Request, asked: Asked, who: Reader) -> HTMLResponse:
+    @routes.get(page.path)
+    @routes.get(f"{page.path}/live")
+    def shown(request: Request, asked: Asked = asked_for, who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(asked.queue_manager)
         known = _known(lake(who.estate), name, asked.run, asked.check, asked.after)
         chosen = known.chosen
         if asked.run and chosen is None:
             raise HTTPException(404, "No quality run has this key: it has checked nothing, or it was removed.")
         return render_page(
-            request,
-            page,
-            who,
-            name,
-            template=template,
+            *(request, page, who, name),
             every=EVERY,
             known=known,
             runs=known.runs,
@@ -80,21 +78,13 @@ def router(page: Page) -> APIRouter:
             may_start=bool(dag_id) and who.may_start(dag_id),
         )
 
-    @routes.get(page.path)
-    def whole(request: Request, asked: Asked = asked_for, who: Reader = sees) -> HTMLResponse:
-        return shown("quality", request, asked, who)
-
-    @routes.get(f"{page.path}/live")
-    def live(request: Request, asked: Asked = asked_for, who: Reader = sees) -> HTMLResponse:
-        return shown("quality_live", request, asked, who)
-
     return routes
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The page's address. Parameters: `run` "" for the newest; `check` of it, "" for its verdict; `after` how many
-    failures are before the first one that is listed."""
+    """The query of the address of the page. Parameters: `run` "" for the newest; `check` of the run, "" for its
+    verdict; `after` the number of failures before the first one that is listed."""
 
     queue_manager: str = ""
     run: str = ""
@@ -164,7 +154,7 @@ def _dag(who: Reader, name: str) -> str:
 
 
 def _docs(who: Reader, summary: QualitySummary) -> Markup | Text:
-    """The link to the Data Docs of a run that Airflow made, nothing where there are none: they are of its verdict."""
+    """The link to the Data Docs of a run that Airflow made; nothing for a result that is not the verdict of the run."""
     verdict = verdict_of(RunFolder.at(lake(who.estate), summary.queue_manager, summary.run))
     dag_id, run_id = dag_run(lake(who.estate), summary)
     same = verdict is not None and verdict.check == summary.check

@@ -20,7 +20,7 @@ SILENT = 10.0
 
 
 def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
-    """What each queue manager says, a few seconds old at most; of one that does not answer, what it said last."""
+    """The figures of each queue manager, a few seconds old at most; the last ones of one that does not answer."""
     place = lake(estate)
     asked = {name: partial(_figures, name, estate, place) for name in names}
     found = ANSWERS.of(asked, scope=str(estate.path))
@@ -36,7 +36,7 @@ def _answered_or_last(answer: Answer[Figures], place: Path, name: str) -> Figure
 
 
 def silence(answer: Answer[Any]) -> str:
-    """Why there is no answer."""
+    """The sentence why there is no answer."""
     seconds = max(1, round(answer.waiting))
     return f"{LATE}{seconds} s ago" if answer.waiting < SILENT else f"no answer has come for {seconds} s"
 

@@ -18,7 +18,7 @@ ANSWERS: Answers[Named | None] = Answers(10.0)
 
 
 def named_now(estate: EstateFile, name: str, queue: str) -> Named | None:
-    """The queue behind a name; None where that is not known now. Parameters: `name` of the queue manager."""
+    """The queue behind a name; None where the queue is not known now. Parameters: `name` of the queue manager."""
     if not MQ_NAME.fullmatch(queue):
         return None
     key = f"{name} {queue}"

@@ -19,7 +19,7 @@ SAID = {
 
 
 def refusal(request: Request, error: HTTPException) -> HTMLResponse:
-    """What is answered in place of a page."""
+    """The answer in place of a page."""
     title, text = SAID.get(error.status_code, ("This did not work", ""))
     known = str(error.detail) if error.status_code != 401 else text
     response = render(request, "error", status=error.status_code, title=title, text=known or text)

@@ -180,7 +180,7 @@ class Relay:
 
 
 async def _frame(reader: asyncio.StreamReader, process: subprocess.Popen[bytes]) -> bytes:
-    """A frame that is waited for. Raises `OSError` where the process ends before, as one that cannot start."""
+    """The next frame. Raises `OSError` where the process ends before it sends one, as one that cannot start."""
     reading: asyncio.Task[bytes] = asyncio.create_task(read_frame(reader))
     try:
         while not (await asyncio.wait({reading}, timeout=LOOK))[0]:
@@ -214,7 +214,7 @@ async def _parts(receive: Receive) -> bytes:
 
 
 async def _left(receive: Receive) -> None:
-    """Returns when the reader has gone."""
+    """Wait until the reader has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

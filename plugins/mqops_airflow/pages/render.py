@@ -51,12 +51,13 @@ def render_page(
     status: int = 200,
     **values: Any,
 ) -> HTMLResponse:
-    """A page of the table, or a part of it.
+    """A page of the table, or its live part where the path asks for that.
 
-    Parameters: `queue_manager` that it is about, "" for all; `template` where it is not that of the page's name.
+    Parameters: `queue_manager` that it is about, "" for all; `template` of another part.
     """
     named = {"page": page, "who": who, "queue_manager": queue_manager}
-    return render(request, template or page.name, status=status, **named, **values)
+    part = f"{page.name}_live" if request.scope["path"].endswith("/live") else page.name
+    return render(request, template or part, status=status, **named, **values)
 
 
 def line_of_markdown(text: str) -> Markup:
@@ -65,8 +66,8 @@ def line_of_markdown(text: str) -> Markup:
 
 
 def of_markdown(text: str) -> Markup:
-    """What a task wrote in Markdown for the note of its run, with tables; of links those to our own pages only
-    (`is_own_page`), which a note has with the host."""
+    """The Markdown that a task wrote for the note of its run, with tables. Only links to our own pages are links
+    (`is_own_page`); in the note they have the host."""
     return Markup(_markdown().render(_with_paths(text)))  # noqa: S704 - markup of the text itself is escaped
 
 
@@ -76,8 +77,8 @@ def _with_paths(note: str) -> str:
 
 
 def is_own_page(url: str) -> bool:
-    """Whether a link leads to a page of ours, however a browser reads it: no host, and in each part of its path
-    nothing but a name, so no step up, no backslash, and nothing of them in another spelling."""
+    """Whether a link leads to one of our pages, however a browser reads it: it has no host, and each part of its path
+    is a plain name, so no step up, no backslash, and none of these in another spelling."""
     own = f"{airflow_path()}{PREFIX}/"
     if not url.startswith(own):
         return False

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, RedirectResponse, Response
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mqops.errors import MqopsError
 from mqops.printable import printable
@@ -58,11 +59,11 @@ class _WithHeaders:
     """Adds the headers of every answer. A middleware of Starlette's own kind (`middleware("http")`) would cost each
     answer a task and a queue."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        async def with_headers(message: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
@@ -85,7 +86,7 @@ def _misspelt(request: Request, error: Any) -> Response:
 
 
 def _failed(request: Request, error: Any) -> Response:
-    """What mqops itself says: the lake, the estate or a queue manager does not answer as it should."""
+    """The answer to an error of mqops: the lake, the estate or a queue manager does not answer as it should."""
     return render(request, "error", status=503, title="This cannot be shown now", text=str(error))
 
 

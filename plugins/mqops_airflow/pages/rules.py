@@ -50,10 +50,7 @@ def router(page: Page) -> APIRouter:
         if old and parsed and parsed.table and used:
             diff = _diff(lake(who.estate), used, old, parsed.table)
         return render_page(
-            request,
-            page,
-            who,
-            name,
+            *(request, page, who, name),
             tables=tables,
             workflow=chosen,
             old=old,
@@ -71,8 +68,8 @@ def router(page: Page) -> APIRouter:
 
 
 class _Diff(NamedTuple):
-    """What an earlier version of the table would do otherwise with the newest snapshot. Parameters: `none` what is said
-    where there are no `changes`."""
+    """What an earlier version of the table would decide otherwise about the newest snapshot. Parameters: `none` the
+    sentence where there are no `changes`."""
 
     compared: Text
     changes: Table
@@ -83,7 +80,7 @@ class _Diff(NamedTuple):
 def _used(
     place: Path, name: str, workflow: str, text: str, source: str, *, origins: bool
 ) -> tuple[Parsed, RulesInUse | None]:
-    """A table, and what runs tell of it where it is valid."""
+    """A parsed table, and the use that runs made of it; None for a table that is not valid."""
     parsed = parse(text, source=source, origins=origins)
     return parsed, rules_in_use(place, name, workflow, parsed.table) if parsed.table else None
 

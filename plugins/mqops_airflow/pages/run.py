@@ -5,9 +5,8 @@ All of it is live: it is asked for again until the run is over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -17,7 +16,6 @@ from mqops.decide.core.preflight import COMES_BACK
 from mqops.decide.preflight import NOT_DONE
 from mqops.decide.preflight_record import read_preflight
 from mqops.deciders.registry import by_choice
-from mqops.expiry.core.outcome import ExpirySummary
 from mqops.expiry.record import SCANNED
 from mqops.lake.run import RunFolder
 from mqops.look.placed_since import DEAD_LETTERS
@@ -53,11 +51,13 @@ def router(page: Page) -> APIRouter:
     """The routes of the page: whole, and its live part."""
     routes, asked_for = APIRouter(), asked_by(page.right)
 
-    def shown(template: str, request: Request, who: Reader, asked: Asked, after: int) -> HTMLResponse:
+    @routes.get(page.path)
+    @routes.get(f"{page.path}/live")
+    def shown(request: Request, after: int = -1, found: tuple[Reader, Asked] = asked_for) -> HTMLResponse:
+        who, asked = found
         seen = Seen.of(asked, after)
         return render_page(
             *(request, page, who, asked.run.queue_manager),
-            template=template,
             seen=seen,
             live=Link("", "run/live", {**seen.query, "after": str(after)}),
             run=_InWords(who, seen),
@@ -67,13 +67,6 @@ def router(page: Page) -> APIRouter:
             forms=_Forms(who, seen),
         )
 
-    def of(part: str, template: str) -> None:
-        @routes.get(page.path + part)
-        def one(request: Request, after: int = -1, found: tuple[Reader, Asked] = asked_for) -> HTMLResponse:
-            return shown(template, request, *found, after)
-
-    of("", "run")
-    of("/live", "run_live")
     return routes
 
 
@@ -97,23 +90,23 @@ class _InWords:
         self.outcomes = tuple(_outcomes(view))
         self.outcomes_of = words.later_outcomes(view)
         self.untouched = _untouched(seen)
-        self.unmoved = _unmoved(seen)
+        self.unmoved = _Unmoved(seen) if _tells_unmoved(seen) else None
         self.failures = steps.failures(story)
         self.tasks = _tasks(seen.tasks)
         self.steps = _steps(who, seen)
-        self.scan = _scan(who, asked.run) if not view.rules else None
+        self.scan = _Scan(who, asked.run) if not view.rules and SCANNED.exists(asked.run) else None
         self.nothing = _nothing(seen, checks=checks)
 
 
 def _outcomes(view: RunView) -> Iterator[Text]:
-    """What became of moved messages later."""
+    """A sentence for each later outcome of moved messages."""
     yield from (said("{} {}: {}", messages, what, meaning) for what, messages, meaning in view.outcomes)
     if view.untold:
         yield said("{} of which nothing is known", view.untold)
 
 
 def _untouched(seen: Seen) -> Text:
-    """Where the messages of a plan are that nobody has begun to carry out."""
+    """The sentence where the messages of a plan are while nobody has begun to carry out the plan."""
     groups = said("{}.", Link("The plan has them by group", "plan", seen.query))
     return sentences(said("{}.", seen.untouched), groups) if seen.untouched else NOTHING
 
@@ -141,7 +134,7 @@ _KINDS = {"success": "good", "failed": "bad", "upstream_failed": "bad", "running
 
 
 def _nothing(seen: Seen, *, checks: bool) -> str:
-    """What is said in place of figures, "" where there are some, or a plan."""
+    """The sentence in place of figures, "" where the run has figures or a plan."""
     if seen.story.plan or SCANNED.exists(seen.asked.run) or seen.view.rules or seen.old_proof:
         return ""
     if checks:
@@ -151,78 +144,56 @@ def _nothing(seen: Seen, *, checks: bool) -> str:
     return "Nothing was planned." if seen.over else "Not planned yet."
 
 
-class _Scan(NamedTuple):
-    """What a scan for expired messages found. Parameters: `reasons` of the reports that a queue has; `exact` whether no
-    other program had a queue open meanwhile."""
+class _Scan:
+    """The result of a scan for expired messages. `reasons` of the reports on a queue; `exact` whether no other program
+    had a queue open meanwhile. Raises `LakeError`."""
 
-    found: ExpirySummary
-    problems: Sequence[str]
-    queues: Table
-    sentences: Sequence[Text]
-    reasons: Sequence[Text]
-    exact: bool
-
-
-def _scan(who: Reader, run: RunFolder) -> _Scan | None:
-    """None for a run that is no scan. Raises `LakeError`."""
-    if not SCANNED.exists(run):
-        return None
-    found = SCANNED.read(run)
-    reports = scan_reports(lake(who.estate), found) if found.done else None
-    sentences_of = [scan.who_gets_reports(found, reports)] if found.done else []
-    sentences_of += [scan.reports_found(found, reports)] if reports else []
-    return _Scan(
-        found=found,
-        problems=[] if found.balanced else ["The figures of a queue do not add up: the task report says which"],
-        queues=scan.by_queue(found),
-        sentences=[text for text in sentences_of if text],
-        reasons=list(scan.report_reasons(reports)) if reports else [],
-        exact=all(one.exact for one in found.queues),
-    )
+    def __init__(self, who: Reader, run: RunFolder) -> None:
+        found = SCANNED.read(run)
+        reports = scan_reports(lake(who.estate), found) if found.done else None
+        told = [scan.who_gets_reports(found, reports)] if found.done else []
+        told += [scan.reports_found(found, reports)] if reports else []
+        wrong = ["The figures of a queue do not add up: the task report says which"]
+        self.found = found
+        self.problems = [] if found.balanced else wrong
+        self.queues = scan.by_queue(found)
+        self.sentences = [text for text in told if text]
+        self.reasons = list(scan.report_reasons(reports)) if reports else []
+        self.exact = all(one.exact for one in found.queues)
 
 
-class _Unmoved(NamedTuple):
-    """The messages that were not moved or discarded. Parameters: `open` whether they are shown without a click; `next`
-    leads to those behind."""
+class _Unmoved:
+    """The messages that were not moved or discarded. `open` whether the page shows them without a click; `next` the
+    link to the messages behind them."""
 
-    heading: str
-    reasons: Sequence[Text]
-    open: bool
-    which: str
-    messages: Table
-    next: Link | None
+    def __init__(self, seen: Seen) -> None:
+        story, sums, told, over = seen.story, seen.sums, seen.words, seen.over
+        total, choice = sum(one.messages for one in story.unmoved), by_choice(story.workflow)
+        undone = "copied" if story.line.copies else seen.fates.undone
+        part = bool(story.more) or seen.after >= 0
+        behind, gone = {**seen.query, "after": str(story.next)}, bool(sums.gone_of_plan)
+        self.heading = words.unmoved_heading(total - sums.others, sums, told, undone, over=over)
+        self.reasons = tuple(unmoved.reasons(story, told, by_choice=choice))
+        self.open = seen.after >= 0 or total <= FEW
+        self.which = f"{len(story.messages):,} of them" if part else "Each of them"
+        self.messages = unmoved.messages(story, told, by_choice=choice, would=sums.would, gone=gone, over=over)
+        self.next = Link(counted(story.more, "more message"), "run", behind, place="unmoved") if story.more else None
 
 
-def _unmoved(seen: Seen) -> _Unmoved | None:
-    """None where nothing is said of them yet."""
-    story, sums = seen.story, seen.sums
-    gone = sums.gone_of_plan
-    if _to_be_proved(seen) or not story.messages or (seen.untouched and not gone and not sums.would):
-        return None
-    total, choice = sum(one.messages for one in story.unmoved), by_choice(story.workflow)
-    undone = "copied" if story.line.copies else seen.fates.undone
-    part = bool(story.more) or seen.after >= 0
-    behind = {**seen.query, "after": str(story.next)}
-    return _Unmoved(
-        heading=words.unmoved_heading(total - sums.others, sums, seen.words, undone, over=seen.over),
-        reasons=tuple(unmoved.reasons(story, seen.words, by_choice=choice)),
-        open=seen.after >= 0 or total <= FEW,
-        which=f"{len(story.messages):,} of them" if part else "Each of them",
-        messages=unmoved.messages(
-            story, seen.words, by_choice=choice, would=sums.would, gone=bool(gone), over=seen.over
-        ),
-        next=Link(f"{counted(story.more, 'more message')}", "run", behind, place="unmoved") if story.more else None,
-    )
+def _tells_unmoved(seen: Seen) -> bool:
+    """Whether the page tells of messages that were not moved or discarded."""
+    known = not seen.untouched or bool(seen.sums.gone_of_plan) or seen.sums.would
+    return known and bool(seen.story.messages) and not _to_be_proved(seen)
 
 
 def _to_be_proved(seen: Seen) -> bool:
-    """Whether the run has acted since its proof: what it left is told when the task prove has looked."""
+    """Whether the run has acted since its proof: the task prove has to look before the page tells what the run left."""
     line = seen.story.line
     return seen.old_proof or (line.begun and not line.proved_since)
 
 
 class _Figures:
-    """What became of the messages by rule, or what the plan would do with them."""
+    """The balance: what became of the messages of each rule, or what the plan would do with them."""
 
     def __init__(self, seen: Seen) -> None:
         view, sums, fates, told = seen.view, seen.sums, seen.fates, seen.words
@@ -256,7 +227,7 @@ class _Placing:
 
 
 class _Full:
-    """What is to be done about queues that were full, and who has taken messages of the run's queues since."""
+    """What to do about queues that were full, and which later runs have taken messages of the run's queues."""
 
     def __init__(self, who: Reader, seen: Seen) -> None:
         run, line, full = seen.asked.run, seen.story.line, found_full(seen.story)

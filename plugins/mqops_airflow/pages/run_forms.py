@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from mqops.actions import Action
 from mqops.counted import counted
@@ -34,8 +34,8 @@ PROVE = "prove"
 class RealRun(NamedTuple):
     """The form of a dry run once more, with Dry run off.
 
-    Parameters: `button` what it says, and `real` what it says while the field dry_run is not ticked, "" for the same;
-    `fixed` its fields; `said` these fields in words; `named` the queue that a person named for messages, "" for none.
+    Parameters: `button` its text, and `real` its text while the field dry_run is not ticked, "" for the same; `fixed`
+    the fields; `said` the fields in words; `named` the queue that a person named for messages, "" for none.
     """
 
     dag_id: str
@@ -47,7 +47,7 @@ class RealRun(NamedTuple):
 
 
 def real_run(dag_id: str, form: Fields) -> RealRun:
-    """The form of a dry run. Parameters: `form` what a person gave."""
+    """The form of a real run. Parameters: `form` of the dry run, as a person gave it."""
     named = str(form.get("destination") or "") if form.get("action") == "move" else ""
     button = "Start another dry run" if named else "Start the real undo" if dag_id == UNDO else "Start the real run"
     hidden = {"dry_run", "destination"} if named else {"dry_run"}
@@ -74,23 +74,15 @@ def _in_words(name: str, value: object) -> str:
     return ", ".join(map(str, value))
 
 
-class Clears(TypedDict):
-    """Which tasks of a run a form clears (`static/pages.js`)."""
-
-    dag_id: str
-    run_id: str
-    task_ids: Sequence[str]
-
-
 class Resume(NamedTuple):
-    """A form that takes a stop back. Parameters: `fixed` its fields; `hint` what follows; `clears` the tasks that are
-    cleared then, None for none."""
+    """A form that takes a stop back. Parameters: `fixed` its fields; `hint` on what follows; `clears` the tasks of the
+    run that Airflow clears then, None for none."""
 
     button: str
     id: str
     fixed: Fields
     hint: str
-    clears: Clears | None
+    clears: Mapping[str, object] | None
 
     @classmethod
     def of_each(cls, asked: Asked, story: RunStory, go_on: Sequence[str]) -> Iterator[Resume]:
@@ -110,16 +102,16 @@ class Resume(NamedTuple):
 
 
 def to_clear(view: RunView, tasks: Mapping[str, Task]) -> list[str]:
-    """The tasks that are cleared for a run to go on, whose task act failed; none where it cannot. A stop that holds it
-    must be taken back before."""
+    """The tasks to clear so that a run whose task act failed goes on; none where it cannot go on. A stop that holds the
+    run must be taken back before."""
     if view.story.line.state not in BEGUN_AND_OPEN | {RunState.PLANNED, RunState.STOPPED} or ACT not in tasks:
         return []
     return [name for name in (ACT, PROVE) if name in tasks] if tasks[ACT].state == "failed" else []
 
 
 def to_ask_again(story: RunStory, tasks: Mapping[str, Task]) -> list[str]:
-    """The tasks that are cleared to put the question of a plan again: nobody can answer it any more, or its approval
-    permits nothing. None where that cannot be, or where the run has begun to act."""
+    """The tasks to clear so that the question of a plan is put again, because nobody can answer it any more or its
+    approval permits nothing. None where the question cannot be put again, or where the run has begun to act."""
     if APPROVE not in tasks or story.begun_at or not story.approval:
         return []
     ended = tasks[APPROVE].state
@@ -138,8 +130,8 @@ class May(NamedTuple):
 
 
 def may_do(who: Reader, asked: Asked, view: RunView, form: Fields | None) -> May:
-    """Which forms the page shows. A plan that acts on no message is carried out by nobody. Parameters: `form` of a dry
-    run that is over."""
+    """The forms that the page shows. No form for a plan that acts on no message. Parameters: `form` of a dry run that
+    is over."""
     story = view.story
     stops = who.may_start(STOP)
     undoable = bool(
@@ -180,7 +172,7 @@ _LATER = frozenset({Action.HIDDEN, Action.UNPROVABLE})
 
 
 def found_full(story: RunStory) -> list[Destination]:
-    """The destinations (the queue manager is blank for the run's own) that had no room for messages of a run."""
+    """The destinations that had no room for messages of a run. The queue manager is blank for the run's own."""
     own = ("", story.line.queue_manager)
     found = [one for one in story.failures if one.reason == reason_name(MQRC_Q_FULL)]
     return list(
@@ -189,7 +181,7 @@ def found_full(story: RunStory) -> list[Destination]:
 
 
 def rooms(full: Iterable[Destination], figures: Figures) -> Iterator[str]:
-    """What is to be done so that these destinations have room, by the figures of now."""
+    """What to do so that these destinations have room, a sentence each, by the figures of now."""
     queues = {} if figures.unreachable else {one.name: one for one in figures.queues}
     for queue, manager in full:
         now = None if manager else queues.get(queue)

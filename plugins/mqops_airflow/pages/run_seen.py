@@ -15,7 +15,7 @@ from mqops.look.words.run import Shown
 from mqops.look.words.state import RunState
 from mqops_airflow.pages.by_hand import still_by_hand
 from mqops_airflow.pages.run_forms import to_ask_again, to_clear
-from mqops_airflow.pages.which_run import ENDED, Asked, Fields, Started, Task, form_of_dry_run, started_of, tasks_of
+from mqops_airflow.pages.which_run import ENDED, Asked, Fields, Started, Task, started_of, tasks_of
 
 MESSAGES = 50
 """Messages that the page names; a link goes on."""
@@ -24,11 +24,11 @@ _NOT_BEGUN = (RunState.WAITING, RunState.APPROVED, RunState.PLANNED, *_NOT_APPRO
 
 
 class Seen(NamedTuple):
-    """What is known of a run.
+    """What the lake and Airflow know of a run.
 
-    Parameters: `tasks` and `started` as Airflow has them; `clear` the tasks with which it can go on; `over` whether
-    nothing more comes of it by itself; `waiting` the messages that a person must place still, and `placed` later runs →
-    how many of these each has taken; `after` the row of the plan that the messages come behind.
+    Parameters: `tasks` and `started` as Airflow has them; `clear` the tasks to clear so that the run goes on; `over`
+    whether the run does nothing more by itself; `waiting` the messages that a person must still place; `placed` later
+    runs → how many of these messages each has taken; `after` the row of the plan before the first message.
     """
 
     asked: Asked
@@ -43,7 +43,7 @@ class Seen(NamedTuple):
 
     @classmethod
     def of(cls, asked: Asked, after: int) -> Seen:
-        """What is known now. Parameters: `after` the row of the plan that the messages come behind."""
+        """What is known of a run now. Parameters: `after` the row of the plan before the first message."""
         view = latest_view(asked.run, limit=MESSAGES, after=after)
         tasks, started = tasks_of(asked), started_of(asked)
         clear = to_clear(view, tasks) if not started.goes_on else []
@@ -54,32 +54,32 @@ class Seen(NamedTuple):
 
     @property
     def story(self) -> RunStory:
-        """All that the lake knows of it."""
+        """What the lake knows of the run."""
         return self.view.story
 
     @property
     def query(self) -> dict[str, str]:
-        """What names the run in the address of a page."""
+        """The query that names the run in the address of a page."""
         return {"queue_manager": self.asked.run.queue_manager, "run": self.asked.run.run}
 
     @property
     def fates(self) -> Fates:
-        """The words of its workflow."""
+        """The words of the run's workflow for fates of messages."""
         return fates_of(self.story.workflow)
 
     @property
     def words(self) -> dict[Fate, str]:
-        """What becomes of its messages → the word for it."""
+        """Fate of messages of the run → the word for it."""
         return balance.words_of(self.view, self.fates)
 
     @property
     def sums(self) -> balance.Sums:
-        """The sums of its chosen messages."""
+        """The sums of the chosen messages of the run."""
         return balance.sums_of(self.view, not_chosen(self.story.workflow, self.story.actions))
 
     @property
     def state(self) -> Shown:
-        """Its state by its files and by Airflow."""
+        """The state of the run by its files and by Airflow."""
         states = {name: task.state for name, task in self.tasks.items()}
         line, stopped = self.story.line, bool(self.story.stopped)
         state = words.state_in_words(line, states, goes_on=self.started.goes_on, stopped=stopped)
@@ -89,20 +89,20 @@ class Seen(NamedTuple):
 
     @property
     def old_proof(self) -> bool:
-        """Whether it has acted since it was proved, or does now: what it had moved then is not its balance."""
+        """Whether the run has acted since its proof, or acts now: the figures of the proof are not its balance."""
         line = self.story.line
         at_work = self.state.word == words.AT_WORK
         return bool(line.proved_at) and line.begun and (at_work or not line.proved_since)
 
     @property
     def moving(self) -> bool:
-        """Whether it acts, or has begun to and not ended: its progress is of interest."""
+        """Whether the run acts, or has begun to act and not ended: the page shows its progress."""
         state = self.story.line.state
         return self.story.progress is not None and state in {RunState.BEGUN, RunState.UNFINISHED, RunState.STOPPED}
 
     @property
     def untouched(self) -> str:
-        """Where its messages are, if it has not begun to act; "" if it has."""
+        """The sentence where the messages of the run are while it has not begun to act; "" if it has."""
         state, asked = self.story.line.state, self.asked
         if not self.story.plan or state not in _NOT_BEGUN:
             return ""
@@ -111,5 +111,5 @@ class Seen(NamedTuple):
 
     @property
     def form(self) -> Fields | None:
-        """What a person gave in the form of a dry run that is over."""
-        return form_of_dry_run(self.asked) if self.story.plan and self.over and not self.story.begun_at else None
+        """The form of a dry run that is over, as a person gave it; None for any other run."""
+        return self.started.dry_form if self.story.plan and self.over and not self.story.begun_at else None

@@ -36,7 +36,7 @@ class TooSlow(MqopsError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reply:
-    """What a process answers; nothing where it was ended."""
+    """The answer of a process; without `found` and `problem` where the process was ended."""
 
     found: FoundPage | None = None
     problem: str = ""
@@ -46,7 +46,7 @@ REPLY = TypeAdapter(_Reply)
 
 
 class _Search:
-    """Answer one search. Parameters: `asked` as of `mqops.look.search_process.answer`."""
+    """One search and the process that makes it. Parameters: `asked` as of `mqops.look.search_process.answer`."""
 
     def __init__(self, asked: Mapping[str, object]) -> None:
         self.asked = asked
@@ -55,18 +55,18 @@ class _Search:
         self._over = False
 
     def begin(self, process: subprocess.Popen[str]) -> bool:
-        """Whether somebody waits for the answer still."""
+        """Give the search its process. Returns whether somebody still waits for the answer."""
         with self._lock:
             self._process = None if self._over else process
             return not self._over
 
     def end(self) -> None:
-        """Nobody waits any longer: the process, if there is one, ends."""
+        """Nobody waits any longer for the answer: the process, if the search has one, ends."""
         if process := self.answered():
             process.kill()
 
     def answered(self) -> subprocess.Popen[str] | None:
-        """The process, which goes on; None where nobody waited any longer."""
+        """Take the process back, which goes on. Returns None where nobody waited for the answer any longer."""
         with self._lock:
             process, self._process, self._over = self._process, None, True
             return process
@@ -81,14 +81,14 @@ class Searches:
         self._turns = Turns(at_once=1, most_of_person=MOST_OF_PERSON, most=MOST)
 
     async def found(self, person: str, asked: Mapping[str, object]) -> FoundPage:
-        """What fits.
+        """The messages that fit.
 
         Parameters: `person` who asks; `asked` as of `mqops.look.search_process.answer`.
 
         Raises:
-            TooSlow: it takes too much time or memory.
-            HTTPException: 429, the person has too many searches open, or all have.
-            SettingsError: what is looked for is not valid, or the snapshot cannot be read.
+            TooSlow: the search takes too much time or memory.
+            HTTPException: 429, the person has too many searches open, or all people have.
+            SettingsError: the search is not valid, or the snapshot cannot be read.
         """
         search = _Search(asked)
         try:

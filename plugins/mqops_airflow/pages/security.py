@@ -42,11 +42,11 @@ NOT_YOURS = "You may not see this queue manager, or the estate has none of this 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """A person who has logged in, and what he may see.
+    """A person who has logged in, with the person's rights.
 
-    Parameters: `queue_managers` of the estate that he may see with the page's right; at least one. `problems` of the
-    estate file, as far as he may see what they are about; `left_out` the queue managers among those that he may see
-    whose settings are not valid.
+    Parameters: `queue_managers` of the estate that the person may see with the page's right; at least one. `problems`
+    of the estate file that the person may see; `left_out` the queue managers that the person may see and whose settings
+    are not valid.
     """
 
     user: Any
@@ -60,7 +60,7 @@ class Reader:
         """The queue manager of that name, the first one without a name.
 
         Raises:
-            HTTPException: 403, it is not to be seen.
+            HTTPException: 403, the person may not see it.
             SettingsError: its settings are not valid.
         """
         if name in self.left_out:
@@ -70,7 +70,7 @@ class Reader:
         return name or self.queue_managers[0]
 
     def of_dag(self, dag_id: str) -> str:
-        """The queue manager of a DAG, "" where the DAG is of none or of several. Raises `HTTPException` 403."""
+        """The queue manager of a DAG, "" for a DAG of none or of several queue managers. Raises `HTTPException` 403."""
         for name, settings in self.estate.estate.queue_managers.items():
             if dag_id in own_dags(name, settings):
                 self.must_read(dag_id)
@@ -79,14 +79,14 @@ class Reader:
 
     @property
     def left_out_parts(self) -> list[str]:
-        """What of the estate is not valid, as far as he may see it: queue managers, and sections of them."""
+        """The parts of the estate that are not valid and that the person may see: queue managers, sections."""
         seen = {*self.queue_managers, *self.left_out}
         parts = [part for part in self.estate.left_out if part[:1] != (MANAGERS,) or part[1] in seen]
         return [" ".join(part[1:] or part) for part in parts]
 
     @property
     def what_holds(self) -> Text:
-        """What follows from errors in the estate file."""
+        """The sentence about what follows from errors in the estate file."""
         if self.estate.outdated:
             return said(
                 "It cannot be used. These pages show the estate as it was read last, no DAG but mq_stop can be "
@@ -96,16 +96,16 @@ class Reader:
         return said("What is not valid has no DAGs and no pages until it is mended: {}.", parts)
 
     def must_read(self, dag_id: str) -> None:
-        """Raises `HTTPException` 403 unless he may read this DAG with the page's right."""
+        """Raises `HTTPException` 403 unless the person may read this DAG with the page's right."""
         if not may(self.user, dag_id, entity=self.right):
             raise HTTPException(403, "You may not read this DAG.")
 
     def may_start(self, dag_id: str) -> bool:
-        """Whether he may start runs of a DAG: pages show the form only then. Airflow's API asks again."""
+        """Whether the person may start runs of a DAG: pages show the form only then. Airflow's API asks again."""
         return may(self.user, dag_id, method="POST", entity="RUN")
 
     def may_clear(self, dag_id: str) -> bool:
-        """Whether he may clear tasks of a DAG's runs."""
+        """Whether the person may clear tasks of a DAG's runs."""
         return may(self.user, dag_id, method="PUT", entity="TASK_INSTANCE")
 
     def may_answer(self, dag_id: str) -> bool:
@@ -114,7 +114,7 @@ class Reader:
 
 
 def reader(right: Right) -> Any:
-    """The dependency of a route that needs this right."""
+    """The dependency of a route that needs this right: the person with the rights."""
     return Depends(_reader(right))
 
 
@@ -137,12 +137,12 @@ def _reader(right: Right) -> Callable[..., Reader]:
 
 
 def _may_see_left_out(user: Any, name: str, right: Right) -> bool:
-    """Whether a person may read a DAG that a queue manager can have. Which it has cannot be known."""
+    """Whether a person may read one of the DAGs that a queue manager can have. Which DAGs it has cannot be known."""
     return any(may(user, f"{dag_prefix(name)}_{workflow}", entity=right) for workflow in sorted(SECTIONS))
 
 
 def _problems(estate: EstateFile, seen: Collection[str]) -> tuple[str, ...]:
-    """What is wrong with the estate file; of queue managers that are not to be seen only how much."""
+    """The problems of the estate file; of queue managers that the person may not see only their number."""
     told, others = [], 0
     for text, place in zip(estate.problems, estate.places, strict=True):
         if place[:1] == (MANAGERS,) and len(place) > 1 and place[1] not in seen:
@@ -154,17 +154,17 @@ def _problems(estate: EstateFile, seen: Collection[str]) -> tuple[str, ...]:
 
 
 def own_dags(queue_manager: str, settings: Any) -> tuple[str, ...]:
-    """The ids of the DAGs that are of one queue manager alone."""
+    """The ids of the DAGs of this queue manager alone."""
     return tuple(f"{dag_prefix(queue_manager)}_{workflow}" for workflow, _ in settings.workflows(Section))
 
 
 def may_answer(user: Any, dag_id: str) -> bool:
-    """Whether a person may answer the questions of a DAG."""
+    """Whether the person may answer the questions of a DAG."""
     return may(user, dag_id, method="PUT", entity="HITL_DETAIL")
 
 
 def may(user: Any, dag_id: str, *, method: ResourceMethod = "GET", entity: str = "") -> bool:
-    """Whether Airflow's auth manager lets a person do this with a DAG.
+    """Whether Airflow's auth manager lets a person use a method on a DAG.
 
     Parameters: `entity` a name of Airflow's `DagAccessEntity`, "" for the DAG itself.
     """

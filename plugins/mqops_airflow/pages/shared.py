@@ -20,6 +20,6 @@ MOST = 100
 
 
 def shared(function: Callable[P, T]) -> Callable[P, T]:
-    """As `mqops.kept.kept`, for KEPT seconds."""
+    """A function whose results are shared for KEPT seconds, as of `mqops.kept.kept`."""
     cache: TLRUCache[object, T] = TLRUCache(maxsize=MOST, ttu=lambda _key, _value, now: now + KEPT)
     return cached(cache, condition=Condition())(function)

@@ -19,12 +19,12 @@ UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def number(value: int | None) -> str:
-    """1234567 as 1,234,567; nothing known is a dash."""
+    """1234567 as 1,234,567; None is a dash."""
     return "–" if value is None else f"{value:,}"
 
 
 def size(value: int | None) -> str:
-    """Bytes as people read them."""
+    """A number of bytes as people read it."""
     if value is None:
         return "–"
     amount, unit = float(value), 0
@@ -34,20 +34,20 @@ def size(value: int | None) -> str:
 
 
 def age(seconds: float | timedelta | None) -> str:
-    """A length of time: the two largest units of it; nothing known is a dash."""
+    """A length of time by its two largest units; None is a dash."""
     if seconds is None:
         return "–"
     return length_of_time(seconds.total_seconds() if isinstance(seconds, timedelta) else seconds)
 
 
 def since(when: str | datetime | None) -> str:
-    """How long ago a time was, ISO 8601 or a datetime."""
+    """How long ago a time was. Parameters: the time as ISO 8601 or a datetime."""
     found = _time(when)
     return "–" if found is None else age((datetime.now(UTC) - found).total_seconds())
 
 
 def moment(when: str | datetime | None) -> Markup | str:
-    """A time, UTC, to the second, as an element that browsers and screen readers know for one."""
+    """A time, UTC, to the second, in the HTML element for times, which browsers and screen readers know."""
     found = _time(when)
     if found is None:
         return "–"
@@ -60,8 +60,8 @@ def breaks(value: Any) -> Markup:
 
 
 def below(text: str, folder: Path) -> str:
-    """A text that begins with the path of a file, with the path as it is below a folder: where the folder lies is not
-    for everybody. Of a file elsewhere only the name is left."""
+    """A text that begins with the path of a file, with the path relative to a folder: where the folder lies is not for
+    everybody. For a file elsewhere only its name is left."""
     if not text.startswith("/"):
         return text
     for place in (folder, folder.resolve()):
@@ -72,7 +72,7 @@ def below(text: str, folder: Path) -> str:
 
 
 def shortened(name: str) -> str:
-    """The beginning and the end of a long name, for a place that is narrow: the whole name stands in its title."""
+    """The beginning and the end of a long name, for a narrow place; the title of the element has the whole name."""
     return name if len(name) <= SHORT else f"{name[: SHORT - 9]}…{name[-6:]}"
 
 
@@ -105,7 +105,7 @@ def _time(when: str | datetime | None) -> datetime | None:
 
 
 def finish(value: Any) -> Any:
-    """What a template is about to show: text of others in one line, nothing hidden in it; None as a dash."""
+    """A value as a template shows it: a text in one line, with nothing hidden in it; None as a dash."""
     if isinstance(value, Markup):
         return value
     if value is None:

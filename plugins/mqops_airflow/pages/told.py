@@ -22,7 +22,7 @@ from mqops_airflow.pages.shown import breaks, dated, moment, shortened, since
 
 @pass_context
 def told(context: Context, text: Value | None) -> Markup | str:
-    """A sentence, or a part of one, as markup; nothing known is a dash."""
+    """A sentence, or a part of a sentence, as markup; None is a dash."""
     if isinstance(text, Text):
         return Markup("").join(_shown(context, part) for part in text.parts)
     if text is None:
@@ -86,7 +86,7 @@ def _link(context: Context, link: Link, words: Markup) -> Markup:
 
 @pass_context
 def address(context: Context, link: Link) -> str:
-    """Where a link leads."""
+    """The address that a link leads to."""
     path = f"{context['root']}/{link.page}" if link.page else ""
     query = "&".join(f"{name}={quote(value, safe='/')}" for name, value in link.query.items())
     return f"{path}{'?' if query else ''}{query}{'#' if link.place else ''}{quote(link.place, safe='')}"
@@ -94,8 +94,8 @@ def address(context: Context, link: Link) -> str:
 
 @pass_context
 def to_page(context: Context, page: str, words: str, *, place: str = "", kind: str = "", **query: Any) -> Markup:
-    """A link to a page of ours for the queue manager that the page is about. Parameters: `query` name → value, those
-    that are None or blank left out; `queue_manager` another one."""
+    """A link to one of our pages for the queue manager of the page. Parameters: `query` name → value, without the
+    values that are None or blank; `queue_manager` in it names another one."""
     named = {"queue_manager": context["queue_manager"], **query}
     kept = {name: str(value) for name, value in named.items() if value not in {None, ""}}
     return _shown(context, Link(words, page, kept, place, kind=kind))
@@ -118,9 +118,9 @@ def cell(context: Context, column: words.Column, value: Cell) -> Markup:
 
 @pass_context
 def said(context: Context, texts: Value | Iterable[Value] | None, kind: str = "", word: str = "") -> Markup:
-    """A paragraph for each sentence; none where nothing is said.
+    """A paragraph for each sentence; nothing without a sentence.
 
-    Parameters: `kind` as of the style sheet, such as `problem note`; `word` that stands in front of each.
+    Parameters: `kind` as of the style sheet, such as `problem note`; `word` in front of each sentence.
     """
     before = Markup("<strong>{}:</strong> ").format(word) if word else Markup("")
     made = (Markup("<p{}>{}{}</p>\n").format(_kind(kind), before, told(context, one)) for one in _each(texts))
@@ -129,7 +129,7 @@ def said(context: Context, texts: Value | Iterable[Value] | None, kind: str = ""
 
 @pass_context
 def listed(context: Context, texts: Iterable[Value]) -> Markup:
-    """A list of sentences; nothing where there are none."""
+    """A list of sentences; nothing without a sentence."""
     items = [Markup("<li>{}</li>\n").format(told(context, one)) for one in texts]
     return Markup("<ul>\n{}</ul>\n").format(Markup("").join(items)) if items else Markup("")
 
@@ -146,19 +146,19 @@ def label(word: str, kind: str = "quiet") -> Markup:
 
 
 def empty(text: str) -> Markup:
-    """What stands in place of a table without rows."""
+    """The sentence in place of a table without rows."""
     return Markup('<p class="empty">{}</p>\n').format(visible(text))
 
 
 @pass_context
 def to_airflow(context: Context, path: str, words: str) -> Markup:
-    """A link to a page of Airflow's own. Parameters: `path` with a first slash, its parts quoted."""
+    """A link to a page of Airflow. Parameters: `path` with a first slash, its parts quoted."""
     return _shown(context, AirflowLink(words, path))
 
 
 def attributes(of: Mapping[str, object]) -> Markup:
-    """The attributes of an element, each with a blank before it. Parameters: `of` name → value; None leaves it out,
-    and one that is blank has no value."""
+    """The attributes of an element, each with a blank before it. Parameters: `of` name → value; None leaves the
+    attribute out, and a blank value gives an attribute without one."""
     shown = (
         Markup(" {}").format(name) if value == "" else Markup(' {}="{}"').format(name, value)
         for name, value in of.items()

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """The last audit. Parameters: `audit` None where there is none; `at` when it was made, seconds since 1970;
-    `problem` why there is no later one."""
+    """The last audit of a queue manager. Parameters: `audit` None where none was made; `at` when it was made, seconds
+    since 1970; `problem` why there is no later audit."""
 
     audit: Audit | None = None
     at: float = 0.0
@@ -39,7 +39,7 @@ class Looked:
 
 
 class Explained(NamedTuple):
-    """A queue that is in no audit. Parameters: `found` None where it cannot be explained; then `problem` says why."""
+    """A queue that is in no audit. Parameters: `found` None where it cannot be explained; `problem` then says why."""
 
     found: Explanation | None = None
     problem: str = ""
@@ -92,7 +92,7 @@ def audits(
 
 
 def _explained(estate: EstateFile, name: str, queue: str) -> Explained:
-    """A queue that no audit has: one without TRIGGER and initiation queue, an alias, a name that is wrong."""
+    """The explanation of a queue that is in no audit: without TRIGGER and initiation queue, an alias, a wrong name."""
     if not MQ_NAME.fullmatch(queue):
         return Explained(problem=f"{queue} is no name of a queue: 1 to 48 letters, digits and . _ / %")
     asked = {f"{name} {queue}": partial(_explain, name, queue, estate)}

@@ -18,8 +18,8 @@ class _Person:
 
 @dataclass(slots=True, kw_only=True)
 class Turns:
-    """What is open for each person. Parameters: `at_once` of a person's are done; he may have `most_of_person` open,
-    all people together `most`."""
+    """The turns of requests, so that no person takes all. Parameters: `at_once` requests of a person are at work at a
+    time; a person may have `most_of_person` open, all people together `most`."""
 
     at_once: int
     most_of_person: int
@@ -28,7 +28,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, name: str) -> AsyncIterator[None]:
-        """Wait until it is a person's turn. Raises `HTTPException` 429: he has too many open, or all have."""
+        """Wait for a person's turn. Raises `HTTPException` 429: the person has too many open, or all people have."""
         person = self._people.get(name) or _Person(asyncio.Semaphore(self.at_once))
         if person.waiting >= self.most_of_person:
             raise HTTPException(

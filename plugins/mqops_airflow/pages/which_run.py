@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -55,7 +55,7 @@ ORDER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A run of the lake, and its place in Airflow; blank ids where no DAG made it."""
+    """A run of the lake, and its place in Airflow, whose ids are blank for a run that no DAG made."""
 
     run: RunFolder
     dag_id: str = ""
@@ -64,7 +64,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A task of a run as Airflow has it. `until` when a waiting task is given up."""
+    """A task of a run as Airflow has it. Parameters: `until` when Airflow gives up a waiting task."""
 
     name: str
     state: str
@@ -76,12 +76,13 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """A DAG run. Parameters: `person` who started it, "" where none did; `kind` of run, "" where Airflow does not know
-    it; `goes_on` whether it has not ended."""
+    """A DAG run. Parameters: `person` who started the run, "" where no person did; `kind` of run, "" where Airflow does
+    not know the run; `goes_on` whether the run has not ended; `conf` that the run was started with."""
 
     person: str = ""
     kind: str = ""
     goes_on: bool = False
+    conf: Fields = field(default_factory=dict)
 
     @property
     def by(self) -> str:
@@ -89,13 +90,18 @@ class Started:
         return self.person or self.kind
 
     @property
+    def dry_form(self) -> Fields | None:
+        """The form of a dry run that a person started; None for another run."""
+        return self.conf if self.kind == DagRunType.MANUAL and self.conf.get("dry_run", True) else None
+
+    @property
     def in_words(self) -> str:
-        """Who or what asked for it."""
+        """The person or thing that asked for the run."""
         return self.person or ASKERS.get(self.kind, self.kind)
 
 
 def asked_by(right: Right) -> Any:
-    """The dependency of a route about a run: the reader and the run that the query names. Raises as `asked_run`."""
+    """The dependency of a route about a run: the reader, and the run of the query. Raises as `asked_run`."""
 
     sees = reader(right)
 
@@ -108,7 +114,7 @@ def asked_by(right: Right) -> Any:
 
 
 def asked_run(who: Reader, *, queue_manager: str, run: str, dag_id: str, run_id: str) -> Asked:
-    """The run. Raises `HTTPException` 403: not to be seen; 404: there is none."""
+    """The run of a query. Raises `HTTPException` 403: the person may not see it; 404: there is no such run."""
     if dag_id:
         who.must_read(dag_id)
         own = who.of_dag(dag_id)
@@ -139,7 +145,7 @@ def _of_airflow(who: Reader, queue_manager: str, dag_id: str, run_id: str) -> Ru
 def approvals_of(who: Reader, runs: Iterable[tuple[str, str]]) -> Iterator[tuple[Asked, Task]]:
     """The task `approve` of each run that a DAG made.
 
-    Parameters: `runs` queue manager and run. One of which a file cannot be read is left out.
+    Parameters: `runs` queue manager and run. A run with a file that cannot be read is left out.
     """
     for name, run in runs:
         with suppress(MqopsError):
@@ -149,8 +155,8 @@ def approvals_of(who: Reader, runs: Iterable[tuple[str, str]]) -> Iterator[tuple
 
 
 def at_work(who: Reader, runs: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """The runs (queue manager and key) that a DAG run is at work on, or waits to be. A run whose file cannot
-    be read, or that no DAG made, is none of them."""
+    """The runs (queue manager and key) whose DAG run is at work, or queued. A run with a file that cannot be read, and
+    a run that no DAG made, are not among them."""
     places: dict[tuple[str, str], tuple[str, str]] = {}
     for name, run in runs:
         with suppress(MqopsError):
@@ -168,8 +174,8 @@ def at_work(who: Reader, runs: Iterable[tuple[str, str]]) -> set[tuple[str, str]
 
 
 def next_by_schedule(who: Reader) -> dict[str, list[tuple[str, datetime]]]:
-    """Queue manager → its DAGs that a schedule starts next, each with the time, the earliest first. Those that are
-    paused, and those that the person may not read, are not among them."""
+    """Queue manager → the DAGs that their schedules start next, each with its time, the earliest first, without paused
+    DAGs and without DAGs that the person may not read."""
     settings = who.estate.estate.queue_managers
     of = {dag_id: name for name in who.queue_managers for dag_id in own_dags(name, settings[name])}
     with create_session() as session:
@@ -188,8 +194,8 @@ def next_by_schedule(who: Reader) -> dict[str, list[tuple[str, datetime]]]:
 
 
 def newest_at_work(who: Reader, dag_id: str, what: str, finds: str) -> Text:
-    """That a run of a DAG has not ended, the newest such run; nothing where there is none, or the person may not read
-    the DAG. Parameters: `dag_id` "" for none; `what` and `finds` as of `mqops.look.words.expiry.at_work`."""
+    """The sentence that a run of a DAG has not ended, the newest one; nothing where all have ended, or the person may
+    not read the DAG. Parameters: `dag_id` "" for none; `what`, `finds` as of `mqops.look.words.expiry.at_work`."""
     if not dag_id or not may(who.user, dag_id, entity=who.right):
         return NOTHING
     with create_session() as session:
@@ -209,8 +215,8 @@ def _with_place(run: RunFolder) -> Asked:
 
 
 def tasks_of(asked: Asked) -> Mapping[str, Task]:
-    """The tasks of the run in Airflow, in the order in which they began, then those to come as they will run; none
-    where no DAG made it."""
+    """The tasks of the run in Airflow: in the order in which they began, then the later tasks as they will run. None
+    for a run that no DAG made."""
     if not asked.dag_id:
         return {}
     with create_session() as session:
@@ -234,7 +240,7 @@ def tasks_of(asked: Asked) -> Mapping[str, Task]:
 
 
 def started_of(asked: Asked) -> Started:
-    """What Airflow knows of the run as a whole."""
+    """The DAG run of a run of the lake."""
     if not asked.dag_id:
         return Started()
     with create_session() as session:
@@ -242,21 +248,10 @@ def started_of(asked: Asked) -> Started:
         if run is None:
             return Started()
         goes_on = run.state in State.unfinished_dr_states
-        return Started(person=run.triggering_user_name or "", kind=str(run.run_type), goes_on=goes_on)
+        person, conf = run.triggering_user_name or "", dict(run.conf or {})
+        return Started(person=person, kind=str(run.run_type), goes_on=goes_on, conf=conf)
 
 
 def _begins(task: Task) -> tuple[bool, str, int, str]:
     place = ORDER.index(task.name) if task.name in ORDER else len(ORDER)
     return task.began is None, str(task.began), place, task.name
-
-
-def form_of_dry_run(asked: Asked) -> Fields | None:
-    """What a person gave in the form of a dry run; None for a run that is none, or is of no DAG."""
-    if not asked.dag_id:
-        return None
-    with create_session() as session:
-        run = session.scalar(select(DagRun).where(DagRun.dag_id == asked.dag_id, DagRun.run_id == asked.run_id))
-        if run is None or run.run_type != DagRunType.MANUAL:
-            return None
-        form = dict(run.conf or {})
-    return form if form.get("dry_run", True) else None

@@ -30,7 +30,7 @@ ASKING = frozenset({RunState.WAITING, RunState.STOPPED})
 
 
 def who_answers(who: Reader, asked: Asked, task: Task | None) -> WhoAnswers | None:
-    """Who may answer, None where no question is open. Parameters: `task` the run's task `approve`, None without one."""
+    """The people who may answer, None where no question is open. Parameters: `task` approve, None without one."""
     if task is None or task.state != WAITS or task.name != APPROVE:
         return None
     started = started_of(asked)
@@ -47,8 +47,9 @@ def who_answers(who: Reader, asked: Asked, task: Task | None) -> WhoAnswers | No
 
 
 def still_asked(who: Reader, runs: Iterable[tuple[str, str]]) -> dict[str, WhoAnswers | None]:
-    """Run → who may answer its question, None where the task that asks is at work; those of which nobody can answer any
-    more are left out: the task has ended, or Airflow has the run no more. Parameters: `runs` queue manager and run."""
+    """Run → who may answer its question, None while the task that asks is at work; without runs whose question nobody
+    can answer any more: the task has ended, or Airflow has deleted the run. Parameters: `runs` queue manager and
+    run."""
     return {
         asked.run.run: who_answers(who, asked, task)
         for asked, task in approvals_of(who, runs)
@@ -58,7 +59,7 @@ def still_asked(who: Reader, runs: Iterable[tuple[str, str]]) -> dict[str, WhoAn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Open:
-    """An open question that a real run would wait for. Parameters: `queue` names, with commas between them."""
+    """An open question that a real run would wait for. Parameters: `queue` the names of its queues, with commas."""
 
     queue_manager: str
     run: str
@@ -66,11 +67,11 @@ class Open:
 
 
 def open_questions(who: Reader, dag_id: str, queue_manager: str, queues: Iterable[str] = ()) -> tuple[Open, ...]:
-    """The plans that wait for an answer, and that a real run of a DAG on the same queue would wait for, as
-    `mqops_airflow.approval.which_run.waited_for` has it: it plans nothing meanwhile. An undo keeps none.
+    """The plans with an open question that a real run of a DAG on the same queue would wait for
+    (`mqops_airflow.approval.which_run.waited_for`): such a run plans nothing meanwhile. An undo keeps no run waiting.
     Raises `LakeError`.
 
-    Parameters: `queues` of the run, none for all.
+    Parameters: `queues` of the real run, () for all.
     """
     wanted = set(queues)
     waiting = {
@@ -87,7 +88,7 @@ def open_questions(who: Reader, dag_id: str, queue_manager: str, queues: Iterabl
 
 
 def questions_before(who: Reader, asked: Asked, story: RunStory) -> tuple[Open, ...]:
-    """The open questions that the real run of a dry run would wait for; an undo waits for none. Raises `LakeError`."""
+    """The open questions that the real run of a dry run would wait for; none for an undo. Raises `LakeError`."""
     if not holds_queues(story.workflow):
         return ()
     return open_questions(who, asked.dag_id, story.line.queue_manager, story.line.queue.split(","))

@@ -56,11 +56,7 @@ class Server:
     @property
     def environment(self) -> dict[str, str]:
         """What makes PySpark a client of this server."""
-        options = {
-            "user_id": self.user,
-            "use_ssl": "true" if self.tls else "",
-            "session_id": self.session_id,
-        }
+        options = {"user_id": self.user, "use_ssl": "true" if self.tls else "", "session_id": self.session_id}
         address = f"sc://{self.host}:{self.port}/" + "".join(f";{name}={quote(v)}" for name, v in options.items() if v)
         secret = {TOKEN: self.token} if self.token else {}
         if self.token_file and not self.token:

@@ -21,6 +21,7 @@ MODULES = (
     "mqops_airflow.workflows.pipeline",
     "mqops_airflow.operators.quality",
     "mqops_airflow.operators.recover",
+    "mqops_airflow.operators.retention",
     "mqops_airflow.operators.start_runs",
     "mqops_airflow.operators.stop",
     "mqops_airflow.operators.trigger_explain",

@@ -14,8 +14,4 @@ def workflow_asset(queue_manager: str, workflow: str, kind: str) -> Asset:
     if kind not in KINDS:
         raise ValueError(f"{kind} is not one of {', '.join(KINDS)}")
     prefix = dag_prefix(queue_manager)
-    return Asset(
-        name=f"{prefix}_{workflow}_{kind}",
-        uri=f"x-mqops://{prefix}/{workflow}/{kind}",
-        group="mqops",
-    )
+    return Asset(name=f"{prefix}_{workflow}_{kind}", uri=f"x-mqops://{prefix}/{workflow}/{kind}", group="mqops")

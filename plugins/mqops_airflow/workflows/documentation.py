@@ -101,10 +101,7 @@ task report, and in the run's note, opens the pages; they need no network. How s
 def snapshot_quality_page(name: str, section: SnapshotQuality) -> str:
     """The DAG's page, with this queue manager's settings in it."""
     page = md(
-        SNAPSHOT_QUALITY,
-        queue_manager=name,
-        queues=joined(", ", section.queues),
-        suites=joined(", ", section.suites),
+        SNAPSHOT_QUALITY, queue_manager=name, queues=joined(", ", section.queues), suites=joined(", ", section.suites)
     )
     return str(page)
 

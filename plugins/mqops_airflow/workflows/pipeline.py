@@ -80,12 +80,7 @@ def approve_task(folder: str, approval: Approval, notify: Notify | None) -> Plan
 
     :param folder: of the run (a template).
     """
-    return PlanApprovalOperator(
-        task_id="approve",
-        folder=folder,
-        approval=approval,
-        notify=usable(notify),
-    )
+    return PlanApprovalOperator(task_id="approve", folder=folder, approval=approval, notify=usable(notify))
 
 
 def planned_task() -> EmptyOperator:

@@ -44,7 +44,7 @@ def mq_retry_policy() -> ExceptionRetryPolicy:
         rules=[
             RetryRule(exception=list(FINAL), action=RetryAction.FAIL, reason="needs a change first"),
             RetryRule(exception=list(AGAIN), action=RetryAction.RETRY, retry_delay=DELAY, reason="may pass"),
-        ],
+        ]
     )
 
 
