@@ -31,6 +31,11 @@ class Action(StrEnum):
     EXPIRE = "EXPIRE", Effect.DISCARD
     """Discard by age: the expiration report that the message asked for is sent in the same unit of work (E15)."""
 
+    DEADLETTER = "DEADLETTER", Effect.PUT
+    """A message that loops is put on the dead-letter queue, behind an MQDLH (`mqops.backout.core.guard`)."""
+    DISPOSE = "DISPOSE", Effect.DISCARD
+    """A message that loops is discarded, because its report options say so (MQRO_DISCARD_MSG)."""
+
     IGNORE = "IGNORE", Effect.LEAVE
     ERROR = "ERROR", Effect.LEAVE
     """The message has no MQDLH that can be read (D05)."""
@@ -38,6 +43,8 @@ class Action(StrEnum):
     """The origin of a backed-out message is ambiguous (`mqops.backout.core.decision`)."""
     PROTECTED = "PROTECTED", Effect.LEAVE
     """The message names a protected queue (`mqops.decide.core.protected`)."""
+    STUCK = "STUCK", Effect.LEAVE
+    """A message that loops, and neither a backout queue nor a dead-letter queue takes it."""
     LATER = "LATER", Effect.LEAVE
     """The next try is not due (`mqops.decide.retry_not_due`)."""
     REPLAYED = "REPLAYED", Effect.LEAVE

@@ -63,7 +63,7 @@ def looping(
                 seen=len(counts),
                 depth=known[name].depth,
                 target=_target(known[name], known),
-                readers=_readers(session, name),
+                readers=readers_of(session, name),
             )
             found.append(poison)
     return Loops(tuple(found), tuple(not_seen))
@@ -92,7 +92,7 @@ def _counts(session: Session, queue: str) -> list[int] | None:
     return found
 
 
-def _readers(session: Session, queue: str) -> tuple[str, ...] | None:
+def readers_of(session: Session, queue: str) -> tuple[str, ...] | None:
     """The programs that have a queue open for input, each once; None where that cannot be inquired."""
     asked: dict[int, Any] = {
         c.MQCA_Q_NAME: queue.encode(),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 DECIDERS: dict[str, str] = {
     "dlq_rules": "mqops.deciders.dead_letters:DEAD_LETTERS",
     "backout_reprocess": "mqops.deciders.backout:BACKOUT",
+    "poison_guard": "mqops.deciders.guard:GUARD",
     "age_out": "mqops.deciders.age_out:AGE_OUT",
     "undo": "mqops.deciders.undo:UNDO",
     "recover": "mqops.deciders.recover:RECOVER",

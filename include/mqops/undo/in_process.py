@@ -206,7 +206,7 @@ class _Todo:
             discarded=row.action.discards,
             copied=row.action is Action.COPY,
             there=there,
-            key_there=key_as_put(row, original) if there else "",
+            key_there=key_as_put(row, original, self.approved_plan.queue_manager) if there else "",
             expiry=expiry,
             seen_at=original.seen_at,
             report=report,

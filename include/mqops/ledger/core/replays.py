@@ -16,6 +16,9 @@ from mqops.ledger.core.marker import Marker
 WORKFLOW = "backout_reprocess"
 CAPPED = "replay-cap"
 """The rule key of rows that go to quarantine; they are not replays."""
+TO_BACKOUT_QUEUE = "BOQNAME"
+"""The rule key of rows that the poison guard moves to a backout queue; they are not replays."""
+NO_REPLAYS = (CAPPED, TO_BACKOUT_QUEUE)
 
 
 def replay_key(msg_id: str, body_digest: str) -> str:
@@ -35,7 +38,9 @@ def put_in_runs(acted: Iterable[Marker]) -> Mapping[str, int]:
             if action == Action.RETURN:
                 if runs.get(msg_id):
                     runs[msg_id].pop()
-            elif action in PUTS and row.rule_key != CAPPED and msg_id.strip("0"):
+            elif (
+                action in PUTS and action != Action.DEADLETTER and row.rule_key not in NO_REPLAYS and msg_id.strip("0")
+            ):
                 seen = runs.setdefault(msg_id, [])
                 if marker.run not in seen:
                     seen.append(marker.run)
