@@ -5,20 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from mqops.backout.core.guard import Looping, Sighted, Way, is_last
 from mqops.backout.poison import MOST_SEEN, readers_of
 from mqops.errors import LOST_CONNECTION, MQError
 from mqops.model import QueueDefinition
 from mqops.mq.browse import GET_OPTIONS, OPEN_OPTIONS
-from mqops.mq.inquire import cannot_be_put_to, depth, settled_queues
+from mqops.mq.inquire import cannot_be_put_to, command, depth
 from mqops.mq.session import MATCH_BOTH, RawMessage, Session
 from mqops.observe.core.columns import BOUND
 from mqops.observe.core.put_time import put_instant
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 
+HEAD = 50
+"""Messages of a queue that are looked at again and again: one that was backed out is before those that came later."""
 PAUSE = 0.02
 """Seconds between two looks at a queue: a program that loops has its message most of the time."""
 WAIT_MS = 1000
@@ -45,20 +47,26 @@ class _Seen(NamedTuple):
 
 @dataclass(slots=True)
 class _Watch:
-    """What is seen of a queue. Attributes: `first` and `last` MsgId and CorrelId → the first and the last look at a
-    message at or over BOTHRESH, or on its way there; `looks` how often it was looked at."""
+    """What is seen of a queue.
+
+    Attributes: `first` and `last` MsgId and CorrelId → the first and the last look at a message that was backed out;
+    `here` those that the last look saw; `looks` how many there were.
+    """
 
     queue: QueueDefinition
     first: dict[bytes, _Seen] = field(default_factory=dict)
     last: dict[bytes, _Seen] = field(default_factory=dict)
     here: set[bytes] = field(default_factory=set)
+    looks: int = 0
 
     def look(self, session: Session) -> None:
-        """Look once at its first messages. Raises `MQError`."""
+        """Look once at its first messages; again at a few only, until one has been backed out. Raises `MQError`."""
+        most = MOST_SEEN if self.first or not self.looks else HEAD
+        self.looks += 1
         self.here.clear()
         handle, seen = session.open(self.queue.name, OPEN_OPTIONS), 0
         try:
-            while seen < MOST_SEEN and (got := session.get(handle, _LOOK, room=0, name=self.queue.name)):
+            while seen < most and (got := session.get(handle, _LOOK, room=0, name=self.queue.name)):
                 seen += 1
                 md = _read(got.md)
                 if md[2]:
@@ -70,8 +78,8 @@ class _Watch:
             session.close(handle)
 
     def sighted(self, half: float) -> Iterator[tuple[bytes, Sighted]]:
-        """Its messages at or over BOTHRESH. One that is not seen in the second half of the watch, and whose count did
-        not rise, was taken by its program meanwhile."""
+        """Its messages at or over BOTHRESH. One that is not seen from `half` on, and whose count did not rise, was
+        taken by its program meanwhile."""
         for key, last in self.last.items():
             first = self.first[key]
             rose, between = last.count - first.count, last.at - first.at
@@ -118,25 +126,43 @@ def watched(
     Raises:
         MQError: the connection is lost.
     """
-    settled = settled_queues(session)
-    wanted = (one for one in definitions if one.threshold and (one.depth or one.name not in settled))
+    busy = _busy(session)
+    wanted = (one for one in definitions if one.threshold and (one.depth or busy is None or one.name in busy))
     watches, not_seen = list[_Watch](), list[str]()
     begun = time.monotonic()
     for one in sorted(wanted, key=lambda each: each.name):
         watch = _Watch(one)
         if not _looked(session, watch):
             not_seen.append(one.name)
-        elif watch.first or one.name not in settled:
+        elif watch.first or busy is None or one.name in busy:
             watches.append(watch)
-    end = time.monotonic() + seconds
-    while watches and time.monotonic() < end:
+    looked = time.monotonic()
+    half, over = looked + seconds / 2, False
+    while watches and not over:
         pause(PAUSE)
+        over = time.monotonic() >= looked + seconds
         for watch in watches:
             _looked(session, watch)
-    half = begun + (time.monotonic() - begun) / 2
     lasted = round(time.monotonic() - begun, 1)
     found = (_looping(session, watch, way_of, half=half, seconds=lasted) for watch in watches)
     return Watched(tuple(one for one in found if one), tuple(not_seen))
+
+
+def _busy(session: Session) -> frozenset[str] | None:
+    """The local queues that programs have open for input, or that have uncommitted messages: a message that loops can
+    be out of sight. None where the command server does not tell. Raises `MQError` for a lost connection."""
+    asked: dict[int, Any] = {
+        c.MQCA_Q_NAME: b"*",
+        c.MQIACF_Q_STATUS_ATTRS: [c.MQCA_Q_NAME, c.MQIACF_UNCOMMITTED_MSGS, c.MQIA_OPEN_INPUT_COUNT],
+    }
+    try:
+        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked)
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return None
+    used = (row for row in rows if row.get(c.MQIACF_UNCOMMITTED_MSGS) or row.get(c.MQIA_OPEN_INPUT_COUNT))
+    return frozenset(str(row[c.MQCA_Q_NAME]) for row in used if c.MQCA_Q_NAME in row)
 
 
 def _looked(session: Session, watch: _Watch) -> bool:

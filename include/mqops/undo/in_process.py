@@ -16,6 +16,7 @@ from mqops.act.mover_port import key_of
 from mqops.actions import Action
 from mqops.clock import utc
 from mqops.command import command
+from mqops.counted import counted
 from mqops.decide import preflight_record as store
 from mqops.decide.core import PlanSummary
 from mqops.decide.core.decided import DecidedRow
@@ -50,7 +51,7 @@ from mqwire.structures import MQMD_LAYOUT
 GETS = {Action.RETURN, Action.WITHDRAW}
 """What takes the message from where the run put it."""
 
-_read = MQMD_LAYOUT.reader("expiry", "report")
+_read = MQMD_LAYOUT.reader("expiry", "report", "backout_count")
 
 
 def plan_undo(
@@ -90,7 +91,7 @@ def plan_undo(
         workflow=WORKFLOW,
         by=DecidedBy(source=f"{UNDOES}{approved_plan.identity.run}", digest=approved_plan.identity.digest),
         queues=sorted({row.queue for row in rows}),
-        remarks=todo.destinations.remarks(),
+        remarks=todo.remarks(),
     )
     taken_from = {row.queue for row in rows if row.action in GETS}
     checked = preflight(connection, folder, taken_from=taken_from, target_options=SET_CONTEXT_OPTIONS, remarks=False)
@@ -174,6 +175,13 @@ class _Todo:
     destinations: Destinations
     rows: dict[int, PlanRow] = field(default_factory=dict)
     done: dict[int, Done] = field(default_factory=dict)
+    backed_out: int = 0
+
+    def remarks(self) -> tuple[str, ...]:
+        """What an approver may not expect."""
+        begins = counted(self.backed_out, "message was", "messages were")
+        anew = (f"{begins} backed out before: BackoutCount begins at 0",) if self.backed_out else ()
+        return (*self.destinations.remarks(), *anew)
 
     def copy_to(self, folder: RunFolder) -> None:
         """Read the plan, copy the originals, note what became of each."""
@@ -198,7 +206,8 @@ class _Todo:
     def _note(self, number: int, original: Original) -> None:
         row = self.rows[number]
         there = "" if row.action.discards else self.destinations.of(row.dest_q, row.dest_q_mgr).queue
-        expiry, report = _read(original.md)
+        expiry, report, backed_out = _read(original.md)
+        self.backed_out += backed_out > 0
         self.done[number] = Done(
             row=number,
             queue=row.queue,

@@ -34,17 +34,18 @@ from mqwire.names import reason_name
 WORKFLOW = "poison_guard"
 NOT_FOR_PROGRAMS = ("SYSTEM.", "MQOPS.LEDGER")
 """How names begin of queues that no program puts on, whatever BOQNAME says."""
-MOST_SHOWN = 5
+MOST_SHOWN = 3
 """Messages of a queue that are told one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """Where the messages of a queue can go. Parameters: `queue` BOQNAME, "" where it takes none; `reason` MQRC_* why it
-    takes none, 0 where it does, and `why` in words; `room` messages, and `longest` bytes of a message, that it takes,
+    """Where the messages of a queue can go. Parameters: `queue` BOQNAME, "" where it takes none; `base` the
+    local queue that this stands for; `reason` MQRC_* why it takes none, 0 where it does, and `why` in words; `room` messages, and `longest` bytes of a message, that it takes,
     None where that is not known; `dead_letter_queue` "" for none."""
 
     queue: str = ""
+    base: str = ""
     reason: int = 0
     why: str = ""
     room: int | None = None
@@ -57,7 +58,7 @@ class Way:
         symbol = reason_name(self.reason)
         if not self.dead_letter_queue:
             return f"nowhere: {self.why}, and the queue manager has no dead-letter queue to use (DEADQ)"
-        return f"to {self.dead_letter_queue} behind an MQDLH with {symbol}: {self.why}"
+        return f"to {self.dead_letter_queue} behind an MQDLH with {symbol} (none with MQRO_DISCARD_MSG): {self.why}"
 
 
 def way_of(
@@ -89,7 +90,7 @@ def way_of(
         longest = target.max_length or None
     if room == 0:
         return _none(c.MQRC_Q_FULL, f"BOQNAME({name}) is full", deadq)
-    return Way(queue=name, room=room, longest=longest, dead_letter_queue=deadq)
+    return Way(queue=name, base=target.name if target else name, room=room, longest=longest, dead_letter_queue=deadq)
 
 
 def _none(reason: int, why: str, dead_letter_queue: str) -> Way:
@@ -142,7 +143,7 @@ def placed(
     bundles: dict[tuple[str, str], list[int]] = {}
     for number, one in enumerate(messages):
         bundles.setdefault((one.queue, one.group or f"#{number}"), []).append(number)
-    room = {queue: way.room for queue, way in ways.items()}
+    room = {way.base: way.room for way in ways.values() if way.queue}
     taken = dict.fromkeys(ways, 0)
     found = [Placed(Action.IGNORE)] * len(messages)
     for (queue, _group), numbers in bundles.items():
@@ -152,10 +153,10 @@ def placed(
         if members[0].group and queue not in settled and _has_gaps(members):
             choice = Placed(Action.INCOMPLETE)
         else:
-            choice = _of_bundle(members, ways[queue], room[queue])
+            choice = _of_bundle(members, ways[queue], room.get(ways[queue].base))
         taken[queue] += len(members)
-        if choice.key == TO_BACKOUT_QUEUE and (left := room[queue]) is not None:
-            room[queue] = left - len(members)
+        if choice.key == TO_BACKOUT_QUEUE and (left := room[ways[queue].base]) is not None:
+            room[ways[queue].base] = left - len(members)
         for number in numbers:
             found[number] = choice
     return found
@@ -230,7 +231,7 @@ class Looping:
         rate = f", {self.per_minute:,} backouts a minute" if self.per_minute else ", no backout while it was looked at"
         since = min((one.put_at for one in self.messages if one.put_at), default="")
         oldest = f", the oldest put {since}" if since else ""
-        behind = counted(self.behind, "message waits", "messages wait")
+        behind = counted(self.behind, "message waits", "messages wait") if self.behind else "nothing waits"
         return (
             f"{self.queue}: {counted(len(self.messages), 'message')} at or over BOTHRESH({self.threshold}){rate}"
             f"{oldest}; {_who(self.readers)}; {behind} behind. They go {self.way}"
