@@ -40,7 +40,7 @@ _Place: TypeAlias = tuple[int, int, bytes, bytes]
 class _Seen(NamedTuple):
     """A descriptor, and when it was seen (seconds of a monotonic clock)."""
 
-    count: int
+    backouts: int
     at: float
     md: tuple[bytes, bytes, int, bytes, bytes, bytes, int, int, int]
 
@@ -82,8 +82,8 @@ class _Watch:
         taken by its program meanwhile."""
         for key, last in self.last.items():
             first = self.first[key]
-            rose, between = last.count - first.count, last.at - first.at
-            if last.count >= self.queue.threshold and (rose > 0 or last.at >= half):
+            rose, between = last.backouts - first.backouts, last.at - first.at
+            if last.backouts >= self.queue.threshold and (rose > 0 or last.at >= half):
                 msg_id, correl_id, count, put_date, put_time, group_id, flags, _number, _offset = last.md
                 yield (
                     key,

@@ -225,7 +225,7 @@ GUARD = Decider(
     act=act,
     command="mqops.cli.backout:guard",
     section=WORKFLOW,
-    form=("queue_manager", "queues", "limit", "dry_run", "unit_of_work"),
+    form=("dry_run", "queue_manager", "queues", "limit", "unit_of_work"),
     dag="each",
     asks_by_hand=False,
 )

@@ -1,4 +1,4 @@
-"""The operators behind the plan in `mq_undo` and `mq_recover`: route, act, prove. All in the Airflow task, no JVM."""
+"""The operators behind a plan that a task has made, as in `mq_undo`: route, act, prove. All in the task, no JVM."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 class InTaskRouteOperator(BaseBranchOperator):
-    """Sends a dry run, and a plan that moves nothing, to its proof, every other one to a person.
+    """Sends a dry run, and a plan that moves nothing, to its proof, every other one to a person, or where the policy
+    allows it to act.
 
     The XCom `verdict` tells people which way, why, and the plan's digest.
 
@@ -48,7 +49,7 @@ class InTaskRouteOperator(BaseBranchOperator):
         self.log.info("Plan %s: %s (%s)", printable(plan.digest), printable(verdict.way), printable(verdict.why))
         value = {"way": verdict.way, "why": verdict.why, "digest": plan.digest}
         context["ti"].xcom_push(key="verdict", value=value)
-        return "approve" if verdict.way == "ask" else "prove"
+        return {"ask": "approve", "act": "act", "stop": "prove"}[verdict.way]
 
 
 class InTaskActOperator(BaseOperator):

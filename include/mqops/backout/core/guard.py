@@ -40,9 +40,12 @@ MOST_SHOWN = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """Where the messages of a queue can go. Parameters: `queue` BOQNAME, "" where it takes none; `base` the
-    local queue that this stands for; `reason` MQRC_* why it takes none, 0 where it does, and `why` in words; `room` messages, and `longest` bytes of a message, that it takes,
-    None where that is not known; `dead_letter_queue` "" for none."""
+    """Where the messages of a queue can go.
+
+    Parameters: `queue` BOQNAME, "" where it takes none; `base` the local queue that this stands for; `reason` MQRC_*
+    why it takes none, 0 where it does, and `why` in words; `room` messages, and `longest` bytes of a message, that it
+    takes, None where that is not known; `dead_letter_queue` "" for none.
+    """
 
     queue: str = ""
     base: str = ""

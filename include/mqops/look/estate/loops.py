@@ -22,7 +22,9 @@ BACKED_OUT = 3
 
 def seen_to_loop(known: Known) -> Iterator[Problem]:
     """What a browse of now has found."""
-    return (Problem(what=what, place=Place.QUEUE, about=queue) for queue, what in known.poison.items())
+    return (
+        Problem(what=what, place=Place.QUEUE, about=queue, looping_queue=queue) for queue, what in known.poison.items()
+    )
 
 
 def loops(known: Known) -> Iterator[Problem]:
@@ -56,7 +58,8 @@ def _looping(queue: QueueFigures, counts: Sequence[int], run: RunLine) -> Proble
         f"Poison on {queue.name}: {counted(len(counts), 'message')} came back up to "
         f"{counted(max(counts), 'time')}, and BOTHRESH is {queue.threshold}: {who}{by}"
     )
-    return Problem(what=what, place=Place.MESSAGES, about=run.run)
+    loops = queue.name if queue.threshold else ""
+    return Problem(what=what, place=Place.MESSAGES, about=run.run, looping_queue=loops)
 
 
 def _bytes(found: Mapping[str, Sequence[int]]) -> int:
