@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 from mqops.backout.core.guard import Looping, Sighted, Way, is_last
-from mqops.backout.poison import MOST_SEEN, readers_of
+from mqops.backout.poison import MOST_SEEN, readers_by_queue
 from mqops.errors import LOST_CONNECTION, MQError
 from mqops.model import QueueDefinition
 from mqops.mq.browse import GET_OPTIONS, OPEN_OPTIONS
@@ -144,8 +144,10 @@ def watched(
         for watch in watches:
             _looked(session, watch)
     lasted = round(time.monotonic() - begun, 1)
-    found = (_looping(session, watch, way_of, half=half, seconds=lasted) for watch in watches)
-    return Watched(tuple(one for one in found if one), tuple(not_seen))
+    found = [one for watch in watches if (one := _looping(session, watch, way_of, half=half, seconds=lasted))]
+    readers = readers_by_queue(session, found[0].queue if len(found) == 1 else "*") if found else {}
+    read = (replace(one, readers=None if readers is None else readers.get(one.queue, ())) for one in found)
+    return Watched(tuple(read), tuple(not_seen))
 
 
 def _busy(session: Session) -> frozenset[str] | None:
@@ -189,7 +191,7 @@ def _looping(
         messages=tuple(messages.values()),
         behind=max(0, _depth(session, name) - visible),
         seconds=seconds,
-        readers=readers_of(session, name),
+        readers=None,
         way=way_of(watch.queue),
     )
 

@@ -78,7 +78,7 @@ def select(session: Session, request: GuardRequest) -> Loops:
         MQError: the queue manager cannot be inquired, or has no queue of a name (2085).
     """
     from mqops.backout.guard_look import opened_for_puts, watched  # noqa: PLC0415 - loads the MQ library
-    from mqops.mq.inquire import queue_definitions, queue_manager_name, unseen_queues  # noqa: PLC0415
+    from mqops.mq.inquire import queue_definitions, queue_manager_name, queue_names  # noqa: PLC0415
 
     known = {one.name: one for one in queue_definitions(session)}
     dead_letters = _dead_letter_queue(session)
@@ -98,7 +98,7 @@ def select(session: Session, request: GuardRequest) -> Loops:
         queue_manager=queue_manager_name(session),
         queues=found.found,
         not_seen=found.not_seen,
-        unseen=() if request.queues else unseen_queues(session, ["*"]),
+        unseen=() if request.queues else tuple(sorted(queue_names(session) - known.keys())),
     )
     return Loops(queues=tuple(one.queue for one in found.found), some_may_end=not request.queues, guarded=guarded)
 

@@ -38,9 +38,7 @@ def put_in_runs(acted: Iterable[Marker]) -> Mapping[str, int]:
             if action == Action.RETURN:
                 if runs.get(msg_id):
                     runs[msg_id].pop()
-            elif (
-                action in PUTS and action != Action.DEADLETTER and row.rule_key not in NO_REPLAYS and msg_id.strip("0")
-            ):
+            elif action in PUTS and row.rule_key not in NO_REPLAYS and msg_id.strip("0"):
                 seen = runs.setdefault(msg_id, [])
                 if marker.run not in seen:
                     seen.append(marker.run)
