@@ -19,7 +19,7 @@ from mqops.errors import SettingsError, mq_error
 from mqops.lake.run_file import RunFile
 from mqops.ledger.core.marker import About
 from mqops.mqsc import mqsc_name
-from mqops.queue_names import not_seen
+from mqops.queue_names import not_seen, selected
 from mqwire import constants as c
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ def select(session: Session, request: GuardRequest) -> Loops:
     from mqops.backout.guard_look import opened_for_puts, watched  # noqa: PLC0415 - loads the MQ library
     from mqops.mq.inquire import queue_definitions, queue_manager_name, queue_names  # noqa: PLC0415
 
+    before = set() if request.queues else queue_names(session)
     known = {one.name: one for one in queue_definitions(session)}
+    hidden = (before & queue_names(session)) - known.keys() if before else before
     dead_letters = _dead_letter_queue(session)
     apart = {dead_letters, _base(dead_letters, known), *backout_queues(known.values())}
     inputs = _named(request.queues, known, apart, queue_manager_name(session)) or [
@@ -98,7 +100,7 @@ def select(session: Session, request: GuardRequest) -> Loops:
         queue_manager=queue_manager_name(session),
         queues=found.found,
         not_seen=found.not_seen,
-        unseen=() if request.queues else tuple(sorted(queue_names(session) - known.keys())),
+        unseen=tuple(sorted(name for name in hidden if selected(name, ["*"]))),
     )
     return Loops(queues=tuple(one.queue for one in found.found), some_may_end=not request.queues, guarded=guarded)
 
