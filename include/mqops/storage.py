@@ -66,11 +66,13 @@ def estate_here() -> EstateFile | None:
     Raises:
         SettingsError: nothing of it can be used; with every error of the file.
     """
-    from mqops.estate import load_usable  # noqa: PLC0415 - pydantic, which a Spark worker does not need
-
     given = os.environ.get("MQOPS_ESTATE")
     path = Path(given or ESTATE)
-    return load_usable(path) if given or path.exists() else None
+    if not (given or path.exists()):
+        return None
+    from mqops.estate import load_usable  # noqa: PLC0415 - pydantic, which a Spark worker does not need
+
+    return load_usable(path)
 
 
 def named_in_estate(queue_manager: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from mqops.clock import utc_now
 from mqops.errors import MQError, OutcomeUnknown
 from mqops.ledger import stop_message
 from mqops.ledger.before_act import refuse_broken
-from mqops.ledger.core.marker import About, Marker
+from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.drain import check_signer, drain
 from mqops.ledger.opened import OpenLedger
 from mqops.mq.connection import OneSession, connect
@@ -136,7 +136,7 @@ def record_resume(step: OneSession, ledger: OpenLedger, who: str) -> None:
     Raises:
         MqopsError: call again; nothing was moved.
     """
-    noted = [marker.about["finished_by"] for marker in ledger.file.markers(plan=ledger.plan, kind="resumed")]
+    noted = [marker.about["finished_by"] for marker in ledger.file.markers(plan=ledger.plan, kind=MarkerKind.RESUMED)]
     if who == (noted[-1] if noted else ""):
         return
     with connect(step) as session:
@@ -148,7 +148,7 @@ def record_resume(step: OneSession, ledger: OpenLedger, who: str) -> None:
         unit=ledger.plan.resumed_id(at).hex(),
         run=ledger.plan.run,
         plan=ledger.plan.digest,
-        kind="resumed",
+        kind=MarkerKind.RESUMED,
         at=at,
         about={"finished_by": who},
     )

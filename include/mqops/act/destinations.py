@@ -72,7 +72,7 @@ def key_as_put(row: PlanRow, original: Original, queue_manager: str) -> str:
                 reason=int(row.rule_key or 0),
                 queue=row.queue,
                 queue_manager=queue_manager,
-                at=original.seen_at,
+                at=original.observed_at,
             )
         )
     strips = row.action is Action.RETRY or not row.header

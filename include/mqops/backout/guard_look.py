@@ -144,9 +144,10 @@ def watched(
         for watch in watches:
             _looked(session, watch)
     lasted = round(time.monotonic() - begun, 1)
-    found = [one for watch in watches if (one := _looping(session, watch, way_of, half=half, seconds=lasted))]
+    loops = (_looping(session, watch, way_of, half=half, seconds=lasted) for watch in watches)
+    found = [each for each in loops if each]
     readers = readers_by_queue(session, found[0].queue if len(found) == 1 else "*") if found else {}
-    read = (replace(one, readers=None if readers is None else readers.get(one.queue, ())) for one in found)
+    read = (replace(each, readers=None if readers is None else readers.get(each.queue, ())) for each in found)
     return Watched(tuple(read), tuple(not_seen))
 
 

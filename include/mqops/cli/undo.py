@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,14 +107,9 @@ def _undo(
     from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
     from mqops.deciders.run import carry_out, plan_run  # noqa: PLC0415
     from mqops.deciders.undo import UNDO, UndoRequest, finish_undos  # noqa: PLC0415
-    from mqops.mq.connection import connect  # noqa: PLC0415
+    from mqops.mq.connection import connect, one_session  # noqa: PLC0415
 
-    with connect(connection) as session:
-        refuse_other_queue_manager(session, read_approved_plan(undone))
     user = this_user()
-    if not dry_run:
-        refuse_own(UNDO, undone.queue_manager, requester=user, approver=user)
-    finished = [] if dry_run else finish_undos(connection, undone, unit_size=unit_size, who=user)
     what = UndoRequest(
         connection=connection,
         lake=undone.lake_folder.parent,
@@ -123,7 +119,13 @@ def _undo(
         approved_by=user,
         warn=warn,
     )
-    folder, plan = plan_run(UNDO, what)
+    with one_session(connection) as step:
+        with connect(step) as session:
+            refuse_other_queue_manager(session, read_approved_plan(undone))
+        if not dry_run:
+            refuse_own(UNDO, undone.queue_manager, requester=user, approver=user)
+        finished = [] if dry_run else finish_undos(step, undone, unit_size=unit_size, who=user)
+        folder, plan = plan_run(UNDO, replace(what, connection=step))
     refused, put_back = (any(getattr(one, name) for one in plan.actions) for name in ("refused", "acts"))
     more = {"actions": plan.actions, "finished": [one.run for one in finished]}
     if as_json and dry_run:

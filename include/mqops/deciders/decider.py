@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.lake.run import RunFolder
     from mqops.model import ActSummary
-    from mqops.mq.connection import MqConnection
+    from mqops.mq.connection import Reach
     from mqops.mq.session import RawMessage, Session
 
 _log = logging.getLogger(__name__)
@@ -32,12 +32,13 @@ _log = logging.getLogger(__name__)
 class RunRequest:
     """What every run is asked for. A decider that needs more has a subclass; `queues` and the like are fields of that.
 
-    Parameters: `lake` the folder of runs; `unit_size` most messages in a unit of work; `pacing` canaries, rate limit
+    Parameters: `connection` by which the queue manager is reached, in `Decider.decide` by the session of the step;
+    `lake` the folder of runs; `unit_size` most messages in a unit of work; `pacing` canaries, rate limit
     and the like; `requested_by` and `approved_by` user@host, for the ledger; `warn` gets a line for each earlier run
     that was begun and is not finished.
     """
 
-    connection: MqConnection
+    connection: Reach
     lake: Path
     unit_size: int = DEFAULT_UNIT_SIZE
     pacing: Pacing = NO_LIMITS
@@ -81,7 +82,7 @@ class Act(Protocol):
 
     def __call__(
         self,
-        connection: MqConnection,
+        connection: Reach,
         run: RunFolder,
         /,
         *,
@@ -92,7 +93,7 @@ class Act(Protocol):
 
 
 def act_through_mover(
-    connection: MqConnection, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None
+    connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None
 ) -> ActSummary:
     """Act in one process through the port that gets and puts messages, `mqops.act.mover_port.MoverPort`."""
     from mqops.act.in_process import act  # noqa: PLC0415 - loads the MQ library

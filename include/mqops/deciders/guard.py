@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mqops.backout.core.guard import WORKFLOW, Candidate, Guarded, Way, is_last, placed, way_of
+from mqops.backout.core.guard import Candidate, Guarded, Placed, Way, is_last, placed, way_of
 from mqops.backout.core.origin import backout_queues
 from mqops.deciders.choice import Choice, choose_each
 from mqops.deciders.decider import Decider, RunRequest, Selection
@@ -20,14 +20,16 @@ from mqops.lake.run_file import RunFile
 from mqops.ledger.core.marker import About
 from mqops.mqsc import mqsc_name
 from mqops.queue_names import not_seen, selected
+from mqops.workflow import Workflow
 from mqwire import constants as c
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.lake.run import RunFolder
     from mqops.model import ActSummary, QueueDefinition
-    from mqops.mq.connection import MqConnection
+    from mqops.mq.connection import Reach
     from mqops.mq.session import RawMessage, Session
+    from mqops.observe.core.columns import SnapshotRow
 
 WATCH = 2.0
 """Seconds that queues are looked at."""
@@ -168,7 +170,7 @@ def decide(request: GuardRequest, run: RunFolder) -> PlanSummary:
     guarded = GUARDED.read(run)
     choices = iter(_choices(run, guarded, request.limit))
 
-    def choose(_message: Mapping[str, Any], _now: datetime) -> Choice:
+    def choose(_message: SnapshotRow, _now: datetime) -> Choice:
         one = next(choices)
         return Choice(action=one.action, queue=one.queue, key=one.key)
 
@@ -177,14 +179,14 @@ def decide(request: GuardRequest, run: RunFolder) -> PlanSummary:
         request,
         run,
         choose,
-        workflow=WORKFLOW,
+        workflow=Workflow.POISON_GUARD,
         text=f"messages at or over BOTHRESH: to BOQNAME, else as their report options say{most}",
         remarks=tuple(filter(None, (*guarded.remarks(), not_seen(guarded.unseen)))),
         unseen=guarded.unseen,
     )
 
 
-def _choices(run: RunFolder, guarded: Guarded, limit: int) -> Sequence[Any]:
+def _choices(run: RunFolder, guarded: Guarded, limit: int) -> Sequence[Placed]:
     from mqops.lake.parquet import read_parquet  # noqa: PLC0415 - loads pyarrow
     from mqops.observe.core.columns import BOUND  # noqa: PLC0415
     from mqops.observe.recorded import OBSERVED  # noqa: PLC0415
@@ -205,9 +207,7 @@ def _choices(run: RunFolder, guarded: Guarded, limit: int) -> Sequence[Any]:
     return placed(messages, ways, OBSERVED.read(run).settled, limit=limit)
 
 
-def act(
-    connection: MqConnection, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None
-) -> ActSummary:
+def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None) -> ActSummary:
     """Act in one process through `mqops.act.guard_port.GuardPort`. Raises as `mqops.act.in_process.act`."""
     from mqops.act.guard_port import GuardPort  # noqa: PLC0415 - loads the MQ library
     from mqops.act.in_process import act  # noqa: PLC0415
@@ -220,13 +220,13 @@ def act(
 
 
 GUARD = Decider(
-    name=WORKFLOW,
+    name=Workflow.POISON_GUARD,
     request=GuardRequest,
     select=select,
     decide=decide,
     act=act,
     command="mqops.cli.backout:guard",
-    section=WORKFLOW,
+    section=Workflow.POISON_GUARD,
     form=("dry_run", "queue_manager", "queues", "limit", "unit_of_work"),
     dag="each",
     asks_by_hand=False,

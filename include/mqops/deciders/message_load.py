@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.ledger.core.marker import About
-from mqops.message_file import WORKFLOW
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.lake.run import RunFolder
     from mqops.model import ActSummary, RunSummary
-    from mqops.mq.connection import MqConnection
+    from mqops.mq.connection import Reach
     from mqops.mq.session import Session
 
 
@@ -43,9 +43,7 @@ def decide(request: LoadRequest, run: RunFolder) -> PlanSummary:
     return plan_load(request.connection, run, request.file, request.queue, again=request.again)
 
 
-def act(
-    connection: MqConnection, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None
-) -> ActSummary:
+def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None) -> ActSummary:
     """Put through `mqops.message_file.load_port.LoadPort`. Raises as `mqops.message_file.load.act_load`."""
     from mqops.message_file.load import act_load  # noqa: PLC0415 - loads the MQ library
 
@@ -53,7 +51,7 @@ def act(
 
 
 MESSAGE_LOAD = Decider(
-    name=WORKFLOW,
+    name=Workflow.MESSAGE_LOAD,
     request=LoadRequest,
     select=select,
     decide=decide,

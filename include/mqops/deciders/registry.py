@@ -9,22 +9,23 @@ from typing import TYPE_CHECKING, Any
 from mqops.actions import Action
 from mqops.errors import SettingsError
 from mqops.look.words.fates import MOVES, Fates
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.deciders.decider import Decider
 
 DECIDERS: dict[str, str] = {
-    "dlq_rules": "mqops.deciders.dead_letters:DEAD_LETTERS",
-    "backout_reprocess": "mqops.deciders.backout:BACKOUT",
-    "poison_guard": "mqops.deciders.guard:GUARD",
-    "age_out": "mqops.deciders.age_out:AGE_OUT",
-    "undo": "mqops.deciders.undo:UNDO",
-    "recover": "mqops.deciders.recover:RECOVER",
-    "message_load": "mqops.deciders.message_load:MESSAGE_LOAD",
+    Workflow.DLQ_RULES: "mqops.deciders.dead_letters:DEAD_LETTERS",
+    Workflow.BACKOUT_REPROCESS: "mqops.deciders.backout:BACKOUT",
+    Workflow.POISON_GUARD: "mqops.deciders.guard:GUARD",
+    Workflow.AGE_OUT: "mqops.deciders.age_out:AGE_OUT",
+    Workflow.UNDO: "mqops.deciders.undo:UNDO",
+    Workflow.RECOVER: "mqops.deciders.recover:RECOVER",
+    Workflow.MESSAGE_LOAD: "mqops.deciders.message_load:MESSAGE_LOAD",
 }
 """Name → `module:value` of the decider."""
 
-EARLIER_NAMES = {"dlq": "dlq_rules"}
+EARLIER_NAMES = {"dlq": Workflow.DLQ_RULES}
 """Names in plans and ledgers that earlier versions wrote → the name of today."""
 
 
@@ -56,6 +57,11 @@ def holds_queues(workflow: str) -> bool:
     """Whether the open question of a run holds other runs on the same queues back: its plan is about messages that it
     has read there."""
     return workflow not in DECIDERS or decider_named(workflow).reads_queues
+
+
+def asks_by_hand(workflow: str) -> bool:
+    """Whether a run by hand of a workflow always asks a person in Airflow. One that is not known does."""
+    return workflow not in DECIDERS or decider_named(workflow).asks_by_hand
 
 
 def not_chosen(workflow: str, actions: Mapping[Action, int] | Mapping[str, int]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from mqops.ledger.core.marker import About
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.opened import OpenLedger
 from mqops.model import RunSummary
-from mqops.mq.connection import MqConnection, connect, one_session
+from mqops.mq.connection import MqConnection, Reach, connect, one_session
 from mqops.mq.inquire import queue_manager_name
 from mqops.observe import anatomy
 from mqops.observe.core.unseen import unseen_queues
@@ -63,7 +64,7 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
             if decider.reads_queues:
                 ends, chosen = selection.some_may_end, selection.messages
                 observe(step, run, selection.queues, some_may_end=ends, file=file, chosen=chosen)
-            plan = decider.decide(request, run)
+            plan = decider.decide(replace(request, connection=step), run)
             if decider.reads_queues:
                 preflight(step, run, file=file)
         except BaseException:
@@ -117,19 +118,25 @@ def load_approved_plan(connection: MqConnection, lake: Path, *, key: str, digest
         PlanChanged: its plan has another digest.
         MqopsError: the queue manager or the lake failed. Nothing was moved.
     """
-    with connect(connection) as session:
-        name = queue_manager_name(session)
-    run = find_run(lake, key=key, queue_manager=name, planned=True)
+    with one_session(connection) as step:
+        with connect(step) as session:
+            name = queue_manager_name(session)
+        found = _approved(find_run(lake, key=key, queue_manager=name, planned=True), digest)
+        preflight(step, found.run)
+    return found
+
+
+def _approved(run: RunFolder, digest: str) -> PlannedRun:
+    """A run with its plan. Raises as `load_approved_plan`."""
     plan = PLAN.read(run)
     if not (plan.requested_by and decider_named(plan.workflow).dry_run_is_approvable):
-        raise SettingsError(f"Run {key} is not a dry run that can be carried out: make one with --dry-run")
+        raise SettingsError(f"Run {run.run} is not a dry run that can be carried out: make one with --dry-run")
     if plan.digest != digest:
         actions = ", ".join(f"{count:,} {action}" for action, count in plan.actions.items())
         raise PlanChanged(
-            f"Run {key} has another plan: digest {plan.digest}, {counted(plan.rows, 'message')} ({actions}). "
+            f"Run {run.run} has another plan: digest {plan.digest}, {counted(plan.rows, 'message')} ({actions}). "
             "Look at that plan and approve its digest, or make a new plan with --dry-run"
         )
-    preflight(connection, run)
     return PlannedRun(run, plan)
 
 
@@ -172,7 +179,7 @@ def finish_run(
 
 def act_and_prove(
     decider: Decider[Any],
-    connection: MqConnection,
+    connection: Reach,
     run: RunFolder,
     *,
     unit_size: int,
@@ -180,21 +187,22 @@ def act_and_prove(
     about: About,
     file: LedgerFile | None = None,
 ) -> RunSummary:
-    """Act on a plan and prove it, also if somebody stopped it (`prove_and_look_back`).
+    """Act on a plan and prove it by one session, also if somebody stopped it (`prove_and_look_back`).
 
     Raises:
         Stopped: somebody stopped it; RUN/summary.json has the proof of what was done until then.
         MqopsError: as `mqops.act.in_process.act` and `prove`.
     """
-    try:
-        decider.act(connection, run, unit_size=unit_size, approved=approved, about=about)
-    except Stopped:
-        prove_and_look_back(connection, run, file)
-        raise
-    return prove_and_look_back(connection, run, file)
+    with one_session(connection) as step:
+        try:
+            decider.act(step, run, unit_size=unit_size, approved=approved, about=about)
+        except Stopped:
+            prove_and_look_back(step, run, file)
+            raise
+        return prove_and_look_back(step, run, file)
 
 
-def prove_and_look_back(connection: MqConnection, run: RunFolder, file: LedgerFile | None = None) -> RunSummary:
+def prove_and_look_back(connection: Reach, run: RunFolder, file: LedgerFile | None = None) -> RunSummary:
     """Prove a run, then look what became of the messages that earlier runs moved. Raises as `prove`."""
     file = file or LedgerFile(run.lake_folder)
     with one_session(connection) as step:

@@ -9,13 +9,13 @@ from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.ledger.core.marker import About
 from mqops.look.words.fates import PUTS_BACK
-from mqops.prove.records import WORKFLOW
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.lake.run import RunFolder
     from mqops.model import ActSummary, RunSummary
-    from mqops.mq.connection import MqConnection
+    from mqops.mq.connection import Reach
     from mqops.mq.session import Session
 
 
@@ -40,9 +40,7 @@ def decide(request: UndoRequest, run: RunFolder) -> PlanSummary:
     return plan_undo(request.connection, request.undoes, run)
 
 
-def act(
-    connection: MqConnection, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None
-) -> ActSummary:
+def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None) -> ActSummary:
     """Put back through `mqops.undo.undo_port.UndoPort`. Raises as `mqops.undo.in_process.act_undo`."""
     from mqops.undo.in_process import act_undo  # noqa: PLC0415 - loads the MQ library
 
@@ -50,7 +48,7 @@ def act(
 
 
 UNDO = Decider(
-    name=WORKFLOW,
+    name=Workflow.UNDO,
     request=UndoRequest,
     select=select,
     decide=decide,
@@ -60,13 +58,13 @@ UNDO = Decider(
     dag="all",
     dry_run_is_approvable=False,
     reads_queues=False,
-    key_prefix="undo",
+    key_prefix=Workflow.UNDO,
     fates=PUTS_BACK,
 )
 
 
 def finish_undos(
-    connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE, who: str = ""
+    connection: Reach, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE, who: str = ""
 ) -> list[RunSummary]:
     """Finish the undos of a run that were begun and did not end or were not proved, as after a crash.
 

@@ -19,7 +19,6 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -32,7 +31,7 @@ from mqops.lake.durable import sync
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, refuse_foreign, write_bytes
 from mqops.lake.run import queue_manager_of
 from mqops.ledger.core import archived
-from mqops.ledger.core.chain import read_line
+from mqops.ledger.core.chain import LONGEST_END, damaged, end_of, recorded_at
 from mqops.ledger.core.checkpoint import Checkpoint
 from mqops.ledger.core.history import is_since
 from mqops.ledger.file import LedgerFile
@@ -144,9 +143,13 @@ def _to_move(segments: Segments, after: int, before: datetime | None) -> Iterato
 
 
 def _all_before(segments: Segments, made: Checkpoint, when: datetime) -> bool:
-    """Whether a segment's last line was recorded before this time."""
-    last = deque(segments.lines(made.number), maxlen=1)
-    return not any(is_since(str(read_line(made.head.seq, line).get("recorded_at")), when) for line in last)
+    """Whether a segment's last line was recorded before this time. Raises `LedgerBroken`: it does not end so."""
+    with segments.stream(made.number) as stream:
+        stream.seek(max(0, made.size - LONGEST_END))
+        end = stream.read(LONGEST_END)
+    if end_of(end) != made.head:
+        raise damaged(made.head.seq)
+    return not is_since(recorded_at(end), when)
 
 
 def _known(segments: Segments, *, up_to: int) -> Iterator[Checkpoint]:

@@ -7,13 +7,15 @@ costs does not grow with the ledger, and without an index it is the same.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import filelock
 
@@ -27,6 +29,8 @@ from mqops.ledger.core.chain import (
     BEGIN,
     Head,
     Proof,
+    check_line,
+    head_in,
     head_of,
     heads,
     held,
@@ -41,17 +45,20 @@ from mqops.ledger.core.marker import Marker, MarkerKind
 from mqops.ledger.index import Asked, LedgerIndex, Line, read_places
 from mqops.ledger.index_tables import Place
 from mqops.ledger.keys import KeyRing
-from mqops.ledger.lines_of_plan import START, lines_of_plan
 from mqops.ledger.noted import ISSUED, PLANNED
 from mqops.ledger.proofs import NAME as PROVED
 from mqops.ledger.proofs import add_proof, noted_proofs, proofs_of_runs, write_proofs
-from mqops.ledger.segments import Segments
+from mqops.ledger.segments import Opened, Segments
 from mqops.ledger.writer import LedgerWriter
 
+T = TypeVar("T")
 _BLOCK = 1 << 20
 _FEW = 32
 """MsgIds that are looked for in a line before it is read."""
-_WHY = (b'"kind":"issued"', b'"kind":"resumed"')
+_START = 1000
+"""Bytes in which a line's unit, run, plan and kind stand."""
+_WHY = (MarkerKind.ISSUED, MarkerKind.RESUMED)
+"""Kinds of the lines that say why a plan was carried out."""
 
 
 class LedgerFile:
@@ -140,11 +147,7 @@ class LedgerFile:
         """
         with self.lock():
             if self.keys.exists():
-                away = self.segments.archived()
-                key = self.keys.add(self.now(), revoke=revoke)
-                if away:  # a key that is revoked may have signed it
-                    self.segments.write_statement(away)
-                return key
+                return self.keys.add(self.now(), revoke=revoke)
             self.keys.make(sum(1 for _ in self.lines()) + 1, self.now())
             self.head_note.unlink(missing_ok=True)  # no key verifies the head that the lost one signed
             return self.keys.newest().id
@@ -205,7 +208,7 @@ class LedgerFile:
                 end = begin
         return torn
 
-    def about(self, text: str) -> Iterator[dict[str, Any]]:
+    def about(self, text: str) -> Iterator[dict[str, object]]:
         """The lines that contain this text, and the lines of kind `issued` or `resumed` that may be of their plans.
 
         Of what the index has, each of these lines is checked by itself; of the rest, the hash chain of every line.
@@ -216,11 +219,10 @@ class LedgerFile:
             LedgerBroken: a line was changed. The error names the first one.
         """
         prefix = text.strip('"')
-        places, after = self._places(lambda asked: asked.of_prefix(prefix)) if _is_hex(prefix) else ([], 0)
+        places, after = self._asked(lambda asked: asked.of_prefix(prefix)) if _is_hex(prefix) else ([], 0)
         tail, plans, broken = self._tail_about(text.encode(), after)
         if after:
-            why = ("issued", "resumed")
-            more = self._places(lambda asked: [one for plan in plans for one in _of(asked, plan) if one.kind in why])[0]
+            more = self._asked(lambda asked: [one for plan in plans for one in _of(asked, plan) if one.kind in _WHY])[0]
             places = sorted({*places, *(one for one in more if one.segment <= after)})  # it may go on meanwhile
         for line in chain(self.read(places), tail):
             yield read_line(*line)
@@ -236,7 +238,7 @@ class LedgerFile:
                 if wanted in content:
                     entry = read_line(number, content)
                     plans.add(PlanIdentity(run=str(entry.get("run")), digest=str(entry.get("plan"))))
-                elif not any(kind in content[:START] for kind in _WHY):
+                elif not any(_sign(kind) in content[:_START] for kind in _WHY):
                     continue
                 found.append(Line(number, content))
         except LedgerBroken as error:
@@ -254,30 +256,20 @@ class LedgerFile:
         Raises:
             LedgerBroken: a line is not readable.
         """
-        places, after = self._places(lambda asked: _of(asked, plan, kind)) if plan or kind else ([], 0)
+        places, after = self._asked(lambda asked: _of(asked, plan, kind)) if plan or kind else ([], 0)
         indexed = self.read([place for place in places if kind in {None, place.kind}])
-        sign = b"" if kind is None else f'"kind":"{kind}"'.encode()
-        for number, line in chain(indexed, self._lines_of(plan, after)):
-            if sign not in line[:START]:  # a line can have a thousand rows: look before reading all of it
+        signs = (_sign(kind) if kind else b"", plan.digest.encode() if plan else b"")
+        for number, line in chain(indexed, self._lines_behind(after)):
+            start = line[:_START]
+            if not all(sign in start for sign in signs):  # a line can have a thousand rows: look before reading all
                 continue
             marker = Marker.from_json(read_line(number, line))
             if plan is None or (marker.run, marker.plan) == (plan.run, plan.digest):
                 yield marker
 
-    def _lines_of(self, plan: PlanIdentity | None, after: int) -> Iterator[Line]:
-        """The lines behind a closed segment; of a plan, where one is given, perhaps with others."""
-        with self.segments.opened(after) as opened:
-            if plan is None:
-                before = self._head_before(after).seq
-                yield from (Line(number, line) for number, line in enumerate(opened.lines(), start=before + 1))
-                return
-            for number in opened.closed:
-                with self.segments.stream(number) as stream:
-                    there = os.fstat(stream.fileno())
-                    yield from lines_of_plan(stream, (there.st_dev, there.st_ino), plan.digest, number)
-            if opened.stream is not None:
-                with lake_errors(self.path):
-                    yield from lines_of_plan(opened.stream, opened.file, plan.digest, opened.first or 1)
+    def _lines_behind(self, after: int) -> Iterator[Line]:
+        """The lines behind a closed segment."""
+        return itertools.starmap(Line, enumerate(self.lines(after), start=self._head_before(after).seq + 1))
 
     def of_messages(self, ids: Iterable[str], kind: MarkerKind) -> Iterator[Marker]:
         """The markers of a kind with rows of messages that have one of these MsgIds (hex), in the ledger's order. Of
@@ -288,19 +280,18 @@ class LedgerFile:
         """
         rest = iter(ids)
         some = list(islice(rest, _FEW + 1))
-        places, after = self._places(lambda asked: asked.of_messages(chain(some, rest), kind))
+        places, after = self._asked(lambda asked: asked.of_messages(chain(some, rest), kind))
         few = [one.encode() for one in some] if len(some) <= _FEW else [b""]
-        sign = f'"kind":"{kind}"'.encode()
-        for number, line in chain(self.read(places), self._lines_of(None, after)):
-            if sign in line[:START] and any(one in line for one in few):  # look before reading all of it
+        for number, line in chain(self.read(places), self._lines_behind(after)):
+            if _sign(kind) in line[:_START] and any(one in line for one in few):  # look before reading all of it
                 yield Marker.from_json(read_line(number, line))
 
     def issued_about(self, name: str, value: str) -> Iterator[Marker]:
         """The markers of kind "issued" that say this of their run. Parameters: `name` one of
         `mqops.ledger.index_tables.ABOUT`. Raises as `markers`."""
-        places, after = self._places(lambda asked: asked.about(name, value))
-        for number, line in chain(self.read(places), self._lines_of(None, after)):
-            if b'"kind":"issued"' in line[:START] and value.encode() in line:
+        places, after = self._asked(lambda asked: asked.about(name, value))
+        for number, line in chain(self.read(places), self._lines_behind(after)):
+            if _sign("issued") in line[:_START] and value.encode() in line:
                 marker = Marker.from_json(read_line(number, line))
                 if str(marker.about.get(name)) == value:
                     yield marker
@@ -313,12 +304,12 @@ class LedgerFile:
     def recorded_in_index(self, units: Collection[str]) -> tuple[set[str], int]:
         """As `recorded`, by the segments that the index has; and the number of the last of these. Only what is read
         from a line counts. Raises `LedgerBroken`, `LakeError`."""
-        places, after = self._places(lambda asked: [place for unit in units for place in asked.of_unit(unit)])
+        places, after = self._asked(lambda asked: [place for unit in units for place in asked.of_unit(unit)])
         return {unit_of(line.content) for line in self.read(places)}.intersection(units), after
 
-    def _places(self, ask: Callable[[Asked], list[Place]]) -> tuple[list[Place], int]:
-        """Where lines stand in the segments that the index has, and the number of the last of these; where there is no
-        index, none and 0."""
+    def _asked(self, ask: Callable[[Asked], list[T]]) -> tuple[list[T], int]:
+        """What the index answers, and the number of the last segment that it has; where there is no index, nothing and
+        0."""
         if not self.segments.folder.exists():
             return [], 0
         for last_try in (False, True):
@@ -378,13 +369,57 @@ class LedgerFile:
         with self.segments.opened(after) as opened:
             return opened.holds(head, end, begin)
 
-    def entries(self) -> Iterator[dict[str, Any]]:
-        """Every line as a JSON object, checked against the chain.
+    def entries(self, *, since: datetime | None = None, run: str = "") -> Iterator[dict[str, object]]:
+        """The lines as JSON objects. Each segment that is read is checked, all of its lines, from the head that it
+        follows; segments one after another that are read are one chain.
+
+        Parameters: `since` closed segments before the first one with a line of this time or later are left out, but for
+        the lines that say why a plan of the others was carried out: they come before the plan's first other line; `run`
+        closed segments without a line of a run whose key begins so are left out.
 
         Raises:
             LedgerBroken: naming the first line that was changed.
         """
-        return verify(self.lines(), self.keys)
+        of_time = self._asked(lambda asked: asked.segments_since(since)) if since else ([], 0)
+        of_runs = self._asked(lambda asked: asked.segments_of_runs(run)) if run.isascii() and run else ([], 0)
+        with self.segments.opened() as opened:
+            left_out = {
+                number
+                for number in opened.closed
+                for wanted, after in (of_time, of_runs)
+                if number <= after and number not in wanted
+            }
+            first = next((number for number in (*opened.closed, opened.first) if number not in left_out), 0)
+            plans: set[PlanIdentity] = set()
+            for entry in self._chained(opened, left_out):
+                plan = PlanIdentity(run=str(entry.get("run")), digest=str(entry.get("plan")))
+                if plan not in plans and left_out and entry.get("kind") != "issued":
+                    yield from self._why(plan, before=first)
+                plans.add(plan)
+                yield entry
+
+    def _chained(self, opened: Opened, left_out: Collection[int]) -> Iterator[dict[str, object]]:
+        """The lines of the segments that are not left out, checked."""
+        before = BEGIN
+        for number, content in opened.parts():
+            if number in left_out:
+                made = self.segments.checkpoint(number)
+                before = made.head if made else BEGIN
+                continue
+            for entry in verify(content, self.keys, before):
+                before = head_in(entry)
+                yield entry
+
+    def _why(self, plan: PlanIdentity, *, before: int) -> Iterator[dict[str, object]]:
+        """The lines before this one that say why a plan was carried out, each checked."""
+        places, after = self._asked(lambda asked: [one for one in _of(asked, plan) if one.kind in _WHY])
+        for number, line in chain(self.read(places), self._lines_behind(after)):
+            if number >= before:
+                return
+            start = line[:_START]
+            if plan.digest.encode() in start and any(_sign(kind) in start for kind in _WHY):
+                check_line(number, line, self.keys)
+                yield read_line(number, line)
 
     def proofs(self) -> list[Proof]:
         """What all runs say of the ledger's end (`mqops.ledger.proofs`). Raises `LedgerBroken`, `LakeError`."""
@@ -409,6 +444,11 @@ class LedgerFile:
         """Begin the list of proofs with those of all runs, where there is none; the lock is held."""
         if not (self.folder / PROVED).exists():
             write_proofs(self.folder, self.proofs())
+
+
+def _sign(kind: str) -> bytes:
+    """What stands at the beginning of a line of this kind."""
+    return f'"kind":"{kind}"'.encode()
 
 
 def _is_hex(text: str) -> bool:

@@ -18,10 +18,14 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
+
+from pydantic import TypeAdapter
 
 from mqops.errors import LakeError
 from mqops.lake.durable import sync
@@ -48,6 +52,21 @@ class Line(NamedTuple):
     content: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """What is written beside the index: `Held`, and the size and times of its file."""
+
+    v: int
+    number: int
+    size: int
+    seq: int
+    hash: str
+    file: list[int]
+
+
+_NOTE = TypeAdapter(_Note)
+
+
 class LedgerIndex:
     """The index of a ledger. Parameters: `folder` LAKE/<queue manager>/ledger; `seal` the keys of the ledger."""
 
@@ -61,12 +80,12 @@ class LedgerIndex:
         """The last segment that the index has, if it is the file that mqops wrote for these checkpoints; else None.
         Raises `LakeError`, `SettingsError`."""
         try:
-            said = json.loads(read_message(self._seal, self.note.read_bytes().strip(), INDEX))
-            held = Held(int(said["number"]), int(said["size"]), int(said["seq"]), str(said["hash"]))
-            if said["v"] != tables.VERSION or said["file"] != self._file():
+            said = _NOTE.validate_json(read_message(self._seal, self.note.read_bytes().strip(), INDEX))
+            if said.v != tables.VERSION or said.file != self._file():
                 return None
-        except (OSError, BadSignature, ValueError, KeyError, TypeError):
+        except (OSError, BadSignature, ValueError):
             return None
+        held = Held(said.number, said.size, said.seq, said.hash)
         made = self._segments.checkpoint(held.number)
         return held if made and held == _held(made) else None
 
@@ -203,6 +222,14 @@ class Asked:
         """The "issued" lines that say this of their run. Parameters: `name` one of `index_tables.ABOUT`."""
         return self._places(tables.LINES_ABOUT, name, value)
 
+    def segments_since(self, time: datetime) -> list[int]:
+        """The segments from the first one on that has a line of this time or later."""
+        return self._numbers(tables.SEGMENTS_SINCE, tables.utc(time))
+
+    def segments_of_runs(self, prefix: str) -> list[int]:
+        """The segments with a line of a run whose key begins so."""
+        return self._numbers(tables.SEGMENTS_OF_RUNS, prefix)
+
     def of_unit(self, unit: str) -> list[Place]:
         """The line of a unit of work, where it is recorded."""
         return self._places(tables.LINES_OF_UNIT, blob(unit))
@@ -225,6 +252,9 @@ class Asked:
         bounds = tables.prefix_range(prefix)
         found = {*self._places(tables.LINES_OF_PREFIX, *bounds), *self._places(tables.LINES_OF_THEIR_PLANS, *bounds)}
         return sorted(found)
+
+    def _numbers(self, statement: str, value: str) -> list[int]:
+        return [number for (number,) in self._connection.execute(statement, (value,))]
 
     def _places(self, statement: str, *values: object) -> list[Place]:
         return [Place(*row) for row in self._connection.execute(statement, values)]

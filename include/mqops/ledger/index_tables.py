@@ -2,7 +2,8 @@
 
 | table | a row |
 |---|---|
-| segment | a segment that the index has: number of its first line, bytes, head after its last line |
+| segment | a segment that the index has: number of its first line, bytes, head after its last line, latest time (UTC)
+that a line of it says |
 | plan | a plan: the run's key and the plan's digest |
 | line | a line: number, segment, where it stands there, its bytes, kind, plan, unit |
 | message | a line has rows of the message with this MsgId |
@@ -17,13 +18,15 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from mqops.ledger.core.chain import unit_of
 from mqops.ledger.core.checkpoint import Checkpoint
+from mqops.ledger.core.history import aware
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
-VERSION = 1
+VERSION = 2
 ABOUT = ("undoes_plan", "loads")
 """What plans are asked for by, of what their "issued" lines say."""
 BATCH = 500
@@ -31,7 +34,8 @@ BATCH = 500
 AT_ONCE = 1000
 """MsgIds that are entered at once, as many as the table `place` counts."""
 _TABLES = """
-CREATE TABLE segment (number INTEGER PRIMARY KEY, size INTEGER NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL);
+CREATE TABLE segment (number INTEGER PRIMARY KEY, size INTEGER NOT NULL, seq INTEGER NOT NULL, hash TEXT NOT NULL,
+    latest TEXT NOT NULL);
 CREATE TABLE plan (id INTEGER PRIMARY KEY, run TEXT NOT NULL, digest TEXT NOT NULL, UNIQUE (digest, run));
 CREATE TABLE line (seq INTEGER PRIMARY KEY, segment INTEGER NOT NULL, place INTEGER NOT NULL, size INTEGER NOT NULL,
     kind TEXT NOT NULL, plan INTEGER NOT NULL, unit BLOB NOT NULL);
@@ -40,6 +44,7 @@ CREATE TABLE about (name TEXT NOT NULL, value TEXT NOT NULL, seq INTEGER NOT NUL
 CREATE TABLE message (msg_id BLOB NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (msg_id, seq)) WITHOUT ROWID;
 """
 _ORDERS = """
+CREATE INDEX plan_of_run ON plan (run);
 CREATE INDEX line_of_plan ON line (plan);
 CREATE INDEX line_of_unit ON line (unit);
 CREATE INDEX line_of_kind ON line (kind);
@@ -58,7 +63,10 @@ _ADD_WHOLE = "INSERT INTO staged SELECT substr(?1, n * 24 + 1, 24), ?2 FROM plac
 """Of many MsgIds one after another: a call for each of them is what filling an index takes longest for."""
 _ADD_PLAN = "INSERT OR IGNORE INTO plan (run, digest) VALUES (?, ?)"
 _FIND_PLAN = "SELECT id FROM plan WHERE digest = ? AND run = ?"
-_ADD_SEGMENT = "INSERT INTO segment VALUES (?, ?, ?, ?)"
+_ADD_SEGMENT = "INSERT INTO segment VALUES (?, ?, ?, ?, ?)"
+_NEVER = "9999"
+"""The latest time of a segment that has a line whose time cannot be parsed: such a segment is read whenever a time is
+asked for."""
 
 
 def _lines(which: str) -> str:
@@ -81,6 +89,13 @@ LINES_OF_THEIR_PLANS = _lines(
     "of_message ON of_message.seq = message.seq WHERE message.msg_id >= ? AND message.msg_id < ?)"
 )
 WANT = ("CREATE TEMP TABLE wanted (msg_id BLOB PRIMARY KEY) WITHOUT ROWID", "INSERT OR IGNORE INTO wanted VALUES (?)")
+SEGMENTS_SINCE = (
+    "SELECT number FROM segment WHERE number >= (SELECT min(number) FROM segment WHERE latest >= ?) ORDER BY number"
+)
+SEGMENTS_OF_RUNS = (
+    "SELECT DISTINCT line.segment FROM plan JOIN line ON line.plan = plan.id WHERE plan.run >= ?1 AND plan.run < "
+    "?1 || char(1114111)"
+)
 LAST_SEGMENT = "SELECT number, size, seq, hash FROM segment ORDER BY number DESC LIMIT 1"
 
 
@@ -150,10 +165,9 @@ def merge(connection: sqlite3.Connection) -> None:
 
 def enter_segment(connection: sqlite3.Connection, content: Iterable[bytes], made: Checkpoint) -> None:
     """Enter a closed segment, of these lines and this checkpoint. Raises `LakeError`, `sqlite3.Error`."""
-    connection.execute(_ADD_SEGMENT, (made.number, made.size, made.head.seq, made.head.hash))
     plans: dict[tuple[str, str], int] = {}
     lines: list[tuple[object, ...]] = []
-    place = 0
+    place, latest = 0, ""
     for seq, line in enumerate(content, start=made.number):
         entry = _entry(line)
         plan = (_text(entry, "run"), _text(entry, "plan"))
@@ -161,12 +175,14 @@ def enter_segment(connection: sqlite3.Connection, content: Iterable[bytes], made
             plans[plan] = _plan_id(connection, *plan)
         lines.append((seq, made.number, place, len(line), _text(entry, "kind"), plans[plan], blob(unit_of(line))))
         place += len(line)
+        latest = max(latest, _time(entry))
         _enter_messages(connection, entry, seq)
         connection.executemany(_ADD_ABOUT, ((*one, seq) for one in _about(entry)))
         if len(lines) == BATCH:
             connection.executemany(_ADD_LINE, lines)
             lines.clear()
     connection.executemany(_ADD_LINE, lines)
+    connection.execute(_ADD_SEGMENT, (made.number, made.size, made.head.seq, made.head.hash, latest))
 
 
 def _enter_messages(connection: sqlite3.Connection, entry: dict[str, object], seq: int) -> None:
@@ -191,6 +207,19 @@ def _entry(line: bytes) -> dict[str, object]:
 
 def _text(entry: dict[str, object], name: str) -> str:
     return str(entry.get(name, ""))
+
+
+def _time(entry: dict[str, object]) -> str:
+    """The time that a line says, in UTC."""
+    try:
+        return utc(datetime.fromisoformat(_text(entry, "at")))
+    except (ValueError, OverflowError):
+        return _NEVER
+
+
+def utc(time: datetime) -> str:
+    """A time as texts of it are compared; without a time zone it is UTC. Raises `OverflowError`."""
+    return aware(time).astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _msg_ids(entry: dict[str, object]) -> list[str]:

@@ -243,13 +243,13 @@ class Segments:
             LakeError: one cannot be read.
         """
         with lake_errors(self.open_path):
-            stream, file = self._tail.stream(self.open_path)
+            stream, inode = self._tail.stream(self.open_path)
         try:
             there, stated = self.numbers()
             if missing := sorted(number for number in set(stated).difference(there) if number > after):
                 raise self.missing(missing[0])
             closed = [number for number in there if number > after]
-            yield _opened(self, closed, stream, file)
+            yield _opened(self, closed, stream, inode)
         finally:
             if stream is not None:
                 stream.close()
@@ -262,26 +262,25 @@ class _Tail:
         self._seen: tuple[int, ...] = ()
         self._lines = b""
 
-    def stream(self, path: Path) -> tuple[BinaryIO | None, tuple[int, int]]:
-        """What there is by now, None where the file is not there; and its device and inode. Raises `OSError`."""
+    def stream(self, path: Path) -> tuple[BinaryIO | None, int]:
+        """What there is by now, None where the file is not there; and its inode. Raises `OSError`."""
         try:
             if _state(there := path.stat()) == self._seen:
-                return io.BytesIO(self._lines), (there.st_dev, there.st_ino)
+                return io.BytesIO(self._lines), there.st_ino
             stream = path.open("rb")
         except FileNotFoundError:
-            return None, (0, 0)
+            return None, 0
         there = os.fstat(stream.fileno())
-        file = there.st_dev, there.st_ino
         if there.st_size > MOST_KEPT:
-            return stream, file
+            return stream, there.st_ino
         with stream:
-            if file != self._seen[:2] or there.st_size <= len(self._lines) or not self._goes_on(stream):
+            if _state(there)[:2] != self._seen[:2] or there.st_size <= len(self._lines) or not self._goes_on(stream):
                 self._lines = b""
                 stream.seek(0)
             more = stream.read()
         self._lines += more[: more.rfind(b"\n") + 1]
         self._seen = _state(there)
-        return io.BytesIO(self._lines), file
+        return io.BytesIO(self._lines), there.st_ino
 
     def _goes_on(self, stream: BinaryIO) -> bool:
         """Whether the last line that was read is the same: then all before it are. Behind it the stream is read on."""
@@ -294,21 +293,19 @@ def _state(there: os.stat_result) -> tuple[int, ...]:
     return there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns
 
 
-def _opened(segments: Segments, closed: list[int], stream: BinaryIO | None, file: tuple[int, int]) -> Opened:
+def _opened(segments: Segments, closed: list[int], stream: BinaryIO | None, inode: int) -> Opened:
     """With the closed segments that stand before the open one, although it may be closed meanwhile."""
     if stream is None:
-        return Opened(segments, closed, None, file, 0)
+        return Opened(segments, closed, None, 0)
     with lake_errors(segments.open_path):
         end = end_of(stream.readline())
         stream.seek(0)
     first = end.seq if end else 0
-    before = [
-        number for number in closed if not (first and number >= first) and _file(segments.path(number)) != file[1]
-    ]
-    return Opened(segments, before, stream, file, first)
+    before = [number for number in closed if not (first and number >= first) and _inode(segments.path(number)) != inode]
+    return Opened(segments, before, stream, first)
 
 
-def _file(path: Path) -> int:
+def _inode(path: Path) -> int:
     try:
         return path.stat().st_ino
     except FileNotFoundError:  # it is in the archive
@@ -317,22 +314,25 @@ def _file(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Segments at one time. Parameters: `closed` their numbers; `stream` of the open one, None where there is none,
-    `file` its device and inode, and `first` the number of its first line, 0 where that is not known."""
+    """Segments at one time. Parameters: `closed` their numbers; `stream` of the open one, None where there is none, and
+    `first` the number of its first line, 0 where that is not known."""
 
     segments: Segments
     closed: list[int]
     stream: BinaryIO | None
-    file: tuple[int, int]
     first: int
 
     def lines(self) -> Iterator[bytes]:
         """All complete lines; what a crash left half-written at the end is not one. Raises `LakeError`."""
-        for number in self.closed:
-            yield from self.segments.lines(number)
+        for _number, content in self.parts():
+            yield from content
+
+    def parts(self) -> Iterator[tuple[int, Iterator[bytes]]]:
+        """The number of each segment, the open one last, and its complete lines. Raises `LakeError`."""
+        yield from ((number, self.segments.lines(number)) for number in self.closed)
         if self.stream is not None:
             with lake_errors(self.segments.open_path):
-                yield from _complete(self.stream)
+                yield self.first, _complete(self.stream)
 
     def holds(self, head: Head, end: int, begin: int) -> bool:
         """Whether the line that ends at this byte of the ledger has this number and hash.

@@ -31,14 +31,13 @@ from mqops.ledger.core.account import Account
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.file import LedgerFile
-from mqops.message_file import WORKFLOW
 from mqops.message_file.core.choice import load_actions
 from mqops.message_file.core.text import LONGEST_LINE, messages_in
 from mqops.message_file.export import Fingerprint
 from mqops.message_file.load_port import LoadPort
 from mqops.message_file.parquet_file import messages_of_folder
 from mqops.model import ActSummary
-from mqops.mq.connection import MqConnection, connect
+from mqops.mq.connection import OneSession, Reach, connect, one_session
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import SET_CONTEXT_OPTIONS, Session
 from mqops.observe import snapshot
@@ -49,6 +48,7 @@ from mqops.observe.originals import Originals
 from mqops.plan_row import RuleDecision, without_rule
 from mqops.prove.begun_plans import begun_plans
 from mqops.prove.records import LOAD_RECORD, Loads
+from mqops.workflow import Workflow
 
 
 def read_messages(file: Path) -> Iterator[tuple[bytes, bytes]]:
@@ -99,7 +99,7 @@ def local_queue(session: Session, queue: str) -> str:
     return Destinations(session).of(queue, "").queue or queue
 
 
-def plan_load(connection: MqConnection, folder: RunFolder, file: Path, queue: str, *, again: bool) -> PlanSummary:
+def plan_load(connection: Reach, folder: RunFolder, file: Path, queue: str, *, again: bool) -> PlanSummary:
     """Plan a load in `folder`, a new run's: snapshot, load.json, plan, plan.json, preflight.json. Nothing is put.
 
     Parameters: `again` whether what earlier loads put is put once more.
@@ -109,13 +109,19 @@ def plan_load(connection: MqConnection, folder: RunFolder, file: Path, queue: st
         InProgress: an earlier load of these messages on this queue was begun and is not finished.
         MqopsError: the queue manager or the lake failed.
     """
+    with one_session(connection) as step:
+        return _planned(step, folder, file, queue, again=again)
+
+
+def _planned(step: OneSession, folder: RunFolder, file: Path, queue: str, *, again: bool) -> PlanSummary:
     observed_at = utc()
-    with connect(connection) as session:
+    ledger = LedgerFile(folder.lake_folder)
+    with connect(step) as session:
         name = queue_manager_name(session)
         found = _copy(file, folder, Browsed(queue_manager=name, queue=queue, observed_at=observed_at))
         snapshot.finish(folder, name, (queue,), observed_at.isoformat(), whole=False)
         into = local_queue(session, queue)
-        earlier = loads_of(session, LedgerFile(folder.lake_folder), found.hex(), into)
+        earlier = loads_of(session, ledger, found.hex(), into)
         _refuse_unfinished(earlier)
         digests = frozenset(one.digest for one in earlier)
         record = Loads(messages=found.hex(), queue=into, file=str(file), earlier=digests)
@@ -129,11 +135,11 @@ def plan_load(connection: MqConnection, folder: RunFolder, file: Path, queue: st
     plan = write_plan(
         folder,
         _rows(folder, queue, loaded, on_queue),
-        workflow=WORKFLOW,
+        workflow=Workflow.MESSAGE_LOAD,
         by=DecidedBy(source=f"load of {file}", digest=found.hex()),
         remarks=remarks,
     )
-    preflight(connection, folder, taken_from=(), target_options=SET_CONTEXT_OPTIONS)
+    preflight(step, folder, taken_from=(), target_options=SET_CONTEXT_OPTIONS, file=ledger)
     return plan
 
 
@@ -175,7 +181,7 @@ def _decision(action: Action, queue: str) -> RuleDecision:
 
 
 def act_load(
-    connection: MqConnection,
+    connection: Reach,
     folder: RunFolder,
     *,
     approved: str = "",
@@ -194,14 +200,18 @@ def act_load(
         raise SettingsError(f"Run {folder.run} is not a load")
     approved_plan = read_approved_plan(folder, approved)
     does = f"loads the messages of {Path(what.file).name} onto {what.queue}"
-    with all_loads_of(folder, what).lock(does=does), Originals(folder.snapshot) as originals:
-        with connect(connection) as session:
+    with (
+        all_loads_of(folder, what).lock(does=does),
+        Originals(folder.snapshot) as originals,
+        one_session(connection) as step,
+    ):
+        with connect(step) as session:
             others = loads_of(session, LedgerFile(folder.lake_folder), what.messages, what.queue)
         if approved_plan.identity not in others and {one.digest for one in others} != what.earlier:
             raise PlanChanged("Another load of these messages was begun after this one was planned. Plan it again")
         port = partial(LoadPort, original=originals, now=utc)
         about_load = {**(about or {}), "loads": what.messages, "into": what.queue, "file": Path(what.file).name}
-        return act(connection, folder, unit_size=unit_size, approved=approved, about=about_load, port=port, needs=())
+        return act(step, folder, unit_size=unit_size, approved=approved, about=about_load, port=port, needs=())
 
 
 def all_loads_of(folder: RunFolder, what: Loads) -> RunFolder:
@@ -218,9 +228,7 @@ def loads_of(session: Session, ledger: LedgerFile, messages: str, queue: str) ->
     return begun_plans(session, ledger, "loads", messages, is_one)
 
 
-def begun_loads(
-    connection: MqConnection, lake: Path, file: Path, queue: str
-) -> list[tuple[RunFolder, PlanIdentity, bool]]:
+def begun_loads(connection: Reach, lake: Path, file: Path, queue: str) -> list[tuple[RunFolder, PlanIdentity, bool]]:
     """The loads of a file onto a queue that were ever begun, and whether some of each is still to be done.
 
     Raises as `fingerprint_of` and `loads_of`.

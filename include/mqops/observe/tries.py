@@ -13,23 +13,23 @@ from collections.abc import Iterable, Mapping
 from mqops.lake.files import write_bytes
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
+from mqops.ledger.core.marker import MarkerKind
 from mqops.ledger.core.tries import Tries, count_tries
 from mqops.ledger.file import LedgerFile
 from mqops.observe.core.columns import BOUND
 from mqops.observe.message_ids import message_ids
 
 
-def current(ledger: LedgerFile, ids: Iterable[str] | None = None) -> Tries:
-    """The failed tries of messages of a queue manager: msg_key → rule key → number.
+def current(ledger: LedgerFile, ids: Iterable[str]) -> Tries:
+    """The failed tries of messages of a queue manager: msg_key → rule key → number. Those of others may be among them.
 
-    Parameters: `ids` MsgIds (hex) of the messages, None for every message that ever
-    failed; those of others may be among them. Exact however many instances are at work: it counts the ledger.
+    Parameters: `ids` MsgIds (hex) of the messages. Exact however many instances are at work: it counts the ledger.
 
     Raises:
         LakeError: the ledger cannot be read.
         LedgerBroken: a line is not readable.
     """
-    return count_tries(ledger.markers(kind="failed") if ids is None else ledger.of_messages(ids, "failed"))
+    return count_tries(ledger.of_messages(ids, MarkerKind.FAILED))
 
 
 def write(run: RunFolder, ledger: LedgerFile) -> int:

@@ -32,7 +32,7 @@ from mqops.ledger.core.identity import MessageOnQueue, PlanIdentity
 from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.file import LedgerFile
 from mqops.model import ActSummary
-from mqops.mq.connection import MqConnection, connect
+from mqops.mq.connection import OneSession, Reach, connect, one_session
 from mqops.mq.session import SET_CONTEXT_OPTIONS, Session
 from mqops.observe import snapshot
 from mqops.observe.arrow import SNAPSHOT
@@ -41,11 +41,12 @@ from mqops.observe.recorded import OBSERVED
 from mqops.plan_row import PlanRow
 from mqops.prove.begun_plans import begun_plans
 from mqops.prove.prove import reopened
-from mqops.prove.records import LOAD_RECORD, UNDO_RECORD, WORKFLOW, Undoes
+from mqops.prove.records import LOAD_RECORD, UNDO_RECORD, Undoes
 from mqops.undo import UNDOES
 from mqops.undo.core.decision import Done, UndoChoice, undo_choices
 from mqops.undo.sources import judge_sources
 from mqops.undo.undo_port import UndoPort
+from mqops.workflow import Workflow
 from mqwire.structures import MQMD_LAYOUT
 
 GETS = {Action.RETURN, Action.WITHDRAW}
@@ -55,7 +56,7 @@ _read = MQMD_LAYOUT.reader("expiry", "report", "backout_count")
 
 
 def plan_undo(
-    connection: MqConnection, run: RunFolder, folder: RunFolder, *, now: Callable[[], datetime] = utc
+    connection: Reach, run: RunFolder, folder: RunFolder, *, now: Callable[[], datetime] = utc
 ) -> PlanSummary:
     """Plan the undo of `run` in `folder`, a new run's: snapshot, plan, plan.json, preflight.json. Nothing is moved.
 
@@ -75,34 +76,42 @@ def plan_undo(
             f"Run {run.run} is a load of a file: it took nothing from a queue, so there is nothing to put back. "
             "What it put are ordinary messages"
         )
-    with reopened(connection, run) as found:
-        approved_plan, ledger, session = found.approved_plan, found.ledger.file, found.session
-        earlier = undos_of(session, ledger, approved_plan.identity)
+    with one_session(connection) as step:
+        return _planned(step, run, folder, now())
+
+
+def _planned(step: OneSession, run: RunFolder, folder: RunFolder, now: datetime) -> PlanSummary:
+    file = LedgerFile(run.lake_folder)
+    with reopened(step, run, file) as found:
+        approved_plan, session = found.approved_plan, found.session
+        earlier = undos_of(session, file, approved_plan.identity)
         _refuse_unfinished(approved_plan.identity, earlier)
         mine, digests = approved_plan.identity, frozenset(one.digest for one in earlier)
         UNDO_RECORD.write(folder.create(), Undoes(run=mine.run, plan=mine.digest, earlier=digests))
         todo = _Todo(run, approved_plan, found.sums, Destinations(session))
         todo.copy_to(folder)
         undone = {row for one in earlier.values() for row in one.acted}
-        rows = list(_rows(todo, _choices(session, todo, undone, now())))
+        rows = list(_rows(todo, _choices(session, todo, undone, now)))
     plan = write_plan(
         folder,
         map(DecidedRow, rows),
-        workflow=WORKFLOW,
+        workflow=Workflow.UNDO,
         by=DecidedBy(source=f"{UNDOES}{approved_plan.identity.run}", digest=approved_plan.identity.digest),
         queues=sorted({row.queue for row in rows}),
         remarks=todo.remarks(),
     )
     taken_from = {row.queue for row in rows if row.action in GETS}
-    checked = preflight(connection, folder, taken_from=taken_from, target_options=SET_CONTEXT_OPTIONS, remarks=False)
-    with connect(connection) as session:
+    checked = preflight(
+        step, folder, taken_from=taken_from, target_options=SET_CONTEXT_OPTIONS, remarks=False, file=file
+    )
+    with connect(step) as session:
         shut = judge_sources(session, sorted({row.queue for row in rows if row.action.acts}))
         store.PREFLIGHT.write(folder, replace(checked, findings=worst_first((*shut, *checked.findings))))
     return plan
 
 
 def act_undo(
-    connection: MqConnection,
+    connection: Reach,
     folder: RunFolder,
     *,
     approved: str = "",
@@ -122,8 +131,8 @@ def act_undo(
         raise SettingsError(f"Run {folder.run} is not an undo")
     approved_plan = read_approved_plan(folder, approved)
     run = RunFolder(folder.path.parent / what.run)
-    with run.lock(), Originals(folder.snapshot) as originals:
-        with connect(connection) as session:
+    with run.lock(), Originals(folder.snapshot) as originals, one_session(connection) as step:
+        with connect(step) as session:
             others = undos_of(session, LedgerFile(run.lake_folder), what.identity)
         if approved_plan.identity not in others and {one.digest for one in others} != what.earlier:
             raise PlanChanged(
@@ -131,10 +140,10 @@ def act_undo(
             )
         port = partial(UndoPort, original=originals, now=now)
         about_undo = {**(about or {}), "undoes": what.run, "undoes_plan": what.plan}
-        return act(connection, folder, unit_size=unit_size, approved=approved, about=about_undo, port=port, needs=())
+        return act(step, folder, unit_size=unit_size, approved=approved, about=about_undo, port=port, needs=())
 
 
-def begun_undos(connection: MqConnection, run: RunFolder) -> list[tuple[RunFolder, str, bool]]:
+def begun_undos(connection: Reach, run: RunFolder) -> list[tuple[RunFolder, str, bool]]:
     """The undos of a run that were ever begun: folder, digest of the plan, and whether some of it is still to be done.
 
     Raises `MQError`, `LakeError`, `LedgerBroken`.
@@ -217,7 +226,7 @@ class _Todo:
             there=there,
             key_there=key_as_put(row, original, self.approved_plan.queue_manager) if there else "",
             expiry=expiry,
-            seen_at=original.seen_at,
+            seen_at=original.observed_at,
             report=report,
             together=row.together,
         )

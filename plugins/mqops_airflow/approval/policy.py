@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from mqops.actions import ACTED, Action
@@ -40,7 +39,7 @@ def verdict_on(plan: PlanSummary, found: Preflight | None, *, approval: Approval
     from Airflow's record of the DAG run, which cannot be edited after the start.
     """
     from mqops.decide.core.staying import staying  # noqa: PLC0415
-    from mqops.deciders.registry import decider_named, not_chosen  # noqa: PLC0415
+    from mqops.deciders.registry import asks_by_hand, not_chosen  # noqa: PLC0415
 
     looked_at = found is not None and found.plan == plan.digest
     return judge(
@@ -51,7 +50,7 @@ def verdict_on(plan: PlanSummary, found: Preflight | None, *, approval: Approval
         doubts=[one.text for one in found.doubts] if found is not None and looked_at else [NOT_LOOKED],
         stay=staying(found).messages if found is not None and looked_at else 0,
         others=not_chosen(plan.workflow, plan.actions),
-        asks_by_hand=decider_named(plan.workflow).asks_by_hand,
+        asks_by_hand=asks_by_hand(plan.workflow),
     )
 
 
@@ -150,19 +149,3 @@ def beyond_policy(moving: Mapping[Action, int], policy: AutoApprove, doubts: int
         waiting = counted(total, "message waits", "messages wait")
         return f"{waiting} for approval: the pre-flight found {counted(doubts, 'problem')}"
     return ""
-
-
-def plain(approval: Approval) -> dict[str, Any]:
-    """A policy as values that Airflow stores with the DAG."""
-    return {**approval.model_dump(mode="json"), "timeout": approval.timeout.total_seconds()}
-
-
-def restored(value: Mapping[str, Any]) -> Approval:
-    """The policy that `plain` made."""
-    automatic = value["auto_approve"]
-    return Approval(
-        required=value["required"],
-        timeout=timedelta(seconds=value["timeout"]),
-        four_eyes=value["four_eyes"],
-        auto_approve=AutoApprove(**automatic) if automatic else None,
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mqops.counted import counted
 from mqops.errors import SettingsError
@@ -11,6 +11,7 @@ from mqops.queue_names import not_seen
 from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.approval.which_run import acting, waited_for
 from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.forms.given import GuardForm, given
 from mqops_airflow.operators.check import CheckOperator, drain_and_log, end_here
 from mqops_airflow.runs.run_folder import hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from mqops.deciders.guard import GuardRequest, Loops
     from mqops.lake.run import RunFolder
+    from mqops.mq.connection import OneSession
+    from mqops_airflow.runs.run_folder import XCom
 
 
 class GuardPlanOperator(CheckOperator):
@@ -29,14 +32,20 @@ class GuardPlanOperator(CheckOperator):
     The log says who reads each queue, how fast BackoutCount rises, since when, and what waits behind.
     """
 
-    def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.deciders.guard import select  # noqa: PLC0415
-        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+    def execute(self, context: Context) -> XCom:
+        from mqops.mq.connection import one_session  # noqa: PLC0415 - loads the MQ library
 
         if self.four_eyes:
             must_tell_people_apart(context)
         request = self._request(context)
-        with connect(request.connection) as session:
+        with one_session(request.connection) as step:
+            return self._planned(context, step, request)
+
+    def _planned(self, context: Context, step: OneSession, request: GuardRequest) -> XCom:
+        from mqops.deciders.guard import select  # noqa: PLC0415
+        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+
+        with connect(step) as session:
             drain_and_log(session, request.lake, self.queue_manager, self.log)
             loops = select(session, request)
         for remark in loops.guarded.remarks():
@@ -52,25 +61,25 @@ class GuardPlanOperator(CheckOperator):
             return end_here(self, context, found, why)
         with own_folder(context, request.lake, self.queue_manager) as folder:
             handed = hand_on(context, folder, found | acting(context))
-            return handed | self._plan(request, loops, folder)
+            return {**handed, **self._plan(step, request, loops, folder)}
 
     def _request(self, context: Context) -> GuardRequest:
         from mqops.deciders.guard import GuardRequest  # noqa: PLC0415
 
-        params, estate = context["params"], estate_file()
+        form, estate = given(context["params"], GuardForm), estate_file()
         section = estate.estate.queue_managers[self.queue_manager].poison_guard
         assert section is not None
         return GuardRequest(
             connection=connection_for(self.queue_manager, estate),
             lake=lake(estate),
-            queues=tuple(params["queues"] or ()),
-            limit=params["limit"] or 0,
+            queues=form.queues or (),
+            limit=form.limit or 0,
             watch=section.watch.total_seconds(),
-            unit_size=params["unit_of_work"],
+            unit_size=form.unit_of_work,
             requested_by=requester(context),
         )
 
-    def _plan(self, request: GuardRequest, loops: Loops, folder: RunFolder) -> dict[str, Any]:
+    def _plan(self, step: OneSession, request: GuardRequest, loops: Loops, folder: RunFolder) -> XCom:
         from mqops.decide.core.preflight import shown  # noqa: PLC0415
         from mqops.decide.preflight import preflight  # noqa: PLC0415 - loads the MQ library
         from mqops.deciders.guard import decide  # noqa: PLC0415
@@ -78,9 +87,9 @@ class GuardPlanOperator(CheckOperator):
 
         loops.prepare(folder)
         ends = loops.some_may_end
-        observe(request.connection, folder, loops.queues, some_may_end=ends, chosen=loops.messages)
+        observe(step, folder, loops.queues, some_may_end=ends, chosen=loops.messages)
         plan = decide(request, folder)
-        found = preflight(request.connection, folder)
+        found = preflight(step, folder)
         for action, count in sorted(plan.actions.items()):
             self.log.info("%s: %s", printable(action), counted(count, "message"))
         for remark in (*found.remarks, *shown(found.findings)):

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import commands
@@ -208,17 +209,19 @@ def test_start_up_needs_neither_pymqi_nor_pyarrow_nor_spark():
     assert subprocess.run([sys.executable, "-c", code], text=True, capture_output=True).stdout == "[]\n"
 
 
-def test_a_pass_starts_no_jvm_and_loads_no_spark(manager, tmp_path):
+def test_a_pass_starts_no_jvm_and_loads_neither_spark_nor_pandas(manager, tmp_path):
+    assert find_spec("pandas")
     code = (
         "import sys; sys.argv = ['mqops', 'dlq', 'run', '--once', 'SYSTEM.DEAD.LETTER.QUEUE', 'QM1']\n"
         "from mqops.cli import main\n"
-        "try: main()\nexcept SystemExit: print('spark' if any('pyspark' in name for name in sys.modules) else 'none')"
+        "try: main()\nexcept SystemExit: print({'pyspark', 'pandas'} & sys.modules.keys())"
     )
     manager.put(DLQ, [dead_letter("A", b"x")])
     environment = {**manager.environment, "MQOPS_LAKE": str(tmp_path / "lake")}
-    done = subprocess.run([sys.executable, "-c", code], input=RETRY, env=environment, text=True, capture_output=True)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, input=RETRY, env=environment, text=True, capture_output=True, cwd=tmp_path)
     assert "1 moved" in done.stdout
-    assert done.stdout.splitlines()[-1] == "none", done.stderr
+    assert done.stdout.splitlines()[-1] == "set()", done.stderr
 
 
 def test_a_careful_pass_says_what_became_of_its_canaries(manager, mqops, tmp_path):

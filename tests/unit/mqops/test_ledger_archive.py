@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -142,6 +143,7 @@ def test_what_is_changed_in_an_archive_is_noticed(file, tmp_path, where):
 def test_a_statement_that_mqops_did_not_sign_for_these_segments_hides_nothing(file, tmp_path, how):
     archive(again(file), tmp_path / "cold", before=datetime(2000, 1, 1))
     assert file.segments.archived() is None  # none is that old
+    assert archive(again(file), before=datetime(2026, 1, 1, 0, 0, 1), dry_run=True).new == len(in_lake(file)) - 1
     archive(again(file), tmp_path / "cold")
     said = file.segments.statement.read_bytes()
     if how == "removed":
@@ -182,6 +184,21 @@ def test_a_key_that_is_revoked_takes_the_archive_along(file, tmp_path):
     assert list(again(file).markers()) == list(markers(42, 2))
 
 
+def test_a_process_that_is_killed_while_it_revokes_a_key_leaves_a_ledger_that_is_whole(file, tmp_path):
+    archive(again(file), tmp_path / "cold")
+    for step in range(100):
+        ended = killed(lambda: again(file).rekey(revoke=True), step)
+        assert ended in {0, -signal.SIGKILL}
+        again(file).refuse_broken()
+        assert verified(again(file)).error == ""
+        assert list(again(file).markers(plan=plan(0))) == list(markers(2, 2))
+        if ended == 0:
+            break
+    assert step >= 2  # the key file, and the note of the newest key
+    with again(file).writer() as writer:
+        assert writer.add(list(markers(42, 2))) == 2
+
+
 def test_a_dry_run_writes_nothing(file, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in file.folder.rglob("*")}
     done = run(file, "archive", "QM1", "--to", str(tmp_path / "cold"), "--dry-run", "--json")
@@ -193,8 +210,8 @@ def test_a_dry_run_writes_nothing(file, tmp_path):
     }
 
 
-def killed(file: LedgerFile, place: Path, step: int) -> int:
-    """How an archiving ends that is killed when so many names were given or removed."""
+def killed(work: Callable[[], object], step: int) -> int:
+    """How work ends that is killed when so many names were given or removed."""
     if child := os.fork():
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     left = step
@@ -208,20 +225,22 @@ def killed(file: LedgerFile, place: Path, step: int) -> int:
 
     sys.addaudithook(count)
     try:
-        archive(again(file), place)
+        work()
+        os._exit(0)
     finally:
-        os._exit(0 if again(file).segments.archived() else 1)
+        os._exit(1)
 
 
 def test_a_process_that_is_killed_at_any_step_has_lost_nothing(file, tmp_path):
     content = b"".join(again(file).lines())
     for step in range(100):
-        ended = killed(file, tmp_path / "cold", step)
+        ended = killed(lambda: archive(again(file), tmp_path / "cold"), step)
         assert ended in {0, -signal.SIGKILL}
         assert b"".join(again(file).lines()) == content
         assert verified(again(file)).error == ""
         again(file).refuse_broken()
         if ended == 0:
+            assert again(file).segments.archived()
             break
     assert step > 5
     assert list(again(file).markers()) == list(markers(40, 2))

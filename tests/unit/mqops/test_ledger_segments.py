@@ -18,11 +18,13 @@ from big_ledger import make_ledger, markers, plan
 
 from mqops.cli import main
 from mqops.errors import LedgerBroken
+from mqops.ledger import index, index_tables
 from mqops.ledger.core import checkpoint
 from mqops.ledger.core.chain import Proof, write_line
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.core.seal import Key, Keys
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.index import LedgerIndex
 from mqops.ledger.segments import Segments
 from mqops.ledger.verified import verified
 
@@ -326,6 +328,98 @@ def test_the_reason_of_what_became_of_a_message_is_found_in_an_earlier_segment(f
     found = [Marker.from_json(entry) for entry in again(file).about('"' + "ab" * 24)]
     of_its_run = [one for one in found if one.run == late.run]
     assert (of_its_run[0], of_its_run[-1]) == (issued, late)
+
+
+def dated(lake_folder: Path, days: int) -> LedgerFile:
+    """A ledger with two messages a day, the first on 1 January, in many segments. `plan(0)` acted once more at the end,
+    and who finished it stands in between."""
+    lines = [
+        replace(one, at=f"2026-01-{number // 2 + 1:02}T12:00:00+00:00")
+        for number, one in enumerate(markers(2 * days, 2))
+    ]
+    issued, acted = lines[:2]
+    by_another = {"unit": "dd" * 24, "kind": "resumed", "lanes": (), "about": {"finished_by": "day@ops"}}
+    lines.insert(days, replace(issued, at=lines[days].at, **by_another))
+    lines.append(replace(acted, at=lines[-1].at, unit="ee" * 24))
+    file = LedgerFile(lake_folder, lambda: "2026-02-01T00:00:00+00:00", segment_size=SIZE)
+    with file.writer() as writer:
+        for one in lines:
+            writer.add([one])
+    assert len(file.segments.numbers()[0]) > 8
+    return file
+
+
+@pytest.fixture
+def lines_read(monkeypatch) -> list[bytes]:
+    """The lines of closed segments that are read, one after another or by their place."""
+    read: list[bytes] = []
+    lines, check = Segments.lines, index.check_line
+
+    def all_of(self, number):
+        for line in lines(self, number):
+            read.append(line)
+            yield line
+
+    monkeypatch.setattr(Segments, "lines", all_of)
+    monkeypatch.setattr(index, "check_line", lambda number, line, seal: read.append(line) or check(number, line, seal))
+    return read
+
+
+def exported(file: LedgerFile, *options: str) -> list[dict[str, object]]:
+    done = CliRunner().invoke(main, ["ledger", "export", *options, "--lake", str(file.folder.parents[1])])
+    assert done.exit_code == 0, done.output
+    return [json.loads(line) for line in done.output.splitlines()]
+
+
+@pytest.mark.parametrize("index_is", ["there", "of an earlier version", "not to be had"])
+@pytest.mark.parametrize(
+    ("since", "run"),
+    [("2026-01-28", ""), ("", "old-0000003"), ("2026-01-28", "old-0000000"), ("2027-01-01", ""), ("", "\udcff")],
+    ids=["since", "run", "both", "later", "no run's name"],
+)
+def test_an_export_reads_only_the_segments_of_its_time_and_runs(  # noqa: PLR0917
+    tmp_path, monkeypatch, lines_read, since, run, index_is
+):
+    file = dated(tmp_path / "QM1", 30)
+    expected = [event for event in exported(file) if event["at"] >= since and event["run"].startswith(run)]
+    options = [*(["--since", since] if since else []), *(["--run", run] if run else [])]
+    if index_is == "of an earlier version":
+        monkeypatch.setattr(index_tables, "VERSION", index_tables.VERSION + 1)
+        exported(file, *options)
+    elif index_is == "not to be had":
+        monkeypatch.setattr(LedgerIndex, "_open", lambda _self: None)
+    lines_read.clear()
+    assert exported(file, *options) == expected
+    closed = sum(len(file.segments.path(number).read_bytes().splitlines()) for number in file.segments.numbers()[0])
+    if index_is == "not to be had" or not run.isascii():
+        assert len(lines_read) >= closed
+    else:
+        assert len(lines_read) < closed / 3
+        assert {event["finished_by"] for event in expected if event["run"] == "old-0000000"} <= {"day@ops"}
+
+
+def test_an_export_of_a_time_tells_a_change_in_what_it_reads(tmp_path):
+    file = dated(tmp_path / "QM1", 30)
+    path = segment(file, -1)
+    content = path.read_bytes()
+    day = json.loads(content.splitlines()[-1])["at"][:10]
+    for other, told_of in (
+        (content.replace(b'"FWD"', b'"IGN"', 1), "is damaged or has been changed"),
+        (b"".join(content.splitlines(keepends=True)[1:]), "does not follow the one before"),
+        (None, "is missing"),
+    ):
+        path.unlink() if other is None else path.write_bytes(other)
+        done = CliRunner().invoke(main, ["ledger", "export", "--since", day, "--lake", str(tmp_path)])
+        assert (done.exit_code, told_of in done.output) == (1, True)
+
+
+def test_a_segment_with_a_time_that_is_none_is_read_whatever_time_is_asked_for(file):
+    with sqlite3.connect(":memory:") as connection:
+        index_tables.make_tables(connection)
+        index_tables.stage(connection)
+        made = file.segments.checkpoint(1)
+        index_tables.enter_segment(connection, [b'{"at":"soon"}', b'{"at":"2026-01-01T00:00:00+00:00"}'], made)
+        assert connection.execute(index_tables.SEGMENTS_SINCE, ("2030",)).fetchall() == [(1,)]
 
 
 def test_the_command_makes_the_index_anew(file):

@@ -83,3 +83,16 @@ def made_pass(manager, mqops_here, counts, *, messages: int) -> Counter[str]:
     assert f"{messages} planned = {messages} moved" in done.output
     assert 0 < counts.connected <= MOST_CONNECTIONS
     return +counts.read
+
+
+def test_an_undo_and_a_load_connect_once_a_step(manager, mqops_here, counts, tmp_path):
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(3)])
+    file = str(tmp_path / "messages")
+    mqops_here("message", "export", DLQ, file, "-m", "QM1")
+    mqops_here("dlq", "run", "--once", DLQ, "QM1", text="ACTION(RETRY)\n")
+    (run,) = (path.name for path in tmp_path.glob("lake/QM1/runs/cli-*"))
+    for made, command in enumerate((("undo", run), ("message", "load", file, "A", "--run"))):
+        with counts.count():
+            done = mqops_here(*command, "-m", "QM1", "--yes")
+        assert "3 planned = 3 " in done.output
+        assert counts.connected == len(("plan", "act and prove")) + made  # a load looks for one to finish first

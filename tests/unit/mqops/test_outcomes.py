@@ -28,6 +28,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.mq.connection import connect
 from mqops.mq.inquire import try_resolve_queue
 from mqops.observe import replays, tries
+from mqops.observe.message_ids import message_ids
 from mqops.prove import outcomes as finding
 from mqops.prove.core.outcome import (
     CONSUMED,
@@ -527,10 +528,11 @@ def test_a_line_of_the_ledger_has_no_more_than_a_thousand_messages(bench):
 def test_retry_counts_and_replays_are_those_of_before(bench):
     bench.letters("A", "MISSING")
     run = bench.run()
-    before = (tries.current(LedgerFile(bench.lake / "QM1")), replays.current(bench.lake / "QM1"))
+    ledger = LedgerFile(bench.lake / "QM1")
+    before = (tries.current(ledger, message_ids(run.snapshot)), replays.of_snapshot(run, ledger))
     assert before[0]
     bench.look(run)
-    assert (tries.current(LedgerFile(bench.lake / "QM1")), replays.current(bench.lake / "QM1")) == before
+    assert (tries.current(ledger, message_ids(run.snapshot)), replays.of_snapshot(run, ledger)) == before
 
 
 def test_the_commands_tell_it(manager, bench):

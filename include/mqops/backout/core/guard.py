@@ -31,7 +31,6 @@ from mqops.model import QueueDefinition
 from mqwire import constants as c
 from mqwire.names import reason_name
 
-WORKFLOW = "poison_guard"
 NOT_FOR_PROGRAMS = ("SYSTEM.", "MQOPS.LEDGER")
 """How names begin of queues that no program puts on, whatever BOQNAME says."""
 MOST_SHOWN = 3

@@ -13,7 +13,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from pydantic import TypeAdapter
 
 from mqops.errors import LedgerBroken
 from mqops.ledger.core.marker import Marker
@@ -23,7 +25,7 @@ from mqops.ledger.core.seal import verify as verify_signature
 GENESIS = "0" * 64
 _RESTORE = "restore it from a copy, and keep this one for the inquiry"
 _END = re.compile(
-    rb',"seq":([1-9][0-9]{0,17}),"recorded_at":"[^"]*","prev":"([0-9a-f]{64})"(,"hash":"([0-9a-f]{64})"'
+    rb',"seq":([1-9][0-9]{0,17}),"recorded_at":"([^"]*)","prev":"([0-9a-f]{64})"(,"hash":"([0-9a-f]{64})"'
     rb'(?:,"key":"([0-9a-f]{16})","hmac":"([0-9a-f]{64})")?}\n)\Z'
 )
 LONGEST_END = 512
@@ -38,6 +40,7 @@ class Head:
     hash: str = GENESIS
 
 
+_HEAD = TypeAdapter(Head)
 BEGIN = Head()
 """The head of a ledger without a line."""
 
@@ -86,12 +89,18 @@ def end_of(tail: bytes) -> Head | None:
     Parameters: `tail` the last bytes of the line, `LONGEST_END` at least, its line feed included.
     """
     found = _END.search(tail[-LONGEST_END:])
-    return Head(seq=int(found[1]), hash=found[4].decode()) if found else None
+    return Head(seq=int(found[1]), hash=found[5].decode()) if found else None
 
 
-def head_in(entry: Mapping[str, Any]) -> Head:
+def recorded_at(tail: bytes) -> str:
+    """When a line was recorded, by its last bytes, as of `end_of`; "" where they are not the end of a line."""
+    found = _END.search(tail[-LONGEST_END:])
+    return found[2].decode() if found else ""
+
+
+def head_in(entry: Mapping[str, object]) -> Head:
     """The head after a line, from the JSON object of a line that was checked."""
-    return Head(seq=entry["seq"], hash=entry["hash"])
+    return _HEAD.validate_python(entry)
 
 
 def is_signed(line: bytes) -> bool:
@@ -104,7 +113,7 @@ def _link(line: bytes) -> _Link:
     found = _END.search(line[-LONGEST_END:])
     if found is None:
         raise LedgerBroken("The last line of the ledger is not one that mqops wrote")
-    seq, prev, end, digest, key, signature = found.groups()
+    seq, _at, prev, end, digest, key, signature = found.groups()
     if hashlib.sha256(memoryview(line)[: -len(end)]).hexdigest() != digest.decode():
         raise LedgerBroken("The last line of the ledger has been changed: its hash is wrong")
     return _Link(int(seq), prev.decode(), digest.decode(), (key or b"").decode(), (signature or b"").decode())
@@ -180,7 +189,7 @@ def check_line(number: int, line: bytes, seal: Seal) -> None:
     _check_signature(number, end, seal, seal.signed_from)
 
 
-def verify(lines: Iterable[bytes], seal: Seal, after: Head = BEGIN) -> Iterator[dict[str, Any]]:
+def verify(lines: Iterable[bytes], seal: Seal, after: Head = BEGIN) -> Iterator[dict[str, object]]:
     """Check a ledger line by line, as `linked` does, and give each as its JSON object.
 
     Raises:
@@ -190,7 +199,7 @@ def verify(lines: Iterable[bytes], seal: Seal, after: Head = BEGIN) -> Iterator[
         yield read_line(number, line)
 
 
-def read_line(number: int, line: bytes) -> dict[str, Any]:
+def read_line(number: int, line: bytes) -> dict[str, object]:
     """The JSON object of the ledger's line of that number. Raises `LedgerBroken`, naming it."""
     try:
         entry = json.loads(line)

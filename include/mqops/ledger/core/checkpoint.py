@@ -53,7 +53,7 @@ class Checkpoint:
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore", hide_input_in_errors=True)
+    model_config = ConfigDict(defer_build=True, strict=True, extra="ignore", hide_input_in_errors=True)
 
     v: Literal[1]
     kind: Literal["checkpoint"]

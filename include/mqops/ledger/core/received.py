@@ -111,7 +111,7 @@ def _text(value: bytes | str) -> str:
 
 
 class _Claim(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore")
+    model_config = ConfigDict(defer_build=True, strict=True, extra="ignore")
 
     run: Run
     plan: Text

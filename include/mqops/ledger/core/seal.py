@@ -5,7 +5,8 @@
    parsed.
 2. A signed line of the ledger has `key` and `hmac` behind its `hash`. The HMAC covers the hash, which covers the line
    and the line before it.
-3. The newest key signs. Every key of the list verifies lines; keys that are revoked verify no messages.
+3. The newest key signs. Every key of the list verifies lines; keys that are revoked verify no messages on
+   MQOPS.LEDGER but heads; what they signed in the lake (checkpoints, the statement of the archive) stays valid.
 """
 
 from __future__ import annotations

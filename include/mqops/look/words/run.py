@@ -161,7 +161,7 @@ def untouched(view: RunView, fates: Fates, sums: Sums, *, ended: bool) -> str:
     if view.story.undoes:
         return ". ".join(_undo_untouched(view, sums, ended=ended))
     if not ended and not line.proved_at:
-        acts = acted_on(view.story.plan["actions"])
+        acts = acted_on(view.story.actions)
         of = f"The plan has {counted(line.planned, 'message')}, and {fates.acts} {acts:,} of them"
         return f"So far nothing was moved or discarded. {of}"
     if not line.proved_at:
@@ -182,7 +182,7 @@ def _gone(number: int) -> str:
 
 
 def _undo_untouched(view: RunView, sums: Sums, *, ended: bool) -> Iterator[str]:
-    counts = {Action(name): int(number) for name, number in view.story.plan.get("actions", {}).items()}
+    counts = view.story.actions
     ways = [f"{counted(counts[one], 'message')} {where}" for one, where in _BEFORE_UNDO.items() if one in counts]
     refused = sum(number for action, number in counts.items() if not action.acts)
     ways += [f"{counted(refused, 'message')} cannot or need not be put back"] if refused else []
