@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -236,6 +237,34 @@ def test_P08_what_a_program_has_in_a_unit_of_work_is_left_and_told(manager, mqop
     assert (manager.bodies("PAY.IN"), manager.bodies("PAY.BOQ")) == ([b"held"], [b"free"])
 
 
+def test_P08_a_message_that_its_program_backs_out_meanwhile_is_waited_for(manager, mqops, monkeypatch):
+    waits, wait_for = threading.Event(), guard_port.GuardPort._wait_for
+    monkeypatch.setattr(guard_port, "WAIT_MS", 60_000)
+    monkeypatch.setattr(guard_port.GuardPort, "_wait_for", lambda *of: waits.set() or wait_for(*of))
+    manager.put("PAY.IN", [({}, b"held")])
+    backed_out(manager, "PAY.IN", 3)
+    planned = mqops("backout", "guard", "PAY.IN", "--dry-run", "--watch", "0")
+    held, done = threading.Event(), threading.Event()
+
+    def program() -> None:
+        with manager.connected() as connection:
+            handle = pymqi.Queue(connection, "PAY.IN", CMQC.MQOO_INPUT_SHARED)
+            handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+            held.set()
+            waits.wait(60)
+            connection.backout()
+            done.wait(60)
+            handle.close()
+
+    thread = threading.Thread(target=program)
+    thread.start()
+    held.wait(60)
+    acted = mqops("dlq", "act", Path(planned["run"]).name, "--approve", planned["plan"]["digest"])
+    done.set()
+    thread.join()
+    assert (acted["moved"], manager.bodies("PAY.BOQ")) == (1, [b"held"])
+
+
 @pytest.mark.parametrize(
     ("queue", "said"),
     [
@@ -258,3 +287,12 @@ def test_P13_nothing_is_done_where_nothing_loops(manager, mqops):
     backed_out(manager, "PAY.IN", 2)
     assert mqops("backout", "guard", "--yes", "--watch", "0")["planned"] == 0
     assert (counts(manager, "REPLIES"), counts(manager, "PAY.IN")) == ([5], [2])
+
+
+def test_P08_a_good_message_with_the_identifiers_of_one_that_loops_stays(manager, mqops):
+    same = {"MsgId": b"S" * 24, "CorrelId": b"C" * 24}
+    manager.put("PAY.IN", [(same, b"loops"), (same, b"good")])
+    backed_out(manager, "PAY.IN", 3)
+    done = mqops("backout", "guard", "--yes", "--watch", "0")
+    assert (done["planned"], done["moved"]) == (1, 1)
+    assert (manager.bodies("PAY.IN"), manager.bodies("PAY.BOQ")) == ([b"good"], [b"loops"])
