@@ -11,6 +11,7 @@ class Effect(Enum):
 
     LEAVE = "the message stays where it is"
     PUT = "a rules table puts the message on another queue"
+    DEAD_LETTER = "the message is put on the dead-letter queue, behind an MQDLH"
     DISCARD = "the message is removed from its queue"
     PUT_BACK = "an undo puts the message back on the queue it was taken from"
     LOAD = "a load puts a message of a file"
@@ -31,6 +32,11 @@ class Action(StrEnum):
     EXPIRE = "EXPIRE", Effect.DISCARD
     """Discard by age: the expiration report that the message asked for is sent in the same unit of work (E15)."""
 
+    DEADLETTER = "DEADLETTER", Effect.DEAD_LETTER
+    """A message that loops, and that its backout queue does not take (`mqops.backout.core.guard`)."""
+    DISPOSE = "DISPOSE", Effect.DISCARD
+    """A message that loops is discarded, because its report options say so (MQRO_DISCARD_MSG)."""
+
     IGNORE = "IGNORE", Effect.LEAVE
     ERROR = "ERROR", Effect.LEAVE
     """The message has no MQDLH that can be read (D05)."""
@@ -38,6 +44,8 @@ class Action(StrEnum):
     """The origin of a backed-out message is ambiguous (`mqops.backout.core.decision`)."""
     PROTECTED = "PROTECTED", Effect.LEAVE
     """The message names a protected queue (`mqops.decide.core.protected`)."""
+    STUCK = "STUCK", Effect.LEAVE
+    """A message that loops, and neither a backout queue nor a dead-letter queue takes it."""
     LATER = "LATER", Effect.LEAVE
     """The next try is not due (`mqops.decide.retry_not_due`)."""
     REPLAYED = "REPLAYED", Effect.LEAVE
@@ -89,13 +97,15 @@ class Action(StrEnum):
         member.discards = effect is Effect.DISCARD
         member.puts_back = effect is Effect.PUT_BACK
         member.refused = effect is Effect.REFUSE
-        member.acts = member.puts or member.discards or member.puts_back or effect in {Effect.LOAD, Effect.COPY}
+        member.acts = effect not in {Effect.LEAVE, Effect.REFUSE}
         return member
 
 
 PUTS = tuple(action for action in Action if action.puts)
 """A rules table puts the message on another queue. Canaries are sent for these: a discarded message does not return."""
-SENDS = tuple(action for action in Action if action.effect in {Effect.PUT, Effect.LOAD, Effect.COPY})
+SENDS = tuple(
+    action for action in Action if action.effect in {Effect.PUT, Effect.DEAD_LETTER, Effect.LOAD, Effect.COPY}
+)
 """Somebody chose the queue that the message is put on: it may have no room, or be one that nothing may be put on."""
 DISCARDS = tuple(action for action in Action if action.discards)
 ACTED = tuple(action for action in Action if action.acts)

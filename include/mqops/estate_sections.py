@@ -236,6 +236,28 @@ class BackoutReprocess(RulesWorkflow):
     backoff: Annotated[tuple[Duration, ...], Field(strict=False)] = ()
 
 
+class PoisonGuard(MovingWorkflow):
+    """The workflow that takes messages that loop from the input queues of one queue manager. Absent: off.
+
+    Attributes:
+        queues: the input queues; absent, every queue with BOTHRESH that no other one names as its BOQNAME.
+        limit: most messages of each queue; absent, all that loop.
+        watch: how long the queues are looked at in each run.
+    """
+
+    queues: Annotated[tuple[MqName, ...], Field(strict=False), AfterValidator(some)] | None = None
+    limit: Annotated[int, Field(ge=1)] | None = None
+    watch: Duration = timedelta(seconds=2)
+
+    @model_validator(mode="after")
+    def _acts_at_once(self) -> PoisonGuard:
+        if self.trigger:
+            raise ValueError("trigger has no effect here: a message that is backed out makes no trigger message")
+        if self.handling != PacingSection():
+            raise ValueError("handling has no effect here: what loops is taken at once")
+        return self
+
+
 class ExpiryScan(TriggeredWorkflow):
     """The periodic scan for expired messages of one queue manager (what EXPRYINT is on z/OS).
 
@@ -286,6 +308,7 @@ class QueueManager(Section):
     dlq_rules: DlqRules | None = None
     snapshot_quality: SnapshotQuality | None = None
     backout_reprocess: BackoutReprocess | None = None
+    poison_guard: PoisonGuard | None = None
     expiry_scan: ExpiryScan | None = None
     trigger_monitor: TriggerMonitor | None = None
 

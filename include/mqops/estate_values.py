@@ -24,7 +24,7 @@ ANY_DAY = datetime(2000, 1, 1)
 MAX_UNIT_OF_WORK = 4999  # MAXUMSGS is 10,000 by default, and each message is a get and a put, plus the marker
 
 
-Action = Literal["RETRY", "FWD", "DISCARD"]
+Action = Literal["RETRY", "FWD", "DISCARD", "DEADLETTER", "DISPOSE"]
 
 
 def mq_name(value: object) -> str:

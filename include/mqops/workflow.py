@@ -13,6 +13,7 @@ class Workflow(StrEnum):
 
     DLQ_RULES = "dlq_rules"  # dead letters go by a rules table
     BACKOUT_REPROCESS = "backout_reprocess"  # messages of backout queues go by a rules table
+    POISON_GUARD = "poison_guard"  # messages that loop go where their queue and their report options say
     AGE_OUT = "age_out"  # messages without an expiry that are too old are discarded
     UNDO = "undo"  # what a run moved or discarded is put back
     RECOVER = "recover"  # messages that a person chooses are moved, copied, parked, discarded or tried again

@@ -52,6 +52,7 @@ queue_managers:
     connection: mq_test
     spark: spark_down
     dlq_rules: {rules: qm1.rules, approval: {four_eyes: true}}
+    poison_guard: {watch: 1s, approval: {auto_approve: {actions: [FWD], max_messages: 10}}}
   FREE:
     connection: mq_test
     spark: spark_down
@@ -835,3 +836,34 @@ def test_an_approval_that_is_refused_is_told_as_refused(airflow: Airflow) -> Non
         assert why.removeprefix("the ") in told, page
         assert "Ask again</button>" in told
     run.call("carol", "PATCH", "", {"state": "failed"})
+
+
+def test_P08_P13_one_press_stops_a_loop_where_the_policy_of_the_estate_allows_it(airflow: Airflow) -> None:
+    """The form chooses no destination, so the policy counts for a run by hand, too; beyond it a person is asked."""
+    manager = airflow.manager
+    manager.mqsc("DEFINE QLOCAL(LOOP.BO)\nDEFINE QLOCAL(LOOP) BOTHRESH(1) BOQNAME(LOOP.BO)\n")
+    manager.mqsc("DEFINE QLOCAL(BARE) BOTHRESH(1)\n")
+    for queue in ("LOOP", "BARE"):
+        manager.put(queue, [({}, b"poison"), ({}, b"good")])
+        with manager.connected() as program:
+            handle = pymqi.Queue(program, queue, CMQC.MQOO_INPUT_SHARED)
+            handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+            program.backout()
+            handle.close()
+    form = {"queue_manager": "QM1", "dry_run": False}
+    run = airflow.run("qm1_poison_guard", "operator", **form, queues=["LOOP"])
+    assert run.tasks("plan", "route", "act", "prove") == ["success"] * 4
+    assert run.xcom("route", "verdict")["why"] == "1 message, FWD: approved by the estate's policy"
+    assert (manager.bodies("LOOP"), manager.bodies("LOOP.BO")) == ([b"good"], [b"poison"])
+    asks = airflow.run("qm1_poison_guard", "operator", **form, queues=["BARE"])
+    assert asks.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
+    assert asks.xcom("route", "verdict")["why"] == "DEADLETTER is not approved automatically"
+    assert "behind an MQDLH with MQRC_BACKOUT_THRESHOLD_REACHED" in asks.question()["body"]
+    before = manager.depth(DLQ)
+    assert asks.answer("carol") == "success"
+    assert asks.tasks("act", "prove") == ["success"] * 2
+    assert (manager.bodies("BARE"), manager.depth(DLQ)) == ([b"good"], before + 1)
+    idle = airflow.run("qm1_poison_guard", "operator", **form)
+    assert idle.tasks("plan") == ["success"]
+    assert idle.states("route", "prove") == ["skipped", "skipped"]
+    manager.mqsc(f"CLEAR QLOCAL({DLQ})\nDELETE QLOCAL(LOOP) PURGE\nDELETE QLOCAL(BARE) PURGE\n")

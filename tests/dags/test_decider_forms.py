@@ -22,6 +22,7 @@ queue_managers:
     connection: mq_qm1
     dlq_rules: {rules: qm1.rules}
     backout_reprocess: {rules: back.rules, quarantine: Q}
+    poison_guard: {}
 """
 DAGS = {name: decider_named(name) for name in DECIDERS if decider_named(name).dag}
 

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pymqi
 import pytest
 from mq_support import DLQ, create, dead_letter, let_expire, until
 from runs_on_pages import QUESTION
@@ -23,6 +24,7 @@ from mqops.act.in_process import act
 from mqops.clock import utc_now, utc_text
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.guard import GUARD, GuardRequest
 from mqops.deciders.recover import RECOVER, Do, RecoverRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
@@ -604,6 +606,30 @@ def test_a_form_moves_the_messages_of_a_backout_queue_where_the_estate_has_no_wo
     assert "<summary>Move the messages of B.BACK to another queue</summary>" in form
     assert '<input name="destination" maxlength="48" size="34" required>' in form
     assert '<input type="checkbox" name="dry_run" checked>' in form
+
+
+def test_P08_a_press_of_a_button_stops_a_loop_and_then_it_is_no_problem_any_more(manager, lake, page, dag_file):
+    text = ESTATE.replace("    expiry_scan:", "    poison_guard: {}\n    expiry_scan:")
+    Path(os.environ["MQOPS_ESTATE"]).write_text(text)
+    manager.put("B", [({}, b"poison"), ({}, b"good")])
+    with manager.connected() as program:
+        handle = pymqi.Queue(program, "B", c.MQOO_INPUT_SHARED)
+        for _ in range(3):
+            handle.get(None, pymqi.MD(), pymqi.GMO(Options=c.MQGMO_SYNCPOINT))
+            program.backout()
+        handle.close()
+    observe(manager.connection, RunFolder.at(lake, "QM1", "look"), ["B"])
+    request = GuardRequest(connection=manager.connection, lake=lake, watch=0)
+    run, plan = plan_run(GUARD, request)
+    text = page("/estate", "operator")
+    assert "Poison on B: 1 message came back up to 3 times" in text
+    dag_id, fixed, form = handling(text, "B")
+    assert (dag_id, fixed) == ("qm1_poison_guard", {"queue_manager": "QM1", "queues": ["B"]})
+    assert "<summary>Stop the loop on B: what loops goes to its backout queue</summary>" in form
+    for field, value in {**fixed, "limit": 1, "dry_run": False}.items():
+        assert dag_file("poison_guard").qm1_poison_guard.params.get_param(field).resolve(value) == value
+    assert carry_out(GUARD, request, run, plan).moved == 1
+    assert "Poison on B" not in page("/estate", "operator")
 
 
 def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(manager, lake, page):

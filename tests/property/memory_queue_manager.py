@@ -172,7 +172,7 @@ class MemoryPort:
         self._put(target.messages, message)
         return 0
 
-    def report_expired(self, row: Row, taken: Taken) -> int:
+    def report_discarded(self, row: Row, taken: Taken) -> int:
         _queue, _index, message = self.got[-1]
         self._put(self.manager.reports, Message(b"", message.msg_id, message.key, b""))
         return 0

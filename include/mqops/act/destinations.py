@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from mqops.act.behind_header import behind_header
 from mqops.act.core.port import Taken
 from mqops.act.mover_port import key_of, without_dlh
 from mqops.actions import Action
@@ -61,8 +62,19 @@ def _waiting(at: ResolvedQueue) -> str:
     return f"; messages wait on transmission queue {at.transmission_queue}" if at.transmission_queue else ""
 
 
-def key_as_put(row: PlanRow, original: Original) -> str:
-    """The identity of a message where a row of a plan put it."""
+def key_as_put(row: PlanRow, original: Original, queue_manager: str) -> str:
+    """The identity of a message where a row of a plan put it. Parameters: `queue_manager` of the plan."""
+    if row.action is Action.DEADLETTER:
+        return key_of(
+            *behind_header(
+                original.md,
+                original.body,
+                reason=int(row.rule_key or 0),
+                queue=row.queue,
+                queue_manager=queue_manager,
+                at=original.observed_at,
+            )
+        )
     strips = row.action is Action.RETRY or not row.header
     return key_there(row.msg_key, original.md, original.body, strips_header=strips)
 

@@ -167,12 +167,12 @@ class MoverPort:
             return self._search(row)
         source, ids = self._sources[row.queue], row.msg_id + row.correl_id
         got = self._session.get(source, GET_OPTIONS, match=MATCH_BOTH, ids=ids, length=row.body_length, name=row.queue)
-        return _taken(got) if got else None
+        return taken_as(got) if got else None
 
     def _search(self, row: Row) -> Taken | None:
         for got in self._with_ids_of(row, row.queue, self._sources[row.queue]):
             if got.key == row.msg_key and (under_cursor := self._under_cursor(row)):
-                return _taken(under_cursor)
+                return taken_as(under_cursor)
         return None
 
     def _with_ids_of(self, row: Row, queue: str, handle: int) -> Iterator[Taken]:
@@ -180,7 +180,7 @@ class MoverPort:
         options, ids = BROWSE_OPTIONS | c.MQGMO_BROWSE_FIRST, row.msg_id + row.correl_id
         while got := self._session.get(handle, options, match=MATCH_BOTH, ids=ids, length=row.body_length, name=queue):
             options = BROWSE_OPTIONS | c.MQGMO_BROWSE_NEXT
-            yield _taken(got)
+            yield taken_as(got)
 
     def _under_cursor(self, row: Row) -> RawMessage | None:
         options = GET_OPTIONS | c.MQGMO_MSG_UNDER_CURSOR
@@ -198,7 +198,7 @@ class MoverPort:
             return c.MQRC_FORMAT_ERROR
         return self._session.put(self._targets[row.target], md, body, PUT_OPTIONS, context=self._sources[row.queue])
 
-    def report_expired(self, row: Row, taken: Taken) -> int:
+    def report_discarded(self, row: Row, taken: Taken) -> int:
         """See `Port`."""
         return send_expiration_report(self._session, self._sources[row.queue], taken)
 
@@ -211,7 +211,8 @@ class MoverPort:
         self._session.backout()
 
 
-def _taken(got: RawMessage) -> Taken:
+def taken_as(got: RawMessage) -> Taken:
+    """A message that was got, with its identity."""
     return Taken(md=got.md, body=got.body, key=key_of(got.md, got.body))
 
 

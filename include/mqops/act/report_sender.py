@@ -14,7 +14,7 @@ from mqops.decide.core.protected import is_protected
 from mqops.errors import MQError, SettingsError
 from mqops.mq.inquire import dead_letter_queue, queue_manager_name, resolve_queue
 from mqops.mq.session import Session
-from mqops.report import Report, expiration_report
+from mqops.report import Report, exception_report, expiration_report
 from mqwire import constants as c
 from mqwire.fields import before_nul
 from mqwire.structures import MQMD
@@ -37,7 +37,20 @@ def send_expiration_report(session: Session, source: int, taken: Taken) -> int:
     md = MQMD.unpack(taken.md)
     if not md.report & c.MQRO_EXPIRATION:
         return 0
-    report = expiration_report(md, taken.body, queue_manager=queue_manager_name(session))
+    return _send(session, source, md, expiration_report(md, taken.body, queue_manager=queue_manager_name(session)))
+
+
+def send_exception_report(session: Session, source: int, taken: Taken, reason: int) -> int:
+    """The same for the exception report of a message that cannot go to its backout queue. Parameters: `reason` MQRC_*
+    of that. Raises as `send_expiration_report`."""
+    md = MQMD.unpack(taken.md)
+    if not md.report & c.MQRO_EXCEPTION:
+        return 0
+    name = queue_manager_name(session)
+    return _send(session, source, md, exception_report(md, taken.body, reason=reason, queue_manager=name))
+
+
+def _send(session: Session, source: int, md: MQMD, report: Report | None) -> int:
     if report is None:
         return 0
     reason = _put_report(session, source, report, md.user_identifier)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from mqops.backout.core.poison import Poison, can_loop
@@ -63,7 +63,7 @@ def looping(
                 seen=len(counts),
                 depth=known[name].depth,
                 target=_target(known[name], known),
-                readers=_readers(session, name),
+                readers=readers_of(session, name),
             )
             found.append(poison)
     return Loops(tuple(found), tuple(not_seen))
@@ -92,22 +92,32 @@ def _counts(session: Session, queue: str) -> list[int] | None:
     return found
 
 
-def _readers(session: Session, queue: str) -> tuple[str, ...] | None:
+def readers_of(session: Session, queue: str) -> tuple[str, ...] | None:
     """The programs that have a queue open for input, each once; None where that cannot be inquired."""
+    found = readers_by_queue(session, queue)
+    return None if found is None else found.get(queue, ())
+
+
+def readers_by_queue(session: Session, name: str = "*") -> Mapping[str, tuple[str, ...]] | None:
+    """Queue → the programs that have it open for input, each once; None where that cannot be inquired.
+
+    Parameters: `name` of the queue, `*` for all. Raises `MQError` for a lost connection.
+    """
     asked: dict[int, Any] = {
-        c.MQCA_Q_NAME: queue.encode(),
+        c.MQCA_Q_NAME: name.encode(),
         c.MQIACF_Q_STATUS_TYPE: c.MQIACF_Q_HANDLE,
-        c.MQIACF_Q_STATUS_ATTRS: [c.MQCACF_APPL_TAG, c.MQCACF_USER_IDENTIFIER, c.MQIACF_OPEN_INPUT_TYPE],
+        c.MQIACF_Q_STATUS_ATTRS: [c.MQCA_Q_NAME, c.MQCACF_APPL_TAG, c.MQCACF_USER_IDENTIFIER, c.MQIACF_OPEN_INPUT_TYPE],
     }
     try:
-        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, object_name=queue)
+        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, object_name=name)
     except MQError as error:
         if error.reason in LOST_CONNECTION:
             raise
-        return () if error.reason == c.MQRCCF_Q_STATUS_NOT_FOUND else None
-    open_for_input = (row for row in rows if row.get(c.MQIACF_OPEN_INPUT_TYPE))
-    names = (
-        (str(row.get(c.MQCACF_APPL_TAG, "")) or "a program without a name", row.get(c.MQCACF_USER_IDENTIFIER, ""))
-        for row in open_for_input
-    )
-    return tuple(dict.fromkeys(f"{name} ({user})" if user else name for name, user in names))
+        return {} if error.reason == c.MQRCCF_Q_STATUS_NOT_FOUND else None
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row.get(c.MQIACF_OPEN_INPUT_TYPE):
+            program, user = str(row.get(c.MQCACF_APPL_TAG, "")), str(row.get(c.MQCACF_USER_IDENTIFIER, ""))
+            said = program or "a program without a name"
+            found.setdefault(str(row.get(c.MQCA_Q_NAME, name)), {})[f"{said} ({user})" if user else said] = None
+    return {queue: tuple(programs) for queue, programs in found.items()}

@@ -36,7 +36,7 @@ COMMANDS: dict[str, str] = {
     "resume": "mqops.cli.stop:resume",
 }
 """Subcommand → `module:name` of its click command. Each decider has a subcommand of its name besides."""
-UNLISTED = frozenset({"age_out", "backout_reprocess", "dlq_rules", "message_load", "recover"})
+UNLISTED = frozenset({"age_out", "backout_reprocess", "dlq_rules", "message_load", "poison_guard", "recover"})
 """Deciders that a noun and a verb name as well (`expiry age-out`, `message move`). Plans, the ledger and DAGs have
 these names: they are commands, and the help leaves them out."""
 

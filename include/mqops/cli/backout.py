@@ -25,12 +25,14 @@ from mqops.cli.passes import (
     ending,
     pacing_options,
     read_table,
+    refuse_to_ask,
     rules_option,
     run_once,
     source_of,
     this_user,
     unit_size_option,
     warn,
+    yes_option,
 )
 from mqops.cli.run_argument import one_queue_manager, queue_manager_argument, queue_manager_option
 from mqops.counted import counted
@@ -131,6 +133,85 @@ def run(
     except NothingToDo as nothing:
         sys.exit(_show_nothing(nothing.selection, as_json=as_json))
     sys.exit(ending(done))
+
+
+@backout.command()
+@click.argument("queues", nargs=-1)
+@queue_manager_option
+@click.option("--limit", type=click.IntRange(0), default=0, show_default="0: all", help="Most messages of a queue.")
+@click.option(
+    "--watch",
+    type=click.FloatRange(0, 600),
+    default=2.0,
+    show_default=True,
+    help="Seconds to look at the queues: how fast is BackoutCount rising?",
+)
+@dry_run_option
+@yes_option
+@unit_size_option
+@lake_option
+@json_option
+@known_errors
+def guard(
+    *,
+    queues: tuple[str, ...],
+    queue_manager: str,
+    limit: int,
+    watch: float,
+    dry_run: bool,
+    yes: bool,
+    unit_size: int,
+    lake: Path,
+    as_json: bool,
+) -> None:
+    """Take messages at or over BOTHRESH from input QUEUES whose programs get them again and again.
+
+    Without QUEUES: every queue with BOTHRESH, but for backout queues, the dead-letter queue and SYSTEM queues. The
+    command says who reads a queue, how fast BackoutCount rises, since when, and what waits behind; shows the plan, and
+    asks. The queue stays open for its program.
+
+    A message goes to BOQNAME. Where that is blank, missing, full, inhibited or the like, it is discarded if its report
+    options say so (MQRO_DISCARD_MSG), else put on the dead-letter queue behind an MQDLH. The exception report that it
+    asks for is sent. The messages of an MQ group go together. `mqops undo RUN` puts all back, with BackoutCount 0.
+    """
+    from mqops.deciders.guard import GUARD, GuardRequest  # noqa: PLC0415
+
+    refuse_to_ask(as_json=as_json, answered=dry_run or yes)
+    what = GuardRequest(
+        connection=connection_to(queue_manager.strip()),
+        lake=lake,
+        queues=tuple(one.strip() for one in queues),
+        limit=limit,
+        watch=watch,
+        unit_size=unit_size,
+        requested_by=this_user(),
+        warn=warn,
+    )
+    try:
+        done = run_once(
+            GUARD,
+            what,
+            dry_run=dry_run,
+            as_json=as_json,
+            question="" if yes else "Take these messages from their queue?",
+        )
+    except NothingToDo as nothing:
+        sys.exit(_show_no_loop(nothing.selection, as_json=as_json))
+    sys.exit(ending(done))
+
+
+def _show_no_loop(found: Selection, *, as_json: bool) -> ExitCode:
+    from mqops.deciders.guard import Loops  # noqa: PLC0415
+
+    assert isinstance(found, Loops)
+    remarks = [*found.guarded.remarks(), *filter(None, [not_seen(found.guarded.unseen)])]
+    if as_json:
+        show_json({"queues": [], "planned": 0, "remarks": remarks})
+    else:
+        for remark in remarks:
+            show_folded(remark)
+        show_folded("nothing to do: no input queue has a message at or over its BOTHRESH")
+    return ExitCode.NO if found.guarded.unseen or found.guarded.not_seen else ExitCode.DONE
 
 
 @backout.command()

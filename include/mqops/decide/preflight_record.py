@@ -80,6 +80,8 @@ def puts_of(run: RunFolder) -> Puts:
     for row in _put_rows(run, PutRow):
         stripped = (row.action is Action.RETRY or not row.header) and (row.dlh_reason or row.msg_key not in headless)
         size = row.body_length - MQDLH_LENGTH_1 if stripped else row.body_length
+        if row.action is Action.DEADLETTER:
+            size = row.body_length + MQDLH_LENGTH_1
         one = sums.setdefault((row.dest_q, row.dest_q_mgr), _Sum())
         one.put_back = row.action.puts_back
         one.messages += 1

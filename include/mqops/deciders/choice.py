@@ -25,13 +25,14 @@ class Choice:
     """What is to be done with a message.
 
     Parameters: `action` one that a plan can have; `queue` and `queue_manager` where it is put; `header` whether its
-    MQDLH goes along.
+    MQDLH goes along; `key` what stands in the plan as its rule, "" for none.
     """
 
     action: Action
     queue: str = ""
     queue_manager: str = ""
     header: bool = True
+    key: str = ""
 
 
 LEAVE = Choice(action=Action.IGNORE)
@@ -122,6 +123,7 @@ def _rows(run: RunFolder, choose: Choose, columns: Iterable[str], only: Containe
 
 def _decision(choice: Choice) -> RuleDecision:
     decision = without_rule(choice.action)
+    decision["rule_key"] = choice.key or None
     if choice.queue:
         decision["dest_q"], decision["dest_q_mgr"] = choice.queue, choice.queue_manager
         decision["header"], decision["unit_group"] = choice.header, f"{choice.queue}@{choice.queue_manager}"

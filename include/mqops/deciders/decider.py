@@ -7,7 +7,7 @@ pyarrow at its top.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mqops.lake.run import RunFolder
     from mqops.model import ActSummary
     from mqops.mq.connection import Reach
-    from mqops.mq.session import Session
+    from mqops.mq.session import RawMessage, Session
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +62,11 @@ class Selection:
 
     def prepare(self, run: RunFolder) -> None:
         """Write into the run's folder what the decider needs there before the snapshot. Raises `LakeError`."""
+
+    @property
+    def messages(self) -> Callable[[Session, str], Iterator[RawMessage]] | None:
+        """Gives the messages of a queue that the snapshot has; None for all of them."""
+        return None
 
 
 class NothingToDo(MqopsError):
@@ -114,6 +119,8 @@ class Decider(Generic[R]):
         dry_run_is_approvable: whether `mqops dlq act` carries out what a dry run planned.
         reads_queues: False if it decides about an earlier run; then `decide` makes snapshot and pre-flight itself.
         key_prefix: how the keys of its runs begin.
+        asks_by_hand: whether a run by hand always asks a person in Airflow, because its form can choose where messages
+            go; else the policy of the estate decides about it as about a scheduled one.
         fates: its words for what becomes of messages.
     """
 
@@ -130,4 +137,5 @@ class Decider(Generic[R]):
     dry_run_is_approvable: bool = True
     reads_queues: bool = True
     key_prefix: str = "cli"
+    asks_by_hand: bool = True
     fates: Fates = MOVES

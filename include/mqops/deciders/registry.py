@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 DECIDERS: dict[str, str] = {
     Workflow.DLQ_RULES: "mqops.deciders.dead_letters:DEAD_LETTERS",
     Workflow.BACKOUT_REPROCESS: "mqops.deciders.backout:BACKOUT",
+    Workflow.POISON_GUARD: "mqops.deciders.guard:GUARD",
     Workflow.AGE_OUT: "mqops.deciders.age_out:AGE_OUT",
     Workflow.UNDO: "mqops.deciders.undo:UNDO",
     Workflow.RECOVER: "mqops.deciders.recover:RECOVER",
@@ -56,6 +57,11 @@ def holds_queues(workflow: str) -> bool:
     """Whether the open question of a run holds other runs on the same queues back: its plan is about messages that it
     has read there."""
     return workflow not in DECIDERS or decider_named(workflow).reads_queues
+
+
+def asks_by_hand(workflow: str) -> bool:
+    """Whether a run by hand of a workflow always asks a person in Airflow. One that is not known does."""
+    return workflow not in DECIDERS or decider_named(workflow).asks_by_hand
 
 
 def not_chosen(workflow: str, actions: Mapping[Action, int] | Mapping[str, int]) -> int:

@@ -62,7 +62,8 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
         try:
             selection.prepare(run)
             if decider.reads_queues:
-                observe(step, run, selection.queues, some_may_end=selection.some_may_end, file=file)
+                ends, chosen = selection.some_may_end, selection.messages
+                observe(step, run, selection.queues, some_may_end=ends, file=file, chosen=chosen)
             plan = decider.decide(replace(request, connection=step), run)
             if decider.reads_queues:
                 preflight(step, run, file=file)
@@ -79,7 +80,7 @@ def discard_if_empty(run: RunFolder, plan: PlanSummary) -> bool:
     observed = OBSERVED.read(run)
     unseen = unseen_queues(observed)
     for queue in plan.queue.split(","):
-        if queue in unseen:
+        if queue in unseen or observed.whole is False:
             continue
         anatomy.note_empty(run.lake_folder, plan.queue_manager, queue, observed.observed_at)
     run.discard()

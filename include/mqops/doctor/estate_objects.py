@@ -9,7 +9,7 @@ from mqops.decide.rules_check import wrong_queues
 from mqops.doctor.needs import EVERYTHING, UsedQueues, profile_of
 from mqops.errors import SettingsError
 from mqops.estate import EstateFile
-from mqops.estate_sections import BackoutReprocess, RulesWorkflow
+from mqops.estate_sections import BackoutReprocess, MovingWorkflow, PoisonGuard, QueueManager, RulesWorkflow
 from mqops.given_file import table_text
 from mqops.ledger.queue import NAME as LEDGER
 from mqops.mq.connection import MqConnection
@@ -40,7 +40,7 @@ def _named(file: EstateFile, name: str) -> dict[tuple[str, str], None]:
     """The queues that are named whole, each with who names it, in the order of the file."""
     settings = file.estate.queue_managers[name]
     found: dict[tuple[str, str], None] = {}
-    if any(settings.workflows(RulesWorkflow)):
+    if any(settings.workflows(MovingWorkflow)):
         found[LEDGER, "every workflow that moves messages"] = None
     if settings.dlq_rules and settings.dlq_rules.queue:
         found[settings.dlq_rules.queue, "dlq_rules.queue"] = None
@@ -48,6 +48,8 @@ def _named(file: EstateFile, name: str) -> dict[tuple[str, str], None]:
     if settings.backout_reprocess:
         found |= {(queue, "backout_reprocess.queues"): None for queue in settings.backout_reprocess.queues or ()}
         found[settings.backout_reprocess.quarantine, "backout_reprocess.quarantine"] = None
+    if settings.poison_guard:
+        found |= {(queue, "poison_guard.queues"): None for queue in settings.poison_guard.queues or ()}
     for section, each in (
         (Workflow.SNAPSHOT_QUALITY, settings.snapshot_quality),
         (Workflow.EXPIRY_SCAN, settings.expiry_scan),
@@ -61,8 +63,13 @@ def patterns_of(file: EstateFile, name: str) -> tuple[str, ...]:
     settings = file.estate.queue_managers[name]
     sections = (settings.snapshot_quality, settings.expiry_scan)
     patterns = dict.fromkeys(one for section in sections if section for one in section.queues if "*" in one)
-    backout = settings.backout_reprocess
-    return tuple({**patterns, **({"*": None} if backout and not backout.queues else {})})
+    return tuple({**patterns, **({"*": None} if _looks_at_all(settings) else {})})
+
+
+def _looks_at_all(settings: QueueManager) -> bool:
+    """Whether a workflow finds its queues among the definitions of all."""
+    found = (settings.backout_reprocess, settings.poison_guard)
+    return any(section is not None and not section.queues for section in found)
 
 
 def wrong_targets(connection: MqConnection, file: EstateFile, name: str) -> Iterator[str]:
@@ -94,6 +101,8 @@ def used_queues(session: Session | None, file: EstateFile | None, name: str) -> 
     worked |= dict.fromkeys(settings.dlq_rules.also if settings.dlq_rules else ())
     if settings.backout_reprocess:
         worked |= dict.fromkeys(_backed_out(session, settings.backout_reprocess))
+    if settings.poison_guard:
+        worked |= dict.fromkeys(_guarded(session, settings.poison_guard))
     for _, table in _tables(file, name):
         worked |= {rule.fwdq: None for rule in table.rules if rule.fwdq and not rule.fwdq.startswith("&")}
     sections = (settings.snapshot_quality, settings.expiry_scan)
@@ -102,7 +111,7 @@ def used_queues(session: Session | None, file: EstateFile | None, name: str) -> 
     return UsedQueues(
         worked=tuple(queue for queue in worked if queue != LEDGER),
         looked_at=tuple(queue for queue in looked_at if queue != LEDGER),
-        shown=(EVERYTHING,) if settings.backout_reprocess and not settings.backout_reprocess.queues else (),
+        shown=(EVERYTHING,) if _looks_at_all(settings) else (),
         initiation=wants.initiation_queues,
         switched=tuple(one.queue for one in wants.triggers if one.queue and one.type == MQTT_DEPTH),
     )
@@ -116,6 +125,16 @@ def _dead_letter_queue(session: Session | None) -> str:
         return dead_letter_queue(session)
     except SettingsError:
         return ""
+
+
+def _guarded(session: Session | None, section: PoisonGuard) -> Iterator[str]:
+    """The input queues, and the queues that they name as BOQNAME. Raises `MQError`."""
+    definitions = queue_definitions(session) if session else ()
+    apart = backout_queues(definitions)
+    found = (one for one in definitions if one.kind == "local" and one.threshold and one.name not in apart)
+    named = section.queues or tuple(one.name for one in found if not one.name.startswith(("SYSTEM.", "MQOPS.")))
+    yield from named
+    yield from (one.backout_queue for one in definitions if one.name in named and one.backout_queue)
 
 
 def _backed_out(session: Session | None, section: BackoutReprocess) -> Iterator[str]:

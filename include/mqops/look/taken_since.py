@@ -84,7 +84,13 @@ def without(messages: pa.Table, taken_by: Sequence[Taker]) -> pa.Table:
 
 
 def still_there(run: RunFolder, messages: pa.Table) -> int:
-    """How many messages of a run's snapshot no later run has taken. A run whose plan was removed says nothing.
+    """How many messages of a run's snapshot neither it nor a later run has taken. As `not_taken`."""
+    return len(not_taken(run, messages))
+
+
+def not_taken(run: RunFolder, messages: pa.Table) -> pa.Table:
+    """Those messages of a run's snapshot that neither it nor a later run has taken. A run whose plan was removed says
+    nothing.
 
     Parameters: `messages` with the columns `queue` and `msg_key`.
 
@@ -95,9 +101,9 @@ def still_there(run: RunFolder, messages: pa.Table) -> int:
     known = Runs.in_folder(run.lake_folder).caught_up()
     own = known.one(run.run) if messages else None
     if own is None or not own.at:
-        return len(messages)
+        return messages
     later = takers(known, messages["queue"].unique().to_pylist(), since=own.at)
-    return len(without(messages, [one for one in later if RunFolder(one.run.run).plan.is_dir()]))
+    return without(messages, [one for one in later if RunFolder(one.run.run).plan.is_dir()])
 
 
 def taken_by_later(run: RunFolder) -> list[RunLine]:

@@ -31,6 +31,7 @@ _MD = MQMD_LAYOUT.pack({"version": c.MQMD_VERSION_2})
 _resolved = MQOD.reader("resolved_q_name", "resolved_q_mgr_name")
 _IDS = MQMD_LAYOUT.offset("msg_id")
 _AFTER_IDS = MQMD_LAYOUT.offset("backout_count")
+_GROUP_ID = MQMD_LAYOUT.offset("group_id")
 _MD_HEAD, _MD_TAIL = _MD[:_IDS], _MD[_AFTER_IDS:]
 _NO_IDS = bytes(_AFTER_IDS - _IDS)
 MATCH_BOTH = c.MQMO_MATCH_MSG_ID | c.MQMO_MATCH_CORREL_ID
@@ -179,12 +180,14 @@ class Session:
         length: int = 0,
         room: int | None = None,
         name: str = "",
+        group_id: bytes = b"",
     ) -> RawMessage | None:
         """MQGET; None if there is no message. The message is whole, whatever its length, unless `room` cuts it.
 
         Parameters: `ids` MsgId and CorrelId, 48 bytes, if `match` (MQMO_*) asks for them; `wait_ms` milliseconds to
         wait (MQGMO_WAIT is set for it); `length` bytes the body is expected to have, 0 if not known; `room` bytes of
-        the buffer if MQGMO_ACCEPT_TRUNCATED_MSG shall cut the body to it; `name` of the queue, for error texts.
+        the buffer if MQGMO_ACCEPT_TRUNCATED_MSG shall cut the body to it; `name` of the queue, for error texts;
+        `group_id` 24 bytes, if `match` asks for it.
 
         Raises:
             MQError: any failure but MQRC_NO_MSG_AVAILABLE.
@@ -196,6 +199,8 @@ class Session:
         grown = False
         while True:
             md = _MD_HEAD + ids + _MD_TAIL
+            if group_id:
+                md = md[:_GROUP_ID] + group_id + md[_GROUP_ID + len(group_id) :]
             gmo = _fresh(_gmo(options, match, wait_ms))
             body, md, _gmo_out, actual, comp, reason = self._calls.MQGET(self._connection, handle, md, gmo, room)
             if comp == c.MQCC_OK:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -17,6 +17,7 @@ from mqops.mq.browse import browse, while_there
 from mqops.mq.connection import Reach, connect
 from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, settled_queues
 from mqops.mq.named_queue import usable_dead_letter_queue
+from mqops.mq.session import RawMessage, Session
 from mqops.observe import snapshot
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
@@ -33,12 +34,13 @@ def observe(
     limit: int = 0,
     some_may_end: bool = False,
     file: LedgerFile | None = None,
+    chosen: Callable[[Session, str], Iterator[RawMessage]] | None = None,
 ) -> ObserveSummary:
     """Take a run's snapshot; writes RUN/snapshot, RUN/tries.jsonl and RUN/observe.json.
 
     Parameters: `queues` names, none for the queue manager's DEADQ; `limit` most messages of each queue, 0 for all;
     `some_may_end` whether nobody named the queues, so that one that has ended since is passed over;
-    `file` the ledger, if the caller has it open.
+    `file` the ledger, if the caller has it open; `chosen` gives the messages of a queue that are copied, None for all.
 
     Raises:
         MQError: the queue manager or a queue cannot be reached. Nothing was changed.
@@ -55,7 +57,9 @@ def observe(
         batches = (
             record_batches(
                 Browsed(queue_manager=name, queue=queue, observed_at=at),
-                while_there(browse(session, queue, limit=limit), may_end=some_may_end),
+                while_there(
+                    chosen(session, queue) if chosen else browse(session, queue, limit=limit), may_end=some_may_end
+                ),
             )
             for queue in names
         )
@@ -68,7 +72,7 @@ def observe(
             name,
             names,
             observed_at,
-            whole=not limit,
+            whole=not limit and chosen is None,
             expired=expired,
             gone=gone,
             settled=settled,

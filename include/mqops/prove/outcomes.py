@@ -193,7 +193,9 @@ class _MovedMessages:
             Moved(
                 row=number,
                 there=resolved_queue.queue or resolved_queue.transmission_queue,
-                key_there=key_as_put(row, original) if resolved_queue.queue else content,
+                key_there=key_as_put(row, original, self.approved_plan.queue_manager)
+                if resolved_queue.queue
+                else content,
                 transmitted=bool(resolved_queue.transmission_queue),
                 home=row.queue,
                 content=content,

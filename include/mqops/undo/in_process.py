@@ -16,6 +16,7 @@ from mqops.act.mover_port import key_of
 from mqops.actions import Action
 from mqops.clock import utc
 from mqops.command import command
+from mqops.counted import counted
 from mqops.decide import preflight_record as store
 from mqops.decide.core import PlanSummary
 from mqops.decide.core.decided import DecidedRow
@@ -51,7 +52,7 @@ from mqwire.structures import MQMD_LAYOUT
 GETS = {Action.RETURN, Action.WITHDRAW}
 """What takes the message from where the run put it."""
 
-_read = MQMD_LAYOUT.reader("expiry", "report")
+_read = MQMD_LAYOUT.reader("expiry", "report", "backout_count")
 
 
 def plan_undo(
@@ -97,7 +98,7 @@ def _planned(step: OneSession, run: RunFolder, folder: RunFolder, now: datetime)
         workflow=Workflow.UNDO,
         by=DecidedBy(source=f"{UNDOES}{approved_plan.identity.run}", digest=approved_plan.identity.digest),
         queues=sorted({row.queue for row in rows}),
-        remarks=todo.destinations.remarks(),
+        remarks=todo.remarks(),
     )
     taken_from = {row.queue for row in rows if row.action in GETS}
     checked = preflight(
@@ -183,6 +184,13 @@ class _Todo:
     destinations: Destinations
     rows: dict[int, PlanRow] = field(default_factory=dict)
     done: dict[int, Done] = field(default_factory=dict)
+    backed_out: int = 0
+
+    def remarks(self) -> tuple[str, ...]:
+        """What an approver may not expect."""
+        begins = counted(self.backed_out, "message was", "messages were")
+        anew = (f"{begins} backed out before: BackoutCount begins at 0",) if self.backed_out else ()
+        return (*self.destinations.remarks(), *anew)
 
     def copy_to(self, folder: RunFolder) -> None:
         """Read the plan, copy the originals, note what became of each."""
@@ -207,7 +215,8 @@ class _Todo:
     def _note(self, number: int, original: Original) -> None:
         row = self.rows[number]
         there = "" if row.action.discards else self.destinations.of(row.dest_q, row.dest_q_mgr).queue
-        expiry, report = _read(original.md)
+        expiry, report, backed_out = _read(original.md)
+        self.backed_out += backed_out > 0
         self.done[number] = Done(
             row=number,
             queue=row.queue,
@@ -215,7 +224,7 @@ class _Todo:
             discarded=row.action.discards,
             copied=row.action is Action.COPY,
             there=there,
-            key_there=key_as_put(row, original) if there else "",
+            key_there=key_as_put(row, original, self.approved_plan.queue_manager) if there else "",
             expiry=expiry,
             seen_at=original.observed_at,
             report=report,

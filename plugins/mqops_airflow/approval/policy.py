@@ -39,7 +39,7 @@ def verdict_on(plan: PlanSummary, found: Preflight | None, *, approval: Approval
     from Airflow's record of the DAG run, which cannot be edited after the start.
     """
     from mqops.decide.core.staying import staying  # noqa: PLC0415
-    from mqops.deciders.registry import not_chosen  # noqa: PLC0415
+    from mqops.deciders.registry import asks_by_hand, not_chosen  # noqa: PLC0415
 
     looked_at = found is not None and found.plan == plan.digest
     return judge(
@@ -50,6 +50,7 @@ def verdict_on(plan: PlanSummary, found: Preflight | None, *, approval: Approval
         doubts=[one.text for one in found.doubts] if found is not None and looked_at else [NOT_LOOKED],
         stay=staying(found).messages if found is not None and looked_at else 0,
         others=not_chosen(plan.workflow, plan.actions),
+        asks_by_hand=asks_by_hand(plan.workflow),
     )
 
 
@@ -71,17 +72,20 @@ def judge(
     doubts: Sequence[str] = (),
     stay: int = 0,
     others: int = 0,
+    asks_by_hand: bool = True,
 ) -> Verdict:
     """The way of a plan.
 
     Parameters: `messages` action → number of messages; `approval` the estate's policy; `dry_run` what the form says,
     which counts for runs started by hand only (law 2); `by_hand` whether anything but a schedule started the run;
     `doubts` what the pre-flight of its destinations found that a person has to look at, the worst first, and `stay` the
-    messages that these did not take (`mqops.decide.core.staying`); `others` messages that nobody has chosen.
+    messages that these did not take (`mqops.decide.core.staying`); `others` messages that nobody has chosen;
+    `asks_by_hand` whether rule 2 holds: not for a workflow whose form chooses no destination
+    (`mqops.deciders.decider.Decider`).
 
     1. A dry run stops, and so does a plan that moves nothing.
     2. A run by hand always asks: its form may name any queue and any table of the estate.
-    3. A scheduled run asks unless no approval is required or the plan is within `auto_approve` and its pre-flight
+    3. Any other run asks unless no approval is required or the plan is within `auto_approve` and its pre-flight
        leaves no doubts.
     """
     moving = {action: count for action, count in messages.items() if action in ACTED and count}
@@ -92,9 +96,11 @@ def judge(
         return Verdict(way="stop", why=f"dry run: {_would(messages, total, stay, others)}; nothing was done{found}")
     if not total:
         return Verdict(way="stop", why="the plan moves nothing")
-    if not approval.required and not by_hand:
-        return Verdict(way="act", why="the estate requires no approval of scheduled runs")
-    if by_hand or approval.auto_approve is None:
+    always = by_hand and asks_by_hand
+    if not approval.required and not always:
+        runs = "this workflow's runs" if by_hand else "scheduled runs"
+        return Verdict(way="act", why=f"the estate requires no approval of {runs}")
+    if always or approval.auto_approve is None:
         return Verdict(way="ask", why=f"{counted(total, 'message waits', 'messages wait')} for approval")
     beyond = beyond_policy(moving, approval.auto_approve, len(doubts))
     if beyond:

@@ -39,7 +39,7 @@ class OfManager(Form):
 
 
 class ToAct(OfManager):
-    """mq_undo and mq_recover, for the task that acts."""
+    """mq_undo, mq_recover and poison_guard, for the task that acts."""
 
     unit_of_work: int
 
@@ -68,6 +68,13 @@ class Stop(OfManager):
     do: Literal["stop", "resume"]
     run: str | None
     why: str | None
+
+
+class Guard(ToAct):
+    """poison_guard. Parameters: `queues` none for all input queues; `limit` None for all messages."""
+
+    queues: tuple[str, ...] | None
+    limit: int | None
 
 
 class CarriedOut(Form):

@@ -114,6 +114,18 @@ def backout_queues(default: Iterable[str] | None) -> Param:
     return _names("Backout queues", MQ_NAME, described, default or ())
 
 
+def input_queues(default: Iterable[str] | None) -> Param:
+    """Queues that programs read; empty means all of them."""
+    return Param(
+        list(default or ()),
+        title="Queues",
+        type=["null", "array"],
+        items={"type": "string", "format": MQ_NAME},
+        description="Queues with messages that loop, one per line. Empty: every queue with BOTHRESH that is no backout "
+        "queue.",
+    )
+
+
 def replay_cap(default: int) -> Param:
     """How often a message is put back."""
     return Param(

@@ -1,4 +1,4 @@
-"""The operators behind the plan in `mq_undo` and `mq_recover`: route, act, prove. All in the Airflow task, no JVM."""
+"""The operators behind a plan that a task has made, as in `mq_undo`: route, act, prove. All in the task, no JVM."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 
 
 class InTaskRouteOperator(RouteOperator):
-    """Sends a dry run, and a plan that moves nothing, to its proof, every other one to a person."""
+    """Sends a dry run, and a plan that moves nothing, to its proof, every other one to a person, or where the policy
+    allows it to act."""
 
     def choose_branch(self, context: Context) -> str:
         way = self.way(context, read_plan(self.folder), preflight_in(self.folder))
-        return "approve" if way == "ask" else "prove"
+        return {"ask": "approve", "act": "act", "stop": "prove"}[way]
 
 
 class InTaskActOperator(BaseOperator):

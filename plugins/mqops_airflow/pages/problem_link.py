@@ -51,24 +51,35 @@ def link_of(estate: EstateFile, name: str, problem: Problem) -> Link | AirflowLi
 
 class Form(NamedTuple):
     """A form that starts a run of `dag_id`. Parameters: `fixed` fields; `title` what it does; `asks_where` whether the
-    person names the queue that the messages go to."""
+    person names the queue that the messages of `queue` go to."""
 
     dag_id: str
     fixed: Fields
     title: str
     asks_where: bool
     id: str
+    queue: str
 
 
 def form_of(estate: EstateFile, name: str, problem: Problem) -> Form | None:
     """The form for the messages of a backout queue: of the workflow in the estate, of mq_recover where the estate has
-    no such workflow. None for a problem that is not about a backout queue."""
+    no such workflow; or the form that stops a loop, of the poison guard, where the estate has it. None for another
+    problem."""
+    if problem.looping_queue and estate.estate.queue_managers[name].poison_guard:
+        return _stops(name, problem.looping_queue)
     queue = problem.backout_queue
     if not queue:
         return None
     element = f"start-{name}-{queue}"
     if estate.estate.queue_managers[name].backout_reprocess:
         dag_id, title = f"{dag_prefix(name)}_backout_reprocess", f"Put the messages of {queue} back"
-        return Form(dag_id, {"queues": [queue]}, title, False, element)
+        return Form(dag_id, {"queues": [queue]}, title, False, element, queue)
     fixed = {"queue_manager": name, "queue": queue, "action": "move", "all_messages": True}
-    return Form("mq_recover", fixed, f"Move the messages of {queue} to another queue", True, element)
+    return Form("mq_recover", fixed, f"Move the messages of {queue} to another queue", True, element, queue)
+
+
+def _stops(name: str, queue: str) -> Form:
+    """The form of the poison guard for one queue."""
+    fixed = {"queue_manager": name, "queues": [queue]}
+    title = f"Stop the loop on {queue}: what loops goes to its backout queue"
+    return Form(f"{dag_prefix(name)}_poison_guard", fixed, title, False, f"stop-{name}-{queue}", queue)

@@ -12,6 +12,7 @@ from mqops.estate_sections import (
     BackoutReprocess,
     DlqRules,
     ExpiryScan,
+    PoisonGuard,
     Retention,
     SnapshotQuality,
     TriggerMonitor,
@@ -147,6 +148,45 @@ def backout_reprocess_page(name: str, section: BackoutReprocess) -> str:
         policy=policy_of(section.approval),
         timeout=section.approval.timeout,
         unit_of_work=section.unit_of_work,
+    )
+    return str(page)
+
+
+POISON_GUARD = """
+### Messages that loop on {queue_manager}
+
+Watches {queues} for {watch}: a message at or over BOTHRESH whose program does not look at BackoutCount is got and
+backed out again and again, and keeps the others waiting. It goes where the attributes of its queue say: to BOQNAME;
+where that cannot take it, it is discarded if its report options have MQRO_DISCARD_MSG, else it goes to the dead-letter
+queue behind an MQDLH. The exception report that it asks for is sent. The messages of an MQ group go together. The queue
+is not inhibited: its program goes on with the other messages.
+
+| task | does |
+|---|---|
+| plan | who reads the queue, how fast BackoutCount rises, since when, what waits behind; copies the messages that \
+loop into the lake; makes the plan; ends the run here if nothing loops |
+| route | dry runs and empty plans go to *prove*; {policy} |
+| approve | waits for a person: Approve or Reject under *Required Actions*; no answer within {timeout} is a Reject |
+| act | moves exactly the messages of the approved plan; one that a program has in a unit of work is waited for, then \
+left, and told as gone |
+| prove | planned = moved + discarded + left + gone, by the ledger and the queues; fails if not |
+
+In an emergency start a run by hand with the queue, and with *Dry run* off. The policy of the estate counts for it, too:
+the form chooses no destination. A run is **dry** unless its form says otherwise or the schedule started it.
+`mqops backout guard` does the same. `mq_undo` puts the messages back, with BackoutCount 0.
+"""
+
+
+def poison_guard_page(name: str, section: PoisonGuard) -> str:
+    """The DAG's page, with this queue manager's settings in it."""
+    named = joined(", ", section.queues or ())
+    page = md(
+        POISON_GUARD,
+        queue_manager=name,
+        queues=named or md("every queue with BOTHRESH that is no backout queue"),
+        watch=section.watch,
+        policy=policy_of(section.approval),
+        timeout=section.approval.timeout,
     )
     return str(page)
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.sdk import DAG, BaseOperator, Param, TriggerRule
+from airflow.sdk import DAG, Asset, BaseOperator, Param, TriggerRule
 
 from mqops import form_files
 from mqops.estate import EstateFile
-from mqops.estate_sections import Approval, BackoutReprocess, DlqRules, Notify, QueueManager, dag_prefix
+from mqops.estate_sections import Approval, BackoutReprocess, DlqRules, Notify, PoisonGuard, QueueManager, dag_prefix
 from mqops.estate_values import MAX_UNIT_OF_WORK
 from mqops_airflow.forms import params
 from mqops_airflow.notices.notify import deadline, usable
@@ -244,7 +244,6 @@ def for_all(
     """
     notify = file.estate.notify
     approval = Approval(four_eyes=file.four_eyes())
-    folder = "{{ handed_on(dag_run, params['queue_manager'])['folder'] }}"
     with DAG(
         f"mq_{workflow}",
         description=description,
@@ -264,18 +263,72 @@ def for_all(
         },
     ) as dag:
         plan = plan_operator(task_id="plan", four_eyes=approval.four_eyes)
-        route = InTaskRouteOperator(task_id="route", folder=folder, approval=approval)
-        approve = approve_task(folder, approval, notify)
-        act = InTaskActOperator(task_id="act", folder=folder, approval=approval)
-        prove = InTaskProveOperator(
-            task_id="prove",
-            plan_task="plan",
-            act_task="act",
-            asset=workflow_asset("mq", workflow, "report"),
-            notify=usable(notify),
-            trigger_rule=TriggerRule.ALL_DONE,
-        )
-        plan >> route >> [approve, prove]
-        approve >> act >> prove
-        plan >> planned_task()
+        in_tasks(plan, approval, notify, workflow_asset("mq", workflow, "report"), asks=True)
+    return dag
+
+
+def in_tasks(plan: BaseOperator, approval: Approval, notify: Notify | None, asset: Asset, *, asks: bool) -> None:
+    """Put the tasks behind `plan`, which makes the plan of the queue manager that the form names, inside the DAG that
+    is being built. They act in the task itself, without Spark.
+
+    :param asset: whose event gets the summary of the proof.
+    :param asks: whether a person approves every plan, so that no way leads from `route` to `act`.
+    """
+    folder = "{{ handed_on(dag_run, params['queue_manager'])['folder'] }}"
+    route = InTaskRouteOperator(task_id="route", folder=folder, approval=approval)
+    approve = approve_task(folder, approval, notify)
+    act = InTaskActOperator(
+        task_id="act", folder=folder, approval=approval, trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS
+    )
+    prove = InTaskProveOperator(
+        task_id="prove",
+        plan_task="plan",
+        act_task="act",
+        asset=asset,
+        notify=usable(notify),
+        trigger_rule=TriggerRule.ALL_DONE,
+    )
+    plan >> route >> ([approve, prove] if asks else [approve, act, prove])
+    approve >> act >> prove
+    plan >> planned_task()
+
+
+def in_one_process(
+    name: str,
+    section: PoisonGuard,
+    file: EstateFile,
+    *,
+    workflow: str,
+    plan_operator: type[BaseOperator],
+    description: str,
+    page: str,
+    form: Fields,
+) -> DAG:
+    """The DAG `<queue manager>_<workflow>` of a workflow whose tasks plan and act themselves, without Spark.
+
+    :param name: of the queue manager, `section` what the estate `file` says of the workflow.
+    :param plan_operator: of the first task; it is made with `queue_manager` and `four_eyes`.
+    :param form: its fields besides dry run, queue manager and unit of work.
+    """
+    notify = file.estate.notify
+    with DAG(
+        f"{dag_prefix(name)}_{workflow}",
+        description=description,
+        doc_md=page,
+        schedule=schedule_of(section.schedule),
+        catchup=False,
+        max_active_runs=MOST_RUNS,
+        deadline=deadline(notify, section.approval.timeout, name),
+        tags=["mq", workflow, name],
+        default_args=default_args(),
+        user_defined_macros=TEMPLATES,
+        params={
+            "dry_run": params.dry_run(),
+            "queue_manager": params.queue_manager([name]),
+            **form,
+            "unit_of_work": params.unit_of_work(section.unit_of_work, MAX_UNIT_OF_WORK),
+        },
+    ) as dag:
+        plan = plan_operator(task_id="plan", queue_manager=name, four_eyes=section.approval.four_eyes)
+        in_tasks(plan, section.approval, notify, workflow_asset(name, workflow, "report"), asks=False)
     return dag

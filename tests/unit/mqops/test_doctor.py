@@ -244,10 +244,10 @@ def test_a_message_that_loops_is_named_with_who_reads_it(doctor, manager, mqops_
             application.backout()
         found, do = failing(doctor())["poison"]
         assert found.startswith("IN has 1 message with BackoutCount 2, at or over BOTHRESH(2): it is read by ")
-        assert do == "`mqops message move IN -m QM1 --where 'BACKOUT(>=2)' --to IN.BO` moves them"
+        assert do == "`mqops backout guard IN -m QM1` moves them to BOQNAME"
         said = mqops_here("backout", "run", "-m", "QM1", text="ACTION(RETRY)").stdout
         assert "poison: IN has 1 message with BackoutCount 2" in said
-    moved = mqops_here(*["message", "move", "IN", "-m", "QM1", "--where", "BACKOUT(>=2)", "--to", "IN.BO", "--yes"])
+    moved = mqops_here(*["backout", "guard", "IN", "-m", "QM1", "--watch", "0", "--yes"])
     assert "1 moved" in moved.stdout
     assert (manager.bodies("IN"), manager.bodies("IN.BO")) == ([b"good"], [b"poison"])
     assert doctor()["poison"][0] == "holds"

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pymqi
 import pytest
 from mq_support import DLQ, Manager, dead_letter
+from pymqi import CMQC
 
 from mqops.cli import main
 from mqops.mq.connection import MqConnection, connect
@@ -25,6 +27,7 @@ queue_managers:
     reveal: [USER]
     dlq_rules: {rules: dlq.rules, trigger: DEPTH(9)}
     backout_reprocess: {rules: backout.rules, quarantine: MQOPS.QUARANTINE}
+    poison_guard: {}
     snapshot_quality: {queues: ["LOOKED.*"], suites: [suite.yaml]}
     expiry_scan: {queues: ["OFFERS*"]}
     trigger_monitor: {queues: [MQOPS.INITQ]}
@@ -62,7 +65,7 @@ NO_QUEUE_MANAGER = {
     ),
 }
 """Commands that read files only."""
-OTHER_NAMES = {"age_out", "backout_reprocess", "dlq_rules", "message_load"}
+OTHER_NAMES = {"age_out", "backout_reprocess", "dlq_rules", "message_load", "poison_guard"}
 """Commands that stand for others: those of the deciders, by the names that the ledger has."""
 
 
@@ -175,6 +178,14 @@ def _backed_out(as_app: Any, manager: Manager) -> None:
     audited = json.loads(as_app("backout", "audit", "QM1", "--json", expect=None))
     assert audited["rights"] == ""
     assert {one["queue"] for one in audited["wrong"]}.isdisjoint({"PAY"})
+    manager.mqsc("ALTER QLOCAL(PAY) BOTHRESH(1)")
+    with manager.connected() as program:
+        handle = pymqi.Queue(program, "PAY", CMQC.MQOO_INPUT_SHARED)
+        handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+        program.backout()
+        handle.close()
+    guarded = json.loads(as_app(*["backout", "guard", "-m", "QM1", "--watch", "0", "--yes", "--json"], expect=None))
+    assert (guarded["moved"], guarded["balanced"], manager.depth("PAY.BOQ")) == (1, True, 1)
 
 
 def _looked_at(as_app: Any, manager: Manager) -> None:

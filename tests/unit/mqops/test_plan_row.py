@@ -111,6 +111,6 @@ def test_an_action_is_its_word_for_json_and_has_one_effect():
     assert json.dumps({"action": Action.FWD, Action.RETRY: 1}) == '{"action": "FWD", "RETRY": 1}'
     assert f"{Action.FWD}" == Action.FWD.value == "FWD" == Action("FWD")
     assert [action.name for action in Action if action.puts] == ["RETRY", "FWD"]
-    assert [action.name for action in Action if action.discards] == ["DISCARD", "EXPIRE", "WITHDRAW"]
+    assert [action.name for action in Action if action.discards] == ["DISCARD", "EXPIRE", "DISPOSE", "WITHDRAW"]
     assert [action.name for action in Action if action.puts_back] == ["RESTORE", "RETURN"]
     assert {action.effect for action in Action if not action.acts} == {Effect.LEAVE, Effect.REFUSE}

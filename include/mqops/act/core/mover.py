@@ -307,8 +307,8 @@ class Mover:
         return taken
 
     def _dispose(self, attempt: UnitAttempt, row: Row, taken: Taken) -> None:
-        if row.action == Action.EXPIRE:
-            reason = self._port.report_expired(row, taken)
+        if row.action in {Action.EXPIRE, Action.DISPOSE}:
+            reason = self._port.report_discarded(row, taken)
         else:
             reason = 0 if row.action in DISCARDS else self._port.put(row, taken)
         if not reason:

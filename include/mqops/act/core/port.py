@@ -70,8 +70,9 @@ class Port(Protocol):
     def put(self, row: Row, taken: Taken) -> int:
         """Put the message just taken where the row says; returns 0 or the reason code of the MQPUT."""
 
-    def report_expired(self, row: Row, taken: Taken) -> int:
-        """Send the expiration report that the message just taken asked for; returns 0, or why that cannot be."""
+    def report_discarded(self, row: Row, taken: Taken) -> int:
+        """Send the report that the message just taken asked for where it is discarded (EXPIRE, DISPOSE); returns 0, or
+        why that cannot be."""
 
     def commit(self) -> None:
         """End the unit of work. Raises `OutcomeUnknown` where the connection broke meanwhile."""

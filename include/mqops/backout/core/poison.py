@@ -54,8 +54,8 @@ class Poison:
     @property
     def do(self) -> str:
         """What moves them."""
-        where = ("--where", f"BACKOUT(>={self.threshold})", "--to", self.target or "QUEUE")
-        return f"`{command('mqops', 'message', 'move', self.queue, '-m', self.queue_manager, *where)}` moves them"
+        where = "to BOQNAME" if self.target else "to the dead-letter queue, as BOQNAME takes none"
+        return f"`{command('mqops', 'backout', 'guard', self.queue, '-m', self.queue_manager)}` moves them {where}"
 
 
 def can_loop(one: QueueDefinition) -> bool:

@@ -17,6 +17,9 @@ from mqops.workflow import Workflow
 
 CAPPED = "replay-cap"
 """The rule key of rows that go to quarantine; they are not replays."""
+TO_BACKOUT_QUEUE = "BOQNAME"
+"""The rule key of rows that the poison guard moves to a backout queue; they are not replays."""
+NO_REPLAYS = (CAPPED, TO_BACKOUT_QUEUE)
 
 
 def replay_key(msg_id: str, body_digest: str) -> str:
@@ -44,7 +47,7 @@ def put_in_runs(acted: Iterable[Marker]) -> Mapping[str, PutBefore]:
             if action == Action.RETURN:
                 if runs.get(msg_id):
                     runs[msg_id].popitem()
-            elif action in PUTS and row.rule_key != CAPPED and msg_id.strip("0"):
+            elif action in PUTS and row.rule_key not in NO_REPLAYS and msg_id.strip("0"):
                 runs.setdefault(msg_id, {})[marker.run] = marker.at
     return {msg_id: PutBefore(len(seen), max(seen.values())) for msg_id, seen in runs.items() if seen}
 

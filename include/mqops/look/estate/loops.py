@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.counted import counted
@@ -15,14 +16,24 @@ from mqops.look.core.run_state import RunLine
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem
 from mqops.look.figures import QueueFigures
+from mqops.look.taken_since import not_taken
 
 BACKED_OUT = 3
 """Times after which a message loops where BOTHRESH(0) sets no limit."""
+_NONE = pa.table(
+    {
+        "queue": pa.array([], pa.string()),
+        "msg_key": pa.array([], pa.string()),
+        "backout_count": pa.array([], pa.int32()),
+    }
+)
 
 
 def seen_to_loop(known: Known) -> Iterator[Problem]:
     """What a browse of now has found."""
-    return (Problem(what=what, place=Place.QUEUE, about=queue) for queue, what in known.poison.items())
+    return (
+        Problem(what=what, place=Place.QUEUE, about=queue, looping_queue=queue) for queue, what in known.poison.items()
+    )
 
 
 def loops(known: Known) -> Iterator[Problem]:
@@ -37,8 +48,12 @@ def loops(known: Known) -> Iterator[Problem]:
     }
     for run, queue, _messages in known.observed(known.of_last_day()) if asked else ():
         if (one := asked.pop(queue, None)) is not None:
-            most = _backed_out(known.path(run)).get(queue, ())
-            if looping := [count for count in most if count >= (one.threshold or BACKED_OUT)]:
+            path = known.path(run)
+            found = _backed_out(path)
+            chosen = pc.and_(
+                pc.equal(found["queue"], queue), pc.greater_equal(found["backout_count"], one.threshold or BACKED_OUT)
+            )
+            if looping := not_taken(RunFolder(path), found.filter(chosen))["backout_count"].to_pylist():
                 yield _looping(one, looping, run)
         if not asked:
             return
@@ -56,21 +71,19 @@ def _looping(queue: QueueFigures, counts: Sequence[int], run: RunLine) -> Proble
         f"Poison on {queue.name}: {counted(len(counts), 'message')} came back up to "
         f"{counted(max(counts), 'time')}, and BOTHRESH is {queue.threshold}: {who}{by}"
     )
-    return Problem(what=what, place=Place.MESSAGES, about=run.run)
+    loops = queue.name if queue.threshold else ""
+    return Problem(what=what, place=Place.MESSAGES, about=run.run, looping_queue=loops)
 
 
-def _bytes(found: Mapping[str, Sequence[int]]) -> int:
-    return 1000 + 40 * sum(map(len, found.values()))
+def _bytes(found: pa.Table) -> int:
+    return 1000 + int(found.nbytes)
 
 
 @kept(most=32 * 2**20, size=_bytes)
-def _backed_out(run: Path) -> Mapping[str, Sequence[int]]:
-    """Queue → the backout counts above 0 of a snapshot. A snapshot never changes."""
-    found: dict[str, list[int]] = {}
+def _backed_out(run: Path) -> pa.Table:
+    """Queue, identity and backout count of messages of a snapshot that were backed out. A snapshot never changes."""
     if not RunFolder(run).snapshot.is_dir():
-        return found
-    for batch in read_parquet(RunFolder(run).snapshot, ["queue", "backout_count"]):
-        rows = batch.filter(pc.greater(batch.column("backout_count"), 0))
-        for row in rows.to_pylist():
-            found.setdefault(row["queue"], []).append(row["backout_count"])
-    return found
+        return _NONE
+    batches = read_parquet(RunFolder(run).snapshot, _NONE.schema.names)
+    found = [batch.filter(pc.greater(batch.column("backout_count"), 0)) for batch in batches]
+    return pa.Table.from_batches(found) if found else _NONE

@@ -33,11 +33,13 @@ class Place(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem(Finding):
     """What is wrong. Parameters: `place` where it is seen or mended, None where no page helps; `about` the queue or the
-    run that is meant there; `backout_queue` whose messages a form handles, blank for none."""
+    run that is meant there; `backout_queue` whose messages a form handles, and `looping_queue` on which messages loop,
+    blank for none."""
 
     place: Place | None = None
     about: str = ""
     backout_queue: str = ""
+    looping_queue: str = ""
 
 
 _WORST = (Place.CONNECTION, Place.ACCOUNTED)

@@ -101,6 +101,7 @@ WHY_LEFT: Mapping[Action, str] = {
     Action.ERROR: "it has no MQDLH that can be read",
     Action.AMBIGUOUS: "its origin is ambiguous",
     Action.PROTECTED: "it names a protected queue",
+    Action.STUCK: "it loops, and neither a backout queue nor a dead-letter queue takes it",
     Action.LATER: "its next try was not due",
     Action.REPLAYED: "it has been put as often as MAXREPLAY allows",
     Action.SPLIT: "the table sends the messages of its group to different queues",

@@ -1,0 +1,98 @@
+"""The first task of the poison guard: it watches input queues, and plans, in the task itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mqops.counted import counted
+from mqops.errors import SettingsError
+from mqops.printable import printable
+from mqops.queue_names import not_seen
+from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
+from mqops_airflow.approval.which_run import acting, waited_for
+from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.forms import given
+from mqops_airflow.operators.check import CheckOperator, drain_and_log, end_here
+from mqops_airflow.runs.run_folder import hand_on, own_folder
+from mqops_airflow.runs.workplace import estate_file, lake
+from mqops_airflow.ui.markdown import md
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from mqops.deciders.guard import GuardRequest, Loops
+    from mqops.lake.run import RunFolder
+    from mqops.mq.connection import OneSession
+    from mqops_airflow.runs.run_folder import XCom
+
+
+class GuardPlanOperator(CheckOperator):
+    """Looks for messages that loop; copies them, and makes the plan. Without such messages the run ends here.
+
+    The log says who reads each queue, how fast BackoutCount rises, since when, and what waits behind.
+    """
+
+    def execute(self, context: Context) -> XCom:
+        from mqops.mq.connection import one_session  # noqa: PLC0415 - loads the MQ library
+
+        if self.four_eyes:
+            must_tell_people_apart(context)
+        request = self._request(context)
+        with one_session(request.connection) as step:
+            return self._planned(context, step, request)
+
+    def _planned(self, context: Context, step: OneSession, request: GuardRequest) -> XCom:
+        from mqops.deciders.guard import select  # noqa: PLC0415
+        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+
+        with connect(step) as session:
+            drain_and_log(session, request.lake, self.queue_manager, self.log)
+            loops = select(session, request)
+        for remark in loops.guarded.remarks():
+            self.log.warning("%s", printable(remark))
+        found = {"queue": ",".join(loops.queues)}
+        if unseen := loops.guarded.unseen:
+            self.log.error("%s", printable(not_seen(unseen)))
+        if not loops.queues:
+            if unseen:
+                raise SettingsError(not_seen(unseen))
+            return end_here(self, context, found, md("Nothing to do: no message is at or over its BOTHRESH"))
+        if why := waited_for(context, request.lake, self.queue_manager, loops.queues):
+            return end_here(self, context, found, why)
+        with own_folder(context, request.lake, self.queue_manager) as folder:
+            handed = hand_on(context, folder, found | acting(context))
+            return {**handed, **self._plan(step, request, loops, folder)}
+
+    def _request(self, context: Context) -> GuardRequest:
+        from mqops.deciders.guard import GuardRequest  # noqa: PLC0415
+
+        form, estate = given.Guard.of(context), estate_file()
+        section = estate.estate.queue_managers[self.queue_manager].poison_guard
+        assert section is not None
+        return GuardRequest(
+            connection=connection_for(self.queue_manager, estate),
+            lake=lake(estate),
+            queues=form.queues or (),
+            limit=form.limit or 0,
+            watch=section.watch.total_seconds(),
+            unit_size=form.unit_of_work,
+            requested_by=requester(context),
+        )
+
+    def _plan(self, step: OneSession, request: GuardRequest, loops: Loops, folder: RunFolder) -> XCom:
+        from mqops.decide.core.preflight import shown  # noqa: PLC0415
+        from mqops.decide.preflight import preflight  # noqa: PLC0415 - loads the MQ library
+        from mqops.deciders.guard import decide  # noqa: PLC0415
+        from mqops.observe.in_process import observe  # noqa: PLC0415
+
+        loops.prepare(folder)
+        ends = loops.some_may_end
+        observe(step, folder, loops.queues, some_may_end=ends, chosen=loops.messages)
+        plan = decide(request, folder)
+        found = preflight(step, folder)
+        for action, count in sorted(plan.actions.items()):
+            self.log.info("%s: %s", printable(action), counted(count, "message"))
+        for remark in (*found.remarks, *shown(found.findings)):
+            self.log.warning("%s", printable(remark))
+        counts = {"run": plan.run, "digest": plan.digest, "rows": plan.rows, "actions": plan.actions}
+        return counts | {"remarks": list(plan.remarks)}
