@@ -15,11 +15,11 @@ from mqops.act.mover_port import MoverPort
 from mqops.act.sources import check_source
 from mqops.clock import utc_now
 from mqops.errors import MQError, OutcomeUnknown
-from mqops.ledger import stop_message
 from mqops.ledger.before_act import refuse_broken
 from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.drain import check_signer, drain
 from mqops.ledger.opened import OpenLedger
+from mqops.ledger.stop_message import refuse_if_stopped_for_all
 from mqops.mq.connection import OneSession, connect
 from mqops.mq.session import Session, has_ended
 
@@ -58,7 +58,7 @@ def begin(
     queues = approved_plan.queues if needs is None else needs
     with connect(step) as session:
         refuse_other_queue_manager(session, approved_plan)
-        refuse_if_stopped_for_all(session, ledger, approved_plan)
+        refuse_if_stopped_for_all(session, ledger.keys, approved_plan.queue_manager)
         if ledger.noted is None:
             refuse_led_elsewhere(session, approved_plan)
         ledger.file.make_key()
@@ -74,11 +74,6 @@ def begin(
         ledger.note_issued(lanes, ledger.keys.newest().id)
     record_resume(step, ledger, str(about_run.get("finished_by") or ""))
     return Begun(lanes, about_run, ledger.sums().done)
-
-
-def refuse_if_stopped_for_all(session: Session, ledger: OpenLedger, approved_plan: ApprovedPlan) -> None:
-    """Raise `Stopped` where a stop for every lake is on the ledger queue by now. Raises `MQError`."""
-    stop_message.refuse_if_stopped_for_all(session, ledger.keys, approved_plan.queue_manager)
 
 
 def _check_sources(session: Session, queues: Sequence[str]) -> None:
