@@ -16,7 +16,7 @@ from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.files import SETTLED_NS, write_json
 from mqops.lake.run import RunFolder
-from mqops.quality.summary import CheckResult, QualitySummary
+from mqops.message_checks import CheckResult, QualitySummary
 from mqops.rules import parse
 from mqwire.folder import folder
 from mqwire.rfh2 import MQRFH2

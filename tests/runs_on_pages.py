@@ -33,6 +33,8 @@ APPLNAME('<img src=x>') ACTION(DISCARD)
 """
 
 DAG = "qm1_dlq_rules"
+QUESTION = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
+"""Of RUN/approval.json."""
 
 
 def planned(manager: Any, lake: Path, *, key: str = "", text: str = TABLE) -> RunFolder:

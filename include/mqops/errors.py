@@ -7,7 +7,6 @@ Every error of the operations is an `MqopsError`. The class says what to do: rep
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from mqops.printable import visible
 from mqwire import constants
@@ -71,7 +70,7 @@ class RulesError(MqopsError):
     Attributes: `problems` each with line, column and message, as far as they are known.
     """
 
-    def __init__(self, *lines: str, problems: Sequence[Mapping[str, Any]] = ()) -> None:
+    def __init__(self, *lines: str, problems: Sequence[Mapping[str, object]] = ()) -> None:
         super().__init__(*lines)
         self.problems = tuple(problems)
 

@@ -146,8 +146,7 @@ def parse(text: str, *, source: str = "estate.yaml") -> tuple[Estate | None, Doc
         source: the file's name, for error texts.
     """
     document = read(text, source=source)
-    estate = document.check(Estate)
-    return (estate if isinstance(estate, Estate) else None), document
+    return document.check(Estate), document
 
 
 def load(path: str | Path) -> EstateFile:
@@ -189,6 +188,6 @@ def _loaded(path: Path, text: str) -> EstateFile:
     return EstateFile(path, found.estate, document, left_out=left_out, value=value, problems=problems, places=places)
 
 
-def as_plain(estate: Estate) -> dict[str, Any]:
+def as_plain(estate: Estate) -> dict[str, object]:
     """The estate as JSON-like values, defaults filled in (`mqops estate check --json`)."""
     return estate.model_dump(mode="json")

@@ -2,8 +2,8 @@
 
 1. It is kept in the lake, in a file that only the owner of the lake can read, each time the file is read and has
    changed. What was taken out of the estate is gone from it as soon as any process has read the file since.
-2. It has no rights and no secrets: `reveal`, `notify` and `job_environment` are not kept. Whoever was named under
-   `reveal` sees no payload while the file cannot be read.
+2. It has no rights and no secrets: `reveal`, `notify`, `job_environment` and `retention` are not kept. Whoever was
+   named under `reveal` sees no payload while the file cannot be read.
 3. A queue manager that is left out, as it has an error, stays as it was kept before; where it never was, its name is
    kept. So `mq_stop` and pages have it also when a second error makes the file unreadable.
 4. Where the lake is follows from MQOPS_LAKE, else from the line `lake:` of the file, which is read by itself then.
@@ -29,7 +29,7 @@ from mqops.lake.files import read_json, refuse_foreign, write_bytes
 from mqops.settings_file import Document, FieldPath, read
 
 NAME = "estate_before.json"
-NOT_KEPT = ("notify", "job_environment")
+NOT_KEPT = ("notify", "job_environment", "retention")
 NOT_KEPT_OF_EACH = "reveal"
 _LAKE_LINE = re.compile(r"^lake:[ \t].*$", re.MULTILINE)
 

@@ -1,6 +1,6 @@
 """What can be used of an estate file with errors: the smallest part that has the error is left out, the rest stands.
 
-1. A part is a section of a queue manager (`SECTIONS`), a whole queue manager, or `notify`.
+1. A part is a section of a queue manager (`SECTIONS`), a whole queue manager, `notify`, or `retention`.
 2. An error in a section leaves out that section. Any other error of a queue manager leaves out the queue manager:
    without its `reveal` or `storage` it would be another one.
 3. Without its `trigger_monitor` a queue manager's workflows have no `trigger`: nothing would serve it.
@@ -21,7 +21,9 @@ from pydantic import ValidationError
 from mqops.estate_sections import Estate, PartError, QueueManager, Section
 from mqops.settings_file import Document, FieldPath, models_in
 
-MANAGERS, NOTIFY, MONITOR = "queue_managers", "notify", "trigger_monitor"
+MANAGERS, MONITOR = "queue_managers", "trigger_monitor"
+OF_ALL = frozenset({"notify", "retention"})
+"""Sections of the whole that can be left out."""
 SECTIONS = frozenset(
     name
     for name, field in QueueManager.model_fields.items()
@@ -76,7 +78,7 @@ def _errors(value: object) -> Iterator[FieldPath]:
 
 def _part(path: FieldPath) -> FieldPath | None:
     """The part that has the error at this place, None for what concerns all."""
-    if path[:1] == (NOTIFY,):
+    if path[:1] and path[0] in OF_ALL:
         return path[:1]
     if path[:1] == (MANAGERS,) and len(path) > 1:
         return path[:3] if len(path) > 2 and path[2] in SECTIONS else path[:2]

@@ -25,6 +25,7 @@ from mqops.estate_values import (
     MqName,
     QueuePattern,
     Schedule,
+    Size,
     TriggerType,
     UserName,
     not_empty,
@@ -223,6 +224,8 @@ class BackoutReprocess(RulesWorkflow):
         queues: the backout queues; absent, every queue that another one names as its BOQNAME.
         replay_cap: how often a message is put back; beyond that it goes to `quarantine`.
         quarantine: the queue for messages that were put back so often.
+        backoff: how long a message waits that was put back and came again: after its first replay, its second, and so
+            on; the last time holds for all further ones. A rule's BACKOFF counts before it.
     """
 
     origins: ClassVar[bool] = True
@@ -230,6 +233,7 @@ class BackoutReprocess(RulesWorkflow):
     queues: Annotated[tuple[MqName, ...], Field(strict=False), AfterValidator(some)] | None = None
     replay_cap: Annotated[int, Field(ge=1)] = 3
     quarantine: MqName
+    backoff: Annotated[tuple[Duration, ...], Field(strict=False)] = ()
 
 
 class ExpiryScan(TriggeredWorkflow):
@@ -310,7 +314,7 @@ class QueueManager(Section):
 
 
 class Notify(Section):
-    """Which notifier of Airflow tells people that a question waits, is about to time out, or a run does not balance.
+    """Which notifier of Airflow tells people what waits for them (`mqops_airflow.notices.notify.Notice`).
 
     Attributes:
         notifier: its class, such as `airflow.providers.smtp.notifications.smtp.SmtpNotifier`.
@@ -323,6 +327,53 @@ class Notify(Section):
     before: Duration = timedelta(hours=1)
 
 
+class RetentionAges(Section):
+    """How old runs are whose files `mq_lake_retention` removes; absent, never.
+
+    Attributes:
+        snapshots: of snapshots, which have the bodies of messages.
+        plans: of plans; what is left of the snapshot goes with them.
+        runs: of runs that moved and discarded nothing; they go whole.
+    """
+
+    snapshots: Duration | None = None
+    plans: Duration | None = None
+    runs: Duration | None = None
+
+    @model_validator(mode="after")
+    def _snapshots_go_first(self) -> RetentionAges:
+        if self.plans and self.snapshots and self.plans < self.snapshots:
+            raise ValueError("plans must not be shorter than snapshots: what is left of a snapshot goes with the plan")
+        return self
+
+
+class Retention(RetentionAges):
+    """What is removed of old runs (`mqops lake prune`, DAG `mq_lake_retention`). The ledger stays.
+
+    Attributes:
+        undo: how long a run that moved messages can be undone; it keeps all of its files.
+        newest: so many runs of each workflow and queue keep all of their files.
+        most_runs: so many runs of each workflow and queue keep their messages, whatever their age.
+        most_size: while snapshots and plans of a queue manager have more bytes, the oldest go.
+        workflows: other ages for single workflows.
+        schedule: cron fields in UTC of the DAG; absent, it runs by hand only.
+    """
+
+    undo: Duration = timedelta(days=7)
+    newest: Annotated[int, Field(ge=1)] = 1
+    most_runs: Annotated[int, Field(ge=1)] | None = None
+    most_size: Size | None = None
+    workflows: dict[str, RetentionAges] = {}
+    schedule: Schedule | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Retention:
+        ages = (self, *self.workflows.values())
+        if not (self.most_runs or self.most_size or any(one.snapshots or one.plans or one.runs for one in ages)):
+            raise ValueError("says nothing that is removed: name snapshots, plans, runs, most_runs or most_size")
+        return self
+
+
 class Estate(Section):
     """All of it.
 
@@ -331,12 +382,14 @@ class Estate(Section):
         spark: Airflow connection that names the Spark master, where a queue manager names none of its own.
         job_environment: further environment variables that Spark jobs get (docs/spark_security.md).
         notify: who tells people what waits for them.
+        retention: what is removed of old runs; absent, nothing is.
     """
 
     lake: Annotated[str, Field(min_length=1), AfterValidator(_can_be_a_lake)]
     spark: ConnectionId = "spark_default"
     job_environment: Annotated[tuple[EnvironmentName, ...], Field(strict=False)] = ()
     notify: Notify | None = None
+    retention: Retention | None = None
     queue_managers: Annotated[dict[MqName, QueueManager], Field(min_length=1)]
 
     @model_validator(mode="after")

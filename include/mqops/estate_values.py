@@ -17,6 +17,7 @@ DAG_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,249}")
 TRIGGER = re.compile(r"FIRST|EVERY|DEPTH\(([1-9][0-9]{0,8})\)")
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 DURATION = re.compile(r"(\d{1,6})([smhd])")
+SIZE = re.compile(r"([0-9]{1,9})([KMGT])")
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 CRON_PRESETS = ("@hourly", "@daily", "@weekly", "@monthly")
 ANY_DAY = datetime(2000, 1, 1)
@@ -50,6 +51,16 @@ def duration(value: object) -> timedelta:
     if not match or not int(match[1]):
         raise ValueError(f"must be a time such as 90s, 30m, 8h or 2d (found {value!r})")
     return timedelta(seconds=int(match[1]) * SECONDS[match[2]])
+
+
+def size(value: object) -> int:
+    """A number of bytes, such as 500M, 50G or 2T (of 1024)."""
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    match = SIZE.fullmatch(value) if isinstance(value, str) else None
+    if not match or not int(match[1]):
+        raise ValueError(f"must be a size such as 500M, 50G or 2T (found {value!r})")
+    return int(match[1]) << 10 * ("KMGT".index(match[2]) + 1)
 
 
 def cron(value: object) -> str:
@@ -130,6 +141,7 @@ def some(value: tuple[str, ...]) -> tuple[str, ...]:
 MqName = Annotated[str, BeforeValidator(mq_name)]
 ConnectionId = Annotated[str, BeforeValidator(connection_id)]
 Duration = Annotated[timedelta, BeforeValidator(duration)]
+Size = Annotated[int, BeforeValidator(size)]
 Schedule = Annotated[str, BeforeValidator(cron)]
 InsideFile = Annotated[str, BeforeValidator(inside_file)]
 UserName = Annotated[str, BeforeValidator(user_name)]

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, NamedTuple, NotRequired
+from typing import NamedTuple, NotRequired
 
 from typing_extensions import TypedDict
 
+from mqops.as_json import JsonObject, json_object
 
-def with_lists(value: dict[str, Any]) -> dict[str, Any]:
-    """The same with lists for tuples, as JSON has them; Airflow would mark tuples as such in an XCom."""
-    return {name: list(content) if isinstance(content, tuple) else content for name, content in value.items()}
+
+class AsJson:
+    """Base of a dataclass whose JSON object is its fields."""
+
+    __slots__ = ()
+
+    def to_json(self) -> JsonObject:
+        """A JSON object."""
+        return json_object(self)
 
 
 class Destination(NamedTuple):
@@ -134,7 +141,7 @@ class PlanOfRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSummary(Counts, PlanOfRun):
+class RunSummary(Counts, PlanOfRun, AsJson):
     """The outcome of a run, proved by the ledger and a look at the queue. In JSON the last base stands first.
 
     Parameters: counts in messages, those of `Counts` for all rules together; `returned` were moved and are on the
@@ -164,10 +171,6 @@ class RunSummary(Counts, PlanOfRun):
     ledger_head: str = ""
     proved_at: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return with_lists(asdict(self))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueObserved:
@@ -191,7 +194,7 @@ class QueueObserved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObserveSummary:
+class ObserveSummary(AsJson):
     """What a snapshot holds. `files` are the snapshot's files and their sizes in bytes, all of them on disk; `whole`
     whether it has every message of its queues; `ended_at` when the last message had been browsed, at the latest. The
     file of an earlier version says neither (None, ""); `gone` queues that ended before they were looked at, or
@@ -210,13 +213,9 @@ class ObserveSummary:
     gone: tuple[str, ...] = ()
     settled: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActSummary:
+class ActSummary(AsJson):
     """What one execution of act did. A report: the run's proof is `RunSummary`."""
 
     run: str
@@ -231,10 +230,6 @@ class ActSummary:
     lanes_finished: int = 0
     lanes_held: int = 0
     seconds: float = 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

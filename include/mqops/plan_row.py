@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict, Ty
 from mqops.actions import Action
 from mqops.errors import PlanChanged
 
-ColumnType: TypeAlias = Literal["string", "binary", "long", "integer", "boolean"]
+ColumnType: TypeAlias = Literal["string", "binary", "long", "integer", "boolean", "timestamp"]
 Text: TypeAlias = Annotated[str, "string"]
 Word: TypeAlias = Annotated[Action, "string"]
 Bytes: TypeAlias = Annotated[bytes, "binary"]
@@ -78,7 +78,12 @@ def _column(name: str, hint: Any) -> Column:
     return Column(name, annotated.__metadata__[0], nullable)
 
 
-PLAN_COLUMNS = tuple(_column(name, hint) for name, hint in get_type_hints(PlanRow, include_extras=True).items())
+def columns_of(row: type) -> tuple[Column, ...]:
+    """The columns of a table, in order. Parameters: `row` the class of its rows, whose fields have types as above."""
+    return tuple(_column(name, hint) for name, hint in get_type_hints(row, include_extras=True).items())
+
+
+PLAN_COLUMNS = columns_of(PlanRow)
 """The columns of `PlanRow`, in its order."""
 
 

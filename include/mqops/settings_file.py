@@ -7,14 +7,16 @@ It knows nothing of what the settings mean (that is `mqops.estate`); it turns wh
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 FieldPath = tuple[str, ...]
+M = TypeVar("M", bound=BaseModel)
 
 # pydantic's error type → our wording; {found} is the value, the other names come from pydantic's own context.
 WORDING = {
@@ -76,16 +78,19 @@ class Document:
         line = self.lines[known] if known is not None else 1
         return Problem(source=self.source, line=line, field=".".join(path), message=message, path=path)
 
-    def check(self, model: type[BaseModel]) -> BaseModel | None:
+    def check(self, model: type[M]) -> M | None:
         """The document as `model`; None, and every error among `problems`, where it does not fit."""
-        if self.problems:
-            return None
+        return None if self.problems else self.fit(model, self.value if self.value is not None else {})
+
+    def fit(self, model: type[M], value: object, at: FieldPath = ()) -> M | None:
+        """The value that stands `at` a place, as `model`; None, and every error among `problems`, where it does not
+        fit."""
         try:
-            return model.model_validate(self.value if self.value is not None else {})
+            return model.model_validate(value)
         except ValidationError as error:
             for item in error.errors(include_url=False):
                 path = tuple(str(part) for part in item["loc"] if part != "[key]")
-                self.problems.append(self.problem(path, wording(dict(item), path, model)))
+                self.problems.append(self.problem((*at, *path), wording(item, path, model)))
             self.problems.sort(key=lambda problem: problem.line)
             return None
 
@@ -196,7 +201,7 @@ def _make_plain(node: yaml.Node, path: FieldPath, document: Document, loader: _L
         node.tag = PLAIN[type(node)]
 
 
-def wording(item: Mapping[str, Any], path: FieldPath, model: type[BaseModel]) -> str:
+def wording(item: ErrorDetails, path: FieldPath, model: type[BaseModel]) -> str:
     """What to tell the user about one pydantic error."""
     kind, context = item["type"], dict(item.get("ctx") or {})
     if kind == "extra_forbidden":

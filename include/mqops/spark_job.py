@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mqops import errors
 from mqops.errors import LakeError, MqopsError, SettingsError, SparkUnreachable
@@ -74,7 +74,7 @@ def _connect(remote: str) -> None:
     _guards.extend([guarded.guard] if guarded else [])
 
 
-def _private_start(*, short: bool) -> dict[str, Any]:
+def _private_start(*, short: bool) -> dict[str, bool | float | int | str | None]:
     """Start Java in a private temporary folder, where this process has none yet; returns the settings for privacy.
 
     Nothing is started in a process that spark-submit started: who submitted it has seen to both.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 TEXT = {"type": ["string", "null"]}
 
 
-def get_provider_info() -> dict[str, Any]:
+def get_provider_info() -> dict[str, object]:
     """The provider's description, by Airflow's provider_info schema; the form is data, so nothing is imported."""
     return {
         "package-name": "mqops",

@@ -137,6 +137,8 @@ def test_E18_refresh_has_a_form(expiry: dict[str, DAG]) -> None:
     [
         ("      quarantine: QUARANTINE\n", "", "queue_managers.QM1.backout_reprocess.quarantine"),
         ("replay_cap: 5", "replay_cap: 0", "queue_managers.QM1.backout_reprocess.replay_cap"),
+        ("replay_cap: 5", "backoff: [1m, soon]", "backout_reprocess.backoff.1: must be a time such as 90s"),
+        ("replay_cap: 5", "backoff: 5m", "queue_managers.QM1.backout_reprocess.backoff"),
         ("interval: 15m", "interval: often", "must be a time such as 90s, 30m, 8h or 2d"),
         ("[PAYMENTS.*]", "[]", "must not be empty"),
     ],

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from mqops_airflow.pages.charts import FATES, NARROW, stacked
+from mqops_airflow.pages.charts import FATES, NARROW, Bar, stacked
 
-ROW = {"rule": "line 1 RETRY of a queue with a long name: SYSTEM.DEAD.LETTER.QUEUE", "moved": 3, "discarded": 2}
-ROW |= {"left": 1, "gone": 4}
+PARTS = {"moved": 3, "discarded": 2, "left": 1, "gone": 4}
+ROW = Bar("line 1 RETRY of a queue with a long name: SYSTEM.DEAD.LETTER.QUEUE", PARTS)
 
 
 def drawings() -> tuple[str, str]:

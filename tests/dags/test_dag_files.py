@@ -17,8 +17,9 @@ from airflow.sdk.definitions.context import _AIRFLOW_PARSING_CONTEXT_DAG_ID
 from airflow.sdk.exceptions import ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
 
+from mqops.estate_sections import AutoApprove
 from mqops_airflow.forms import params
-from mqops_airflow.operators.check import asked
+from mqops_airflow.forms.given import DeadLettersForm, given
 
 ROOT = Path(__file__).resolve().parents[2]
 DAG_FILES = sorted((ROOT / "dags").glob("*.py"))
@@ -106,12 +107,12 @@ def test_settings_of_the_estate_reach_the_dag(dag_file: Any, estate_folder: Path
     assert (dag.schedule, dag.catchup, dag.max_active_runs) == ("*/15 * * * *", False, 8)
     assert (dag.params["unit_of_work"], dag.params["queue"], dag.params["rules_file"]) == (50, "MY.DLQ", "qm1.rules")
     approve = dag.get_task("approve")
-    assert (approve.response_timeout, approve.approval["four_eyes"], approve.defaults) == (
+    assert (approve.response_timeout, approve.approval.four_eyes, approve.defaults) == (
         timedelta(minutes=90),
         True,
         ["Reject"],
     )
-    assert dag.get_task("route").approval["auto_approve"] == {"actions": ["RETRY", "FWD"], "max_messages": 20}
+    assert dag.get_task("route").approval.auto_approve == AutoApprove(actions=("RETRY", "FWD"), max_messages=20)
     assert dag.get_task("observe")._conn_id == "spark_everywhere"
     assert "at most 20 messages with only RETRY, FWD" in dag.doc_md
 
@@ -163,9 +164,10 @@ def test_chosen_messages_are_looked_for_behind_the_limit_of_the_form(dag_file: A
     """The limit is then one of the plan: the chosen messages may stand behind so many others."""
     (dag,) = dags_of(dag_file("dlq_rules")).values()
     form = {name: dag.params.get_param(name).resolve() for name in dag.params}
-    chosen = asked(form | {"limit": 1, "message_ids": ["ab" * 24]})
+    asked = lambda **fields: given(form | fields, DeadLettersForm).arguments()  # noqa: E731
+    chosen = asked(limit=1, message_ids=["ab" * 24])
     assert (chosen["observe_limit"], chosen["limit"], chosen["message_ids"]) == (0, 1, "AB" * 24)
-    assert [asked(form | {"limit": limit})["observe_limit"] for limit in (None, 7)] == [0, 7]
+    assert [asked(limit=limit)["observe_limit"] for limit in (None, 7)] == [0, 7]
 
 
 def test_runs_by_hand_are_dry_unless_the_form_says_otherwise(dag_file: Any) -> None:

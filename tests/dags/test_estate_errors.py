@@ -145,7 +145,7 @@ def test_the_kill_switch_stops_every_queue_manager(broken: Any, dag_file: Any, e
 
 def test_an_undo_asks_for_four_eyes_while_the_part_that_asks_for_them_is_left_out(broken: Any, dag_file: Any) -> None:
     broken("a section")
-    assert dag_file("undo").mq_undo.get_task("approve").approval["four_eyes"] is True
+    assert dag_file("undo").mq_undo.get_task("approve").approval.four_eyes is True
 
 
 @pytest.mark.parametrize("what", list(BROKEN))

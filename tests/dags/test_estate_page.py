@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from mq_support import DLQ, create, dead_letter, let_expire, until
+from runs_on_pages import QUESTION
 
 from mqops.act.in_process import act
 from mqops.clock import utc_now, utc_text
@@ -36,12 +37,12 @@ from mqops.look.estate import expiring as expiring_of_estate
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
+from mqops.message_checks import QualitySummary, QueueQuality
 from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
 from mqops.quality import trend
-from mqops.quality.summary import QualitySummary, QueueQuality
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, shared
 from mqops_airflow.pages.shown import moment
@@ -558,10 +559,8 @@ def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_t
     run, plan = plan_run(BACKOUT, request)
     assert plan.actions == {"AMBIGUOUS": 3, "FWD": 2}
     if ended == "rejected":
-        answer = {"approved": False, "by": "olga", "at": "2026-11-21T12:00:00Z"}
-        write_json(
-            run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": answer}
-        )
+        answer = {"approved": False, "by_id": "7", "by": "olga", "at": "2026-11-21T12:00:00Z"}
+        write_json(run.path.joinpath("approval.json"), {"question": QUESTION, "task_instance": "i", "answer": answer})
     if ended != "acted":
         prove(manager.connection, run)
         which = {"planned": "moved nothing", "rejected": "was rejected"}[ended]

@@ -306,7 +306,8 @@ def test_a_note_on_our_pages_keeps_the_links_to_them() -> None:
 
 def test_the_quality_note_has_our_link_alone() -> None:
     told: Any = SimpleNamespace(
-        to_json=lambda: {"failed": {EVIL[0]: 1}, "messages": {EVIL[0]: 1}, "balanced": True, "checks": []},
+        **{"failed": {EVIL[0]: 1}, "messages": {EVIL[0]: 1}, "balanced": True, "queues": (), "unseen": ()},
+        not_checked=0,
         checks=[SimpleNamespace(suite=one, skipped=one, met=False) for one in EVIL],
         told=EVIL,
     )

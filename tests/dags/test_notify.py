@@ -57,14 +57,16 @@ def recording(text: str = "{{ mqops.subject }} / {{ mqops.text }} / {{ mqops.lin
 
 
 def test_it_is_told_with_a_link_to_the_run(said: list[str]) -> None:
-    notify.tell_people(notify.named(recording()), {"dag_run": RUN}, subject="act?", text="all")
+    told = {"question": "act?", "digest": "{d}", "within": "8:00:00"}
+    notify.tell_people(recording(), {"dag_run": RUN}, notify.Notice.OPENED, **told)
     (text,) = said
-    assert text.startswith("act? / all / ")
+    assert text.startswith("act? / Plan {d} waits for an answer within 8:00:00; no answer is a Reject. / ")
     assert text.endswith("/dags/qm1_dlq_rules/runs/manual__1%2B00%3A00")
 
 
 def test_a_notifier_that_fails_is_a_warning(said: list[str], caplog: pytest.LogCaptureFixture) -> None:
-    notify.tell_people(notify.named(recording("fail")), {"dag_run": RUN}, subject="s", text="t")
+    told = {"queue_manager": "QM1", "why": "t"}
+    notify.tell_people(recording("fail"), {"dag_run": RUN}, notify.Notice.UNBALANCED, **told)
     assert "The notifier failed, so nobody was notified: no server" in caplog.text
     assert said == []
 
@@ -72,13 +74,13 @@ def test_a_notifier_that_fails_is_a_warning(said: list[str], caplog: pytest.LogC
 @pytest.mark.parametrize("name", ["os.path.join", "no.such.module", "airflow.sdk.NoSuchThing"])
 def test_what_is_no_notifier_is_refused_when_the_dags_are_made(name: str) -> None:
     with pytest.raises(SettingsError, match=f"notify: {name} "):
-        notify.named(Notify(notifier=name))
+        notify.usable(Notify(notifier=name))
 
 
 def test_before_the_time_out_it_is_told_while_the_question_is_open(said: list[str], estate_folder: Path) -> None:
-    run = {"dag_id": RUN.dag_id, "dag_run_id": RUN.run_id}
+    run, named = {"dag_id": RUN.dag_id, "dag_run_id": RUN.run_id}, (recording().notifier, recording().arguments)
     told = lambda: asyncio.run(  # noqa: E731
-        notify.before_time_out(**notify.named(recording()), queue_manager="QM1", context={"dag_run": run})
+        notify.before_time_out(*named, queue_manager="QM1", context={"dag_run": run})
     )
     told()
     assert said == []  # it has not begun to plan
@@ -104,8 +106,13 @@ def test_the_estate_names_it_once_for_all_dags(said: list[str], dag_file: Any, e
     (dlq,) = (dag for dag in vars(dag_file("dlq_rules")).values() if isinstance(dag, DAG))
     undo = dag_file("undo").mq_undo
     for dag in (dlq, undo):
-        for task in ("approve", "prove"):
-            assert dag.get_task(task).notify == {"notifier": "recording.Recording", "arguments": {"text": "x"}}
+        for task in (one.value.task for one in notify.Notice if one.value.task):
+            assert dag.get_task(task).notify == recording("x").model_copy(update={"before": timedelta(minutes=30)})
     (alert,) = dlq.deadline
     assert alert.interval == timedelta(hours=7, minutes=30)
     assert alert.callback.path == "mqops_airflow.notices.notify.before_time_out"
+
+
+def test_the_docs_have_all_that_people_are_told_of() -> None:
+    told = "".join(f"- {one.value.when}\n" for one in notify.Notice)
+    assert f"that tells people when\n\n{told}\n" in (Path(__file__).parents[2] / "docs" / "setting_up.md").read_text()

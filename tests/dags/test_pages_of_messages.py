@@ -33,11 +33,11 @@ from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look.estate import expiring
+from mqops.message_checks import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.mq import connection
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.quality.results import keep
-from mqops.quality.summary import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, messages, rules, searches, shared, triggers
 from mqwire.folder import folder

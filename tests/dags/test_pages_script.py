@@ -22,7 +22,7 @@ import mqops_airflow.pages
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.rules import parse
-from mqops_airflow.pages.charts import FATES, bars, stacked
+from mqops_airflow.pages.charts import FATES, Bar, bars, stacked
 
 STATIC = Path(mqops_airflow.pages.__file__).parent / "static"
 LIVE = """\
@@ -48,7 +48,7 @@ WIDE = f"""\
 <div class="scrolls" role="region" aria-label="a table" tabindex="0"><table><caption><span>a table</span></caption>
 <thead><tr>{"".join(f'<th scope="col" class="number">Heading {n}</th>' for n in range(12))}</tr></thead>
 <tbody><tr>{"".join(f'<td class="number">{1000 + n}</td>' for n in range(12))}</tr></tbody></table></div>
-{bars([{"a": "A" * 48, "n": 350}, {"a": "B" * 48, "n": 300}], of="a", count="n", title="messages", label="a chart")}
+{bars({"A" * 48: 350, "B" * 48: 300}, of="a", title="messages", label="a chart")}
 </main>
 """
 """A page that is as wide as 1,400 pixels."""
@@ -323,7 +323,7 @@ def test_the_names_in_the_legend_of_a_chart_have_room(browser, served, width) ->
     """Names as those of an undo's dry run. The browser's letters are wider than those that the chart was drawn with."""
     names = ["would be put back", "would be taken away", "would not be put back"]
     parts = dict(zip(names, FATES.values(), strict=False))
-    row = {"rule": "A" * 48, **dict.fromkeys(names, 3)}
+    row = Bar("A" * 48, dict.fromkeys(names, 3))
     served["/chart"] = STILL_PAGE.format(
         f"<main><h1>a page</h1>{stacked([row], of='rule', label='a chart', parts=parts)}</main>"
     )

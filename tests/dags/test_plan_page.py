@@ -8,7 +8,7 @@ from html import unescape
 
 import pytest
 from mq_support import DLQ, create, dead_letter
-from runs_on_pages import DAG, letters, of_dag, planned, take, task_of, undo_planned
+from runs_on_pages import DAG, QUESTION, letters, of_dag, planned, take, task_of, undo_planned
 
 from mqops.act.in_process import act
 from mqops.deciders.backout import BACKOUT, BackoutRequest
@@ -90,10 +90,8 @@ def test_destinations_are_those_of_now_only_while_somebody_is_asked(
         assert re.search(rf"{taken} {DLQ} has 5 now\.", answer.replace("<wbr>", ""))
     take(manager, "FULL", 1)
     runs_of_airflow("UPDATE task_instance SET state = 'success' WHERE run_id = 'first'")
-    answer = {"approved": True, "by": "olga", "at": "2026-11-21T12:00:00Z"}
-    write_json(
-        run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": answer}
-    )
+    answer = {"approved": True, "by_id": "7", "by": "olga", "at": "2026-11-21T12:00:00Z"}
+    write_json(run.path.joinpath("approval.json"), {"question": QUESTION, "task_instance": "i", "answer": answer})
     act(manager.connection, run)
     prove(manager.connection, run)
     for said in (f">QM1: plan to act on 1 of 2 messages of {DLQ}</h1>", "As they were for this plan, at <time"):
@@ -218,16 +216,15 @@ def test_a_plan_that_nobody_has_answered_says_what_became_of_its_question(  # no
         assert (link in page) == (state == "failed")
         assert ("data-over" in page) == (path == "/plan/answer" and state != "none") or path == "/plan"
     if state == "failed":  # an approval that permits nothing
-        answer = {"approved": True, "by": "olga", "at": "2026-11-21T12:00:00Z"}
-        write_json(
-            run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": answer}
-        )
+        answer = {"approved": True, "by_id": "7", "by": "olga", "at": "2026-11-21T12:00:00Z"}
+        write_json(run.path.joinpath("approval.json"), {"question": QUESTION, "task_instance": "i", "answer": answer})
         page = client("/plan/answer", queue_manager="QM1", run=run.run).text
         assert "Approved by" in page
         assert "Watch the run" in page
         assert re.search(said, page)
         write_json(
-            run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "answer": {**answer, "approved": False}}
+            run.path.joinpath("approval.json"),
+            {"question": QUESTION, "task_instance": "i", "answer": {**answer, "approved": False}},
         )
         assert "See the run" in client("/plan/answer", queue_manager="QM1", run=run.run).text
 

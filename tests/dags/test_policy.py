@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
 
 from mqops.decide.core.preflight import Demand, Inquired, LocalQueue, Looked, Preflight
 from mqops.estate_sections import Approval, AutoApprove
-from mqops_airflow.approval.policy import UNATTENDED, judge, plain, restored, unattended, verdict_on
+from mqops_airflow.approval.policy import UNATTENDED, judge, unattended, verdict_on
 
 ASK = Approval()
 TWO = ("A: it is not there. Define it", "B: it is full")
@@ -139,24 +137,6 @@ def test_a_plan_whose_destinations_nobody_looked_at_needs_a_person() -> None:
     nobody_looked = verdict_on(plan, None, approval=SMALL_RETRIES, context=context)
     assert nobody_looked.way == "ask"
     assert nobody_looked.why == "5 messages wait for approval: the pre-flight found 1 problem"
-
-
-@pytest.mark.parametrize(
-    "approval",
-    [
-        ASK,
-        NEVER,
-        Approval(
-            timeout=timedelta(minutes=7, milliseconds=500),
-            four_eyes=True,
-            auto_approve=AutoApprove(actions=("RETRY", "FWD"), max_messages=3),
-        ),
-    ],
-)
-def test_a_policy_comes_back_from_the_stored_dag_as_it_was(approval: Approval) -> None:
-    stored = json.loads(json.dumps(plain(approval)))
-    assert stored == plain(approval)
-    assert restored(stored) == approval
 
 
 def test_law2_only_what_nobody_starts_by_hand_is_not_dry_by_default() -> None:

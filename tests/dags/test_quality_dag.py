@@ -11,8 +11,8 @@ from airflow.sdk import DAG
 
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
+from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality.results import keep
-from mqops.quality.summary import CheckResult, QualitySummary
 from mqops_airflow.operators.quality import in_words
 from mqops_airflow.pages.data_docs import page_of
 from mqops_airflow.runs.run_folder import run_key

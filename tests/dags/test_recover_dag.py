@@ -10,6 +10,7 @@ from airflow.sdk.exceptions import ParamValidationError
 
 from mqops.errors import SettingsError
 from mqops_airflow.forms.formats import FILTER
+from mqops_airflow.forms.given import RecoverForm, given
 from mqops_airflow.operators.recover import refuse_contradictions
 
 
@@ -42,6 +43,15 @@ def test_law9_a_filter_that_is_wrong_or_has_payload_is_refused_before_the_run_is
         ({"action": "move", "run": None, "queue": None}, "Queue: move needs the queue"),
     ],
 )
-def test_fields_that_do_not_go_together_are_refused_by_name(form: dict[str, Any], says: str) -> None:
+def test_fields_that_do_not_go_together_are_refused_by_name(dag: DAG, form: dict[str, Any], says: str) -> None:
+    defaults = {name: dag.params.get_param(name).value for name in dag.params}
     with pytest.raises(SettingsError, match=says):
-        refuse_contradictions(form)
+        refuse_contradictions(given(defaults | form, RecoverForm))
+
+
+def test_a_value_that_does_not_fit_is_refused_by_the_name_of_its_field(dag: DAG) -> None:
+    """Airflow checks the form before it queues a run; the task does not rest on that."""
+    form = {name: dag.params.get_param(name).value for name in dag.params} | {"message_ids": "secret"}
+    with pytest.raises(SettingsError, match=r"the form's field message_ids: .* Start a new run") as refused:
+        given(form, RecoverForm)
+    assert "secret" not in str(refused.value)

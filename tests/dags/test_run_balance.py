@@ -9,7 +9,7 @@ from html import unescape
 import pyarrow.parquet as pq
 import pytest
 from mq_support import DLQ
-from runs_on_pages import letters, planned, take, words_of
+from runs_on_pages import QUESTION, letters, planned, take, words_of
 
 from mqops.act.core.progress import Tally
 from mqops.act.in_process import act
@@ -34,10 +34,8 @@ def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
     page = client("/run", queue_manager="QM1", run=run.run).text
     assert "So far nothing was moved or discarded. The plan has 2 messages, and acts on 1 of them." in page
     assert "the table leaves it" not in page
-    answer = {"approved": False, "by": "olga", "at": "2026-11-21T12:00:00Z"}
-    write_json(
-        run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": answer}
-    )
+    answer = {"approved": False, "by_id": "7", "by": "olga", "at": "2026-11-21T12:00:00Z"}
+    write_json(run.path.joinpath("approval.json"), {"question": QUESTION, "task_instance": "i", "answer": answer})
     page = client("/run", queue_manager="QM1", run=run.run).text
     assert "Nothing was moved or discarded: the run leaves the 2 messages of its plan as they are." in page
 

@@ -6,7 +6,7 @@ import json
 import re
 
 from mq_support import DLQ
-from runs_on_pages import DAG, letters, of_dag, planned
+from runs_on_pages import DAG, QUESTION, letters, of_dag, planned
 
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
@@ -53,7 +53,7 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     assert "Watch the run" not in page
     assert "task approve" not in page
     plan = json.loads(run.plan_json.read_text())
-    write_json(run.plan_json, {**plan, "actions": {"IGNORE": 1}})  # which acts on nothing
+    write_json(run.plan_json, {**plan, "rules": [{**plan["rules"][0], "action": "IGNORE"}]})  # which acts on nothing
     for path in ("/run", "/plan"):
         assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text
     write_json(run.plan_json, plan)
@@ -125,7 +125,7 @@ def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, 
     letters(manager, "A", "NO.RULE")
     monkeypatch.setattr(shared, "KEPT", 0.0)
     run = of_dag(planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n"), "first")
-    write_json(run.path.joinpath("approval.json"), {"question": {"digest": "d"}, "task_instance": "i", "answer": None})
+    write_json(run.path.joinpath("approval.json"), {"question": QUESTION, "task_instance": "i", "answer": None})
     runs_of_airflow("UPDATE task_instance SET trigger_timeout = '2026-11-24 20:00:00' WHERE run_id = 'first'")
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = 'Operator' WHERE run_id = 'first'")
     address = f'<a href="/plan?queue_manager=QM1&amp;run={run.run}">Look at the plan'

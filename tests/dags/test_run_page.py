@@ -16,8 +16,8 @@ from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.lake.stop import Stop, lift, stop
+from mqops.message_checks import CheckResult, QualitySummary
 from mqops.observe.in_process import observe
-from mqops.quality.summary import CheckResult, QualitySummary
 from mqops_airflow.operators.quality import in_words
 from mqops_airflow.pages import shared
 from mqops_airflow.roles import ROLES
@@ -190,7 +190,7 @@ def test_that_an_approved_run_is_not_carried_out_is_a_problem(
     letters(manager, "A")
     run = of_dag(planned(manager, estate_folder / "lake"), "first")
     question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
-    answer = {"approved": True, "by": "bob", "at": utc_now()}
+    answer = {"approved": True, "by_id": "7", "by": "bob", "at": utc_now()}
     write_json(run.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": answer})
     with_act = task_of("first", "act", "queued")
     runs_of_airflow(with_act)

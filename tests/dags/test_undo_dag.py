@@ -45,7 +45,7 @@ def test_wiring(dag: DAG) -> None:
 
 def test_law2_every_undo_waits_for_a_person_and_is_dry_unless_the_form_says_otherwise(dag: DAG) -> None:
     assert dag.params["dry_run"] is True
-    assert dag.get_task("approve").approval["four_eyes"] is True
+    assert dag.get_task("approve").approval.four_eyes is True
 
 
 def test_the_form(dag: DAG) -> None:

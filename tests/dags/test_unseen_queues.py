@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from mq_support import Manager
 
+from mqops.decide.backout_setting import read_setting
 from mqops.errors import SettingsError
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
@@ -31,7 +32,7 @@ lake: lake
 queue_managers:
   QM1:
     connection: mq_qm1
-    backout_reprocess: {rules: backout.rules, quarantine: MQOPS.QUARANTINE}
+    backout_reprocess: {rules: backout.rules, quarantine: MQOPS.QUARANTINE, backoff: [90s, 2h]}
     snapshot_quality: {queues: ["PAY*"], suites: [suite.yaml]}
 """
 SUITE = "suite: some\nexpectations:\n- {id: any, expect: column_values_to_not_be_null, column: msg_id}\n"
@@ -74,7 +75,9 @@ def estate(queue_manager: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def context(**params: Any) -> Any:
     return {
         "params": params,
-        "dag_run": SimpleNamespace(run_type="manual", run_id="run", dag_id="dag", conf={}, start_date=None),
+        "dag_run": SimpleNamespace(
+            run_type="manual", run_id="run", dag_id="dag", conf={}, start_date=None, triggering_user_name="alice"
+        ),
         "ti": SimpleNamespace(xcom_push=lambda *, key, value: None),
         "task": SimpleNamespace(get_flat_relatives=lambda upstream: []),
     }
@@ -128,16 +131,30 @@ def test_what_the_first_task_did_not_see_fails_the_checks_of_the_snapshot(tmp_pa
     assert f"{HIDDEN}. {ALIAS}." in plain(in_words(summary, ""))
     with pytest.raises(QualityFailed, match=r"PAY\.HIDDEN"):
         verdict(summary)
-    line = line_of("run", "QM1", RunFiles(quality=summary.to_json()))
+    line = line_of("run", "QM1", RunFiles(quality=summary))
     assert (line.state, line.meaning) == (RunState.FAILED, HIDDEN)
 
 
 def test_a_backout_run_that_cannot_see_all_queues_does_not_end_as_nothing_to_do(estate: Manager) -> None:
     check = BackoutCheckOperator(task_id="check", queue_manager="QM1", four_eyes=False)
-    form: dict[str, Any] = {"rules_file": "backout.rules", "replay_cap": 3}
+    form = dict.fromkeys(("limit", "unit_of_work", "canary", "canary_wait", "pace", "in_flight", "patience"), 0)
+    form |= {"rules_file": "backout.rules", "message_ids": None, "replay_cap": 3}
     with pytest.raises(SettingsError, match=r"may not inquire it .*: PAY\.HIDDEN"):
         check.execute(context(queues=[], **form))
     assert check.execute(context(queues=["PAY.BOQ"], **form))["queue"] == ""
+
+
+def test_P08_a_backout_run_waits_as_the_estate_says(estate: Manager, tmp_path: Path) -> None:
+    estate.put("PAY.BOQ", [({}, b"one")])
+    form: dict[str, Any] = {"rules_file": "backout.rules", "replay_cap": 3, "limit": None, "message_ids": None}
+    form |= dict.fromkeys(("unit_of_work", "canary", "canary_wait", "pace", "in_flight", "patience"), 1)
+    BackoutCheckOperator(task_id="check", queue_manager="QM1", four_eyes=False).execute(
+        context(queues=["PAY.BOQ"], **form)
+    )
+    (run,) = (tmp_path / "lake" / "QM1" / "runs").iterdir()
+    where = read_setting(RunFolder(run))
+    assert where is not None
+    assert where.backoff == (90, 7200)
 
 
 def test_a_note_over_half_of_the_queues_says_no_balance() -> None:

@@ -170,8 +170,7 @@ def test_what_a_chart_leaves_off_is_said(site: Any, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("largest", [9, 1234, 98_765, 1_000_000])
 def test_the_numbers_of_an_axis_do_not_run_into_each_other(largest: int) -> None:
     """Also where a browser's letters are a third wider than those that Vega has measured."""
-    row = {"rule": "line 1 RETRY", "moved": largest, "discarded": 0, "left": 0, "gone": 0}
-    drawn = charts.stacked([row], of="rule", label="x")
+    drawn = charts.stacked([charts.Bar("line 1 RETRY", {"moved": largest})], of="rule", label="x")
     for figure in re.findall(r'<figure class="chart (?:broad|narrow)".*?</figure>', drawn, re.DOTALL):
         ticks = re.findall(r'transform="translate\(([0-9.]+),[0-9.]+\)"[^>]*?opacity="1">([0-9][0-9,]*)<', figure)
         assert len(ticks) >= 2, figure

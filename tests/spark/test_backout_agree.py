@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mqops.backout.core.origin import Misconfigured, Setting
+from mqops.clock import utc_text
 from mqops.decide import backout_setting as backout
 from mqops.decide.in_process import decide
 from mqops.decide.spark.decide import Request
@@ -17,6 +20,7 @@ from mqops.decide.spark.decide import decide as decide_with_spark
 from mqops.lake.files import read_json, write_bytes
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
+from mqops.observe.recorded import OBSERVED
 from mqops.rules import parse
 from mqwire import constants as c
 from mqwire.rfh2 import MQRFH2
@@ -67,14 +71,20 @@ def message(number: int, destination: str | None, **fields: Any) -> tuple[bytes,
     return md.pack(encoding=c.MQENC_NATIVE, ccsid=1208), body
 
 
-@pytest.mark.parametrize("queue", ["SHARED.BOQ", "SOLE.BOQ", "GIVEN", "DEADQ"])
-def test_P08_both_decide_the_same(spark: Any, make_run: Any, queue: str) -> None:
+@pytest.mark.parametrize(
+    ("queue", "backoff"), [("SHARED.BOQ", ()), ("SOLE.BOQ", (60, 7200)), ("GIVEN", ()), ("DEADQ", (3600,))]
+)
+def test_P08_both_decide_the_same(spark: Any, make_run: Any, queue: str, backoff: tuple[int, ...]) -> None:
     messages = [message(number, where) for number, where in enumerate(DESTINATIONS)]
     messages += [message(90, None), dead(91, dlh_dest_q_name="TWO"), dead(92)]
     run: RunFolder = make_run(messages, queue=queue)
-    backout.write_setting(run, SETTING)
+    backout.write_setting(run, replace(SETTING, backoff=backoff))
+    observed = datetime.fromisoformat(OBSERVED.read(run).observed_at)
     keys = [row["msg_key"] for batch in read_parquet(run.snapshot, ["msg_key"]) for row in batch.to_pylist()]
-    counts = [{"msg_key": key, "replays": number % 4} for number, key in enumerate(sorted(keys))]
+    counts = [
+        {"msg_key": key, "replays": n % 4, "puts": n % 5, "last": utc_text(observed - timedelta(seconds=30 + 700 * n))}
+        for n, key in enumerate(sorted(keys))
+    ]
     write_bytes(run.replays, "".join(json.dumps(row) + "\n" for row in counts).encode())
     table = parse(RULES, origins=True).table
     assert table
@@ -88,7 +98,10 @@ def test_P08_both_decide_the_same(spark: Any, make_run: Any, queue: str) -> None
     )
     assert read_rows(run.plan) == rows
     assert (with_spark.digest, with_spark.actions) == (plain.digest, plain.actions)
-    assert with_spark.remarks == plain.remarks == ("misconfigured: BAD: BOTHRESH(1) BOQNAME( ): none",)
+    assert with_spark.remarks == plain.remarks
+    assert plain.remarks[0] == "misconfigured: BAD: BOTHRESH(1) BOQNAME( ): none"
+    assert ["put before wait" in remark for remark in plain.remarks[1:]] == [True] * bool(backoff)
+    assert ("LATER" in plain.actions) == bool(backoff)
     assert read_json(run.plan_json)["remarks"] == list(plain.remarks)
     assert {row["rule_key"] for row in rows} >= {"replay-cap"}
 

@@ -6,14 +6,17 @@ import json
 import random
 import sys
 from collections import Counter
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pyarrow.parquet as pq
 from pymqi import CMQC
 
+from mqops.clock import utc_text
 from mqops.decide.in_process import decide
 from mqops.decide.spark.decide import Request
 from mqops.decide.spark.decide import decide as decide_with_spark
+from mqops.observe.recorded import OBSERVED
 from mqops.rules import parse
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -24,8 +27,12 @@ TABLES = [
     "ACTION(RETRY) RETRY(2) ORDER(CORRELID)\n",
     "* MQOPS EXTENSIONS\nDESTQ(A) ACTION(RETRY) ORDER(CORRELID)\nREASON(7) ACTION(FWD) FWDQ(C) ORDER(GROUPID)\n"
     "DESTQ(A) ACTION(FWD) FWDQ(B) FWDQM(QM1) ORDER(CORRELID) MAXREPLAY(1)\nACTION(IGNORE)\n",
+    "* MQOPS EXTENSIONS\nDESTQ(A) ACTION(RETRY) ORDER(CORRELID) BACKOFF('1m,1h,2d') MAXREPLAY(3)\n"
+    "REASON(7) ACTION(DISCARD)\nACTION(RETRY) BACKOFF(30m)\n",
 ]
-MESSAGES, PLANS = 200, 2
+MESSAGES, PLANS = 200, 3
+WAITED = (1, 61, 1799, 1801, 3601, 100_000, 200_000)
+"""Seconds since messages were put, about the bounds of the BACKOFFs."""
 
 
 def message(chance: random.Random, number: int) -> tuple[bytes, bytes]:
@@ -45,9 +52,19 @@ def give_past(chance: random.Random, folder, keys: list[str], rules: list[str]) 
     """Earlier tries and puts of some messages."""
     some = {key: {rule: chance.randint(1, 2) for rule in rules if chance.random() < 0.7} for key in keys}
     tries = [{"msg_key": key, "tries": past} for key, past in some.items() if past and chance.random() < 0.15]
-    puts = [{"msg_key": key, "replays": 0, "puts": chance.randint(1, 3)} for key in keys if chance.random() < 0.6]
+    observed = OBSERVED.read(folder).observed_at
+    puts = [
+        {"msg_key": key, "replays": 0, "puts": chance.randint(1, 3), "last": before(observed, chance.choice(WAITED))}
+        for key in keys
+        if chance.random() < 0.6
+    ]
     for path, lines in ((folder.tries, tries), (folder.replays, puts)):
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def before(at: str, seconds: int) -> str:
+    """The time so many seconds before, as a marker has it."""
+    return utc_text(datetime.fromisoformat(at) - timedelta(seconds=seconds))
 
 
 def test_ORDER_holds_over_passes_the_same_with_and_without_spark(spark, make_run):
@@ -67,6 +84,7 @@ def test_ORDER_holds_over_passes_the_same_with_and_without_spark(spark, make_run
         assert (plain.digest, plain.remarks) == (with_spark.digest, with_spark.remarks)
         actions.update(plain.actions)
         assert any("no try of the rule on line" in remark for remark in plain.remarks) == (seed % 2 == 0)
-    assert min(actions[name] for name in ("RETRY", "FWD", "IGNORE", "REPLAYED", "PROTECTED", "SPLIT", "BEHIND")) >= 3, (
-        actions
-    )
+    assert (
+        min(actions[name] for name in ("RETRY", "FWD", "IGNORE", "REPLAYED", "PROTECTED", "SPLIT", "BEHIND", "LATER"))
+        >= 3
+    ), actions

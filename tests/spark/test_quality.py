@@ -22,6 +22,7 @@ from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.look.runs import list_runs
+from mqops.message_checks import QualitySummary
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.quality.check import QualityFiles, check
 from mqops.quality.failures import FAILURES, read_failures
@@ -29,7 +30,7 @@ from mqops.quality.no_message import check_no_message
 from mqops.quality.results import docs_of, results, verdict_of
 from mqops.quality.scope import QueuesSeen
 from mqops.quality.suite_file import load_suites
-from mqops.quality.summary import QualityFailed, QualitySummary, verdict
+from mqops.quality.summary import QualityFailed, verdict
 from mqwire import constants as c
 from mqwire.ccsid import encode
 from mqwire.folder import folder

@@ -16,6 +16,7 @@ from mqops.storage import named_in_estate
 VALID = """\
 lake: lake
 notify: {notifier: a.B, arguments: {password: secret}}
+retention: {snapshots: 30d}
 job_environment: [SECRET_TOKEN]
 queue_managers:
   QM1:
@@ -59,6 +60,8 @@ WRONG = [
     ("queues: [INITQ]", "queues: []", {"QM1.trigger_monitor"}),
     ("queues: [A], trigger", "queues: ['*'], trigger", {"QM1.expiry_scan"}),
     ("a.B", "nonsense", {"notify"}),
+    ("{snapshots: 30d}", "{snapshots: 30d, plans: 1d}", {"retention"}),
+    ("{snapshots: 30d}", "{undo: 30d}", {"retention"}),
 ]
 UNUSABLE = [
     ("lake: lake", "lake: 7"),

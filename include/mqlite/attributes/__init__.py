@@ -29,6 +29,7 @@ from mqlite.attributes.types import (
     custom_cap,
     valid_name,
 )
+from mqlite.platform import Platform
 
 __all__ = [
     "CHANNEL_TYPES", "QUEUE_KINDS", "QUEUE_TYPES", "TABLE", "Attribute", "AttributeProblem", "Bits", "Flag", "Integer",
@@ -117,7 +118,7 @@ def channel_type(value: Value) -> str:
     return next(word for word, number in CHANNEL_TYPES.items() if number == value)
 
 
-def rows(kind: Kind, *, platform: str = "unix", subtype: str | None = None) -> list[Attribute]:
+def rows(kind: Kind, *, platform: str = Platform.UNIX, subtype: str | None = None) -> list[Attribute]:
     """The rows that objects of this kind have on `platform`; `subtype` is the channel type (SDR ...)."""
     return [
         row
@@ -126,11 +127,11 @@ def rows(kind: Kind, *, platform: str = "unix", subtype: str | None = None) -> l
     ]
 
 
-def defaults(kind: Kind, *, platform: str = "unix", subtype: str | None = None) -> dict[str, Value]:
+def defaults(kind: Kind, *, platform: str = Platform.UNIX, subtype: str | None = None) -> dict[str, Value]:
     """Keyword → default value of every attribute that can be set, as IBM's SYSTEM.DEFAULT object has it."""
     found: dict[str, Value] = {}
     for row in rows(kind, platform=platform, subtype=subtype):
-        value = row.zos_default if platform == "zos" and row.zos_default is not None else row.default
+        value = row.zos_default if platform == Platform.ZOS and row.zos_default is not None else row.default
         value = row.unbuilt_of.get(subtype or "", value)
         if value is not None:
             found[row.keyword] = list(value) if isinstance(value, list) else value

@@ -18,9 +18,10 @@ from mqlite.attributes.rows import (
     unbuilt,
     word,
 )
+from mqlite.platform import Platform
 from mqwire import constants as c
 
-UNIX = frozenset({"unix"})
+UNIX = frozenset({Platform.UNIX})
 ALTERED = (kept_text("ALTDATE", c.MQCA_ALTERATION_DATE, 12), kept_text("ALTTIME", c.MQCA_ALTERATION_TIME, 8))
 APPLICATION_TYPES = {"UNIX": 6, "CICS": 1, "MVS": 2, "IMS": 3, "OS2": 4, "DOS": 5, "OS400": 8, "WINDOWS": 9,
                      "WINDOWSNT": 11, "VMS": 12, "NSK": 13, "DEF": 6, "UNKNOWN": -1}  # fmt: skip

@@ -19,10 +19,11 @@ from mqlite.attributes.rows import (
     words,
 )
 from mqlite.attributes.types import Attribute
+from mqlite.platform import Platform
 from mqwire import constants as c
 
-UNIX = frozenset({"unix"})
-ZOS = frozenset({"zos"})
+UNIX = frozenset({Platform.UNIX})
+ZOS = frozenset({Platform.ZOS})
 PLATFORMS = {"MVS": 1, "UNIX": 3, "OS400": 4, "WINDOWSNT": 11}
 RECORDING = {"DISABLED": 0, "QUEUE": 1, "MSG": 2}
 

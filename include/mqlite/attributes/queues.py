@@ -21,10 +21,11 @@ from mqlite.attributes.rows import (
     word,
 )
 from mqlite.attributes.types import Attribute
+from mqlite.platform import Platform
 from mqwire import constants as c
 
-UNIX = frozenset({"unix"})
-ZOS = frozenset({"zos"})
+UNIX = frozenset({Platform.UNIX})
+ZOS = frozenset({Platform.ZOS})
 QUEUE_TYPES = {
     "QLOCAL": c.MQQT_LOCAL,
     "QMODEL": c.MQQT_MODEL,

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mqlite.attributes.types import Attribute, Bits, Custom, Flag, Integer, Names, Text, Value, Word, Words
+from mqlite.platform import Platform
 
 BIG = 999_999_999
-EVERYWHERE = frozenset({"unix", "zos"})
+EVERYWHERE = frozenset(Platform)
 NO_YES = {"NO": 0, "YES": 1}
 DISABLED_ENABLED = {"DISABLED": 0, "ENABLED": 1}
 ALLOWED = {"ENABLED": 0, "DISABLED": 1}  # PUT and GET: MQQA_PUT_ALLOWED 0, MQQA_PUT_INHIBITED 1

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mqlite.platform import Platform
+
 Value = int | str | list[str]
 Raw = int | str | bytes | list[str] | list[int]
 
@@ -246,7 +248,7 @@ class Attribute:
     zos_default: Value | None = None
     read_only: bool = False
     create_only: bool = False
-    platforms: frozenset[str] = frozenset({"unix", "zos"})
+    platforms: frozenset[str] = frozenset(Platform)
     only: frozenset[str] = frozenset()
     aliases: tuple[str, ...] = ()
     unbuilt: frozenset[str] = frozenset()

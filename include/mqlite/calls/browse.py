@@ -22,6 +22,7 @@ from mqlite.calls.retrieval import GetRequest, GetResult, check_gets, returned, 
 from mqlite.connections.connection import Connection
 from mqlite.expiry import discard as expiry
 from mqlite.failure import Failure
+from mqlite.platform import Platform
 from mqlite.storage import sql
 from mqlite.storage.rows import FoundMessage
 from mqwire import constants as c
@@ -74,7 +75,7 @@ def check_order(connection: Connection, cursor: Cursor, *, logical: bool) -> Non
 
     Raises Failure (MQRC_INCONSISTENT_BROWSE).
     """
-    if connection.manager.platform != "zos" and cursor.logical not in (None, logical):
+    if connection.manager.platform != Platform.ZOS and cursor.logical not in (None, logical):
         raise Failure(c.MQRC_INCONSISTENT_BROWSE)
 
 

@@ -9,6 +9,7 @@ from mqlite.messages import descriptor as d
 from mqlite.messages.conversion import Converted, NotConverted, Own, converted
 from mqlite.messages.transmitted import Transmitted
 from mqlite.objects.manager import Manager
+from mqlite.platform import Platform
 from mqwire import constants as c
 from mqwire.fields import before_nul
 from mqwire.structures import MQMD
@@ -31,7 +32,7 @@ def convert(got: GetResult, request: GetRequest, manager: Manager) -> GetResult:
     if not before_nul(md.format):
         return replace(got, comp=c.MQCC_WARNING, reason=got.reason or c.MQRC_FORMAT_ERROR)
     message = Transmitted(queue="", queue_manager="", md=md, body=got.body)
-    own = Own(encoding=manager.encoding, ccsid=manager.ccsid, zos=manager.platform == "zos")
+    own = Own(encoding=manager.encoding, ccsid=manager.ccsid, zos=manager.platform == Platform.ZOS)
     try:
         done = converted(message, encoding, ccsid, own)
     except NotConverted as failed:

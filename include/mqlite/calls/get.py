@@ -35,6 +35,7 @@ from mqlite.failure import Failure
 from mqlite.messages import descriptor as d
 from mqlite.messages import events
 from mqlite.messages.message_rows import QueuedMessage, numbers
+from mqlite.platform import Platform
 from mqlite.reports.reports import confirm_delivery
 from mqlite.storage import sql
 from mqlite.storage.rows import FoundMessage
@@ -143,7 +144,7 @@ def check_mark(connection: Connection, options: int) -> None:
 
     Raises Failure (MQRC_OPTIONS_ERROR, MQRC_SECOND_MARK_NOT_ALLOWED).
     """
-    if connection.manager.platform != "zos" or not options & c.MQGMO_SYNCPOINT:
+    if connection.manager.platform != Platform.ZOS or not options & c.MQGMO_SYNCPOINT:
         raise Failure(c.MQRC_OPTIONS_ERROR)
     if connection.unit.marked is not None:
         raise Failure(c.MQRC_SECOND_MARK_NOT_ALLOWED)
@@ -257,7 +258,7 @@ def syncpoint_of(connection: Connection, options: int, persistent: int) -> bool:
         return bool(persistent)
     if options & SYNCPOINTS:
         return bool(options & c.MQGMO_SYNCPOINT)
-    return connection.manager.platform == "zos"
+    return connection.manager.platform == Platform.ZOS
 
 
 def remove(connection: Connection, opened: OpenObject, row: FoundMessage, *, syncpoint: bool) -> QueuedMessage | None:

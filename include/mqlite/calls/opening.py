@@ -13,6 +13,7 @@ from mqlite.messages.message_rows import cap_of
 from mqlite.objects.definitions import Attributes
 from mqlite.objects.manager import kept_attributes
 from mqlite.objects.resolve import Resolved, resolve
+from mqlite.platform import Platform
 from mqlite.security import authority
 from mqlite.storage import sql
 from mqlite.storage.rows import FoundMessage, QueueRow, Versions
@@ -244,7 +245,7 @@ def user_of_messages(connection: Connection, user: str, options: int) -> str:
 
     Parameters: `user` as of `open_queue`; `options` MQOO_*.
     """
-    if options & c.MQOO_ALTERNATE_USER_AUTHORITY and connection.manager.platform != "zos":
+    if options & c.MQOO_ALTERNATE_USER_AUTHORITY and connection.manager.platform != Platform.ZOS:
         return connection.user
     return user or connection.user
 

@@ -11,6 +11,7 @@ The steps, in order; each may end the call with its reason code:
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -32,6 +33,7 @@ from mqlite.messages.segmentation import may_split, split
 from mqlite.messages.transmission import check_transmitted, transmit
 from mqlite.objects.engine import LocalQueue
 from mqlite.objects.resolve import resolve_reply
+from mqlite.platform import Platform
 from mqlite.reports.reports import confirm_arrival
 from mqlite.reports.reports import valid as valid_reports
 from mqlite.storage import sql
@@ -65,7 +67,7 @@ KNOWN_REPORTS = (
 )  # fmt: skip
 MESSAGE_TYPES = frozenset({c.MQMT_REQUEST, c.MQMT_REPLY, c.MQMT_REPORT, c.MQMT_DATAGRAM})
 APPLICATION_TYPES = range(c.MQMT_APPL_FIRST, c.MQMT_APPL_LAST + 1)
-APPL_TYPES = {"unix": c.MQAT_UNIX, "zos": c.MQAT_ZOS}
+APPL_TYPES: Mapping[str, int] = {Platform.UNIX: c.MQAT_UNIX, Platform.ZOS: c.MQAT_ZOS}
 
 
 @dataclass(slots=True, kw_only=True)  # not frozen, which costs a microsecond for each message
@@ -92,7 +94,7 @@ def in_syncpoint(connection: Connection, options: int) -> bool:
         raise Failure(c.MQRC_OPTIONS_ERROR)
     if options & SYNCPOINTS:
         return bool(options & c.MQPMO_SYNCPOINT)
-    return connection.manager.platform == "zos"
+    return connection.manager.platform == Platform.ZOS
 
 
 def put(connection: Connection, opened: OpenObject, request: PutRequest) -> bytearray:

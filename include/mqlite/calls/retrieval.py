@@ -12,6 +12,7 @@ from mqlite.expiry import discard as expiry
 from mqlite.failure import Failure
 from mqlite.messages import descriptor as d
 from mqlite.messages.properties import Property, unfold
+from mqlite.platform import Platform
 from mqlite.storage import sql
 from mqlite.storage.rows import FoundMessage
 from mqwire import constants as c
@@ -137,7 +138,9 @@ def returned(connection: Connection, opened: OpenObject, request: GetRequest, ro
     md = with_rest(raw, expires)
     body = expiry.inner_counted_down(md, body, stored)
     if backouts:
-        d.set_backout_count(md, backouts if connection.manager.platform != "zos" else min(backouts, MOST_BACKOUTS_ZOS))
+        d.set_backout_count(
+            md, backouts if connection.manager.platform != Platform.ZOS else min(backouts, MOST_BACKOUTS_ZOS)
+        )
     properties: dict[str, Property] | None = None
     if without_header(opened, request):
         body, properties = unfold(md, body)

@@ -16,6 +16,7 @@ from mqlite.connections.connection import Connection
 from mqlite.failure import Failure
 from mqlite.objects.manager import Manager
 from mqlite.objects.resolve import resolve
+from mqlite.platform import Platform
 from mqlite.reports import reports
 from mqlite.security import authority
 from mqwire import constants as c
@@ -52,11 +53,11 @@ class EnginePort:
 
     @property
     def appl_type(self) -> int:
-        return c.MQAT_CHANNEL_INITIATOR if self._manager.platform == "zos" else c.MQAT_UNIX
+        return c.MQAT_CHANNEL_INITIATOR if self._manager.platform == Platform.ZOS else c.MQAT_UNIX
 
     @property
     def appl_name(self) -> str:
-        return f"{self._manager.name[:4]}CHIN" if self._manager.platform == "zos" else "amqrmppa"
+        return f"{self._manager.name[:4]}CHIN" if self._manager.platform == Platform.ZOS else "amqrmppa"
 
     @property
     def changes(self) -> int:

@@ -22,6 +22,7 @@ from mqlite.failure import Failure
 from mqlite.mqsc.runner import run_script
 from mqlite.objects import manager
 from mqlite.objects.manager import Manager
+from mqlite.platform import Platform
 from mqlite.security import users
 from mqlite.service.service import SERVICE_FAILED, launch, serve
 from mqlite.storage import ended, service_lock
@@ -53,7 +54,9 @@ def known_errors() -> Iterator[None]:
 
 @main.command()
 @click.argument("name")
-@click.option("--platform", type=click.Choice(["unix", "zos"]), default="unix", show_default=True)
+@click.option(
+    "--platform", type=click.Choice([one.value for one in Platform]), default=Platform.UNIX.value, show_default=True
+)
 @click.option("--ccsid", type=click.IntRange(1, 65_535), help="Coded character set, instead of the platform's own.")
 @click.option(
     "--group",

@@ -12,6 +12,7 @@ from mqlite.objects import manager as managers
 from mqlite.objects import sharing_group
 from mqlite.objects.engine import Engine
 from mqlite.objects.manager import COMMAND_QUEUES, Manager
+from mqlite.platform import Platform
 from mqlite.storage import service_lock, sql
 from mqlite.storage.alive import alive_file
 from mqlite.storage.rows import ConnectionRow
@@ -25,7 +26,7 @@ class InUse(Exception):
     """Applications are connected, or the service is running."""
 
 
-def create(name: str, *, platform: str = "unix", ccsid: int | None = None, group: str = "") -> Manager:
+def create(name: str, *, platform: str = Platform.UNIX, ccsid: int | None = None, group: str = "") -> Manager:
     """A queue manager with its SYSTEM objects.
 
     platform: `unix` or `zos` (EBCDIC, big-endian). ccsid: instead of the platform's own. group: queue-sharing group.
@@ -34,7 +35,7 @@ def create(name: str, *, platform: str = "unix", ccsid: int | None = None, group
     made = managers.create(name, platform=platform, ccsid=ccsid, group=group)
     script = resources.files("mqlite.cli").joinpath("system_objects.mqsc").read_text(encoding="utf-8")
     script = script.replace("&COMMANDQ", COMMAND_QUEUES[platform])
-    if platform == "zos":
+    if platform == Platform.ZOS:
         script += COMMAND_QUEUE_ALIAS
     output: list[str] = []
     admin = EngineAdministration(made)

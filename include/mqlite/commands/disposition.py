@@ -16,6 +16,7 @@ from mqlite.commands.nouns import NOUNS
 from mqlite.commands.request import Request
 from mqlite.conditions import CommandError, Condition
 from mqlite.objects.sharing_group import PRIVATE, SHARED, difference, is_shared
+from mqlite.platform import Platform
 from mqwire import constants as c
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def check_found(admin: Administration, kind: Kind, request: Request, there: Mapp
     wanted = request.attributes.get(KEYWORD, PRIVATE)
     word = request.options.get(KEYWORD)
     if word is not None:
-        if admin.platform != "zos":
+        if admin.platform != Platform.ZOS:
             reason = Condition.UNKNOWN_PARAMETER.value.reason
             raise CommandError(Condition.NOT_BUILT, name=KEYWORD, reason=reason, parameter=c.MQIA_QSG_DISP)
         if word.upper() not in WORDS[request.verb]:

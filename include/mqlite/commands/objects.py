@@ -12,6 +12,7 @@ from mqlite.commands import disposition
 from mqlite.commands.nouns import DEFAULT_OBJECTS, NOUNS, kinds_of
 from mqlite.commands.request import Request, Response
 from mqlite.conditions import CommandError, Condition
+from mqlite.platform import Platform
 from mqwire import constants as c
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def delete(admin: Administration, request: Request) -> Response:
 def _check_platform(admin: Administration, request: Request) -> None:
     """Raises CommandError for an option that z/OS does not have."""
     for option, parameter in {"AUTHREC": c.MQIACF_REMOVE_AUTHREC, "IGNSTATE": c.MQIACF_IGNORE_STATE}.items():
-        if option in request.options and admin.platform == "zos":
+        if option in request.options and admin.platform == Platform.ZOS:
             reason = Condition.UNKNOWN_PARAMETER.value.reason
             raise CommandError(Condition.NOT_BUILT, name=f"{option} on z/OS", reason=reason, parameter=parameter)
 

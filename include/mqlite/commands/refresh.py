@@ -9,6 +9,7 @@ from mqlite.commands.disposition import differing_intervals
 from mqlite.commands.filters import generic_match
 from mqlite.commands.request import Request, Response
 from mqlite.conditions import CommandError, Condition
+from mqlite.platform import Platform
 from mqwire import constants as c
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def manager(admin: Administration, request: Request) -> Response:
         raise CommandError(Condition.REQUIRED_MISSING, parameter=c.MQIACF_REFRESH_TYPE)
     if wanted != "EXPIRY":
         raise CommandError(Condition.NOT_SUPPORTED, name=f"REFRESH QMGR TYPE({wanted})")
-    if admin.platform != "zos":
+    if admin.platform != Platform.ZOS:
         reason = c.MQRCCF_PARM_VALUE_ERROR
         raise CommandError(Condition.UNKNOWN_PARAMETER, reason=reason, parameter=c.MQIACF_REFRESH_TYPE)
     pattern = request.options.get("NAME", request.name) or "*"

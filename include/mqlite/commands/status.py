@@ -13,6 +13,7 @@ from mqlite.commands.filters import generic_match
 from mqlite.commands.nouns import CHANNEL_NAME, NOUNS, QUEUE_NAME, kinds_of
 from mqlite.commands.request import Request, Response, Row
 from mqlite.conditions import CommandError, Condition
+from mqlite.platform import Platform
 from mqwire import constants as c
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _connection_rows(admin: Administration, wanted: str) -> Iterator[Row]:
 def reset_statistics(admin: Administration, request: Request) -> Response:
     """RESET QSTATS: what went through local queues since the last time; z/OS does it with PERFMEV(ENABLED) only."""
     manager = admin.get(Kind.QMGR, admin.queue_manager) or {}
-    if admin.platform == "zos" and not manager.get("PERFMEV"):
+    if admin.platform == Platform.ZOS and not manager.get("PERFMEV"):
         raise CommandError(Condition.EVENTS_DISABLED)
     names = [found for _, found, _ in sorted(admin.find((Kind.QLOCAL,))) if generic_match(request.name, found)]
     if not names:

@@ -29,6 +29,7 @@ from mqlite.objects import sharing_group
 from mqlite.objects.definitions import Objects
 from mqlite.objects.manager import Manager
 from mqlite.objects.sharing_group import ScanDuty
+from mqlite.platform import Platform
 from mqlite.security.authority import own_user
 from mqlite.storage import qm_ini
 from mqlite.storage.store import Store
@@ -70,7 +71,7 @@ class ExpiryScanner:
     def _run(self) -> None:
         store = Store(self._manager.folder)
         try:
-            if self._manager.platform == "zos":
+            if self._manager.platform == Platform.ZOS:
                 self._see_to_shared_queues(wanted=True)
                 self._scan(store)
                 self._scan_as_attribute_says(store, Objects(store, self._manager.platform))

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from mqlite.messages import descriptor as d
+from mqlite.platform import Platform
 from mqwire import constants as c
 
 SMALLEST = 16  # bytes of a segment
@@ -19,7 +20,7 @@ def may_split(md: bytearray, platform: str) -> bool:
     """Whether the queue manager may make segments of a message."""
     flags, format_name = d.flags_of(md), d.format_of(md)
     own = format_name.startswith("MQ") and format_name not in SPLIT
-    return platform != "zos" and bool(flags & c.MQMF_SEGMENTATION_ALLOWED) and not own
+    return platform != Platform.ZOS and bool(flags & c.MQMF_SEGMENTATION_ALLOWED) and not own
 
 
 def split(md: bytearray, body: bytes, longest: int) -> list[tuple[bytearray, bytes]]:

@@ -33,6 +33,7 @@ from mqlite.commands.status import QMGR_NAME
 from mqlite.conditions import CommandError, Condition
 from mqlite.mqsc.keywords import ibm_has
 from mqlite.mqsc.parser import Parameter, Statement
+from mqlite.platform import Platform
 
 SWITCH: frozenset[str] = frozenset()  # a keyword without a value: it stands for YES, NO... for NO of the same keyword
 # Keywords that belong to the command, each with the words that may follow; None: a value that the command looks at.
@@ -101,7 +102,7 @@ def request_of(statement: Statement, platform: str) -> Request:
 
 def _request_of(statement: Statement, platform: str) -> Request:
     noun, name = statement.noun, statement.name or ""
-    if (statement.verb, noun) not in COMMANDS or ((statement.verb, noun) in ZOS_ONLY and platform != "zos"):
+    if (statement.verb, noun) not in COMMANDS or ((statement.verb, noun) in ZOS_ONLY and platform != Platform.ZOS):
         raise CommandError(Condition.NOT_SUPPORTED, name=f"{statement.verb} {noun}")
     if noun == "AUTHREC":
         return _authority(statement)

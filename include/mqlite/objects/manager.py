@@ -6,6 +6,7 @@ import os
 import secrets
 import sqlite3
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from mqlite.attributes import Kind, valid_name
 from mqlite.failure import Failure
 from mqlite.objects import sharing_group
 from mqlite.objects.definitions import Attributes, Objects
+from mqlite.platform import Platform
 from mqlite.storage import sql
 from mqlite.storage.rows import ManagerRow
 from mqlite.storage.store import DATABASE, Store, group_of
@@ -20,10 +22,10 @@ from mqwire import constants as c
 
 APPLICATION_CCSID = 1208
 COMMAND_LEVEL, VERSION = 940, "09040000"
-COMMAND_QUEUES = {"unix": "SYSTEM.ADMIN.COMMAND.QUEUE", "zos": "SYSTEM.COMMAND.INPUT"}
-PLATFORM_NUMBERS = {"unix": c.MQPL_UNIX, "zos": c.MQPL_ZOS}
+COMMAND_QUEUES: Mapping[str, str] = {Platform.UNIX: "SYSTEM.ADMIN.COMMAND.QUEUE", Platform.ZOS: "SYSTEM.COMMAND.INPUT"}
+PLATFORM_NUMBERS: Mapping[str, int] = {Platform.UNIX: c.MQPL_UNIX, Platform.ZOS: c.MQPL_ZOS}
 # platform -> CCSID, encoding
-PLATFORMS = {"unix": (1208, c.MQENC_NATIVE), "zos": (500, c.MQENC_S390)}
+PLATFORMS: Mapping[str, tuple[int, int]] = {Platform.UNIX: (1208, c.MQENC_NATIVE), Platform.ZOS: (500, c.MQENC_S390)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ class Manager:
         Programs of this machine are ASCII. They reach a z/OS-like queue manager as a client reaches z/OS: in their
         character set, not in the queue manager's, which is that of the headers it writes itself (MQDLH, MQXQH).
         """
-        return APPLICATION_CCSID if self.platform == "zos" else self.ccsid
+        return APPLICATION_CCSID if self.platform == Platform.ZOS else self.ccsid
 
     @property
     def group(self) -> str:
@@ -126,7 +128,7 @@ def _refuse_foreign(place: Path, *owners: int) -> None:
         raise ValueError(f"other users can write to MQLITE_HOME {place}: run chmod go-w on it, or use another folder")
 
 
-def create(name: str, *, platform: str = "unix", ccsid: int | None = None, group: str = "") -> Manager:
+def create(name: str, *, platform: str = Platform.UNIX, ccsid: int | None = None, group: str = "") -> Manager:
     """Make a queue manager without its SYSTEM objects; in a queue-sharing group if one is named.
 
     Raises FileExistsError if it is there, ValueError if the name is no MQ name, the group's will not do, or another
@@ -136,7 +138,7 @@ def create(name: str, *, platform: str = "unix", ccsid: int | None = None, group
         raise ValueError(f"{name!r} is not a queue manager name: 1 to 48 of A-Z a-z 0-9 . / _ %")
     folder = folder_of(name)
     sharing_group.check_names(folder, group)
-    if group and platform != "zos":
+    if group and platform != Platform.ZOS:
         raise ValueError("a queue-sharing group needs z/OS-like queue managers: add --platform zos")
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     _refuse_foreign(folder.parent)

@@ -30,6 +30,7 @@ from mqlite.commands.status import IDENTITIES
 from mqlite.conditions import CommandError, Condition
 from mqlite.pcf.authority import authority_request
 from mqlite.pcf.commands import PCF_COMMANDS, PcfCommand
+from mqlite.platform import Platform
 from mqwire import constants as c
 from mqwire import pcf
 
@@ -86,7 +87,7 @@ def request_of(message: pcf.Message, platform: str, queue_manager: str) -> tuple
 
 def _check_scope(given: dict[int, pcf.Parameter], platform: str, queue_manager: str) -> None:
     """CommandScope, on z/OS only: blank or this queue manager. Raises CommandError for another one."""
-    if platform != "zos" or c.MQCACF_COMMAND_SCOPE not in given:
+    if platform != Platform.ZOS or c.MQCACF_COMMAND_SCOPE not in given:
         return
     if _text(given.pop(c.MQCACF_COMMAND_SCOPE), c.MQCACF_COMMAND_SCOPE).strip() not in {"", queue_manager}:
         reason = c.MQRCCF_COMMAND_SCOPE_ERROR

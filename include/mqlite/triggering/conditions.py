@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mqlite.attributes import Value
+from mqlite.platform import Platform
 from mqwire import constants as c
 
 FIRST, EVERY, DEPTH = c.MQTT_FIRST, c.MQTT_EVERY, c.MQTT_DEPTH
@@ -111,7 +112,7 @@ CONDITIONS: dict[int, Callable[[Situation], bool]] = {
     # FIRST, DEPTH: no program has the queue open for removing messages. No member has a shared one for itself alone.
     4: lambda now: not now.held_exclusively and (now.type == EVERY or not now.served),
     # z/OS: gets from the queue are not inhibited.
-    5: lambda now: now.platform != "zos" or now.local["GET"] == c.MQQA_GET_ALLOWED,
+    5: lambda now: now.platform != Platform.ZOS or now.local["GET"] == c.MQQA_GET_ALLOWED,
     # The process that is named has been defined; or none is named, and the queue is a transmission queue.
     6: lambda now: now.process_defined if now.process_named else now.local["USAGE"] == c.MQUS_TRANSMISSION,
     # The initiation queue is there, neither puts nor gets are inhibited, and it is not a transmission queue.

@@ -11,6 +11,7 @@ from mqops.decide.core.pacing import Pacing, covered
 from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError, PlanChanged, SettingsError
 from mqops.lake.files import missing_files
+from mqops.lake.pruned import removed
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
 from mqops.ledger.core.identity import PlanIdentity
@@ -56,8 +57,9 @@ def read_approved_plan(run: RunFolder, approved: str = "") -> ApprovedPlan:
         )
     missing = missing_files(run.snapshot, OBSERVED.read(run).files)
     if missing:
-        lost = f"The snapshot of run {run.run} has lost {missing[0]}"
-        raise LakeError(f"{lost}: restore it. Nothing is moved without a copy")
+        pruned = removed(run.snapshot)
+        lost = pruned or f"The snapshot of run {run.run} has lost {missing[0]}: restore it"
+        raise LakeError(f"{lost}. Nothing is moved without a copy")
     return ApprovedPlan(
         identity=PlanIdentity(run=plan.run, digest=plan.digest),
         queues=tuple(plan.queue.split(",")),

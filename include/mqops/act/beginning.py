@@ -16,7 +16,7 @@ from mqops.act.sources import check_source
 from mqops.clock import utc_now
 from mqops.errors import MQError, OutcomeUnknown
 from mqops.ledger.before_act import refuse_broken
-from mqops.ledger.core.marker import About, Marker
+from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.drain import check_signer, drain
 from mqops.ledger.opened import OpenLedger
 from mqops.ledger.stop_message import refuse_if_stopped_for_all
@@ -109,7 +109,7 @@ def record_resume(step: OneSession, ledger: OpenLedger, who: str) -> None:
     Raises:
         MqopsError: call again; nothing was moved.
     """
-    noted = [marker.about["finished_by"] for marker in ledger.file.markers(plan=ledger.plan, kind="resumed")]
+    noted = [marker.about["finished_by"] for marker in ledger.file.markers(plan=ledger.plan, kind=MarkerKind.RESUMED)]
     if who == (noted[-1] if noted else ""):
         return
     with connect(step) as session:
@@ -121,7 +121,7 @@ def record_resume(step: OneSession, ledger: OpenLedger, who: str) -> None:
         unit=ledger.plan.resumed_id(at).hex(),
         run=ledger.plan.run,
         plan=ledger.plan.digest,
-        kind="resumed",
+        kind=MarkerKind.RESUMED,
         at=at,
         about={"finished_by": who},
     )

@@ -22,7 +22,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 from uuid import uuid4
 
 from mqops.act.core.progress import LiveProgress, ProgressJson, Tally, TallyJson, UnitDone
@@ -177,7 +176,7 @@ class ProgressFile:
         _replace(self._path, self._tally.to_json())
 
 
-def _replace(path: Path, content: Mapping[str, Any]) -> None:
+def _replace(path: Path, content: Mapping[str, object]) -> None:
     """Replace a file in one step. It is not flushed to the disk, because nothing depends on it."""
     temporary = path.with_suffix(".part")
     with suppress(OSError):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from mqops.backout.core.misconfigured import Misconfigured, backout_queue_of, misconfigured, of_queue
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
-from mqops.model import QueueDefinition
+from mqops.model import AsJson, QueueDefinition
 from mqops.mq.authority import Grant, who_may
 from mqops.mq.inquire import dead_letter_queue, queue_definitions, queue_manager_name, queue_names, unseen_queues
 from mqops.mq.session import Session
@@ -21,7 +20,7 @@ _NOT_OF_APPLICATIONS = ("SYSTEM.", "AMQ.", "PYMQPCF.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackoutAudit:
+class BackoutAudit(AsJson):
     """What an audit found.
 
     Parameters: `checked` the queues with BOTHRESH other than zero; `wrong` those whose messages BOQNAME cannot take;
@@ -35,10 +34,6 @@ class BackoutAudit:
     notes: tuple[Misconfigured, ...] = ()
     unseen: tuple[str, ...] = ()
     rights: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """For `--json`."""
-        return asdict(self)
 
 
 def wrong_settings(session: Session) -> tuple[Misconfigured, ...]:

@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "expiry": "mqops.cli.expiry:expiry",
     "snapshot": "mqops.cli.snapshot:snapshot",
     "ledger": "mqops.cli.ledger:ledger",
+    "lake": "mqops.cli.lake:lake",
     "estate": "mqops.cli.estate:estate",
     "doctor": "mqops.cli.doctor:doctor",
     "init": "mqops.cli.init:init",

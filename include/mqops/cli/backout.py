@@ -37,11 +37,20 @@ from mqops.counted import counted
 from mqops.deciders.backout import BACKOUT, BackoutQueues, BackoutRequest
 from mqops.deciders.decider import NothingToDo
 from mqops.queue_names import not_seen
+from mqops.rules.keywords import KEYWORDS
+from mqops.rules.values import BadValue, seconds_of, typed
 
 if TYPE_CHECKING:
     from mqops.backout.audit import BackoutAudit
     from mqops.decide.core.pacing import Pacing
     from mqops.deciders.decider import Selection
+
+
+def _backoff(_context: click.Context, parameter: click.Parameter, text: str) -> tuple[int, ...]:
+    try:
+        return seconds_of(str(typed(KEYWORDS["BACKOFF"], text))) if text else ()
+    except BadValue as bad:
+        raise click.BadParameter(str(bad), param=parameter) from bad
 
 
 @click.group(cls=Group)
@@ -69,6 +78,14 @@ def backout() -> None:
     show_default=True,
     help="Queue for messages that were replayed --replay-cap times.",
 )
+@click.option(
+    "--backoff",
+    metavar="TIMES",
+    default="",
+    callback=_backoff,
+    help="How long a message waits that was put back and came again: after its first replay, its second, and so on, "
+    "such as 1m,5m,30m,2h. The last time holds for all further ones. A rule's BACKOFF counts before it.",
+)
 @lake_option
 @json_option
 @known_errors
@@ -82,6 +99,7 @@ def run(
     pacing: Pacing,
     replay_cap: int,
     quarantine: str,
+    backoff: tuple[int, ...],
     lake: Path,
     as_json: bool,
 ) -> None:
@@ -102,6 +120,7 @@ def run(
         queues=queues,
         replay_cap=replay_cap,
         quarantine=quarantine,
+        backoff=backoff,
         unit_size=unit_size,
         pacing=pacing,
         requested_by=this_user(),

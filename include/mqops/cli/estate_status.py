@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from mqops.as_json import JsonObject
 from mqops.cli.columns import show_folded
 from mqops.cli.exit_code import ExitCode
 from mqops.cli.outcome import connection_to, default_lake, errors_are_usage, json_option, show_json, show_line
@@ -51,19 +52,17 @@ class _Stands:
     def in_order(self) -> bool:
         return not self.needs() and (self.monitor is None or self.monitor.in_order)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """For `--json`."""
         return {
             **(self.monitor.to_json() if self.monitor else {}),
             "in_order": self.in_order,
             "seen_at": self.now.figures.seen_at,
-            "needs_a_person": [_row(one) for one in self.needs()],
+            "needs_a_person": [
+                {"text": one.text, "about": one.about or None, "place": one.place} for one in self.needs()
+            ],
             "besides": [one.text for one in self.now.notes],
         }
-
-
-def _row(problem: Problem) -> dict[str, Any]:
-    return {"text": problem.text, "about": problem.about or None, "place": problem.place}
 
 
 @click.command()

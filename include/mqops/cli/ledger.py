@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import os
 import sys
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import click
 
+from mqops.as_json import JsonObject, json_object
 from mqops.cli.columns import show_folded
 from mqops.cli.group import Group
 from mqops.cli.ledger_show import show
@@ -32,7 +32,7 @@ from mqops.counted import counted
 from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.run import find_run, folder_of, queue_manager_of
 from mqops.ledger.archive import archive
-from mqops.ledger.core.history import COLUMNS, events, is_since
+from mqops.ledger.core.history import COLUMNS, Event, events, is_since
 from mqops.ledger.file import LedgerFile, all_ledgers
 from mqops.ledger.kept_head import HeadsThere, heads_there
 from mqops.ledger.missing import cut_off, not_recorded, noted_by_runs, on_queue
@@ -92,20 +92,15 @@ def verify(*, queue_managers: tuple[str, ...], more: tuple[str, ...], lake: Path
         _verified(name, LedgerFile(folder_of(lake, name)))
         for name in dict.fromkeys(queue_managers + more) or _with_a_past(lake)
     ]
-    ok = all(result["ok"] for result in results)
+    ok = all(result.ok for result in results)
     if as_json:
         show_json({"ok": ok, "ledgers": results})
-    for result in [] if as_json else results:
-        show_folded(f"{result['queue_manager']}: {counted(result['lines'], 'line')}, {result['error'] or 'unbroken'}")
-        if result["unsigned"]:
-            older = counted(result["unsigned"], "line is", "lines are")
-            show_folded(f"{result['queue_manager']}: {older} {_UNSIGNED}")
-        for remarks in filter(None, (result["not_known"], result["head_remark"], result["set_aside"])):
-            show_folded(f"{result['queue_manager']}: {remarks}")
-        if result["torn"]:
-            show_folded(
-                f"{result['queue_manager']}: {counted(result['torn'], 'byte')} of a half-written last line: {_TORN}"
-            )
+    for one in [] if as_json else results:
+        older = f"{counted(one.unsigned, 'line is', 'lines are')} {_UNSIGNED}" if one.unsigned else ""
+        torn = f"{counted(one.torn, 'byte')} of a half-written last line: {_TORN}" if one.torn else ""
+        whole = f"{counted(one.lines, 'line')}, {one.error or 'unbroken'}"
+        for said in filter(None, (whole, older, one.not_known, one.head_remark, one.set_aside, torn)):
+            show_folded(f"{one.queue_manager}: {said}")
     if not results and not as_json:
         show_folded(f"{lake}: no ledgers")
     sys.exit(0 if ok else 1)
@@ -121,15 +116,30 @@ def _with_a_past(lake: Path) -> list[str]:
     return sorted({*all_ledgers(lake), *others})
 
 
-def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
+class _Checked(NamedTuple):
+    """A ledger. Parameters: `error` why it is not whole; `torn` bytes of a half-written last line; `unsigned` lines of
+    an earlier version; `not_known` what could not be checked; `set_aside` what is said of messages of others."""
+
+    queue_manager: str
+    ok: bool
+    lines: int
+    head: str
+    error: str
+    torn: int
+    unsigned: int
+    not_known: str
+    head_remark: str
+    set_aside: str
+
+
+def _verified(name: str, file: LedgerFile) -> _Checked:
     there, unknown = _heads(name, file)
     found = verified(file, there.lines, cores=os.cpu_count() or 1, without_archive=True)
     error, not_known = (found.error, "") if found.error else _missing(name, file, found)
     error = error or ("" if unknown else there.alarm(file, found))
     not_known = "; ".join(filter(None, (not_known, unknown)))
-    result = {"queue_manager": name, "ok": not error, "lines": found.lines, "head": found.head}
-    result |= {"error": error, "torn": found.torn, "unsigned": found.unsigned, "not_known": not_known}
-    return result | {"head_remark": there.remark(found), "set_aside": remark(file.folder.parent)}
+    counts_of = (found.lines, found.head, error, found.torn, found.unsigned)
+    return _Checked(name, not error, *counts_of, not_known, there.remark(found), remark(file.folder.parent))
 
 
 def _heads(name: str, file: LedgerFile) -> tuple[HeadsThere, str]:
@@ -204,14 +214,15 @@ def export(
         for event in events(name, LedgerFile(folder_of(lake, name)).entries(since=since, run=run)):
             if not event.run.startswith(run) or (since and not is_since(event.at, since)):
                 continue
-            writer.writerow(_cells(event.to_json())) if form == "csv" else show_json(event.to_json())
+            writer.writerow(_cells(event)) if form == "csv" else show_json(event)
 
 
-def _cells(event: Mapping[str, Any]) -> dict[str, Any]:
+def _cells(event: Event) -> JsonObject:
     """A line of the CSV export. A spreadsheet takes a text that begins like a formula for one: an apostrophe stands
     before it. Names come from messages, so control characters become U+FFFD. The JSON lines have every text exactly."""
-    texts = {name: printable(value) for name, value in event.items() if isinstance(value, str)}
-    return {**event, **{name: f"'{text}" if text[:1] in _FORMULA else text for name, text in texts.items()}}
+    found = json_object(event)
+    texts = {name: printable(value) for name, value in found.items() if isinstance(value, str)}
+    return found | {name: f"'{text}" if text[:1] in _FORMULA else text for name, text in texts.items()}
 
 
 @ledger.command()

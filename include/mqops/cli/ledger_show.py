@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +17,9 @@ from mqops.ledger.set_aside import remark
 from mqops.model import Destination
 from mqops.prove.core.outcome import MEANING
 from mqops.prove.core.whereabouts import HELD, Whereabouts
+
+if TYPE_CHECKING:
+    from mqops.look.history import EventOfRule
 
 
 @click.command()
@@ -43,7 +45,7 @@ def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
     known = history(lake, msg_id.lower())
     found, seen, broken = known.events, known.seen, list(known.errors)
     if as_json:
-        show_json({"msg_id": msg_id, "events": list(found), "seen": [one.to_json() for one in seen], "errors": broken})
+        show_json({"msg_id": msg_id, "events": found, "seen": seen, "errors": broken})
     for line in [] if as_json else [line for event in found for line in event_lines(event)]:
         _show(line)
     for line in [] if as_json else [line for one in seen for line in sighting_lines(one)]:
@@ -78,31 +80,30 @@ def sighting_lines(one: Whereabouts) -> tuple[str, ...]:
     )
 
 
-def event_lines(event: Mapping[str, Any]) -> tuple[str, ...]:
+def event_lines(event: EventOfRule) -> tuple[str, ...]:
     """What the ledger says of a message, in lines."""
-    target = f" {Destination(event['dest_q'], event['dest_q_mgr'])}" if event["dest_q"] else ""
-    if event["outcome"] in MEANING:
+    target = f" {Destination(event.dest_q, event.dest_q_mgr)}" if event.dest_q else ""
+    if event.outcome in MEANING:
         return (
-            f"{event['at']}  {event['queue_manager']}  {MEANING[event['outcome']]}  run {event['run']}",
-            f"    message   {event['msg_id']}, put there by {event['action']}{target}; "
-            f"line {event['line']} of the ledger",
+            f"{event.at}  {event.queue_manager}  {MEANING[event.outcome]}  run {event.run}",
+            f"    message   {event.msg_id}, put there by {event.action}{target}; line {event.line} of the ledger",
         )
-    if event["outcome"] == "revealed":
-        source = f"run {event['run']}" if event["run"] else "the live queue"
+    if event.outcome == "revealed":
+        source = f"run {event.run}" if event.run else "the live queue"
         return (
-            f"{event['at']}  {event['queue_manager']}  its payload was shown to {event['requested_by']}",
-            f"    message   {event['msg_id']} of {event['queue']}, from {source}; line {event['line']} of the ledger",
+            f"{event.at}  {event.queue_manager}  its payload was shown to {event.requested_by}",
+            f"    message   {event.msg_id} of {event.queue}, from {source}; line {event.line} of the ledger",
         )
-    failed = f" failed: {event['reason']}" if event["reason"] else ""
-    line = f"line {event['rule_line']} of {event['table_source']}, " if event["rule_line"] else ""
-    approved = f"approved: {event['approved_by'] or 'by nobody'}"
-    key = f"key {event['rule']}" if event["rule"] else "none"
-    finished = f"; finished by {event['finished_by']}" if event["finished_by"] else ""
+    failed = f" failed: {event.reason}" if event.reason else ""
+    line = f"line {event.rule_line} of {event.table_source}, " if event.rule_line else ""
+    approved = f"approved: {event.approved_by or 'by nobody'}"
+    key = f"key {event.rule}" if event.rule else "none"
+    finished = f"; finished by {event.finished_by}" if event.finished_by else ""
     return (
-        f"{event['at']}  {event['queue_manager']}  {event['action']}{target}{failed}  run {event['run']}",
-        f"    message   {event['msg_id']} of {event['queue'] or 'an unknown queue'}, body {event['body']}",
-        f"    rule      {line}{key}, table {event['table'] or 'unknown'}",
-        f"    asked     {event['requested_by'] or 'not recorded'}; {approved}{finished}",
-        f"    plan      {event['plan']}, row {event['row']}",
-        f"    unit      {event['unit']}, line {event['line']} of the ledger",
+        f"{event.at}  {event.queue_manager}  {event.action}{target}{failed}  run {event.run}",
+        f"    message   {event.msg_id} of {event.queue or 'an unknown queue'}, body {event.body}",
+        f"    rule      {line}{key}, table {event.table or 'unknown'}",
+        f"    asked     {event.requested_by or 'not recorded'}; {approved}{finished}",
+        f"    plan      {event.plan}, row {event.row}",
+        f"    unit      {event.unit}, line {event.line} of the ledger",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mqops.cli.ledger_show import event_lines, sighting_lines
 from mqops.counted import counted
@@ -12,7 +12,7 @@ from mqops.model import Destination
 
 if TYPE_CHECKING:
     from mqops.look.core.rule_verdicts import RuleVerdict
-    from mqops.look.core.taken_apart import BodyShown, HeaderShown
+    from mqops.look.core.taken_apart import BodyShown, ElementShown, FieldsShown, FolderShown, HeaderShown
     from mqops.look.find import FoundMessage
     from mqops.look.message import MessageStory
 
@@ -56,7 +56,7 @@ def story_lines(story: MessageStory) -> Iterator[str]:
     yield from _rules(story)
 
 
-def _fields(fields: Mapping[str, Any], indent: str = "    ") -> Iterator[str]:
+def _fields(fields: FieldsShown, indent: str = "    ") -> Iterator[str]:
     for name, value in fields.items():
         if isinstance(value, Mapping):
             yield f"{indent}{name}"
@@ -75,7 +75,7 @@ def _header(header: HeaderShown) -> Iterator[str]:
         yield f"    its {what} cannot be read: {header.broken}"
 
 
-def _folder(folder: Mapping[str, Any]) -> Iterator[str]:
+def _folder(folder: FolderShown) -> Iterator[str]:
     masked = " (masked)" if folder["masked"] and (folder["elements"] or "broken" in folder) else ""
     if "broken" in folder:
         size = counted(folder["length"], "byte")
@@ -89,7 +89,7 @@ def _folder(folder: Mapping[str, Any]) -> Iterator[str]:
         yield f"        {element['name'] or '(text)'}{kind}{_attributes(element)} = {element['value']}".rstrip()
 
 
-def _attributes(of: Mapping[str, Any]) -> str:
+def _attributes(of: FolderShown | ElementShown) -> str:
     return "".join(f" {name}={value!r}" for name, value in of.get("attributes", {}).items())
 
 
@@ -123,8 +123,8 @@ def _rules(story: MessageStory) -> Iterator[str]:
     for rule in story.rules:
         yield f"    line {rule.line}: {rule.action}{f' to {rule.target}' if rule.target else ''}: {_verdict(rule)}"
         for miss in rule.misses:
-            found = "nothing" if miss["found"] in (None, "") else miss["found"]
-            yield f"        {miss['keyword']}({miss['wanted']}): the message has {found}"
+            found = "nothing" if miss.found in {None, ""} else miss.found
+            yield f"        {miss.keyword}({miss.wanted}): the message has {found}"
 
 
 def _verdict(rule: RuleVerdict) -> str:

@@ -13,6 +13,7 @@ from typing import Any, ParamSpec
 
 import click
 
+from mqops.as_json import JsonObject, as_json
 from mqops.errors import MQError, MqopsError, RulesError, SettingsError
 from mqops.lake_place import why_no_lake
 from mqops.mq.connection import VARIABLE, MqConnection
@@ -72,15 +73,15 @@ def errors_are_usage(command: Callable[P, None]) -> Callable[P, None]:
     return known_errors(command, code=2)
 
 
-def error_document(error: MqopsError) -> dict[str, Any]:
+def error_document(error: MqopsError) -> JsonObject:
     """A known error for scripts: `code` is the symbol of the reason code, else the error's class.
 
     `errors` are there where a rules table is not valid.
     """
     code, advice = (error.symbol, error.advice) if isinstance(error, MQError) else (type(error).__name__, "")
-    document: dict[str, Any] = {"code": code, "message": str(error), "what_to_do": advice or error.default_message()}
+    document: JsonObject = {"code": code, "message": str(error), "what_to_do": advice or error.default_message()}
     if isinstance(error, RulesError):
-        document["errors"] = list(error.problems)
+        document["errors"] = as_json(error.problems)
     return {"error": document}
 
 
@@ -109,6 +110,6 @@ def show_text(text: str, *, err: bool = False) -> None:
         show_line(line, err=err)
 
 
-def show_json(value: Any) -> None:
-    """Print one JSON object."""
-    click.echo(json.dumps(value, ensure_ascii=True))
+def show_json(value: object) -> None:
+    """Print one JSON object. Parameters: `value` as `as_json` takes it."""
+    click.echo(json.dumps(as_json(value), ensure_ascii=True))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from mqops.as_json import JsonObject
 from mqops.cli.columns import show_folded, show_table
 from mqops.cli.group import Group
 from mqops.cli.outcome import error_document, lake_option, show_json, show_line, show_text
@@ -15,8 +16,8 @@ from mqops.counted import counted
 from mqops.errors import MqopsError
 
 if TYPE_CHECKING:
+    from mqops.message_checks import QualitySummary
     from mqops.quality.suite import Suite
-    from mqops.quality.summary import QualitySummary
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -129,19 +130,13 @@ def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: P
         return check(session("mqops quality", short=few), place, loaded, now=utc_now())
 
 
-def _suite_document(suite: Suite) -> dict[str, Any]:
+def _suite_document(suite: Suite) -> JsonObject:
     return {
         "suite": suite.name,
         "source": suite.source,
         "queues": list(suite.queues),
         "expectations": [
-            {
-                "id": c.id,
-                "expect": c.expectation.name,
-                "columns": list(c.columns),
-                "severity": c.severity,
-                "line": c.line,
-            }
+            {"id": c.id, "expect": c.expectation.name, "columns": [*c.columns], "severity": c.severity, "line": c.line}
             for c in suite.checks
         ],
     }

@@ -11,6 +11,7 @@ from typing import IO, Any
 import click
 
 from mqops.actions import Action
+from mqops.as_json import JsonObject
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, error_document, lake_option, show_json, show_text
 from mqops.cli.rules_keywords import keywords
@@ -209,8 +210,8 @@ def _properties(value: object) -> dict[str, str]:
     return {name: _of(str, f"PROP {name}", text) for name, text in value.items()}
 
 
-def _match(rule: Rule, hidden_by: int) -> dict[str, Any]:
-    hidden = {"hidden_by": hidden_by} if hidden_by else {}
+def _match(rule: Rule, hidden_by: int) -> JsonObject:
+    hidden: JsonObject = {"hidden_by": hidden_by} if hidden_by else {}
     return {"line": rule.line, "action": rule.action, "tries": rule.retry, **hidden}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,8 @@ def run_argument(
     *, required: bool = True, completed: Callable[..., list[CompletionItem]] = completed_runs
 ) -> Callable[[Any], Any]:
     """The argument RUN. Parameters: `completed` what the Tab key offers."""
-    more: dict[str, Any] = {"required": True} if required else {"default": ""}
-    return click.argument("run", shell_complete=completed, **more)
+    argument = partial(click.argument, "run", shell_complete=completed)
+    return argument(required=True) if required else argument(default="")
 
 
 queue_manager_option = click.option(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +22,7 @@ from mqops.model import Destination
 
 if TYPE_CHECKING:
     from mqops.look.run_story import RunStory, UnmovedMessage
+    from mqops.message_checks import CheckResult, QualitySummary
 
 MOST_RUNS, MOST_MESSAGES = 50, 100
 
@@ -61,9 +62,9 @@ def runs(
 
     A state says what the files of a run prove. `mqops run show RUN` explains it and names the messages.
     """
-    from mqops.look.runs import count_runs, list_runs  # noqa: PLC0415
+    from mqops.look.runs import Such, count_runs, list_runs  # noqa: PLC0415
 
-    such: dict[str, Any] = {
+    such: Such = {
         "queue_manager": queue_manager.strip(),
         "queue": queue.strip(),
         "workflow": workflow.strip(),
@@ -73,7 +74,7 @@ def runs(
     shown = list_runs(lake, limit=limit, **such)
     more = count_runs(lake, **such) - len(shown) if limit and len(shown) == limit else 0
     if as_json:
-        show_json({"runs": [line.to_json() for line in shown], "more": more})
+        show_json({"runs": shown, "more": more})
         return
     for line in shown:
         show_folded(_line(line), indent=4)
@@ -142,6 +143,8 @@ def _story(found: RunStory) -> Iterator[str]:
     if found.dag:
         yield f"    airflow   run {found.dag.get('run_id', '-')} of DAG {found.dag.get('dag_id', '-')}"
     yield from _plan(found)
+    if found.pruned:
+        yield f"    pruned    {found.pruned.sentence(line.run)}: it cannot be undone"
     yield from (f"    stop      {one}" for one in (*found.stopped, *found.stops))
     for one in found.quality:
         yield from _checks(one)
@@ -153,13 +156,13 @@ def _story(found: RunStory) -> Iterator[str]:
 
 
 def _plan(found: RunStory) -> Iterator[str]:
-    if not found.plan:
+    plan = found.plan
+    if plan is None:
         yield "    plan      none"
         return
-    actions = ", ".join(f"{number:,} {action}" for action, number in found.plan["actions"].items())
-    size = counted(found.plan["rows"], "message")
-    yield f"    plan      {found.plan['digest']}: {size}{f': {actions}' if actions else ''}"
-    yield f"    table     {found.plan['table_source']}, {found.plan['table_digest']}"
+    actions = ", ".join(f"{number:,} {action}" for action, number in plan.actions.items())
+    yield f"    plan      {plan.digest}: {counted(plan.rows, 'message')}{f': {actions}' if actions else ''}"
+    yield f"    table     {plan.table_source}, {plan.table_digest}"
     asked = found.people.get("requested_by") or "not recorded"
     yield f"    asked     {asked}{_approval(found)}"
 
@@ -168,48 +171,45 @@ def _approval(found: RunStory) -> str:
     finished = f"; finished by {found.people['finished_by']}" if "finished_by" in found.people else ""
     if found.people.get("approved_by"):
         return f"; approved: {found.people['approved_by']}{finished}"
-    answer = found.approval.get("answer")
+    answer = found.approval.answer if found.approval else None
     if found.line.state in {RunState.REFUSED, RunState.UNANSWERED}:
         return f"; approved: by nobody: {found.unapproved}{finished}"
     if answer:
-        who = answer["by"] or "the time-out"
-        return f"; {'approved' if answer['approved'] else 'rejected'}: {who} at {answer['at']}{finished}"
+        who = answer.by or "the time-out"
+        return f"; {'approved' if answer.approved else 'rejected'}: {who} at {answer.at}{finished}"
     return ("; approved: nobody has answered yet" if found.approval else "; approved: by nobody") + finished
 
 
 def _balance(found: RunStory) -> Iterator[str]:
     one = found.summary
-    if not one:
+    if one is None:
         words = {"moved": found.line.moved_word}
         so_far = ", ".join(f"{number:,} {words.get(word, word)}" for word, number in found.recorded.items())
         yield f"    balance   not proved; the ledger has {so_far}"
         return
-    done = f"{one['moved']:,} {found.line.moved_word} + {one['discarded']:,} discarded"
-    totals = f"{done} + {one['left']:,} left + {one['gone']:,} gone"
-    verdict = "balances" if one["balanced"] else "DOES NOT BALANCE"
-    yield f"    balance   {one['planned']:,} planned = {totals}: {verdict}"
-    for name in ("problems", "remarks"):
-        yield from (f"              {text}" for text in one.get(name, ()))
+    done = f"{one.moved:,} {found.line.moved_word} + {one.discarded:,} discarded"
+    totals = f"{done} + {one.left:,} left + {one.gone:,} gone"
+    verdict = "balances" if one.balanced else "DOES NOT BALANCE"
+    yield f"    balance   {one.planned:,} planned = {totals}: {verdict}"
+    yield from (f"              {text}" for text in (*one.problems, *one.remarks))
 
 
-def _checks(quality: Mapping[str, Any]) -> Iterator[str]:
+def _checks(quality: QualitySummary) -> Iterator[str]:
     """A quality check of the snapshot, those of its expectations first that are not met."""
-    by = "the workflow" if quality.get("by_workflow") else "command line"
-    at = quality.get("checked_at") or "-"
-    yield f"    checks    {at} by {by}, {', '.join(quality.get('suites', ()))}: {checks_in_words(quality)}"
-    for check in sorted(quality["checks"], key=lambda one: bool(one.get("met"))):
-        name = f"{check.get('suite', '-')}.{check.get('expectation', '-')}"
-        word = "met" if check.get("met") else "not met"
-        yield f"              {word:8}{check.get('severity', '-'):9}{name}: {_figure(check)}"
-    yield from (f"              {text}" for text in (*quality.get("problems", ()), *quality.get("told", ())))
+    by = "the workflow" if quality.by_workflow else "command line"
+    yield f"    checks    {quality.checked_at or '-'} by {by}, {', '.join(quality.suites)}: {checks_in_words(quality)}"
+    for check in sorted(quality.checks, key=lambda one: one.met):
+        name, word = f"{check.suite}.{check.expectation}", "met" if check.met else "not met"
+        yield f"              {word:8}{check.severity:9}{name}: {_figure(check)}"
+    yield from (f"              {text}" for text in (*quality.problems, *quality.told))
 
 
-def _figure(check: Mapping[str, Any]) -> str:
-    if check.get("skipped"):
-        return str(check["skipped"])
-    if check.get("failed") is None:
-        return f"found {check.get('observed') or '-'}"
-    return f"{counted(check['failed'], 'message fails', 'messages fail')} of {check.get('checked', 0):,}"
+def _figure(check: CheckResult) -> str:
+    if check.skipped:
+        return check.skipped
+    if check.failed is None:
+        return f"found {check.observed or '-'}"
+    return f"{counted(check.failed, 'message fails', 'messages fail')} of {check.checked:,}"
 
 
 def _message(one: UnmovedMessage) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import IO, Any
 import click
 
 from mqops.actions import Action
+from mqops.as_json import JsonObject, json_object
 from mqops.cli.outcome import show_line, show_text
 from mqops.counted import counted
 from mqops.errors import SettingsError
@@ -35,7 +36,7 @@ class GivenFile(click.File):
         return stream
 
 
-def check_document(parsed: Parsed) -> dict[str, Any]:
+def check_document(parsed: Parsed) -> JsonObject:
     """What `rules check --json` prints (docs/command_line.md)."""
     table = parsed.table
     return {
@@ -47,35 +48,38 @@ def check_document(parsed: Parsed) -> dict[str, Any]:
     }
 
 
-def control_document(control: Control) -> dict[str, Any]:
+def control_document(control: Control) -> JsonObject:
     """Control data by keyword, defaults filled in."""
-    return {
-        "INPUTQ": control.inputq,
-        "INPUTQM": control.inputqm,
-        "RETRYINT": control.retryint,
-        "WAIT": control.wait,
-    }
+    queue: JsonObject = {"INPUTQ": control.inputq, "INPUTQM": control.inputqm}
+    return queue | {"RETRYINT": control.retryint, "WAIT": control.wait}
 
 
-def rule_document(rule: Rule) -> dict[str, Any]:
+def rule_document(rule: Rule) -> JsonObject:
     """One rule: its line, the patterns that were written, and the action with its defaults filled in.
 
     A pattern of IBM's is one value, one of an extension a list of what stood in its brackets.
     """
-    action: dict[str, Any] = {"ACTION": rule.action, "RETRY": rule.retry}
+    action: JsonObject = {"ACTION": rule.action, "RETRY": rule.retry}
     if rule.action == Action.FWD:
         action |= {"FWDQ": rule.fwdq, "FWDQM": rule.fwdqm, "HEADER": "YES" if rule.header else "NO"}
     if rule.action.puts:
         action["PUTAUT"] = rule.putaut
-    extensions = {"CANARY": rule.canary, "PACE": rule.pace, "MAXREPLAY": rule.max_replay, "ORDER": rule.order}
+    extensions: JsonObject = {
+        "CANARY": rule.canary,
+        "PACE": rule.pace,
+        "MAXREPLAY": rule.max_replay,
+        "BACKOFF": ",".join(f"{seconds}s" for seconds in rule.backoff),
+        "ORDER": rule.order,
+    }
     action |= {name: value for name, value in extensions.items() if value}
-    patterns: dict[str, Any] = dict(rule.patterns)
+    extended: dict[str, list[str]] = {}
     for condition in rule.extensions:
-        patterns.setdefault(condition.question.keyword, []).append(str(condition))
+        extended.setdefault(condition.question.keyword, []).append(str(condition))
+    patterns = json_object(rule.patterns) | json_object(extended)
     return {"line": rule.line, "patterns": patterns, "action": action}
 
 
-def _problem(problem: Problem) -> dict[str, Any]:
+def _problem(problem: Problem) -> JsonObject:
     return {"line": problem.line, "column": problem.column, "message": problem.message}
 
 

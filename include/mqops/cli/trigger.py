@@ -94,7 +94,8 @@ def explain(
         if as_json:
             show_json(found.to_json() | more)
         good = watch(session, looked_at, as_json=as_json) if follow else found.would_trigger
-    sys.exit(0 if more.get("after", {}).get("would_trigger", good) else 1)
+    after = more.get("after")
+    sys.exit(0 if (after["would_trigger"] if isinstance(after, dict) else good) else 1)
 
 
 def _show(found: Explanation, *, with_fixes: bool = True) -> None:

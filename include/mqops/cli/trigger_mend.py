@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from mqops.as_json import JsonObject
 from mqops.cli.columns import show_command, show_folded
 from mqops.cli.four_eyes import refuse_own_commands
 from mqops.cli.outcome import show_line
@@ -36,7 +37,7 @@ class Mending:
     digest: str
 
 
-def mend(session: Session, plan: MendingPlan, how: Mending, *, as_json: bool) -> dict[str, Any]:
+def mend(session: Session, plan: MendingPlan, how: Mending, *, as_json: bool) -> JsonObject:
     """Show the plan and carry it out where it is approved.
 
     Returns what --json adds: `plan`, and `carry_out` (the command for the approver) or `after` (the explanation after
@@ -51,7 +52,7 @@ def mend(session: Session, plan: MendingPlan, how: Mending, *, as_json: bool) ->
     from mqops.trigger.mend import run_plan  # noqa: PLC0415
     from mqops.trigger.record import ChangeRecord  # noqa: PLC0415
 
-    document: dict[str, Any] = {"plan": plan.to_json()}
+    document: JsonObject = {"plan": plan.to_json()}
     if how.digest and how.digest != plan.digest:
         raise PlanChanged(f"{plan.queue} is mended by plan {plan.digest} now: nothing was changed. Look again")
     if not as_json:

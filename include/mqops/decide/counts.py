@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -38,9 +39,9 @@ class _Tally:
         if put.isdigit() and (not self.oldest or put < self.oldest):
             self.oldest = put
 
-    def values(self) -> dict[str, Any]:
-        oldest = put_instant(self.oldest[:8], self.oldest[8:])
-        return {"messages": self.messages, "bytes": self.bytes, "oldest": oldest}
+    @property
+    def oldest_put(self) -> str:
+        return put_instant(self.oldest[:8], self.oldest[8:])
 
 
 _RULE = ("rule_line", "rule_key", "action")
@@ -57,13 +58,15 @@ def _by_line(rule: tuple[Any, ...]) -> tuple[bool, int, Action]:
 class PlanTotals:
     """Digests and counts, taken while the rows go by.
 
-    Attributes: `used_up` line of a rule → messages ignored since its tries are used up.
+    Attributes: `used_up` line of a rule → messages ignored since its tries are used up; `due` when each message that
+    waits may be put again.
     """
 
     digests: list[str] = field(default_factory=list)
     rules: dict[tuple[Any, ...], _Tally] = field(default_factory=dict)
     groups: dict[tuple[Any, ...], _Tally] = field(default_factory=dict)
     used_up: Counter[int] = field(default_factory=Counter)
+    due: list[datetime] = field(default_factory=list)
 
     def add(self, row: PlanRow) -> None:
         self.digests.append(row_digest(row))
@@ -76,6 +79,8 @@ class PlanTotals:
             self.add(row)
             if row.action is Action.IGNORE and decided.used_up is not None:
                 self.used_up[decided.used_up] += 1
+            if row.action is Action.LATER and decided.due is not None:
+                self.due.append(decided.due)
             yield row
 
     def digest(self) -> str:
@@ -88,7 +93,15 @@ class PlanTotals:
 
     def rule_counts(self) -> tuple[RuleCount, ...]:
         order = sorted(self.rules, key=_by_line)
-        return tuple(RuleCount(**dict(zip(_RULE, rule, strict=True)), **self.rules[rule].values()) for rule in order)
+        return tuple(
+            RuleCount(
+                **dict(zip(_RULE, rule, strict=True)),
+                messages=self.rules[rule].messages,
+                bytes=self.rules[rule].bytes,
+                oldest=self.rules[rule].oldest_put,
+            )
+            for rule in order
+        )
 
     def counts(self, snapshot: Path) -> tuple[PlanCount, ...]:
         """The largest groups with samples, whose texts are in the snapshot."""
@@ -102,6 +115,7 @@ class PlanTotals:
         return (-self.groups[group].messages, *((value is not None, value) for value in group))
 
     def _count(self, group: tuple[Any, ...], shapes: Mapping[tuple[bytes, bytes], str]) -> PlanCount:
+        tally = self.groups[group]
         line, key, action, reason, origin_q, origin_q_mgr, dest_q, dest_q_mgr = group
         return PlanCount(
             rule_line=line,
@@ -113,7 +127,9 @@ class PlanTotals:
             origin_q_mgr=origin_q_mgr,
             dest_q=dest_q,
             dest_q_mgr=dest_q_mgr,
-            **self.groups[group].values(),
+            messages=tally.messages,
+            bytes=tally.bytes,
+            oldest=tally.oldest_put,
             samples=tuple(
                 Sample(
                     row=one.row,
@@ -123,7 +139,7 @@ class PlanTotals:
                     bytes=one.body_length,
                     shape=shapes[one.msg_id, one.body_sha256],
                 )
-                for one in self.groups[group].first
+                for one in tally.first
                 if (one.msg_id, one.body_sha256) in shapes
             ),
         )

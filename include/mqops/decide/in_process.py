@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -22,7 +23,7 @@ from mqops.backout.core.origin import Setting
 from mqops.decide import backout_setting as backout
 from mqops.decide import no_text, retry_not_due
 from mqops.decide.arrow import PLAN, batch_of
-from mqops.decide.core import PlanSummary, message_groups
+from mqops.decide.core import PlanSummary, backoff, message_groups
 from mqops.decide.core.answers import answers, columns_for
 from mqops.decide.core.decided import DecidedRow, OrderWait
 from mqops.decide.core.pacing import Pacing, covered
@@ -35,17 +36,20 @@ from mqops.lake.parquet import read_parquet, write_parquet
 from mqops.lake.run import RunFolder
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.core import expired
-from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
+from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS, SnapshotRow, pattern_values
 from mqops.observe.recorded import OBSERVED
 from mqops.observe.replays import read as read_replays
 from mqops.plan_row import COLUMNS, PlanRow, RuleDecision, without_rule
 from mqops.rules import Rule, Table, choose
 from mqops.rules.conditions import Question
+from mqops.workflow import Workflow
 
 COPIED = tuple(name for name in COLUMNS if name in SNAPSHOT.names)
 """The columns of a snapshot that a plan repeats."""
+_copied = itemgetter(*COPIED)
 READ = sorted({*COPIED, *PATTERN_COLUMNS.values(), *NAME_COLUMNS.values(), "dlh_error", "format", "jms_destination"})
 """The columns of a snapshot that deciding reads; for extended rules see `read_messages`."""
+_NAMED = {name: itemgetter(column) for name, column in NAME_COLUMNS.items()}
 _BATCH, _NARROW_BATCH = 2000, 65_536
 
 
@@ -55,7 +59,7 @@ def decide(
     *,
     text: str,
     source: str,
-    workflow: str = "dlq_rules",
+    workflow: str = Workflow.DLQ_RULES,
     pacing: Pacing | None = None,
     requested_by: str = "",
     not_due: Mapping[str, str] = MappingProxyType({}),
@@ -78,6 +82,7 @@ def decide(
             run,
             table,
             retry_not_due.leave_not_due(run, _plan_rows(run, table, where), not_due),
+            backoff=where.backoff if where else (),
             split_groups=split_groups,
         ),
         workflow=workflow,
@@ -151,6 +156,7 @@ def write_plan(
             *expired.remarks(observed),
             *remarks,
             *message_groups.remarks(actions, totals.used_up),
+            *backoff.remarks(totals.due),
             *([message_groups.WAY_OUT] if totals.used_up else []),
             *(pacing.remarks() if pacing else ()),
         ),
@@ -189,7 +195,7 @@ class Past:
         """The past of a run's messages. Raises `LakeError`."""
         return cls(where, _tries(run), read_replays(run))
 
-    def row(self, number: int, message: Mapping[str, Any], table: Table) -> DecidedRow:
+    def row(self, number: int, message: SnapshotRow, table: Table) -> DecidedRow:
         """The plan's row number `number` for a message of the snapshot (column → value)."""
         key = message["msg_key"]
         tries = self.tries.get(key, {})
@@ -205,15 +211,14 @@ def _tries(run: RunFolder) -> dict[str, dict[str, int]]:
     return {row["msg_key"]: row["tries"] for row in map(json.loads, run.tries.read_text().splitlines())}
 
 
-def plan_row(number: int, message: Mapping[str, Any], table: Table, tries: Mapping[str, int]) -> DecidedRow:
+def plan_row(number: int, message: SnapshotRow, table: Table, tries: Mapping[str, int]) -> DecidedRow:
     """The row of the plan for one message of the snapshot.
 
     Parameters: `number` of the row; `message` column → value; `tries` rule key → failed tries so far.
     """
     if message["dlh_error"] is not None:
         return DecidedRow(row_of(number, message, without_rule(Action.ERROR)))
-    fields = {keyword: message[column] for keyword, column in PATTERN_COLUMNS.items()}
-    known = fields | answers(table.questions, message)
+    known = pattern_values(message) | answers(table.questions, message)
     rule = choose(table, known, tries)
     decision = without_rule(Action.IGNORE) if rule is None else _decision(rule, message, tries)
     row = row_of(number, message, decision)
@@ -228,9 +233,9 @@ def plan_row(number: int, message: Mapping[str, Any], table: Table, tries: Mappi
     )
 
 
-def row_of(number: int, message: Mapping[str, Any], decision: RuleDecision) -> PlanRow:
+def row_of(number: int, message: SnapshotRow, decision: RuleDecision) -> PlanRow:
     """A row from its number, the columns of a snapshot that a plan repeats, and the decision."""
-    return PlanRow(row=number, **{name: message[name] for name in COPIED}, **decision, together=number)
+    return PlanRow(row=number, **dict(zip(COPIED, _copied(message), strict=True)), **decision, together=number)
 
 
 def read_messages(snapshot: Path, questions: Iterable[Question]) -> Iterator[pa.RecordBatch]:
@@ -243,7 +248,7 @@ def read_messages(snapshot: Path, questions: Iterable[Question]) -> Iterator[pa.
         )
 
 
-def _decision(rule: Rule, message: Mapping[str, Any], tries: Mapping[str, int]) -> RuleDecision:
+def _decision(rule: Rule, message: SnapshotRow, tries: Mapping[str, int]) -> RuleDecision:
     puts = rule.action.puts
     queue = _resolved("&DESTQ" if rule.action is Action.RETRY else rule.fwdq, message)
     queue_manager = _resolved("&DESTQM" if rule.action is Action.RETRY else rule.fwdqm, message)
@@ -265,9 +270,10 @@ def _decision(rule: Rule, message: Mapping[str, Any], tries: Mapping[str, int]) 
     }
 
 
-def _resolved(name: str, message: Mapping[str, Any]) -> str:
+def _resolved(name: str, message: SnapshotRow) -> str:
     """A name, or the field an &-name stands for (IBM MQ, "DLQ rules table patterns and actions")."""
-    return (message[NAME_COLUMNS[name]] or "") if name in NAME_COLUMNS else name
+    found: str | None = _NAMED[name](message) if name in _NAMED else name
+    return found or ""
 
 
 def _batches(rows: Iterable[PlanRow]) -> Iterator[pa.RecordBatch]:

@@ -1,12 +1,15 @@
-"""MQ groups, ORDER and MAXREPLAY (`mqops.decide.core.message_groups`) while a plan is made in one process."""
+"""MQ groups, ORDER, MAXREPLAY and BACKOFF (`mqops.decide.core.message_groups`, `mqops.decide.core.backoff`) while a
+plan is made in one process."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import TypeAlias
 
 from mqops.actions import Action
+from mqops.decide.core.backoff import due_at
 from mqops.decide.core.decided import DecidedRow
 from mqops.decide.core.message_groups import (
     COLUMNS,
@@ -19,7 +22,7 @@ from mqops.decide.core.message_groups import (
 from mqops.decide.core.protected import is_protected, rules_that_ask_messages
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.observe.core.columns import BOUND
+from mqops.observe.core.columns import BOUND, SnapshotRow
 from mqops.observe.replays import puts_before
 from mqops.plan_row import PlanRow, left
 from mqops.rules import Rule, Table
@@ -28,19 +31,24 @@ _Group: TypeAlias = tuple[str, bytes]
 
 
 def bound(
-    run: RunFolder, table: Table, rows: Iterable[DecidedRow], *, split_groups: bool = False
+    run: RunFolder,
+    table: Table,
+    rows: Iterable[DecidedRow],
+    *,
+    backoff: Sequence[int] = (),
+    split_groups: bool = False,
 ) -> Iterator[DecidedRow]:
     """The rows of a plan. Rows that must be left because of other messages or of earlier runs are changed.
 
     Parameters: `rows` one for each message of the run's snapshot, in its order. Rows are kept in memory only if there
-    are messages in groups. `split_groups` whether each message of an MQ group goes by itself, as with runmqdlq, which
-    knows no groups: then rules 3 and 4 do not hold. Raises `LakeError`.
+    are messages in groups. `backoff` seconds, for rules without BACKOFF; `split_groups` whether each message of an MQ
+    group goes by itself, as with runmqdlq, which knows no groups: then rules 3 and 4 do not hold. Raises `LakeError`.
     """
     groups: dict[_Group, list[int]] = {}
     for number, message in () if split_groups else enumerate(_messages(run, COLUMNS)):
         if message["msg_flags"] & BOUND:
             groups.setdefault((message["queue"], message["group_id"]), []).append(number)
-    settled = _settled(run, table, rows)
+    settled = _settled(run, table, rows, backoff)
     if not groups:
         yield from in_order(settled)
         return
@@ -68,30 +76,46 @@ def _whole_groups_in_order(
 
 
 def _settled(
-    run: RunFolder, table: Table, rows: Iterable[DecidedRow]
+    run: RunFolder, table: Table, rows: Iterable[DecidedRow], backoff: Sequence[int]
 ) -> Iterator[tuple[DecidedRow, OrderPosition | None]]:
-    """Rules 1 and 2 and `mqops.decide.core.protected`, and the place of each row in the order."""
+    """Rules 1 and 2, `mqops.decide.core.backoff` and `.protected`, and the place of each row in the order."""
     asking = rules_that_ask_messages(table)
-    rules = {rule.key: rule for rule in table.rules if rule.max_replay or rule.order}
-    before = puts_before(run) if any(rule.max_replay for rule in rules.values()) else {}
+    rules = {rule.key: rule for rule in table.rules if rule.max_replay or rule.order or rule.backoff or backoff}
+    waiting = bool(backoff) or any(rule.backoff for rule in rules.values())
+    before = puts_before(run) if waiting or any(rule.max_replay for rule in rules.values()) else {}
     named = any(rule.order not in ("", "CORRELID", "GROUPID") for rule in rules.values())
-    messages = _messages(run, ("group_id", *(("properties",) if named else ()))) if rules else None
+    columns = ("group_id", *(("properties",) if named else ()), *(("observed_at",) if waiting else ()))
+    messages = _messages(run, columns) if rules else None
     for decided in rows:
         row = decided.row
         message = next(messages) if messages else {}
         rule = rules.get(row.rule_key or "") if row.action.puts else None
         key = _key(row, rule, message) if rule is not None else ""
         position = (row.unit_group, key) if key else _before(decided, message)
-        if rule is not None and rule.max_replay and before.get(row.msg_key, 0) >= rule.max_replay:
+        puts = before.get(row.msg_key)
+        due = due_at(rule.backoff or backoff, puts) if rule is not None else None
+        if rule is not None and rule.max_replay and puts is not None and puts.runs >= rule.max_replay:
             row = row._replace(**left(Action.REPLAYED))
+        elif due is not None and due > message["observed_at"]:
+            row = row._replace(**left(Action.LATER))
         elif row.action.puts and row.rule_key in asking and is_protected(row.dest_q):
             row = row._replace(**left(Action.PROTECTED))
         elif key:
             row = row._replace(order_key=key)
-        yield (decided if row is decided.row else decided.changed_to(row)), position
+        yield (decided if row is decided.row else decided._replace(row=row, due=due)), position
 
 
-def _before(decided: DecidedRow, message: Mapping[str, Any]) -> OrderPosition | None:
+def waiting_until(run: RunFolder, table: Table, backoff: Sequence[int]) -> Iterator[datetime]:
+    """When each message that a written plan leaves for `backoff` or BACKOFF may be put again. Raises `LakeError`."""
+    rules = {rule.key: rule.backoff or backoff for rule in table.rules}
+    before = puts_before(run) if any(rules.values()) else {}
+    for batch in read_parquet(run.plan, ["msg_key", "action", "rule_key"]) if before else ():
+        for key, action, rule in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            if action == Action.LATER and (due := due_at(rules.get(rule, ()), before.get(key))):
+                yield due
+
+
+def _before(decided: DecidedRow, message: SnapshotRow) -> OrderPosition | None:
     """The place in the order that a row has by an earlier rule whose tries are used up."""
     row, waits = decided.row, decided.waits
     if waits is None or (row.rule_line is not None and waits.rule.line >= row.rule_line):
@@ -100,11 +124,11 @@ def _before(decided: DecidedRow, message: Mapping[str, Any]) -> OrderPosition | 
     return (waits.unit_group, key) if key else None
 
 
-def _key(row: PlanRow, rule: Rule, message: Mapping[str, Any]) -> str:
+def _key(row: PlanRow, rule: Rule, message: SnapshotRow) -> str:
     properties = json.loads(message.get("properties") or "{}")
     return order_key(rule, row.correl_id, message["group_id"], properties)
 
 
-def _messages(run: RunFolder, columns: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _messages(run: RunFolder, columns: Iterable[str]) -> Iterator[SnapshotRow]:
     for batch in read_parquet(run.snapshot, list(columns)):
         yield from batch.to_pylist()

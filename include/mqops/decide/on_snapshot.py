@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,7 +21,7 @@ from mqops.expect.check import Seen
 from mqops.lake.parquet import rows_with
 from mqops.model import Destination
 from mqops.observe import snapshot
-from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
+from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS, SnapshotRow, pattern_values
 from mqops.rules import Table
 from mqops.rules.conditions import Question
 from mqops.rules.keyword import ValueKind
@@ -63,7 +64,7 @@ class Tally:
     bytes: int = 0
     ids: list[str] = field(default_factory=list)
 
-    def add(self, message: Mapping[str, Any]) -> None:
+    def add(self, message: SnapshotRow) -> None:
         """Count a message of the snapshot."""
         self.messages += 1
         self.bytes += message["body_length"]
@@ -74,7 +75,7 @@ class Tally:
 class Alike(NamedTuple):
     """Messages that look the same to a table: the first of them (column → value), their number, the bytes of all."""
 
-    message: Mapping[str, Any]
+    message: SnapshotRow
     messages: int
     bytes: int
 
@@ -106,7 +107,7 @@ class Recorded:
         """Whether the run was one over backout queues, whose tables may name &ORIGQ."""
         return self.past.where is not None
 
-    def messages(self, *questions: Question) -> Iterator[Mapping[str, Any]]:
+    def messages(self, *questions: Question) -> Iterator[SnapshotRow]:
         """The messages in the order of the snapshot, column → value, those that questions need among them.
 
         Raises `LakeError`.
@@ -147,7 +148,7 @@ class Recorded:
             fields = pattern_fields(message if self.past.where is None else with_origin(message, self.past.where))
             yield Seen(msg_id=message["msg_id"].hex(), fields=fields, decision=decision, line=line)
 
-    def matchable(self, *questions: Question) -> Iterator[Mapping[str, Any]]:
+    def matchable(self, *questions: Question) -> Iterator[SnapshotRow]:
         """The messages that rules can match: those with an MQDLH or an origin in its place. Raises `LakeError`."""
         for message in self.messages(*questions):
             found = message if self.past.where is None else with_origin(message, self.past.where)
@@ -161,14 +162,14 @@ class Recorded:
         """
         known: dict[tuple[Any, ...], tuple[SnapshotDecision, int | None]] = {}
 
-        def decided(message: Mapping[str, Any]) -> tuple[SnapshotDecision, int | None]:
+        def decided(message: SnapshotRow) -> tuple[SnapshotDecision, int | None]:
             row = self.past.row(0, message, table).row
             return SnapshotDecision(*(getattr(row, name) for name in SnapshotDecision._fields)), row.rule_line
 
-        def remembered(message: Mapping[str, Any]) -> tuple[SnapshotDecision, int | None]:
+        def remembered(message: SnapshotRow) -> tuple[SnapshotDecision, int | None]:
             if message["msg_key"] in self.past.tries or message["msg_key"] in self.past.replays:
                 return decided(message)
-            look = (*(message[column] for column in _LOOK), *answers(table.questions, message).values())
+            look = (*_look(message), *answers(table.questions, message).values())
             if look not in known:
                 if len(known) >= _MOST_KNOWN:
                     known.clear()
@@ -193,15 +194,16 @@ def _alike(batch: pa.RecordBatch, own: pa.Array) -> Iterator[Alike]:
     yield from (Alike(*one) for one in counts)
 
 
-DecisionOf: TypeAlias = Callable[[Mapping[str, Any]], tuple[SnapshotDecision, int | None]]
+DecisionOf: TypeAlias = Callable[[SnapshotRow], tuple[SnapshotDecision, int | None]]
 _LOOK = sorted({*PATTERN_COLUMNS.values(), *NAME_COLUMNS.values(), "queue", "dlh_error", "format", "jms_destination"})
 """The columns that a decision depends on, for a message without tries and replays."""
+_look = itemgetter(*_LOOK)
 _MOST_KNOWN = 100_000
 
 
-def pattern_fields(message: Mapping[str, Any]) -> dict[str, str | int]:
+def pattern_fields(message: SnapshotRow) -> dict[str, str | int]:
     """Pattern keyword → the message's value; blank or 0 where the message has none."""
     return {
-        keyword: message[column] or ("" if PATTERN_KEYWORDS[keyword].kind is ValueKind.WILD else 0)
-        for keyword, column in PATTERN_COLUMNS.items()
+        keyword: value or ("" if PATTERN_KEYWORDS[keyword].kind is ValueKind.WILD else 0)
+        for keyword, value in pattern_values(message).items()
     }

@@ -14,6 +14,7 @@ from mqops.decide.core.preflight import Demand, Preflight
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
+from mqops.ledger.core.marker import MarkerKind
 from mqops.ledger.file import LedgerFile
 from mqwire.constants import MQDLH_LENGTH_1
 
@@ -130,7 +131,7 @@ def put_before(ledger: LedgerFile, ids: Collection[str]) -> set[str]:
         LedgerBroken: a line is not readable.
     """
     found: set[str] = set()
-    for marker in ledger.of_messages(ids, "acted"):
+    for marker in ledger.of_messages(ids, MarkerKind.ACTED):
         for row in marker.rows:
             msg_id, action = row.msg_id, row.action
             if action in SENDS and msg_id in ids:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from mqops.as_json import JsonObject
 from mqops.decide.on_snapshot import Recorded, SnapshotDecision, Tally
 from mqops.rules import Table
 
@@ -25,7 +25,7 @@ class Change:
     bytes: int
     message_ids: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object."""
         return {
             "old": {**self.old._asdict(), "lines": list(self.old_lines)},
@@ -48,7 +48,7 @@ class RulesDiff:
         """Messages with another decision."""
         return sum(change.messages for change in self.changes)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object."""
         return {
             "messages": self.messages,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from mqops.decide.core.mask import TEXT_COLUMNS, shape
+from mqops.decide.core.mask import TextRow, shape
 from mqops.lake.bodies import rows_with
 
 
@@ -17,4 +17,4 @@ def masked(snapshot: Path, samples: Collection[tuple[bytes, bytes]]) -> dict[tup
     """
     msg_ids, digests = {msg_id for msg_id, _digest in samples}, {digest for _msg_id, digest in samples}
     wanted = {"msg_id": msg_ids, "body_sha256": digests}
-    return {(row["msg_id"], row["body_sha256"]): shape(row) for row in rows_with(snapshot, wanted, TEXT_COLUMNS)}
+    return {(row.msg_id, row.body_sha256): shape(row) for row in rows_with(snapshot, wanted, TextRow)}

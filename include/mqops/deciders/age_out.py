@@ -5,19 +5,21 @@ The rules stand in `mqops.expiry.core.age_out`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mqops.actions import Action
 from mqops.backout.core.origin import backout_queues
 from mqops.deciders.choice import LEAVE, Choice, choose_each, named_queues
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.errors import SettingsError
-from mqops.expiry.core.age_out import WORKFLOW, too_old
+from mqops.expiry.core.age_out import too_old
 from mqops.lake.run_file import RunFile
+from mqops.observe.core.columns import SnapshotRow
 from mqops.queue_names import not_seen, selected
+from mqops.workflow import Workflow
 from mqwire import constants as c
 
 if TYPE_CHECKING:
@@ -115,7 +117,7 @@ def _meant(session: Session, patterns: Sequence[str], warn: Callable[[str], None
 def decide(request: AgeOutRequest, run: RunFolder) -> PlanSummary:
     """Plan to discard the messages that are too old at the time of the snapshot. Raises `MqopsError`."""
 
-    def choose(message: Mapping[str, Any], now: datetime) -> Choice:
+    def choose(message: SnapshotRow, now: datetime) -> Choice:
         old = too_old(message["put_date"], message["put_time"], now=now, limit=request.limit)
         return Choice(action=Action.EXPIRE) if old else LEAVE
 
@@ -123,12 +125,12 @@ def decide(request: AgeOutRequest, run: RunFolder) -> PlanSummary:
     text = f"older than {request.limit}"
     remarks = tuple(filter(None, (not_seen(unseen),)))
     return choose_each(
-        request, run, choose, workflow=WORKFLOW, text=text, by_group=False, remarks=remarks, unseen=unseen
+        request, run, choose, workflow=Workflow.AGE_OUT, text=text, by_group=False, remarks=remarks, unseen=unseen
     )
 
 
 AGE_OUT = Decider(
-    name=WORKFLOW,
+    name=Workflow.AGE_OUT,
     request=AgeOutRequest,
     select=select,
     decide=decide,

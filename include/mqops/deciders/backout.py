@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from mqops.backout.core.origin import Setting
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.errors import SettingsError, mq_error
-from mqops.ledger.core.replays import WORKFLOW
 from mqops.misnamed import is_alias, misnamed
 from mqops.rules import Table
+from mqops.workflow import Workflow
 from mqwire import constants as c
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class BackoutRequest(RunRequest):
     """What a pass over backout queues is asked for.
 
     Parameters: `table` made of `text`, which came from `source`; `queues` none for all that another queue names as
-    BOQNAME; `replay_cap` and `quarantine` as in `Setting`.
+    BOQNAME; `replay_cap`, `quarantine` and `backoff` as in `Setting`.
     """
 
     table: Table
@@ -39,6 +39,7 @@ class BackoutRequest(RunRequest):
     queues: tuple[str, ...] = ()
     replay_cap: int = DEFAULT_CAP
     quarantine: str = DEFAULT_QUARANTINE
+    backoff: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,17 +62,30 @@ class BackoutQueues(Selection):
 
 def select(session: Session, request: BackoutRequest) -> BackoutQueues:
     """The backout queues. Raises as `survey`."""
-    return survey(session, queues=request.queues, replay_cap=request.replay_cap, quarantine=request.quarantine)
+    return survey(
+        session,
+        queues=request.queues,
+        replay_cap=request.replay_cap,
+        quarantine=request.quarantine,
+        backoff=request.backoff,
+    )
 
 
-def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, quarantine: str) -> BackoutQueues:
+def survey(
+    session: Session,
+    *,
+    queues: Sequence[str] = (),
+    replay_cap: int,
+    quarantine: str,
+    backoff: tuple[int, ...] = (),
+) -> BackoutQueues:
     """Find the backout queues by PCF inquiry and what their definitions say.
 
     A dead-letter queue that a queue names as BOQNAME is not taken: it belongs to the workflow for dead-letter queues.
 
     Without `queues`, every queue is meant: one that this user may not inquire can be a backout queue, or name one.
 
-    Parameters: `queues` these instead of all; `replay_cap` and `quarantine` as in `Setting`.
+    Parameters: `queues` these instead of all; `replay_cap`, `quarantine` and `backoff` as in `Setting`.
 
     Raises:
         MQError: the queue manager cannot be inquired, or has no queue of a name (2085).
@@ -119,6 +133,7 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
         dead_letter_queue=bases.get(dead_letters, dead_letters),
         unseen=() if queues else unseen_queues(session, ["*"]),
         notes=notes,
+        backoff=backoff,
     )
     depths = {queue: local[queue] for queue in chosen}
     filled = tuple(queue for queue in chosen if depths[queue])
@@ -156,17 +171,22 @@ def decide(request: BackoutRequest, run: RunFolder) -> PlanSummary:
     from mqops.decide.in_process import decide  # noqa: PLC0415 - loads pyarrow
 
     return decide(
-        run, request.table, text=request.text, source=request.source, workflow=WORKFLOW, pacing=request.pacing
+        run,
+        request.table,
+        text=request.text,
+        source=request.source,
+        workflow=Workflow.BACKOUT_REPROCESS,
+        pacing=request.pacing,
     )
 
 
 BACKOUT = Decider(
-    name=WORKFLOW,
+    name=Workflow.BACKOUT_REPROCESS,
     request=BackoutRequest,
     select=select,
     decide=decide,
     command="mqops.cli.backout:run",
-    section="backout_reprocess",
+    section=Workflow.BACKOUT_REPROCESS,
     by_rules=True,
     form=("dry_run", "rules_file", "queues", "replay_cap", "limit", "message_ids", "unit_of_work", "pacing"),
     dag="each",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from mqops.actions import Action
 from mqops.deciders.decider import RunRequest, Selection
+from mqops.observe.core.columns import SnapshotRow
 from mqops.plan_row import RuleDecision, without_rule
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def put_on(queue: str, queue_manager: str = "") -> Choice:
     return Choice(action=Action.FWD, queue=queue, queue_manager=queue_manager)
 
 
-Choose: TypeAlias = Callable[[Mapping[str, Any], datetime], Choice]
+Choose: TypeAlias = Callable[[SnapshotRow, datetime], Choice]
 """Chooses for a message (column of the snapshot → value), at the time of the snapshot."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.rules import Table
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -76,12 +77,12 @@ def decide(request: DeadLetterRequest, run: RunFolder) -> PlanSummary:
 
 
 DEAD_LETTERS = Decider(
-    name="dlq_rules",
+    name=Workflow.DLQ_RULES,
     request=DeadLetterRequest,
     select=select,
     decide=decide,
     command="mqops.cli.dlq:run",
-    section="dlq_rules",
+    section=Workflow.DLQ_RULES,
     by_rules=True,
     form=("dry_run", "rules_file", "queue", "limit", "message_ids", "unit_of_work", "pacing"),
     dag="each",

@@ -18,7 +18,9 @@
    then a pass comes every RETRYINT seconds.
 8. A message that a rule put back on the queue itself as it was is left from then on (action LATER, with no next try):
    each pass would put it back again. It prolongs nothing, and another start of the handler deals with it again.
-9. Where canaries came back, or were not read, it ends: another pass would send others after them.
+9. A message that BACKOFF leaves prolongs nothing: a pass comes when the first of them is due, if the handler is still
+   there then, and else a later start deals with it.
+10. Where canaries came back, or were not read, it ends: another pass would send others after them.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -46,6 +48,7 @@ from mqops.command import command
 from mqops.decide.arrow import read_plan
 from mqops.decide.core import PlanSummary
 from mqops.decide.in_process import Past, read_messages
+from mqops.decide.message_groups import waiting_until
 from mqops.decide.retry_not_due import NEVER
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import PlannedRun, carry_out, plan_run
@@ -71,10 +74,23 @@ from mqops.observe.expired import discarded, states_of
 from mqops.prove.records import SESSION, SUMMARY, PassOf
 from mqops.rules import Table
 
-Failure: TypeAlias = tuple[int | None, str, str, int]
-"""A try that failed: line of the rule, destination queue and queue manager, reason code."""
-Put: TypeAlias = tuple[int | None, str, str]
-"""Line of a rule, destination queue and queue manager."""
+
+class Put(NamedTuple):
+    """What put a message, and where."""
+
+    line: int | None
+    queue: str
+    queue_manager: str
+
+
+class Failure(NamedTuple):
+    """A try that failed, and with which reason code."""
+
+    line: int | None
+    queue: str
+    queue_manager: str
+    reason: int
+
 
 _OVER = {
     CAME_BACK: "canaries came back, and the other messages were left. Find out why the application refuses them",
@@ -153,7 +169,7 @@ class Outcome:
 
     def ids_in_error(self) -> list[str]:
         """The MsgIds, in hex, of the messages without a valid MQDLH."""
-        return [msg_id.hex() for msg_id, *_rest in self.in_error]
+        return [sight.msg_id.hex() for sight in self.in_error]
 
 
 class Handler:
@@ -164,7 +180,7 @@ class Handler:
     Attributes: `queue` and `queue_manager` by their names; `outcome` of the last pass; `passes` so far; `expired` what
         the queue manager discarded when the queue was looked at between passes; `remarks` of a plan that found no
         message; `over` why there is to be no other
-        pass (rule 9), "" while there may be.
+        pass (rule 10), "" while there may be.
 
     Raises:
         MqopsError: the queue cannot be browsed, the queue manager cannot be reached, or the lake cannot be written.
@@ -194,6 +210,7 @@ class Handler:
         self._copied = 0.0
         self._due: dict[str, float] = {}
         self._put_back: frozenset[str] = frozenset()
+        self._waits_until = FOREVER
         self._changes = any(question.changes for question in what.table.questions)
         self.over = ""
         self._session = ""
@@ -279,6 +296,8 @@ class Handler:
         waiting = {key: at for key, at in self._due.items() if key in self.outcome.not_due}
         self._due = waiting | dict.fromkeys(self.outcome.failed, due)
         self._put_back = (self._put_back & self.outcome.not_due).union(self.outcome.put_back)
+        first = min(waiting_until(run, self._what.table, ()), default=None)
+        self._waits_until = self._passed + (first - utc()).total_seconds() if first else FOREVER
         self.over = next((why for reason, why in _OVER.items() if reason in summary.left_because), "")
 
     def _comes(self) -> bool:
@@ -295,7 +314,7 @@ class Handler:
                 if is_new:
                     return self._gathered(again_at)
                 if again_at > time.monotonic() >= report_at:
-                    self._report_errors([sight[0].hex() for sight in self.outcome.in_error if sight in watch.seen])
+                    self._report_errors([sight.msg_id.hex() for sight in self.outcome.in_error if sight in watch.seen])
                     report_at = time.monotonic() + self._interval
                 while time.monotonic() < min(report_at, again_at) and not watch.is_deeper():
                     self._refuse_if_stopped()
@@ -326,8 +345,8 @@ class Handler:
         return True
 
     def _again_at(self) -> float:
-        """The time of the next pass, although no message has arrived (rules 2, 6 and 7)."""
-        times = [*self._due.values()]
+        """The time of the next pass, although no message has arrived (rules 2, 6, 7 and 9)."""
+        times = [*self._due.values(), self._waits_until]
         if self.outcome.untried:
             times.append(self._passed + self._what.table.control.retryint)
         if self.outcome.without_room:
@@ -376,11 +395,11 @@ def outcome_of(run: RunFolder, ledger: OpenLedger, table: Table, returns: Callab
     not_due: set[str] = set()
     put_back: dict[str, Put] = {}
     for row in read_plan(run.plan, PassRow):
-        sight = (row.msg_id, row.correl_id, row.put_date, row.put_time)
+        sight = Sight(row.msg_id, row.correl_id, row.put_date, row.put_time)
         if row.row in sums.acted:
             if row.action is Action.FWD and row.header and returns(row.dest_q, row.dest_q_mgr):
                 there[sight] += 1
-                put_back[row.msg_key] = (row.rule_line, row.dest_q, row.dest_q_mgr)
+                put_back[row.msg_key] = Put(row.rule_line, row.dest_q, row.dest_q_mgr)
             continue
         if row.row in sums.absent:
             continue  # where a unit of work of somebody else hides it and is backed out, it comes as a new one
@@ -390,7 +409,7 @@ def outcome_of(run: RunFolder, ledger: OpenLedger, table: Table, returns: Callab
         if row.action is Action.LATER:
             not_due.add(row.msg_key)
         if row.row in sums.failed:
-            failure = (row.rule_line, row.dest_q, row.dest_q_mgr, sums.failed[row.row])
+            failure = Failure(row.rule_line, row.dest_q, row.dest_q_mgr, sums.failed[row.row])
             failed[row.msg_key] = failure
             failures[failure] += 1
     untried, without_room = _to_come(sums)
@@ -398,7 +417,7 @@ def outcome_of(run: RunFolder, ledger: OpenLedger, table: Table, returns: Callab
     return Outcome(
         there=there,
         in_error=tuple(in_error),
-        why=_wrong_with(run, [sight[0] for sight in in_error[:MOST_EXPLAINED]]),
+        why=_wrong_with(run, [sight.msg_id for sight in in_error[:MOST_EXPLAINED]]),
         failures=failures,
         to_retry=Counter(failed[key] for key in to_retry),
         failed=frozenset(to_retry),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.ledger.core.marker import About
-from mqops.message_file import WORKFLOW
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -51,7 +51,7 @@ def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, 
 
 
 MESSAGE_LOAD = Decider(
-    name=WORKFLOW,
+    name=Workflow.MESSAGE_LOAD,
     request=LoadRequest,
     select=select,
     decide=decide,

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mqops.actions import Action
 from mqops.counted import counted
@@ -36,6 +36,8 @@ from mqops.errors import SettingsError
 from mqops.ledger.core.marker import About
 from mqops.look.core.criteria import Criteria, described
 from mqops.model import Account, Destination
+from mqops.observe.core.columns import SnapshotRow
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
     from mqops.mq.connection import Reach
     from mqops.mq.session import Session
 
-WORKFLOW = "recover"
 _MSG_ID = re.compile("[0-9a-f]{1,48}")
 MOST_NAMED = 3
 """MsgIds that the text of a plan names; of more it gives the number."""
@@ -149,14 +150,14 @@ def decide(request: RecoverRequest, run: RunFolder) -> PlanSummary:
     """
     chosen = _chosen(request, run)
 
-    def choose(message: Mapping[str, Any], _now: datetime) -> Choice:
+    def choose(message: SnapshotRow, _now: datetime) -> Choice:
         return choice_for(request, message)
 
     return choose_each(
         request,
         run,
         choose,
-        workflow=WORKFLOW,
+        workflow=Workflow.RECOVER,
         text=text_of(request),
         columns=_COLUMNS,
         only=chosen.numbers,
@@ -164,7 +165,7 @@ def decide(request: RecoverRequest, run: RunFolder) -> PlanSummary:
     )
 
 
-def choice_for(request: RecoverRequest, message: Mapping[str, Any]) -> Choice:
+def choice_for(request: RecoverRequest, message: SnapshotRow) -> Choice:
     """Rules 2 and 3 for a chosen message. Parameters: `message` column of the snapshot → value."""
     if request.do is Do.DISCARD:
         return DISCARD
@@ -298,7 +299,7 @@ def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, 
 
 
 RECOVER = Decider(
-    name=WORKFLOW,
+    name=Workflow.RECOVER,
     request=RecoverRequest,
     select=select,
     decide=decide,

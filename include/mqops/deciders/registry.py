@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any
 from mqops.actions import Action
 from mqops.errors import SettingsError
 from mqops.look.words.fates import MOVES, Fates
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.deciders.decider import Decider
 
 DECIDERS: dict[str, str] = {
-    "dlq_rules": "mqops.deciders.dead_letters:DEAD_LETTERS",
-    "backout_reprocess": "mqops.deciders.backout:BACKOUT",
-    "age_out": "mqops.deciders.age_out:AGE_OUT",
-    "undo": "mqops.deciders.undo:UNDO",
-    "recover": "mqops.deciders.recover:RECOVER",
-    "message_load": "mqops.deciders.message_load:MESSAGE_LOAD",
+    Workflow.DLQ_RULES: "mqops.deciders.dead_letters:DEAD_LETTERS",
+    Workflow.BACKOUT_REPROCESS: "mqops.deciders.backout:BACKOUT",
+    Workflow.AGE_OUT: "mqops.deciders.age_out:AGE_OUT",
+    Workflow.UNDO: "mqops.deciders.undo:UNDO",
+    Workflow.RECOVER: "mqops.deciders.recover:RECOVER",
+    Workflow.MESSAGE_LOAD: "mqops.deciders.message_load:MESSAGE_LOAD",
 }
 """Name → `module:value` of the decider."""
 
-EARLIER_NAMES = {"dlq": "dlq_rules"}
+EARLIER_NAMES = {"dlq": Workflow.DLQ_RULES}
 """Names in plans and ledgers that earlier versions wrote → the name of today."""
 
 

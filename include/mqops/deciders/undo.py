@@ -9,7 +9,7 @@ from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.ledger.core.marker import About
 from mqops.look.words.fates import PUTS_BACK
-from mqops.prove.records import WORKFLOW
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -48,7 +48,7 @@ def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, 
 
 
 UNDO = Decider(
-    name=WORKFLOW,
+    name=Workflow.UNDO,
     request=UndoRequest,
     select=select,
     decide=decide,
@@ -58,7 +58,7 @@ UNDO = Decider(
     dag="all",
     dry_run_is_approvable=False,
     reads_queues=False,
-    key_prefix="undo",
+    key_prefix=Workflow.UNDO,
     fates=PUTS_BACK,
 )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
+from mqops.as_json import JsonObject
 from mqops.finding import Finding
 
 
@@ -28,7 +28,7 @@ class Check(Finding):
     name: str
     state: State
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object; `do` is null where there is nothing to do."""
         return {"check": self.name, "state": str(self.state), "found": self.what, "do": self.remedy or None}
 

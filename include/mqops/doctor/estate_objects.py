@@ -18,6 +18,7 @@ from mqops.mq.named_queue import usable_dead_letter_queue, wrong_name
 from mqops.mq.session import Session
 from mqops.rules import Table, parse
 from mqops.trigger.core.definitions import wanted
+from mqops.workflow import Workflow
 from mqwire.constants import MQTT_DEPTH
 
 
@@ -47,7 +48,10 @@ def _named(file: EstateFile, name: str) -> dict[tuple[str, str], None]:
     if settings.backout_reprocess:
         found |= {(queue, "backout_reprocess.queues"): None for queue in settings.backout_reprocess.queues or ()}
         found[settings.backout_reprocess.quarantine, "backout_reprocess.quarantine"] = None
-    for section, each in (("snapshot_quality", settings.snapshot_quality), ("expiry_scan", settings.expiry_scan)):
+    for section, each in (
+        (Workflow.SNAPSHOT_QUALITY, settings.snapshot_quality),
+        (Workflow.EXPIRY_SCAN, settings.expiry_scan),
+    ):
         found |= {(queue, f"{section}.queues"): None for queue in (each.queues if each else ()) if "*" not in queue}
     return found | {(queue, "storage"): None for queue in settings.storage if "*" not in queue}
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
+from mqops.as_json import JsonObject
 from mqops.counted import counted
 from mqops.expect.file import Entry, Expectation
 from mqops.rules import matches
@@ -81,14 +82,14 @@ class Result:
         if len(other.ids) < MOST_IDS:
             other.ids.append(seen.msg_id)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object."""
         entry = self.expectation.entry
         return {
             **{"line": self.expectation.line, "ok": self.ok, "expectation": entry.model_dump(exclude_unset=True)},
             **{"selected": self.selected, "fit": self.fit},
             "others": [
-                {"fate": o.decision, "messages": o.messages, "message_ids": o.ids} for o in self.others.values()
+                {"fate": o.decision, "messages": o.messages, "message_ids": [*o.ids]} for o in self.others.values()
             ],
         }
 
@@ -143,5 +144,5 @@ def result_line(result: Result) -> str:
     return f"{name}{about}: {result.fit} of {counted(result.selected, 'message')}{decision}, {wanted}"
 
 
-def _patterns(where: Mapping[str, str | int]) -> str:
+def _patterns(where: Mapping[str, object]) -> str:
     return " ".join(f"{name.upper()}({value})" for name, value in where.items()) or "all messages"

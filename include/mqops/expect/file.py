@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
@@ -36,7 +36,7 @@ class Entry(BaseModel):
 
     name: str = ""
     message: Annotated[str, AfterValidator(hex_digits)] | None = None
-    where: dict[str, Any] | None = None
+    where: dict[str, object] | None = None
     count: Annotated[int, Field(ge=0)] | None = None
     action: Action | None = None
     to: str | None = None
@@ -81,7 +81,7 @@ def expectations_in(text: str, *, source: str) -> tuple[Expectation, ...]:
     """
     document = read(text, source=source)
     content = document.check(_File)
-    if not isinstance(content, _File):
+    if content is None:
         raise SettingsError(*map(str, document.problems))
     expectations = tuple(_expectation(number, entry, document) for number, entry in enumerate(content.expectations))
     if document.problems:
@@ -111,7 +111,7 @@ def pattern_of(patterns: Mapping[str, str | int]) -> Rule:
     return Rule(index=0, line=0, key="", patterns=dict(patterns), action=actions.Action.IGNORE)
 
 
-def _typed(keyword: Keyword, value: Any) -> str | int:
+def _typed(keyword: Keyword, value: object) -> str | int:
     """As in a rules table in quotes; here an empty text is a blank one. Raises `BadValue`."""
     number = isinstance(value, int) and not isinstance(value, bool)
     wanted = "a number or its symbolic name" if keyword.kind is ValueKind.NUMBER else "text in quotes"

@@ -7,7 +7,6 @@ What a pattern cannot name (a header's queue name with a wildcard in it, a reaso
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import yaml
 
@@ -43,8 +42,8 @@ def _selector(seen: Seen) -> Mapping[str, str | int]:
     return {**fields, "REASON": symbol if symbol.startswith("MQ") and reason else reason}
 
 
-def _decision(seen: Seen) -> Mapping[str, Any]:
-    decision: dict[str, Any] = {"action": str(seen.decision.action)}
+def _decision(seen: Seen) -> Mapping[str, str | int | bool]:
+    decision: dict[str, str | int | bool] = {"action": str(seen.decision.action)}
     if seen.decision.target:
         decision["to"] = f"{seen.decision.dest_q}@{seen.decision.dest_q_mgr}"
     if seen.decision.action == Action.FWD and not seen.decision.header:
@@ -54,13 +53,13 @@ def _decision(seen: Seen) -> Mapping[str, Any]:
     return decision
 
 
-def _lines(selector: Mapping[str, Any], decision: Mapping[str, Any], count: int) -> list[str]:
+def _lines(selector: Mapping[str, str | int | bool], decision: Mapping[str, str | int | bool], count: int) -> list[str]:
     about = selector if "message" in selector else {"where": dict(selector)}
     keys = {**about, "count": count, **decision}
     return [f"  {'- ' if number == 0 else '  '}{name}: {_yaml(keys[name])}" for number, name in enumerate(keys)]
 
 
-def _yaml(value: Any) -> str:
+def _yaml(value: object) -> str:
     """A value on one line."""
     text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000)
     return text.removesuffix("...\n").strip()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,9 +14,16 @@ import pyarrow.parquet as pq
 from mqops.counted import counted
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
-from mqops.lake.parquet import Chunk, in_utc, open_parquet
+from mqops.lake.parquet import Chunk, R, in_utc, open_parquet, rows_as
 
 _AT_A_TIME = 2000
+
+
+class _Whole(NamedTuple):
+    queue: str
+    msg_key: str
+    md: bytes
+    body: bytes
 
 
 def bodies_of(snapshot: Path, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], tuple[bytes, bytes]]:
@@ -25,8 +32,8 @@ def bodies_of(snapshot: Path, wanted: Collection[tuple[str, str]]) -> dict[tuple
     Raises:
         LakeError: the snapshot cannot be read, or lacks one of them.
     """
-    rows = rows_with(snapshot, {"msg_key": {key for _queue, key in wanted}}, ["queue", "md", "body"])
-    found = {(row["queue"], row["msg_key"]): (row["md"], row["body"]) for row in rows}
+    rows = rows_with(snapshot, {"msg_key": {key for _queue, key in wanted}}, _Whole)
+    found = {(row.queue, row.msg_key): (row.md, row.body) for row in rows}
     missing = set(wanted) - found.keys()
     if missing:
         lacks = f"{snapshot} lacks {counted(len(missing), 'message')} of its plan"
@@ -37,12 +44,12 @@ def bodies_of(snapshot: Path, wanted: Collection[tuple[str, str]]) -> dict[tuple
 def rows_with(
     snapshot: Path,
     wanted: Mapping[str, Collection[Any]],
-    columns: Sequence[str],
+    kind: type[R],
     chosen: Collection[Chunk] | None = None,
-) -> Iterator[dict[str, Any]]:
-    """The messages that have one of the wanted values in each of these columns, which come with the others named.
+) -> Iterator[R]:
+    """The messages that have one of the wanted values in each of these columns.
 
-    Parameters: `chosen` where they are looked for, None for everywhere.
+    Parameters: `kind` a NamedTuple, whose fields are columns; `chosen` where they are looked for, None for everywhere.
 
     Raises:
         LakeError: the snapshot cannot be read.
@@ -57,17 +64,17 @@ def rows_with(
             with open_parquet(path) as file:
                 for group in groups or range(file.num_row_groups):
                     fit = _fit(file.read_row_group(group, columns=list(wanted)), wanted)
-                    yield from _rows(file, group, fit, [*wanted, *columns])
+                    yield from _rows(file, group, fit, kind)
 
 
-def _rows(file: pq.ParquetFile, group: int, chosen: pa.ChunkedArray, columns: list[str]) -> Iterator[dict[str, Any]]:
+def _rows(file: pq.ParquetFile, group: int, chosen: pa.ChunkedArray, kind: type[R]) -> Iterator[R]:
     """A few bodies are in memory at a time, and none behind the last message that is chosen."""
     left, begin = pc.sum(chosen).as_py() or 0, 0
     if not left:
         return
-    for batch in file.iter_batches(_AT_A_TIME, row_groups=[group], columns=columns):
+    for batch in file.iter_batches(_AT_A_TIME, row_groups=[group], columns=kind._fields):
         found = batch.filter(chosen.slice(begin, batch.num_rows).combine_chunks())
-        yield from in_utc(found).to_pylist()
+        yield from rows_as(in_utc(found), kind)
         left, begin = left - found.num_rows, begin + batch.num_rows
         if not left:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +13,9 @@ import pyarrow.parquet as pq
 
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
+from mqops.lake.pruned import removed
+
+R = TypeVar("R", bound=NamedTuple)
 
 UTC_TIME = pa.timestamp("us", tz="UTC")
 """The type of a time in the lake."""
@@ -130,11 +133,18 @@ def read_chunks(
                 raise _not_whole(part, error) from error
 
 
+def rows_as(batch: pa.RecordBatch, kind: type[R]) -> Iterator[R]:
+    """The rows of a batch. Parameters: `kind` a NamedTuple, whose fields are columns of the batch."""
+    return map(kind._make, zip(*(batch.column(name).to_pylist() for name in kind._fields), strict=True))
+
+
 OfSameRows: TypeAlias = Callable[[Sequence[str]], pa.RecordBatch]
 _FIRST_ROWS = 4096
 
 
 def _parts(folder: Path) -> list[Path]:
+    if not folder.is_dir() and (why := removed(folder)):
+        raise LakeError(why)
     return sorted(path for path in folder.iterdir() if path.suffix == ".parquet")
 
 

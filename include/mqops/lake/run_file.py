@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from mqops.errors import LakeError
-from mqops.lake.files import read_json, write_json
+from mqops.lake.files import lake_errors, read_json, write_json
 from mqops.lake.run import RunFolder
 
 T = TypeVar("T")
@@ -51,7 +52,11 @@ class Checked(Generic[T]):
 
     def read(self, path: Path) -> T:
         """What a JSON file says. Raises `LakeError`: as `of`, or it is missing or not JSON."""
-        return self.of(read_json(path), path)
+        with lake_errors(path):
+            content = path.read_bytes()
+        with suppress(ValidationError):
+            return self.adapter.validate_json(content)  # half the time, and what is not asked for is not made
+        return self.of(read_json(path), path)  # the words for what is wrong
 
 
 class RunFile(Generic[T]):

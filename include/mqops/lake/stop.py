@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mqops.command import command
 from mqops.errors import LakeError, Stopped
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, mark, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
+from mqops.model import AsJson
 from mqops.printable import printable
 
 NAME = "stop.json"
@@ -27,7 +27,7 @@ MOST_LIFTED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
+class Stop(AsJson):
     """Who stopped it, when (UTC, ISO 8601), and why."""
 
     by: str = ""
@@ -37,10 +37,6 @@ class Stop:
     def __str__(self) -> str:
         """One line for people: who stopped it may have put anything into it."""
         return printable(f"by {self.by} at {self.at}" + (f" ({self.why})" if self.why else ""))
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +87,7 @@ def lift(folder: Path, *, by: str = "", at: str = "") -> Stop | None:
     earlier = stop_in(folder)
     if earlier is not None:
         before = [one for one in lifted_in(folder) if (one.by, one.at) != (earlier.by, earlier.at)]
-        lifted = LiftedStop(**earlier.to_json(), lifted_by=by, lifted_at=at)
+        lifted = LiftedStop(by=earlier.by, at=earlier.at, why=earlier.why, lifted_by=by, lifted_at=at)
         with suppress(LakeError):  # on a full disk the stop is taken back all the same
             write_json(folder / LIFTED, [one.to_json() for one in (*before, lifted)][-MOST_LIFTED:])
     with lake_errors(folder / NAME):

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import filelock
 
@@ -57,7 +57,7 @@ _FEW = 32
 """MsgIds that are looked for in a line before it is read."""
 _START = 1000
 """Bytes in which a line's unit, run, plan and kind stand."""
-_WHY = ("issued", "resumed")
+_WHY = (MarkerKind.ISSUED, MarkerKind.RESUMED)
 """Kinds of the lines that say why a plan was carried out."""
 
 
@@ -208,7 +208,7 @@ class LedgerFile:
                 end = begin
         return torn
 
-    def about(self, text: str) -> Iterator[dict[str, Any]]:
+    def about(self, text: str) -> Iterator[dict[str, object]]:
         """The lines that contain this text, and the lines of kind `issued` or `resumed` that may be of their plans.
 
         Of what the index has, each of these lines is checked by itself; of the rest, the hash chain of every line.
@@ -369,7 +369,7 @@ class LedgerFile:
         with self.segments.opened(after) as opened:
             return opened.holds(head, end, begin)
 
-    def entries(self, *, since: datetime | None = None, run: str = "") -> Iterator[dict[str, Any]]:
+    def entries(self, *, since: datetime | None = None, run: str = "") -> Iterator[dict[str, object]]:
         """The lines as JSON objects. Each segment that is read is checked, all of its lines, from the head that it
         follows; segments one after another that are read are one chain.
 
@@ -398,7 +398,7 @@ class LedgerFile:
                 plans.add(plan)
                 yield entry
 
-    def _chained(self, opened: Opened, left_out: Collection[int]) -> Iterator[dict[str, Any]]:
+    def _chained(self, opened: Opened, left_out: Collection[int]) -> Iterator[dict[str, object]]:
         """The lines of the segments that are not left out, checked."""
         before = BEGIN
         for number, content in opened.parts():
@@ -410,7 +410,7 @@ class LedgerFile:
                 before = head_in(entry)
                 yield entry
 
-    def _why(self, plan: PlanIdentity, *, before: int) -> Iterator[dict[str, Any]]:
+    def _why(self, plan: PlanIdentity, *, before: int) -> Iterator[dict[str, object]]:
         """The lines before this one that say why a plan was carried out, each checked."""
         places, after = self._asked(lambda asked: [one for one in _of(asked, plan) if one.kind in _WHY])
         for number, line in chain(self.read(places), self._lines_behind(after)):

@@ -18,11 +18,14 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
+
+from pydantic import TypeAdapter
 
 from mqops.errors import LakeError
 from mqops.lake.files import FILE_MODE, lake_errors, sync, write_bytes
@@ -48,6 +51,21 @@ class Line(NamedTuple):
     content: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """What is written beside the index: `Held`, and the size and times of its file."""
+
+    v: int
+    number: int
+    size: int
+    seq: int
+    hash: str
+    file: list[int]
+
+
+_NOTE = TypeAdapter(_Note)
+
+
 class LedgerIndex:
     """The index of a ledger. Parameters: `folder` LAKE/<queue manager>/ledger; `seal` the keys of the ledger."""
 
@@ -61,12 +79,12 @@ class LedgerIndex:
         """The last segment that the index has, if it is the file that mqops wrote for these checkpoints; else None.
         Raises `LakeError`, `SettingsError`."""
         try:
-            said = json.loads(read_message(self._seal, self.note.read_bytes().strip(), INDEX))
-            held = Held(int(said["number"]), int(said["size"]), int(said["seq"]), str(said["hash"]))
-            if said["v"] != tables.VERSION or said["file"] != self._file():
+            said = _NOTE.validate_json(read_message(self._seal, self.note.read_bytes().strip(), INDEX))
+            if said.v != tables.VERSION or said.file != self._file():
                 return None
-        except (OSError, BadSignature, ValueError, KeyError, TypeError):
+        except (OSError, BadSignature, ValueError):
             return None
+        held = Held(said.number, said.size, said.seq, said.hash)
         made = self._segments.checkpoint(held.number)
         return held if made and held == _held(made) else None
 

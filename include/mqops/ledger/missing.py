@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from mqops.counted import counted
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import Marker
+from mqops.ledger.core.marker import Marker, MarkerKind
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.noted import ACTED, ISSUED, moved_by
 from mqops.ledger.queue import NAME, LedgerQueue
@@ -69,7 +69,7 @@ def on_queue(session: Session, file: LedgerFile) -> Counter[PlanIdentity]:
 
 
 def _acted(marker: Marker) -> int:
-    return len(marker.rows) if marker.kind == "acted" else 0
+    return len(marker.rows) if marker.kind == MarkerKind.ACTED else 0
 
 
 def cut_off(missing: list[str]) -> str:

@@ -26,6 +26,7 @@ from mqops.ledger.core.archived import Archived
 from mqops.ledger.core.chain import BEGIN, Head, head_in, verify
 from mqops.ledger.core.checkpoint import Checkpoint
 from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import MarkerKind
 from mqops.ledger.core.seal import BadSignature, Seal
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.progress import told
@@ -35,7 +36,7 @@ WORTH = 64 * 2**20
 """Bytes of closed segments for which processes are started."""
 MOST = 16 * 2**20
 """Bytes of results that are kept, about."""
-_OF_A_PLAN = frozenset({"issued", "acted"})
+_OF_A_PLAN = frozenset({MarkerKind.ISSUED, MarkerKind.ACTED})
 """Kinds of lines that say that a plan was carried out."""
 
 
@@ -91,7 +92,8 @@ def check_part(lines: Iterable[bytes], seal: Seal, before: Head, numbers: frozen
                 hashes[head.seq] = head.hash
             if (kind := entry.get("kind")) in _OF_A_PLAN:
                 plan = str(entry.get("run", "")), str(entry.get("plan", ""))
-                acted[plan] = acted.get(plan, 0) + (len(entry.get("rows", ())) if kind == "acted" else 0)
+                rows = entry.get("rows") if kind == MarkerKind.ACTED else None
+                acted[plan] = acted.get(plan, 0) + (len(rows) if isinstance(rows, list) else 0)
     except LedgerBroken as broken:
         error = str(broken)
     return Part(

@@ -21,7 +21,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -197,10 +197,17 @@ def _read(got: RawMessage, keys: KeyRing) -> StopOnQueue:
 def _is_signed(body: bytes, keys: KeyRing) -> bool:
     """Whether a key of the lake signed a stop. A marker that it signed is none, whatever its CorrelId is."""
     try:
-        said: Any = json.loads(read_message(keys, body))
-        return bool(said["kind"] == KIND)
-    except (BadSignature, MqopsError, ValueError, KeyError, TypeError, RecursionError):
+        return _SIGNED.validate_json(read_message(keys, body)).kind == KIND
+    except (BadSignature, MqopsError, ValueError):
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Signed:
+    kind: str
+
+
+_SIGNED = TypeAdapter(_Signed)
 
 
 _SAID = TypeAdapter(Stop)

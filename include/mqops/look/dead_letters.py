@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
+from mqops.as_json import JsonObject, as_json, json_object
 from mqops.decide.on_snapshot import Recorded, SnapshotDecision
 from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
@@ -52,11 +53,11 @@ class DeadLetterGroup:
     ages: Mapping[str, int]
     decided: tuple[Decided, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object."""
         return {
-            **self.group._asdict(),
-            **{"messages": self.messages, "bytes": self.bytes, "growth": self.growth, "ages": dict(self.ages)},
+            **json_object(self.group),
+            **{"messages": self.messages, "bytes": self.bytes, "growth": self.growth, "ages": as_json(self.ages)},
             "decided": [
                 {"what": str(one.decision), "line": one.line, "messages": one.messages} for one in self.decided
             ],
@@ -108,16 +109,16 @@ class DeadLetters:
     judged: int = 0
     problem: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object."""
         queue = self.anatomy
         return {
             **{"queue_manager": queue.queue_manager, "queue": queue.queue, "run": queue.run},
             **{"observed_at": queue.observed_at, "messages": queue.messages, "oldest": queue.oldest},
-            "since": queue.since._asdict(),
+            "since": as_json(queue.since),
             "growth": sum(queue.growth.values()),
             "groups": [one.to_json() for one in self.groups],
-            "trend": [one._asdict() for one in self.trend],
+            "trend": as_json(self.trend),
             **{"rules_source": self.rules_source, "judged": self.judged, "problem": self.problem},
         }
 
@@ -287,15 +288,14 @@ def _judged(run: Path, queue: str, table: _Keyed, taken_by: tuple[Taker, ...]) -
     found: dict[Group, Counter[tuple[SnapshotDecision, int | None]]] = {}
     for one in recorded.alike(*table.table.questions, most=MOST_JUDGED):
         if one.message["queue"] == queue:
-            found.setdefault(_group(one.message), Counter())[decide(one.message)] += one.messages
+            names = (one.message[name] or "" for name in ("dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name"))
+            group = Group(_symbol(one.message["dlh_reason"]), *names)
+            found.setdefault(group, Counter())[decide(one.message)] += one.messages
     return {
         group: tuple(Decided(*what, number) for what, number in decisions.most_common())
         for group, decisions in found.items()
     }
 
 
-def _group(message: Mapping[str, Any]) -> Group:
-    reason = message["dlh_reason"]
-    symbol = NO_DLH if reason is None else reason_symbol(reason)
-    origin = (message["dlh_dest_q"] or "", message["dlh_dest_q_mgr"] or "", message["put_appl_name"])
-    return Group(symbol, *origin)
+def _symbol(reason: int | None) -> str:
+    return NO_DLH if reason is None else reason_symbol(reason)

@@ -12,15 +12,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mqops.as_json import JsonObject, json_object
 from mqops.clock import utc
 from mqops.errors import SettingsError
 from mqops.lake.parquet import Chunk, OfSameRows, read_chunks, read_parquet
@@ -37,12 +38,31 @@ from mqops.observe.core.decode import Browsed
 
 KEY_DIGITS = 16
 """Digits of a message's identity in a cursor."""
-LISTED = (
-    *("queue_manager", "queue", "position", "msg_id", "correl_id", "group_id", "msg_key", "put_date", "put_time"),
-    *("format", "body_length", "persistence", "expiry", "backout_count", "put_appl_name", "user_identifier"),
-    *("dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr"),
-)
-"""The columns of a snapshot that a found message shows."""
+Columns = TypeVar("Columns", bound=NamedTuple)
+
+
+class Listed(NamedTuple):
+    """The columns of a snapshot that a found message shows."""
+
+    queue_manager: str
+    queue: str
+    position: int
+    msg_id: bytes
+    correl_id: bytes
+    group_id: bytes
+    msg_key: str
+    put_date: str
+    put_time: str
+    format: str
+    body_length: int
+    persistence: int
+    expiry: int
+    backout_count: int
+    put_appl_name: str
+    user_identifier: str
+    dlh_reason: int | None
+    dlh_dest_q: str | None
+    dlh_dest_q_mgr: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +94,6 @@ class FoundMessage:
     dest_q: str
     dest_q_mgr: str
 
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPage:
@@ -90,10 +106,9 @@ class FoundPage:
     next: str
     passed_over: Mapping[str, int] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        found = {"messages": [one.to_json() for one in self.messages], "looked_at": self.looked_at, "next": self.next}
-        return found | ({"passed_over": dict(self.passed_over)} if self.passed_over else {})
+    def to_json(self) -> JsonObject:
+        """A JSON object, which tells of messages that were passed over only where there are some."""
+        return {name: one for name, one in json_object(self).items() if one or name != "passed_over"}
 
 
 class Cursor(NamedTuple):
@@ -129,10 +144,9 @@ class Hit(NamedTuple):
     place: int
     number: int
 
-    def row(self, *columns: str) -> dict[str, Any]:
-        """Column → value."""
-        found: dict[str, Any] = self.batch.select(list(columns)).slice(self.place, 1).to_pylist()[0]
-        return found
+    def row(self, kind: type[Columns]) -> Columns:
+        """The values of some columns. Parameters: `kind` a NamedTuple of these columns."""
+        return kind(*(self.batch.column(name)[self.place].as_py() for name in kind._fields))
 
 
 def find_live(
@@ -272,7 +286,7 @@ def hits(batches: Iterable[Looked], search: Search, cursor: Cursor, *, live: boo
                 first, begun = place, True
         if begun:
             places = [place for place in search.fitting(batch, others) if place >= first]
-            shown = others(LISTED) if places else batch
+            shown = others(Listed._fields) if places else batch
             told: list[Hit | PassedOver] = [Hit(shown, place, number + place + 1) for place in places]
             told += [PassedOver(number + one.place + 1, one.why) for one in search.passed_over if one.place >= first]
             yield from sorted(told, key=_number)
@@ -315,25 +329,23 @@ def _page(found: Iterator[Hit | PassedOver | int], limit: int) -> FoundPage:
         if limit and len(messages) == limit:
             why = Counter(one.why for one in passed if one.place <= last.number)
             return FoundPage(messages=tuple(messages), looked_at=last.number, next=str(last), passed_over=why)
-        messages.append(found_message(hit.row(*LISTED)))
+        messages.append(found_message(hit.row(Listed)))
         last = Cursor(hit.number, messages[-1].msg_key[:KEY_DIGITS])
     raise AssertionError("the number of messages comes last")
 
 
-def found_message(row: dict[str, Any]) -> FoundMessage:
-    """A message of a list from the columns `LISTED`."""
-    reason = row["dlh_reason"]
+def found_message(row: Listed) -> FoundMessage:
+    """A message of a list."""
     return FoundMessage(
-        **{name: row[name] for name in ("queue_manager", "queue", "position", "msg_key", "put_date", "put_time")},
-        **{name: row[name].hex() for name in ("msg_id", "correl_id", "group_id")},
-        format=row["format"],
-        bytes=row["body_length"],
-        persistence=shown("Persistence", row["persistence"]),
-        expiry=shown("Expiry", row["expiry"]),
-        backout_count=row["backout_count"],
-        application=row["put_appl_name"],
-        user=row["user_identifier"],
-        reason="" if reason is None else shown("Reason", reason),
-        dest_q=row["dlh_dest_q"] or "",
-        dest_q_mgr=row["dlh_dest_q_mgr"] or "",
+        **{name: getattr(row, name) for name in ("queue_manager", "queue", "position", "msg_key", "format")},
+        **{name: getattr(row, name) for name in ("put_date", "put_time", "backout_count")},
+        **{name: getattr(row, name).hex() for name in ("msg_id", "correl_id", "group_id")},
+        bytes=row.body_length,
+        persistence=shown("Persistence", row.persistence),
+        expiry=shown("Expiry", row.expiry),
+        application=row.put_appl_name,
+        user=row.user_identifier,
+        reason="" if row.dlh_reason is None else shown("Reason", row.dlh_reason),
+        dest_q=row.dlh_dest_q or "",
+        dest_q_mgr=row.dlh_dest_q_mgr or "",
     )

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from mqops.actions import Action
 from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError, LedgerBroken
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of
-from mqops.ledger.core.history import Event, events
+from mqops.ledger.core.history import COLUMNS, Event, events
 from mqops.ledger.file import LedgerFile, all_ledgers
 from mqops.prove.core.whereabouts import Whereabouts
 from mqops.prove.sightings import seen_in_snapshots
@@ -20,29 +19,35 @@ from mqops.run_key import is_run_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
-    """Parameters: `events` of the ledgers, oldest first in each, with the line of the rule and the table's source;
-    `seen` what is known of messages that no run has dealt with since they were last seen; `errors` what cannot be read,
-    each with its queue manager."""
+class EventOfRule(Event):
+    """An event. Parameters: `rule_line` and `table_source` of its rule, None and "" where the run's folder does not
+    tell them any more."""
 
-    events: tuple[dict[str, Any], ...] = ()
+    rule_line: int | None
+    table_source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Parameters: `events` of the ledgers, oldest first in each; `seen` what is known of messages that no run has dealt
+    with since they were last seen; `errors` what cannot be read, each with its queue manager."""
+
+    events: tuple[EventOfRule, ...] = ()
     seen: tuple[Whereabouts, ...] = ()
     errors: tuple[str, ...] = ()
 
     @property
-    def done(self) -> dict[str, Any] | None:
+    def done(self) -> EventOfRule | None:
         """What a run did to the message last; None where none did, or where it was seen after that."""
-        acted = [one for one in self.events if one["outcome"] == "acted" and one["action"] != Action.COPY]
-        last = max(acted, key=lambda one: datetime.fromisoformat(one["at"]), default=None)
+        acted = [one for one in self.events if one.outcome == "acted" and one.action != Action.COPY]
+        last = max(acted, key=lambda one: datetime.fromisoformat(one.at), default=None)
         return None if self.seen else last
 
     def of(self, queue_manager: str, msg_key: str, msg_id: str) -> History:
         """What of it is about one message: by MsgId, or by its identity where the MsgId is blank."""
         return History(
             events=tuple(
-                one
-                for one in self.events
-                if one["msg_key"] == msg_key or (msg_id.strip("0") and one["msg_id"] == msg_id)
+                one for one in self.events if one.msg_key == msg_key or (msg_id.strip("0") and one.msg_id == msg_id)
             ),
             seen=tuple(one for one in self.seen if one.msg_key == msg_key and one.queue_manager == queue_manager),
             errors=self.errors,
@@ -57,7 +62,7 @@ def history(lake: Path, msg_id: str) -> History:
 
     Parameters: `msg_id` lower-case hex.
     """
-    found: list[dict[str, Any]] = []
+    found: list[EventOfRule] = []
     seen: list[Whereabouts] = []
     errors: list[str] = []
     for name in with_runs(lake):
@@ -101,11 +106,11 @@ def _events(lake: Path, name: str, msg_id: str) -> Iterator[Event]:
             yield event
 
 
-def _with_rule(event: Event, lake: Path) -> dict[str, Any]:
+def _with_rule(event: Event, lake: Path) -> EventOfRule:
     """An event, with the rule's line and table while the run's folder is there."""
     # a message on a live queue was revealed without a run
     plan = PLAN.find(RunFolder.at(lake, event.queue_manager, event.run)) if is_run_key(event.run) else None
     same = plan if plan and plan.digest == event.plan else None
-    lines = [rule.rule_line for rule in same.rules if rule.rule_key == event.rule] if same else []
-    source = {"rule_line": lines[0] if lines else None, "table_source": same.table_source if same else ""}
-    return event.to_json() | source
+    line = next((rule.rule_line for rule in same.rules if rule.rule_key == event.rule), None) if same else None
+    fields = {name: getattr(event, name) for name in COLUMNS}
+    return EventOfRule(**fields, rule_line=line, table_source=same.table_source if same else "")

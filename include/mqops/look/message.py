@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from mqops.as_json import JsonObject, as_json
 from mqops.backout.core.decision import with_origin
 from mqops.backout.core.origin import Setting
 from mqops.counted import counted
@@ -23,14 +25,15 @@ from mqops.lake.parquet import chunks_with
 from mqops.lake.run import RunFolder, folder_of
 from mqops.ledger.file import LedgerFile
 from mqops.look.core.criteria import Criteria, id_range
+from mqops.look.core.field_values import Shown
 from mqops.look.core.rule_verdicts import RuleVerdict, verdicts
 from mqops.look.core.searched import passed_over_lines
 from mqops.look.core.taken_apart import MessageShown, taken_apart
 from mqops.look.find import (
-    LISTED,
     Cursor,
     FoundMessage,
     Hit,
+    Listed,
     Looked,
     all_of,
     found_message,
@@ -39,13 +42,13 @@ from mqops.look.find import (
     looked_at,
 )
 from mqops.look.history import History, history
-from mqops.look.reveal import record_reveal, refuse_unless_named
+from mqops.look.reveal import record_reveals, refuse_unless_named, revealed_row
 from mqops.look.search import PassedOver, Search
 from mqops.model import Account
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
-from mqops.observe.core.columns import PATTERN_COLUMNS
-from mqops.observe.core.decode import Browsed, SnapshotRow, snapshot_row
+from mqops.observe.core.columns import SnapshotRow, pattern_values
+from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.observe.tries import current
 from mqops.observe.unseen import unseen
 from mqops.rules import Table, parse
@@ -81,7 +84,7 @@ class MessageStory:
     ambiguous: str = ""
     header_read: bool = True
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object (DESIGN, section 8)."""
         return {
             "queue_manager": self.found.queue_manager,
@@ -89,16 +92,16 @@ class MessageStory:
             "position": None if self.found.position < 0 else self.found.position,
             "run": self.run,
             "msg_key": self.found.msg_key,
-            "md": dict(self.message.md),
+            "md": as_json(self.message.md),
             "headers": [one.to_json() for one in self.message.headers],
             "broken": self.message.broken,
-            "body": self.message.body.to_json(),
-            "origin": None if self.message.origin is None else dict(self.message.origin),
+            "body": as_json(self.message.body),
+            "origin": as_json(self.message.origin),
             "rules_source": self.rules_source,
-            "rules": [one.to_json() for one in self.rules],
-            "ledger": list(self.past.events),
-            "seen": [one.to_json() for one in self.past.seen],
-            "errors": list(self.past.errors),
+            "rules": as_json(self.rules),
+            "ledger": as_json(self.past.events),
+            "seen": as_json(self.past.seen),
+            "errors": as_json(self.past.errors),
         }
 
 
@@ -130,9 +133,9 @@ def show_live(
         match = {}  # it may stand behind an MQXQH
     looked = all_of(live_batches(session, [queue], **match))
     hit = _only(looked, wanted, position, f"{queue} of {name}", lambda: unseen(session, queue))
-    row = hit.row("md", "body", "observed_at", *LISTED)
-    place = -1 if match else row["position"]  # among those that match: not the position on the queue
-    message = _row(row, place)
+    place = -1 if match else hit.row(Listed).position  # among those that match: not the position on the queue
+    whole = hit.row(_Whole)
+    message = whole.row(name, queue, place)
     judge = table or of_estate(name)
     tries = (
         current(LedgerFile(folder_of(lake, name)), [message["msg_id"].hex()]).get(message["msg_key"], {})
@@ -167,15 +170,30 @@ def show_recorded(
     ):
         chosen = None  # it may stand behind an MQXQH
     hit = _only(looked_at(snapshot, columns, [queue] if queue else [], chosen), wanted, position, str(snapshot))
-    row = hit.row(*LISTED)
+    row = hit.row(Listed)
     if reveal_to:
-        refuse_unless_named(row["queue_manager"], reveal_to, Account.SYSTEM)
-    needed = ["queue", "position", "md", "body", "observed_at"]
-    rows = rows_with(snapshot, {"msg_key": {row["msg_key"]}}, needed, chosen)
-    whole = next(one for one in rows if (one["queue"], one["position"]) == (row["queue"], row["position"]))
-    message = _row({**row, **whole}, row["position"])
-    judge = _judge_of(run, message, table) if run else _Judge(table or of_estate(row["queue_manager"]), {})
+        refuse_unless_named(row.queue_manager, reveal_to, Account.SYSTEM)
+    rows = rows_with(snapshot, {"msg_key": {row.msg_key}}, _Whole, chosen)
+    whole = next(one for one in rows if (one.queue, one.position) == (row.queue, row.position))
+    message = whole.row(row.queue_manager, row.queue, row.position)
+    judge = _judge_of(run, message, table) if run else _Judge(table or of_estate(row.queue_manager), {})
     return _story(lake, message, run.run if run else "", judge, reveal_to)
+
+
+class _Whole(NamedTuple):
+    """The columns of a snapshot that say all of a message."""
+
+    msg_key: str
+    queue: str
+    position: int
+    md: bytes
+    body: bytes
+    observed_at: datetime
+
+    def row(self, queue_manager: str, queue: str, position: int) -> SnapshotRow:
+        """All columns of a snapshot, read from the message's bytes again."""
+        browsed = Browsed(queue_manager=queue_manager, queue=queue, observed_at=self.observed_at)
+        return snapshot_row(browsed, position, self.md, self.body)
 
 
 class _Judge(NamedTuple):
@@ -224,14 +242,14 @@ def table_from(text: str, source: str) -> TableFrom:
     return TableFrom(parsed.table, source)
 
 
-def _origin(judged: Mapping[str, Any]) -> dict[str, str | int] | None:
-    """Where a message came from if no header of the queue manager says it: what its backout run found, else what JMS
-    wrote. None if neither says it."""
-    if judged["dlh_error"] is None and judged["dlh_dest_q"]:
-        return {"by": "backout run", "queue": judged["dlh_dest_q"], "queue_manager": judged["dlh_dest_q_mgr"]}
-    if judged["jms_destination"]:
-        return {"by": "MQRFH2", "destination": judged["jms_destination"]}
-    return None
+def _origin(queue: str, queue_manager: str, sent_to: str) -> dict[str, Shown] | None:
+    """Where a message came from if no header of the queue manager says it; None if nothing does.
+
+    Parameters: `queue` and `queue_manager` that its backout run found, "" for none; `sent_to` what JMS wrote.
+    """
+    if queue:
+        return {"by": "backout run", "queue": queue, "queue_manager": queue_manager}
+    return {"by": "MQRFH2", "destination": sent_to} if sent_to else None
 
 
 def _fitting(looked: Iterator[Looked], wanted: Criteria) -> Iterator[Hit]:
@@ -250,7 +268,7 @@ def _only(
             continue
         if isinstance(hit, int) or len(found) > MOST_NAMED:
             break
-        if position is None or hit.row("position")["position"] == position:
+        if position is None or hit.row(Listed).position == position:
             found.append(hit)
             if position is not None:
                 break
@@ -270,32 +288,28 @@ def _several(found: Sequence[Hit]) -> str:
 
 
 def _places(found: Sequence[Hit]) -> str:
-    rows = [hit.row("queue", "position", "msg_id") for hit in found[:MOST_NAMED]]
-    return ", ".join(f"{row['msg_id'].hex()} (position {row['position']} of {row['queue']})" for row in rows)
-
-
-def _row(row: Mapping[str, Any], position: int) -> SnapshotRow:
-    """All columns of a snapshot, read from the message's bytes again."""
-    browsed = Browsed(queue_manager=row["queue_manager"], queue=row["queue"], observed_at=row["observed_at"])
-    return snapshot_row(browsed, position, row["md"], row["body"])
+    rows = [hit.row(Listed) for hit in found[:MOST_NAMED]]
+    return ", ".join(f"{row.msg_id.hex()} (position {row.position} of {row.queue})" for row in rows)
 
 
 def _story(lake: Path, message: SnapshotRow, run: str, judge: _Judge, reveal_to: str) -> MessageStory:
     if reveal_to:
-        record_reveal(lake, message, run=run, who=reveal_to)
+        seen = revealed_row(0, msg_key=message["msg_key"], msg_id=message["msg_id"], body_sha256=message["body_sha256"])
+        record_reveals(lake, message["queue_manager"], message["queue"], [seen], run=run, who=reveal_to)
     msg_id = message["msg_id"].hex()
     judged = message if judge.where is None else with_origin(message, judge.where)
+    found_by_run = judged["dlh_dest_q"] if judged["dlh_error"] is None else ""
+    origin = _origin(found_by_run or "", judged["dlh_dest_q_mgr"] or "", judged["jms_destination"] or "")
     rules: tuple[RuleVerdict, ...] = ()
     if judge.table is not None and judged["dlh_error"] is None:
         table = judge.table.table
-        known = {keyword: judged[column] for keyword, column in PATTERN_COLUMNS.items()}
-        known |= answers(table.questions, judged)
+        known = pattern_values(judged) | answers(table.questions, judged)
         rules = verdicts(table, known, judge.tries, revealed=bool(reveal_to))
     shown = taken_apart(message["md"], message["body"], revealed=bool(reveal_to))
     return MessageStory(
-        found=found_message(message),
+        found=found_message(Listed._make(dict(message)[name] for name in Listed._fields)),
         run=run,
-        message=replace(shown, origin=shown.origin or _origin(judged)),
+        message=replace(shown, origin=shown.origin or origin),
         rules_source=judge.table.source if judge.table and rules else "",
         rules=rules,
         past=history(lake, msg_id).of(message["queue_manager"], message["msg_key"], msg_id),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,7 +29,22 @@ from mqops.mq.connection import MqConnection, connect
 from mqops.prove.records import UNDO_RECORD
 from mqops.rules.lines import rule_texts
 
-GroupKey: TypeAlias = tuple[str | None, str, int | None, str | None, str | None, str, str]
+
+class GroupKey(NamedTuple):
+    """What the messages of a group have in common, and by which a group is known in another plan."""
+
+    rule_key: str | None
+    action: Action
+    reason: int | None
+    origin_q: str | None
+    origin_q_mgr: str | None
+    dest_q: str
+    dest_q_mgr: str
+
+    @classmethod
+    def of(cls, one: PlanCount) -> GroupKey:
+        """The key of a group."""
+        return cls(*(getattr(one, name) for name in cls._fields))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +121,10 @@ def plan_view(run: RunFolder) -> PlanView:
     line, plan = run_line(run), PLAN.read(run)
     last = _last(run, line, plan)
     before = PLAN.read(RunFolder(run.path.parent / last.run)) if last else None
-    earlier = {_key(one): one for one in before.counts} if before else {}
+    earlier = {GroupKey.of(one): one for one in before.counts} if before else {}
     texts = rule_texts(plan.table_text)
     found = read_preflight(run)
-    keys = {_key(one) for one in plan.counts}
+    keys = {GroupKey.of(one) for one in plan.counts}
     comparable = not (plan.counts_left_off or (before and before.counts_left_off))
     return PlanView(
         line=line,
@@ -119,7 +134,7 @@ def plan_view(run: RunFolder) -> PlanView:
             GroupLine(
                 count=one,
                 rule=texts.get(one.rule_line or 0, ""),
-                before=earlier[_key(one)].messages if _key(one) in earlier else None,
+                before=earlier[GroupKey.of(one)].messages if GroupKey.of(one) in earlier else None,
             )
             for one in plan.counts
         ),
@@ -146,18 +161,18 @@ class Planned(NamedTuple):
     """What a plan has in mind: action → messages. Parameters: `digest` of the plan, "" where there is none."""
 
     digest: str = ""
-    actions: Mapping[str, int] = MappingProxyType({})
+    actions: Mapping[Action, int] = MappingProxyType({})
 
 
-def acted_on(actions: Mapping[str, int]) -> int:
+def acted_on(actions: Mapping[Action, int]) -> int:
     """The messages of a plan that it moves or discards. Parameters: `actions` action → messages."""
-    return sum(number for name, number in actions.items() if Action(name).acts)
+    return sum(number for action, number in actions.items() if action.acts)
 
 
 def planned_actions(run: RunFolder) -> Planned:
     """What the run's plan has in mind. Raises `LakeError`."""
     plan = PLAN.find(run)
-    return Planned(plan.digest, {str(name): number for name, number in plan.actions.items()}) if plan else Planned()
+    return Planned(plan.digest, plan.actions) if plan else Planned()
 
 
 @kept(most=32)
@@ -200,11 +215,6 @@ def _last(run: RunFolder, line: RunLine, plan: PlanSummary) -> RunLine | None:
         if older and one.queue == line.queue and RunFolder(run.path.parent / one.run).plan_json.exists():
             return one
     return None
-
-
-def _key(one: PlanCount) -> GroupKey:
-    rule_key, action = one.rule_key, one.action.value
-    return rule_key, action, one.reason, one.origin_q, one.origin_q_mgr, one.dest_q, one.dest_q_mgr
 
 
 def _destination(one: Looked) -> DestinationLine:

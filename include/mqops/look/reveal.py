@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from mqops.clock import utc_now
 from mqops.errors import MqopsError
 from mqops.lake.run import folder_of
-from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerRow
+from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerKind, MarkerRow
 from mqops.ledger.file import LedgerFile
 from mqops.model import EVERYBODY, Account
 from mqops.storage import estate_here
@@ -76,23 +75,18 @@ def _account(who: str, kind: Account) -> str:
     return who if kind is Account.AIRFLOW else who.rpartition("@")[0] or who
 
 
-def record_reveal(lake: Path, message: Mapping[str, Any], *, run: str, who: str) -> None:
-    """Write to the ledger that `who` sees a message; it is on disk when this returns. Show the message after that only.
+def record_reveals(
+    lake: Path, queue_manager: str, queue: str, rows: Sequence[MarkerRow], *, run: str, who: str
+) -> None:
+    """Write to the ledger that `who` sees messages of a queue; it is on disk when this returns. Show the messages after
+    that only.
 
-    Parameters: `message` column of a snapshot → value; `run` whose snapshot has it, "" for a live queue.
+    Parameters: `rows` as `revealed_row` makes them; `run` whose snapshot has the messages, "" for a live queue.
 
     Raises:
         LakeError: the ledger cannot be written.
         LedgerBroken, SettingsError: the ledger or its key is damaged or missing.
     """
-    rows = [revealed_row(0, message)]
-    record_reveals(lake, str(message["queue_manager"]), message["queue"], rows, run=run, who=who)
-
-
-def record_reveals(
-    lake: Path, queue_manager: str, queue: str, rows: Sequence[MarkerRow], *, run: str, who: str
-) -> None:
-    """As `record_reveal`, for messages of a queue. Parameters: `rows` as `revealed_row` makes them."""
     at = utc_now()
     lines = []
     for first in range(0, len(rows), LINE_ROWS):
@@ -103,7 +97,7 @@ def record_reveals(
                 unit=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:48],
                 run=run,
                 plan="",
-                kind="revealed",
+                kind=MarkerKind.REVEALED,
                 at=at,
                 rows=part,
                 about={"requested_by": who, "queue": queue},
@@ -113,15 +107,15 @@ def record_reveals(
         writer.add(lines)
 
 
-def revealed_row(number: int, message: Mapping[str, Any]) -> MarkerRow:
-    """The row for a message (msg_key, msg_id, body_sha256 of a snapshot)."""
+def revealed_row(number: int, *, msg_key: str, msg_id: bytes, body_sha256: bytes) -> MarkerRow:
+    """The row for a message of a snapshot. Parameters: columns of the snapshot."""
     return MarkerRow(
         row=number,
-        msg_key=message["msg_key"],
-        msg_id=message["msg_id"].hex(),
+        msg_key=msg_key,
+        msg_id=msg_id.hex(),
         action=REVEAL,
         rule_key="",
         dest_q="",
         dest_q_mgr="",
-        body=message["body_sha256"].hex()[:BODY_DIGITS],
+        body=body_sha256.hex()[:BODY_DIGITS],
     )

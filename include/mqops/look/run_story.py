@@ -5,34 +5,41 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from heapq import nsmallest
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mqops.act.core.progress import LiveProgress
 from mqops.act.progress import read_live_progress
 from mqops.actions import DISCARDS, Action
+from mqops.as_json import JsonObject, as_json, json_object
 from mqops.clock import utc_now, utc_text
 from mqops.decide.arrow import read_plan
+from mqops.decide.core import PlanSummary
+from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError
-from mqops.lake.files import lake_errors, read_json
+from mqops.lake.files import lake_errors
 from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
+from mqops.lake.pruned import PRUNED, PrunedRun
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked
 from mqops.lake.stop import Stop, lifted_in, stop_in
 from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.file import markers_of
-from mqops.look.core.question import became_of
+from mqops.look.core.question import Asked, became_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import APPROVAL, run_line
 from mqops.look.staying import StayingRows, Stays, staying_rows
 from mqops.look.words.fates import BACK, NOT_REACHED, NOT_REACHED_ELSEWHERE, WHY_LEFT, Became
 from mqops.look.words.state import RunState
+from mqops.message_checks import QualitySummary
+from mqops.model import RunSummary
 from mqops.prove.core.balance import ABSENT
 from mqops.prove.records import SUMMARY, UNDO_RECORD, Gone, read_gone
-from mqops.prove.records import WORKFLOW as UNDO
+from mqops.workflow import Workflow
 from mqwire.names import reason_name
 
 BY_HAND = (Action.AMBIGUOUS, Action.ERROR)
@@ -97,8 +104,8 @@ class Failure(NamedTuple):
 class RunStory:
     """A run.
 
-    Parameters: `plan` the content of RUN/plan.json without its table and groups; `approval` question and answer in
-    Airflow, empty where no person was asked; `dag` DAG id and run id in Airflow; `people` who asked, approved and
+    Parameters: `plan`, None for a run without one; `approval` question and answer in Airflow, None where no person was
+    asked; `dag` DAG id and run id in Airflow; `people` who asked, approved and
     finished it, and `recorded` what was moved, discarded and failed, both as the ledger has it now; `stops` in
     force, and `stopped` those that were taken back while the run was not over, or came too late; `summary` the proof;
     `undoes` the run that an undo is of; `planned_at` when the plan was written, `begun_at` when act began and
@@ -106,20 +113,21 @@ class RunStory:
     most first; `progress` how far act said it had come, None where it said nothing; `unmoved` how many messages were
     left, gone or failed, by reason, most first; `messages` these messages, `more` how many there are besides; `next`
     what to go on after; `by_hand` those that are left until a person names a queue, `MOST_BY_HAND` at most; `quality`
-    every quality check of its snapshot, the newest first, as `mqops.quality.summary.QualitySummary` has it; `stays`, of
-    a plan that nobody carries out, what its destinations would not take, as they were at `looked_at`, ISO 8601 UTC.
+    every quality check of its snapshot, the newest first; `stays`, of
+    a plan that nobody carries out, what its destinations would not take, as they were at `looked_at`, ISO 8601 UTC;
+    `pruned` which of its files a retention has removed.
     """
 
     line: RunLine
     folder: str
-    plan: Mapping[str, Any] = field(default_factory=dict)
-    approval: Mapping[str, Any] = field(default_factory=dict)
+    plan: PlanSummary | None = None
+    approval: Asked | None = None
     dag: Mapping[str, str] = field(default_factory=dict)
     people: Mapping[str, str] = field(default_factory=dict)
     recorded: Mapping[str, int] = field(default_factory=dict)
     stops: tuple[str, ...] = ()
     stopped: tuple[str, ...] = ()
-    summary: Mapping[str, Any] = field(default_factory=dict)
+    summary: RunSummary | None = None
     undoes: str = ""
     planned_at: str = ""
     begun_at: str = ""
@@ -131,14 +139,20 @@ class RunStory:
     more: int = 0
     next: int | None = None
     by_hand: tuple[UnmovedMessage, ...] = ()
-    quality: tuple[Mapping[str, Any], ...] = ()
+    quality: tuple[QualitySummary, ...] = ()
     stays: tuple[Stays, ...] = ()
     looked_at: str = ""
+    pruned: PrunedRun | None = None
 
     @property
     def workflow(self) -> str:
         """Its workflow, also of an undo that has no plan yet."""
-        return UNDO if self.undoes else self.line.workflow
+        return Workflow.UNDO if self.undoes else self.line.workflow
+
+    @property
+    def actions(self) -> Mapping[Action, int]:
+        """The actions of its plan → messages; none without a plan."""
+        return self.plan.actions if self.plan else {}
 
     @property
     def unapproved(self) -> str:
@@ -148,37 +162,19 @@ class RunStory:
             return f"nobody answered before {self.line.until}"
         return why
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object: that of the line, and what is known besides."""
-        return {
-            **self.line.to_json(),
-            "meaning": self.line.meaning,
-            "folder": self.folder,
-            "plan": dict(self.plan),
-            "approval": dict(self.approval),
-            "unapproved": self.unapproved,
-            "dag": dict(self.dag),
-            "people": dict(self.people),
-            "recorded": dict(self.recorded),
-            "stops": list(self.stops),
-            "stopped": list(self.stopped),
-            "summary": dict(self.summary),
-            "undoes": self.undoes,
-            "planned_at": self.planned_at,
-            "begun_at": self.begun_at,
-            "acted_at": self.acted_at,
-            "failures": [one._asdict() for one in self.failures],
-            "progress": self.progress.to_json() if self.progress else None,
-            "unmoved": [one._asdict() for one in self.unmoved],
-            "messages": [asdict(one) for one in self.messages],
-            "more": self.more,
-            "next": self.next,
-            "quality": [dict(one) for one in self.quality],
-            "stays": [one._asdict() for one in self.stays],
-            "looked_at": self.looked_at,
-        }
+        found = json_object(self.line) | {"meaning": self.line.meaning}
+        found |= {name: as_json(getattr(self, name)) for name in _IN_JSON}
+        found["plan"] = {name: as_json(getattr(self.plan, name)) for name in _OF_THE_PLAN} if self.plan else {}
+        return found | {name: found[name] or {} for name in ("approval", "summary")}
 
 
+_IN_JSON = (
+    *("folder", "plan", "approval", "unapproved", "dag", "people", "recorded", "stops", "stopped", "summary"),
+    *("undoes", "planned_at", "begun_at", "acted_at", "failures", "progress", "unmoved", "messages", "more", "next"),
+    *("quality", "stays", "looked_at", "pruned"),
+)
 _OF_THE_PLAN = ("digest", "table_source", "table_digest", "rows", "bytes", "observed", "actions", "rules", "remarks")
 _PEOPLE = ("requested_by", "approved_by", "finished_by")
 
@@ -194,27 +190,25 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         PlanChanged: the plan has an action that this version does not know.
     """
     line = run_line(run)
-    plan = read_json(run.plan_json) if run.plan_json.exists() else {}
-    asked = read_json(run.path / APPROVAL) if (run.path / APPROVAL).exists() else {}
-    handed_on = HANDED_ON.find(run) or NO_DAG_RUN
-    undone = UNDO_RECORD.find(run)
+    plan, undone, handed_on = PLAN.find(run), UNDO_RECORD.find(run), HANDED_ON.find(run) or NO_DAG_RUN
     own, done = stop_in(run.path), line.state is RunState.DONE
     stops = {"this run is": None if done else own, f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
     markers = tuple(markers_of(run)) if plan else ()
     sums = account(markers)
-    stay = staying_rows(run, str(plan.get("digest", ""))) if line.state is RunState.PLANNED else StayingRows()
+    stay = staying_rows(run, plan.digest) if plan and line.state is RunState.PLANNED else StayingRows()
     unmoved, shown, more, by_hand = _page(_unmoved(run, line, sums, stay) if plan else (), limit, after)
     return RunStory(
         line=line,
         folder=str(run.path),
-        plan={name: plan[name] for name in _OF_THE_PLAN if name in plan},
-        approval=asked,
+        plan=plan,
+        approval=APPROVAL.find(run),
         dag={"dag_id": handed_on.dag_id, "run_id": handed_on.run_id} if handed_on.dag_id else {},
-        people=_people(str(handed_on.found.get("requested_by", "")), plan, markers),
+        people=_people((plan and plan.requested_by) or str(handed_on.found.get("requested_by", "")), markers),
         recorded=_recorded(sums),
         stops=tuple(f"{what} stopped {found}" for what, found in stops.items() if found),
         stopped=tuple(_stopped(run, line, late=own if done else None)),
-        summary=read_json(SUMMARY.path(run)) if SUMMARY.exists(run) else {},
+        summary=SUMMARY.find(run),
+        pruned=PRUNED.find(run),
         undoes=undone.run if undone else "",
         planned_at=_planned_at(run) if plan else "",
         begun_at=min((one.at for one in markers if one.kind == "issued"), default=""),
@@ -232,11 +226,14 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     )
 
 
-def _quality(run: RunFolder) -> Iterator[Mapping[str, Any]]:
+_CHECKED = Checked(QualitySummary)
+
+
+def _quality(run: RunFolder) -> Iterator[QualitySummary]:
     """The quality checks of a run's snapshot, the newest first; a run of an earlier version has one."""
     kept = sorted(run.quality_checks.glob("*/quality.json"), reverse=True)
     for path in kept or ([run.quality_json] if run.quality_json.exists() else []):
-        yield read_json(path)
+        yield _CHECKED.read(path)
 
 
 def _stopped(run: RunFolder, line: RunLine, *, late: Stop | None) -> Iterator[str]:
@@ -270,9 +267,10 @@ def _failures(markers: Sequence[Marker]) -> tuple[Failure, ...]:
     return tuple(Failure(*what, messages=number) for what, number in found.most_common())
 
 
-def _people(asked_by: str, plan: Mapping[str, Any], markers: Sequence[Marker]) -> dict[str, str]:
-    """Who asked, approved and finished: what the ledger has, else the plan, else the run's first task."""
-    about: About = {"requested_by": plan.get("requested_by", "") or asked_by}
+def _people(asked_by: str, markers: Sequence[Marker]) -> dict[str, str]:
+    """Who asked, approved and finished, as the ledger has it. Parameters: `asked_by` as the plan, else the run's first
+    task, has it."""
+    about: About = {"requested_by": asked_by}
     for marker in markers:
         if marker.kind in {"issued", "resumed"}:
             about = {**about, **marker.about}

@@ -24,7 +24,7 @@ from mqops.look.runs import Runs
 from mqops.look.words.state import RunState
 from mqops.model import RuleBalance
 from mqops.prove.core.outcome import MEANING, THERE
-from mqops.prove.records import OUTCOMES, SUMMARY
+from mqops.prove.records import OUTCOMES
 
 OVER = frozenset(RunState) - OPEN - {RunState.STOPPED}
 """States that a run does not leave by itself."""
@@ -68,7 +68,7 @@ def run_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
     later = OUTCOMES.find(run)
     return RunView(
         story=story,
-        rules=SUMMARY.read(run).rules if story.summary else (),
+        rules=story.summary.rules if story.summary else (),
         outcomes=tuple((what, n, MEANING.get(what, "")) for what, n in later.outcomes.items()) if later else (),
         outcomes_at=later.looked_at if later else "",
         untold=later.untold if later else 0,

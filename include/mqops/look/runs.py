@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypedDict, TypeVar, Unpack
 
 from mqops.act.progress import PROGRESS, read_live_progress
 from mqops.actions import SENDS
 from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
-from mqops.expiry.core.outcome import ExpirySummary
 from mqops.expiry.record import SCANNED
-from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of
-from mqops.lake.run_file import Checked
+from mqops.lake.run_file import RunFile
 from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
 from mqops.ledger.noted import ACTED
-from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, as_of, line_of
+from mqops.look.core.question import Asked
+from mqops.look.core.run_state import BEGUN_AND_OPEN, PlanKnown, RunFiles, RunLine, as_of, line_of
 from mqops.look.runs_index import Row, RunsIndex, asked
 from mqops.look.words.state import RunState
+from mqops.message_checks import QualitySummary
 from mqops.observe.recorded import OBSERVED
 from mqops.prove.records import SUMMARY, UNDO_RECORD
 
@@ -32,49 +32,38 @@ MOST_LOOKED_AT = 50
 """Runs of which the newest is sought that has still what is needed: a retention removes that of the oldest."""
 
 
-def list_runs(
-    lake: Path,
-    *,
-    queue_manager: str = "",
-    queue: str = "",
-    workflow: str = "",
-    states: Collection[RunState] = (),
-    since: datetime | None = None,
-    limit: int = 0,
-) -> list[RunLine]:
-    """The runs that fit, newest first.
+class Such(TypedDict, total=False):
+    """Which runs. Parameters: `queue_manager`, `queue` and `workflow` "" for all; `states` none for all; `since` only
+    runs whose snapshot is not older, UTC."""
 
-    Parameters: `queue_manager`, `queue` and `workflow` "" for all; `states` none for all; `since` only runs whose
-    snapshot is not older, UTC; `limit` the newest of them, 0 for all.
+    queue_manager: str
+    queue: str
+    workflow: str
+    states: Collection[RunState]
+    since: datetime | None
+
+
+def list_runs(lake: Path, *, limit: int = 0, **such: Unpack[Such]) -> list[RunLine]:
+    """The runs that fit, newest first. Parameters: `limit` the newest of them, 0 for all.
 
     Raises:
         LakeError: a run cannot be read, or another user can change the lake.
     """
-    wanted = _wanted(queue=queue, workflow=workflow, states=states, since=since)
-    names = _names(lake, queue_manager)
-    found = [line for name in names for line in Runs(lake, name).such(wanted, states=states, limit=limit)]
+    wanted, states = _wanted(**such), such.get("states", ())
+    found = [line for runs in _runs(lake, such) for line in runs.such(wanted, states=states, limit=limit)]
     found.sort(key=lambda line: (line.at, line.run), reverse=True)
     return found[:limit] if limit else found
 
 
-def count_runs(
-    lake: Path,
-    *,
-    queue_manager: str = "",
-    queue: str = "",
-    workflow: str = "",
-    states: Collection[RunState] = (),
-    since: datetime | None = None,
-) -> int:
-    """How many runs fit. Parameters and errors as of `list_runs`."""
-    wanted = _wanted(queue=queue, workflow=workflow, states=states, since=since)
-    return sum(Runs(lake, name).number(wanted, states=states) for name in _names(lake, queue_manager))
+def count_runs(lake: Path, **such: Unpack[Such]) -> int:
+    """How many runs fit. Errors as of `list_runs`."""
+    return sum(runs.number(_wanted(**such), states=such.get("states", ())) for runs in _runs(lake, such))
 
 
-def _names(lake: Path, queue_manager: str) -> list[str]:
-    if queue_manager:
-        return [queue_manager]
-    return sorted(queue_manager_of(path.parent) for path in lake.glob("*/runs"))
+def _runs(lake: Path, such: Such) -> list[Runs]:
+    if name := such.get("queue_manager"):
+        return [Runs(lake, name)]
+    return [Runs(lake, name) for name in sorted(queue_manager_of(path.parent) for path in lake.glob("*/runs"))]
 
 
 def run_line(run: RunFolder) -> RunLine:
@@ -96,17 +85,16 @@ class _Wanted(NamedTuple):
         return _Wanted(f"{self.where} AND {where}", (*self.values, *values))
 
 
-def _wanted(
-    *, queue: str = "", workflow: str = "", states: Collection[RunState] = (), since: datetime | None = None
-) -> _Wanted:
+def _wanted(**such: Unpack[Such]) -> _Wanted:
+    """The condition for the runs of a queue manager."""
     wanted = _Wanted()
-    if queue:
+    if queue := such.get("queue"):
         wanted = wanted.and_("run IN (SELECT run FROM queue_of WHERE queue = ?)", queue)
-    if workflow:
+    if workflow := such.get("workflow"):
         wanted = wanted.and_("workflow = ?", workflow)
-    if since:
+    if since := such.get("since"):
         wanted = wanted.and_("at >= ?", utc_text(since if since.tzinfo else since.replace(tzinfo=UTC)))
-    if stored := _stored(states):
+    if stored := _stored(such.get("states", ())):
         wanted = wanted.and_(f"state IN ({', '.join('?' * len(stored))})", *sorted(stored))
     return wanted
 
@@ -165,8 +153,8 @@ class Runs:
         """How many runs fit. Only where a state is asked for, which may be another one by now, the runs are read."""
         if states:
             return len(self.such(wanted, states=states))
-        counted = f"SELECT COUNT(*) FROM run WHERE {wanted.where}"  # noqa: S608 - ours
-        return self._asked(lambda index: int(index.rows(counted, wanted.values).fetchone()[0]))
+        ((number,),) = self._rows(f"SELECT COUNT(*) FROM run WHERE {wanted.where}", *wanted.values)  # noqa: S608 - ours
+        return int(number)
 
     def newest(self, limit: int, *, queue: str = "", workflow: str = "") -> list[RunLine]:
         """The newest of a queue or a workflow."""
@@ -191,8 +179,7 @@ class Runs:
 
     def queues(self) -> list[str]:
         """The queues that a run has looked at."""
-        rows = self._asked(lambda index: index.rows("SELECT DISTINCT queue FROM queue_of").fetchall())
-        return [queue for (queue,) in rows if queue]
+        return [str(queue) for (queue,) in self._rows("SELECT DISTINCT queue FROM queue_of") if queue]
 
     def newest_of_each(self) -> list[RunLine]:
         """Of the runs whose snapshots have messages, the newest of each workflow and its queues, newest first."""
@@ -218,16 +205,9 @@ class Runs:
     def put_on(self, most: int) -> set[str]:
         """The queues of this queue manager on which runs put messages, by their plans. Parameters: `most` runs that
         have moved messages, the newest."""
-
-        def found(index: RunsIndex) -> set[str]:
-            newest = "SELECT run FROM run WHERE begun AND moved ORDER BY at DESC LIMIT ?"
-            rows = index.rows(
-                f"SELECT DISTINCT queue FROM put_on WHERE run IN ({newest}) AND queue_manager IN ('', ?)",  # noqa: S608
-                (most, self.queue_manager),
-            )
-            return {queue for (queue,) in rows}
-
-        return self._asked(found)
+        newest = "SELECT run FROM run WHERE begun AND moved ORDER BY at DESC LIMIT ?"
+        statement = f"SELECT DISTINCT queue FROM put_on WHERE run IN ({newest}) AND queue_manager IN ('', ?)"  # noqa: S608
+        return {str(queue) for (queue,) in self._rows(statement, most, self.queue_manager)}
 
     def observed(self, runs: Iterable[RunLine]) -> list[tuple[RunLine, str, int]]:
         """Each run with each queue of its snapshot, and the messages there."""
@@ -273,44 +253,30 @@ class Runs:
 
     def not_begun(self, runs: Collection[str]) -> tuple[str, ...]:
         """Those of these runs that the lake does not have, or that have not begun there."""
-
-        def found(index: RunsIndex) -> tuple[str, ...]:
-            have = {run for (run,) in index.rows("SELECT run FROM run WHERE begun")}
-            return tuple(sorted(set(runs) - have))
-
-        return self._asked(found) if runs else ()
+        begun = {str(run) for (run,) in self._rows("SELECT run FROM run WHERE begun")} if runs else set[str]()
+        return tuple(sorted(set(runs) - begun))
 
     def scanned_away(self) -> int:
         """Expired messages that scans made the queue manager discard."""
-        return self._asked(
-            lambda index: int(
-                index.rows(
-                    "SELECT COALESCE(SUM(discarded), 0) FROM run WHERE state = 'scanned' AND discarded"
-                ).fetchone()[0]
-            )
-        )
+        ((sum_of,),) = self._rows("SELECT COALESCE(SUM(discarded), 0) FROM run WHERE state = 'scanned' AND discarded")
+        return int(sum_of)
 
     def grew_during_scans(self, since: str = "") -> list[GrewDuringScans]:
         """The dead-letter queues that grew during scans. Parameters: `since` ISO 8601 UTC, "" for all scans."""
-
-        def found(index: RunsIndex) -> list[GrewDuringScans]:
-            rows = index.rows(
-                "SELECT grew_on, SUM(grew), MAX(at || ' ' || run) FROM run WHERE grew AND at >= ? GROUP BY grew_on "
-                "ORDER BY 3 DESC",
-                (since,),
-            )
-            return [GrewDuringScans(queue, messages, newest.split(" ")[-1]) for queue, messages, newest in rows]
-
-        return self._asked(found)
+        statement = (
+            "SELECT grew_on, SUM(grew), MAX(at || ' ' || run) FROM run WHERE grew AND at >= ? GROUP BY grew_on "
+            "ORDER BY 3 DESC"
+        )
+        rows = self._rows(statement, since)
+        return [GrewDuringScans(str(queue), int(number), str(newest).split(" ")[-1]) for queue, number, newest in rows]
 
     def checked(self, limit: int) -> list[str]:
         """The runs whose quality checks were written last, the newest first."""
+        statement = "SELECT run FROM run WHERE verdict ORDER BY verdict DESC, run DESC LIMIT ?"
+        return [str(run) for (run,) in self._rows(statement, limit)]
 
-        def found(index: RunsIndex) -> list[str]:
-            rows = index.rows("SELECT run FROM run WHERE verdict ORDER BY verdict DESC, run DESC LIMIT ?", (limit,))
-            return [run for (run,) in rows]
-
-        return self._asked(found)
+    def _rows(self, statement: str, *values: object) -> Sequence[tuple[str | int, ...]]:
+        return self._asked(lambda index: index.rows(statement, values).fetchall())
 
     def _asked(self, question: Callable[[RunsIndex], T]) -> T:
         return asked(self.folder, self.queue_manager, _read, question, caught_up=self.fresh)
@@ -334,9 +300,11 @@ class GrewDuringScans(NamedTuple):
     run: str
 
 
-_SCAN = Checked(ExpirySummary)
-APPROVAL = "approval.json"
+PLAN = RunFile("plan.json", PlanKnown)
+APPROVAL = RunFile("approval.json", Asked)
 """In Airflow: the question about the plan, and the answer (`mqops_airflow.approval.answer`)."""
+QUALITY = RunFile("quality/quality.json", QualitySummary)
+"""The verdict of the run's quality checks (`mqops.quality.results`)."""
 
 
 def _read(run: RunFolder) -> Row | None:
@@ -344,59 +312,44 @@ def _read(run: RunFolder) -> Row | None:
     try:
         files = _files(run)
         undo = UNDO_RECORD.find(run) if files.undoes else None
-        scan = _SCAN.of(files.expiry, SCANNED.path(run)) if files.expiry else None
-        grew = scan.came if scan and scan.dead_letters and _discarded(scan) else 0
+        there = files.expiry.dead_letters if files.expiry and files.expiry.done > 0 else None
+        grew = files.expiry.came if files.expiry and there else 0
         return Row(
             line=line_of(run.run, run.queue_manager, files),
             undoes=undo.run if undo else "",
             verdict=run.quality_json.stat().st_mtime_ns if files.quality else 0,
-            grew_on=scan.dead_letters.name if scan and scan.dead_letters and grew > 0 else "",
+            grew_on=there.name if there and grew > 0 else "",
             grew=max(0, grew),
-            observed=_observed(files),
-            put_on=_put_on(files),
+            observed=tuple((one.queue, one.messages) for one in files.observe.queues) if files.observe else (),
+            put_on=_put_on(files.plan) if files.plan else (),
         )
     except (LakeError, OSError):
         if not run.path.is_dir():
             return None
         raise
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise LakeError(f"A file of run {run.run} in {run.path} is not what mqops wrote: {error!r}") from error
 
 
-def _observed(files: RunFiles) -> tuple[tuple[str, int], ...]:
-    queues = files.observe.get("queues", ()) if files.observe else ()
-    return tuple((str(one["queue"]), int(one.get("messages", 0))) for one in queues)
-
-
-def _put_on(files: RunFiles) -> tuple[tuple[str, str], ...]:
-    counts = files.plan.get("counts", ()) if files.plan else ()
-    return tuple({(one["dest_q"], one["dest_q_mgr"]) for one in counts if one["action"] in SENDS})
-
-
-def _discarded(scan: ExpirySummary) -> bool:
-    return scan.done > 0
+def _put_on(plan: PlanKnown) -> tuple[tuple[str, str], ...]:
+    return tuple({(one.dest_q, one.dest_q_mgr) for one in plan.counts if one.action in SENDS})
 
 
 def _files(run: RunFolder) -> RunFiles:
     there = set(os.listdir(run.path))
     if run.quality_json.parent.name in there and run.quality_json.exists():
-        there.add(run.quality_json.name)
+        there.add(QUALITY.name)
 
-    def content(path: Path) -> Mapping[str, Any]:
-        found = read_json(path) if path.name in there else {}
-        if not isinstance(found, dict):
-            raise TypeError(path.name)
-        return found
+    def content(file: RunFile[T]) -> T | None:
+        return file.read(run) if file.name in there else None
 
     newest = run.plan_json if run.plan_json.name in there else run.path
     return RunFiles(
-        observe=content(OBSERVED.path(run)),
-        plan=content(run.plan_json),
-        approval=content(run.path / APPROVAL),
-        act=content(ACTED.path(run)),
-        summary=content(SUMMARY.path(run)),
-        expiry=content(SCANNED.path(run)),
-        quality=content(run.quality_json),
+        observe=content(OBSERVED),
+        plan=content(PLAN),
+        approval=content(APPROVAL),
+        act=content(ACTED),
+        summary=content(SUMMARY),
+        expiry=content(SCANNED),
+        quality=content(QUALITY),
         issued=run.issued_json.name in there,
         stopped=STOP in there,
         undoes=UNDO_RECORD.name in there,

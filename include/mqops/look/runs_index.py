@@ -20,6 +20,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -38,8 +39,8 @@ RECENT_NS = 3600 * 10**9
 """A run that changed longer ago than that is looked at only where it is marked."""
 LOCK_WAIT = 60.0
 """Seconds to wait for a process that writes what it has read."""
-_IN_PLACE = frozenset({"run", "queue_manager", "state"})
-"""What the line of a row does not repeat."""
+_BESIDE = tuple(one.name for one in fields(RunLine) if one.name not in {"run", "queue_manager", "state"})
+"""What the line of a row has besides its columns."""
 _SCHEMA = """
 CREATE TABLE run (
     run TEXT PRIMARY KEY, changed INTEGER, at TEXT, state TEXT, workflow TEXT, queues TEXT, proved_at TEXT,
@@ -192,7 +193,7 @@ def _changed(run: Path) -> int | None:
 
 def _values(changed: int, row: Row) -> tuple[object, ...]:
     line = row.line
-    told = {key: value for key, value in line.to_json().items() if value and key not in _IN_PLACE}
+    told = {name: value for name in _BESIDE if (value := getattr(line, name))}
     sound = bool(line.proved_since and line.state is not RunState.UNBALANCED)
     takes = bool(line.moved or line.discarded or line.gone)
     return (

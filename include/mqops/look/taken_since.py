@@ -24,7 +24,7 @@ from mqops.errors import LakeError
 from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.ledger.core.marker import MarkerRow
+from mqops.ledger.core.marker import MarkerKind, MarkerRow
 from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import Runs
@@ -143,7 +143,7 @@ def _taken(one: Taker) -> Mapping[str, pa.ChunkedArray]:
 
 def acted(run: RunFolder, actions: Collection[str]) -> Iterator[MarkerRow]:
     """What a run did with one of these actions, by the ledger. Raises `LakeError`, `LedgerBroken`."""
-    for marker in markers_of(run, kind="acted"):
+    for marker in markers_of(run, kind=MarkerKind.ACTED):
         yield from (row for row in marker.rows if row.action in actions)
 
 

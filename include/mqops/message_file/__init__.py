@@ -18,5 +18,3 @@
 7. What could not be put is left in the file, counted with the reason, and tried again by the next load of the file.
 8. A load takes nothing from a queue, so it cannot be undone: what it put are ordinary messages.
 """
-
-WORKFLOW = "message_load"

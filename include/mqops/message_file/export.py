@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
+from mqops.as_json import JsonObject, json_object
 from mqops.clock import utc
 from mqops.errors import SettingsError
 from mqops.lake.parquet import write_parquet_to
@@ -60,9 +61,9 @@ class Exported:
     left_behind: tuple[str, ...]
     passed_over: Mapping[str, int] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object."""
-        return {name: value for name, value in asdict(self).items() if value or name != "passed_over"}
+        return {name: value for name, value in json_object(self).items() if value or name != "passed_over"}
 
 
 class Fingerprint:
@@ -150,7 +151,8 @@ def _fitting(
     revealed: list[MarkerRow] = []
     for batch in batches:
         for row in batch.select(list(_READ)).take(pa.array(search.fitting(batch), pa.int64())).to_pylist():
-            revealed.append(revealed_row(len(revealed), row))
+            ids = {name: row[name] for name in ("msg_key", "msg_id", "body_sha256")}
+            revealed.append(revealed_row(len(revealed), **ids))
             yield row["md"], row["body"]
         passed_over.update(one.why for one in search.passed_over)
     record_reveals(to.lake, browsed.queue_manager, browsed.queue, revealed, run=to.run, who=to.who)

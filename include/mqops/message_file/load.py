@@ -31,7 +31,6 @@ from mqops.ledger.core.account import Account
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.file import LedgerFile
-from mqops.message_file import WORKFLOW
 from mqops.message_file.core.choice import load_actions
 from mqops.message_file.core.text import LONGEST_LINE, messages_in
 from mqops.message_file.export import Fingerprint
@@ -49,6 +48,7 @@ from mqops.observe.originals import Originals
 from mqops.plan_row import RuleDecision, without_rule
 from mqops.prove.begun_plans import begun_plans
 from mqops.prove.records import LOAD_RECORD, Loads
+from mqops.workflow import Workflow
 
 
 def read_messages(file: Path) -> Iterator[tuple[bytes, bytes]]:
@@ -135,7 +135,7 @@ def _planned(step: OneSession, folder: RunFolder, file: Path, queue: str, *, aga
     plan = write_plan(
         folder,
         _rows(folder, queue, loaded, on_queue),
-        workflow=WORKFLOW,
+        workflow=Workflow.MESSAGE_LOAD,
         by=DecidedBy(source=f"load of {file}", digest=found.hex()),
         remarks=remarks,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple
 
 from mqops.mq.inquire import depth
 from mqops.mq.session import Session
@@ -12,8 +12,16 @@ from mqops.observe.core.decode import md_text
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 
-Sight: TypeAlias = tuple[bytes, bytes, str, str]
-"""The fields that identify a message without its body: MsgId, CorrelId, put date and time."""
+
+class Sight(NamedTuple):
+    """The fields that identify a message without its body."""
+
+    msg_id: bytes
+    correl_id: bytes
+    put_date: str
+    put_time: str
+
+
 _LOOK = (
     c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_ACCEPT_TRUNCATED_MSG | c.MQGMO_PROPERTIES_FORCE_MQRFH2
 )
@@ -65,7 +73,7 @@ class ArrivalWatch:
         if got is None:
             return None
         msg_id, correl_id, put_date, put_time = _identity(got.md)
-        return msg_id, correl_id, md_text(put_date), md_text(put_time)
+        return Sight(msg_id, correl_id, md_text(put_date), md_text(put_time))
 
     def _is_new(self, sight: Sight) -> bool:
         self.seen.add(sight)

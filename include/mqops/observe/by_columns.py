@@ -136,8 +136,7 @@ def record_batch(browsed: Browsed, first: int, mds: Sequence[bytes], bodies: Seq
         return _by_columns(browsed, batch, headers)
     usual, unusual = np.flatnonzero(~headers.unusual), np.flatnonzero(headers.unusual)
     rows = [snapshot_row(browsed, first + n, mds[n], bodies[n]) for n in unusual.tolist()]
-    columns = [pa.array([row[field.name] for row in rows], field.type) for field in SNAPSHOT]
-    parts = [pa.RecordBatch.from_arrays(columns, schema=SNAPSHOT)]
+    parts = [pa.RecordBatch.from_pylist(rows, schema=SNAPSHOT)]
     if usual.size:
         parts.append(_by_columns(browsed, batch.only(usual), headers.only(usual)))
     return pa.concat_batches(parts).take(pa.array(np.argsort(np.concatenate([unusual, usual]))))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
-from mqops.lake.parquet import read_parquet
+from mqops.lake.parquet import read_parquet, rows_as
 from mqops.observe.arrow import SNAPSHOT
 
 Which: TypeAlias = tuple[str, str, int]
@@ -22,16 +21,14 @@ Which: TypeAlias = tuple[str, str, int]
 BATCH_ROWS = 200
 KEPT_GROUPS = 2
 """Row groups in memory while reading. Rows are read in order; a unit of work that is tried again reads some twice."""
-_COPY = ["md", "body", "observed_at"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Original:
+class Original(NamedTuple):
     """A message as it was: MQMD (364 bytes), all that follows, and when it was seen so."""
 
     md: bytes
     body: bytes
-    seen_at: datetime
+    observed_at: datetime
 
 
 def copied(
@@ -58,8 +55,8 @@ def copied(
                 rows.append(row)
         if chosen:
             part = _at_rows(batch.take(pa.array(chosen)), rows)
-            for row, values in zip(rows, part.select(_COPY).to_pylist(), strict=True):
-                note(row, _original(values))
+            for row, original in zip(rows, rows_as(part, Original), strict=True):
+                note(row, original)
             found += len(rows)
             yield part
     if found != len(wanted):
@@ -88,7 +85,7 @@ class Originals:
         with lake_errors(path):
             self._file = pq.ParquetFile(path)
             self._places = dict(self._positions())
-        self._groups: OrderedDict[int, list[dict[str, Any]]] = OrderedDict()
+        self._groups: OrderedDict[int, list[Original]] = OrderedDict()
 
     def __enter__(self) -> Originals:
         return self
@@ -103,17 +100,14 @@ class Originals:
         group, index = self._places[row]
         if group not in self._groups:
             with lake_errors(Path()):
-                self._groups[group] = self._file.read_row_group(group, columns=_COPY).to_pylist()
+                read = self._file.read_row_group(group, columns=Original._fields)
+                self._groups[group] = list(rows_as(read, Original))
             if len(self._groups) > KEPT_GROUPS:
                 self._groups.popitem(last=False)
-        return _original(self._groups[group][index])
+        return self._groups[group][index]
 
     def _positions(self) -> Iterator[tuple[int, tuple[int, int]]]:
         for group in range(self._file.num_row_groups):
             column = self._file.read_row_group(group, columns=["position"]).column("position")
             for index, row in enumerate(column.to_pylist()):
                 yield row, (group, index)
-
-
-def _original(values: Mapping[str, Any]) -> Original:
-    return Original(md=values["md"], body=values["body"], seen_at=values["observed_at"])

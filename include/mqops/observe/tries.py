@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from mqops.lake.files import write_bytes
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
+from mqops.ledger.core.marker import MarkerKind
 from mqops.ledger.core.tries import Tries, count_tries
 from mqops.ledger.file import LedgerFile
 from mqops.observe.core.columns import BOUND
@@ -28,7 +29,7 @@ def current(ledger: LedgerFile, ids: Iterable[str]) -> Tries:
         LakeError: the ledger cannot be read.
         LedgerBroken: a line is not readable.
     """
-    return count_tries(ledger.of_messages(ids, "failed"))
+    return count_tries(ledger.of_messages(ids, MarkerKind.FAILED))
 
 
 def write(run: RunFolder, ledger: LedgerFile) -> int:

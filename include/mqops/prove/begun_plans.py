@@ -7,7 +7,7 @@ from itertools import chain
 
 from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import Marker
+from mqops.ledger.core.marker import Marker, MarkerKind
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.queue import LedgerQueue
 from mqops.mq.session import Session
@@ -28,7 +28,7 @@ def begun_plans(
     finally:
         queue.close()
     found: dict[PlanIdentity, Account] = {}
-    for marker in chain([one for one in waiting if one.kind == "issued"], ledger.issued_about(name, value)):
+    for marker in chain([one for one in waiting if one.kind == MarkerKind.ISSUED], ledger.issued_about(name, value)):
         mine = PlanIdentity(run=marker.run, digest=marker.plan)
         if mine not in found and is_one(marker):
             here = [one for one in waiting if (one.run, one.plan) == (mine.run, mine.digest)]

@@ -11,6 +11,7 @@ from datetime import datetime
 from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from mqops.act.approved_plan import ApprovedPlan, plan_rows
 from mqops.act.core.port import Taken
@@ -25,7 +26,7 @@ from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account
 from mqops.ledger.core.chain import Proof
 from mqops.ledger.core.identity import MessageOnQueue
-from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerRow
+from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerKind, MarkerRow
 from mqops.ledger.file import LedgerFile
 from mqops.mq.connection import Reach
 from mqops.mq.inquire import depth
@@ -198,7 +199,7 @@ class _MovedMessages:
                 content=content,
                 msg_id=row.msg_id.hex(),
                 expiry=_expiry(original.md)[0],
-                seen_at=original.seen_at,
+                seen_at=original.observed_at,
             )
         )
         self.bodies[content] = _digests(original)
@@ -292,9 +293,9 @@ class _Look:
         mine = self._messages.approved_plan.identity
         known = {(one.msg_id, body): one.content for one in missing for body in self._messages.bodies[one.content]}
         ids = {one.msg_id for one in missing}
-        begun = min((marker.at for marker in self._ledger.markers(plan=mine) if marker.kind == "acted"), default="")
+        begun = min((one.at for one in self._ledger.markers(plan=mine) if one.kind == MarkerKind.ACTED), default="")
         others: dict[str, list[MarkerRow]] = {}
-        for marker in self._ledger.of_messages(ids, "acted"):
+        for marker in self._ledger.of_messages(ids, MarkerKind.ACTED):
             if (marker.run, marker.plan) == (mine.run, mine.digest) or marker.at <= begun:
                 continue
             for row in marker.rows:
@@ -310,13 +311,19 @@ class _Look:
         keys = {row.msg_key for row in rows}
         contents: dict[str, str] = {}
         with suppress(LakeError):
-            for one in rows_with(snapshot, {"msg_key": keys}, ["md", "body"]):
-                contents[one["msg_key"]] = content_key(one["md"], one["body"])
+            for one in rows_with(snapshot, {"msg_key": keys}, _Content):
+                contents[one.msg_key] = content_key(one.md, one.body)
         for row in rows:
             if row.msg_key in contents:
                 found.again[contents[row.msg_key]] += 1
             else:
                 self._unsure.add(row.msg_id)
+
+
+class _Content(NamedTuple):
+    msg_key: str
+    md: bytes
+    body: bytes
 
 
 def _identified(got: RawMessage) -> tuple[str, bytes, bytes]:
@@ -336,7 +343,7 @@ def _lines(
                 unit=approved_plan.identity.outcome_id(time, part[0][0]).hex(),
                 run=approved_plan.identity.run,
                 plan=approved_plan.identity.digest,
-                kind="outcome",
+                kind=MarkerKind.OUTCOME,
                 at=time,
                 rows=part,
                 outcome=outcome,

@@ -27,6 +27,7 @@ from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account
 from mqops.ledger.core.chain import Head, Proof
 from mqops.ledger.core.identity import MessageOnQueue
+from mqops.ledger.core.marker import MarkerKind
 from mqops.ledger.drain import drain
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.noted import ACTED
@@ -306,7 +307,7 @@ def _taken_by(
     own = {run.run, undone.run} if undone else {run.run}
     found: Counter[str] = Counter()
     with suppress(LedgerBroken):  # the proof does not need it
-        for one in ledger.of_messages(ids, "acted"):
+        for one in ledger.of_messages(ids, MarkerKind.ACTED):
             if one.run not in own and datetime.fromisoformat(one.at) >= since:
                 found[one.run] += sum(row.action != Action.COPY and row.msg_key in keys for row in one.rows)
     for other, number in (+found).items():

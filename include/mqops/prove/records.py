@@ -25,7 +25,6 @@ from mqops.ledger.queue import NAME
 from mqops.model import RunSummary
 from mqops.prove.core.outcome import OutcomeSummary
 
-WORKFLOW = "undo"
 SUMMARY = RunFile("summary.json", RunSummary)
 OUTCOMES = RunFile("outcomes.json", OutcomeSummary, OutcomeSummary.to_json)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +20,7 @@ from mqops.decide.backout_setting import BACKOUT
 from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError
 from mqops.lake.files import SETTLED_NS
-from mqops.lake.parquet import bounds, chunks_with, read_chunks
+from mqops.lake.parquet import R, bounds, chunks_with, read_chunks, rows_as
 from mqops.lake.run import RunFolder, folder_of, run_folders
 from mqops.ledger.file import markers_of
 from mqops.model import ObserveSummary
@@ -29,9 +29,29 @@ from mqops.prove.core.whereabouts import Missed, Sighting, Whereabouts, whereabo
 from mqops.prove.records import LOAD_RECORD, UNDO_RECORD, read_gone
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
-_SEEN = ("queue", "msg_id", "msg_key", "observed_at", "expiry", "persistence")
 _ROWS = 65_536
-_PLANNED = ("row", "queue", "msg_id", "msg_key", "action", "rule_line")
+
+
+class _Seen(NamedTuple):
+    """A message of a snapshot."""
+
+    queue: str
+    msg_id: bytes
+    msg_key: str
+    observed_at: datetime
+    expiry: int
+    persistence: int
+
+
+class _Planned(NamedTuple):
+    """A message of a plan."""
+
+    row: int
+    queue: str
+    msg_id: bytes
+    msg_key: str
+    action: str
+    rule_line: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +104,13 @@ def seen_in_snapshots(
         sighting = look.seen[key]
         planned = _plan_rows(run, sighting)
         if planned:
-            sighting = replace(sighting, action=planned[0]["action"], rule_line=planned[0]["rule_line"])
+            sighting = replace(sighting, action=planned[0].action, rule_line=planned[0].rule_line)
         missed = [
             Missed(later.ended, later.run, certain=sighting.queue in later.settled)
             for later in looks[number + 1 :]
             if sighting.queue in later.queues
         ]
-        if found := _absent_at(run, [row["row"] for row in planned]):
+        if found := _absent_at(run, [row.row for row in planned]):
             missed.append(Missed(found, look.run, certain=sighting.queue in read_gone(run).settled))
         yield whereabouts(sighting, queue_manager, min(missed, default=None), now=utc())
 
@@ -107,10 +127,10 @@ def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
         if of.ids is None or (of.ids[0] <= high and low <= of.ids[1]):
             run = RunFolder(folder / "runs" / name)
             try:
-                seen = [_sighting(run, row["observed_at"], row) for row in _rows_with(run.snapshot, _SEEN, msg_id)]
+                seen = [_sighting(run, row.observed_at, row) for row in _rows_with(run.snapshot, _Seen, msg_id)]
             except LakeError:  # its snapshot was removed from the lake (retention); its plan may be there
                 queues = frozenset()
-                planned = _rows_with(run.plan, _PLANNED, msg_id) if run.plan.is_dir() else ()
+                planned = _rows_with(run.plan, _Planned, msg_id) if run.plan.is_dir() else ()
                 seen = [_sighting(run, of.at, row) for row in planned]
         yield _Look(name, of.at, of.ended, queues, of.settled, {one.msg_key: one for one in seen})
 
@@ -143,27 +163,27 @@ def _ended(run: RunFolder, observed: ObserveSummary, at: datetime) -> datetime:
     return max(at, datetime.fromtimestamp(OBSERVED.path(run).stat().st_mtime, UTC))
 
 
-def _sighting(run: RunFolder, at: datetime, row: Mapping[str, Any]) -> Sighting:
+def _sighting(run: RunFolder, at: datetime, row: _Seen | _Planned) -> Sighting:
     """Parameters: `row` of the snapshot, or of the plan, which has no lifetime."""
     return Sighting(
         run=run.run,
         at=at,
-        queue=row["queue"],
-        msg_id=row["msg_id"].hex(),
-        msg_key=row["msg_key"],
-        expiry=row.get("expiry"),
-        persistence=row.get("persistence"),
+        queue=row.queue,
+        msg_id=row.msg_id.hex(),
+        msg_key=row.msg_key,
+        expiry=row.expiry if isinstance(row, _Seen) else None,
+        persistence=row.persistence if isinstance(row, _Seen) else None,
     )
 
 
-def _rows_with(folder: Path, columns: Collection[str], msg_id: str) -> Iterator[dict[str, Any]]:
+def _rows_with(folder: Path, kind: type[R], msg_id: str) -> Iterator[R]:
     """The rows of Parquet files whose MsgId begins so. Raises `LakeError`."""
     low, high = _id_range(msg_id)
     for batch, others in read_chunks(folder, ["msg_id"], rows=_ROWS, chosen=chunks_with(folder, "msg_id", low, high)):
         ids = batch.column("msg_id")
         chosen = pc.and_(pc.greater_equal(ids, pa.scalar(low, ids.type)), pc.less_equal(ids, pa.scalar(high, ids.type)))
         if pc.any(chosen).as_py():
-            yield from others(list(columns)).filter(chosen).to_pylist()
+            yield from rows_as(others(kind._fields).filter(chosen), kind)
 
 
 def _id_range(msg_id: str) -> tuple[bytes, bytes]:
@@ -173,11 +193,11 @@ def _id_range(msg_id: str) -> tuple[bytes, bytes]:
     return low, high
 
 
-def _plan_rows(run: RunFolder, sighting: Sighting) -> list[dict[str, Any]]:
+def _plan_rows(run: RunFolder, sighting: Sighting) -> list[_Planned]:
     """The rows of a message in the run's plan, none without a plan."""
     if not PLAN.exists(run) or not run.plan.is_dir():
         return []
-    return [row for row in _rows_with(run.plan, _PLANNED, sighting.msg_id) if row["msg_key"] == sighting.msg_key]
+    return [row for row in _rows_with(run.plan, _Planned, sighting.msg_id) if row.msg_key == sighting.msg_key]
 
 
 def _absent_at(run: RunFolder, planned: Collection[int]) -> datetime | None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import math
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import AllowInfNan, Field, Strict, TypeAdapter, ValidationError
 
 from mqops.quality.columns import Column, ColumnKind
 from mqops.quality.regex import problem_of
@@ -15,6 +18,14 @@ from mqwire.names import values
 
 GROUPS = ("MQAT", "MQCCSI", "MQEI", "MQENC", "MQFB", "MQMF", "MQMT", "MQOL", "MQPER", "MQPRI", "MQRC", "MQRCCF", "MQRO")
 """The groups of MQ's constants that fields of a message have values of."""
+_Number = Annotated[int, Strict()] | Annotated[float, Strict(), AllowInfNan(allow_inf_nan=False)]
+_TYPES: Mapping[Takes | ColumnKind, TypeAdapter[Value]] = {
+    **{kind: TypeAdapter(_Number) for kind in (Takes.NUMBER, ColumnKind.NUMBER)},
+    Takes.COUNT: TypeAdapter(Annotated[int, Strict(), Field(ge=0)]),
+    Takes.SHARE: TypeAdapter(Annotated[_Number, Field(ge=0, le=1)]),
+    **{kind: TypeAdapter(Annotated[bool, Strict()]) for kind in (Takes.FLAG, ColumnKind.FLAG)},
+    ColumnKind.TEXT: TypeAdapter(Annotated[str, Strict()]),
+}
 
 
 def numbers_by_name() -> dict[str, int]:
@@ -22,7 +33,7 @@ def numbers_by_name() -> dict[str, int]:
     return values(*GROUPS)
 
 
-def argument_value(value: object, takes: Takes, column: Column | None) -> Argument:
+def argument_value(value: object, takes: Takes, column: Column | None = None) -> Argument:
     """The value of an argument.
 
     Args:
@@ -39,48 +50,35 @@ def argument_value(value: object, takes: Takes, column: Column | None) -> Argume
         return tuple(column_value(one, column) for one in value)
     if takes is Takes.VALUE:
         return column_value(value, column)
-    if takes is Takes.FLAG:
-        if not isinstance(value, bool):
-            raise ValueError(f"must be true or false (found {found(value)})")
-        return value
     if takes is Takes.REGEX:
         return _regex(value)
-    return _number(value, takes)
+    return value_of(value, takes)
 
 
 def column_value(value: object, column: Column | None) -> Value:
-    """A value as the column has them. A number's column takes the name of a constant too, such as MQMT_REQUEST.
+    """A value as the column has them; any value where there is no column. Raises ValueError: it is of another kind."""
+    if column is not None:
+        return value_of(value, column.kind)
+    if isinstance(value, (str, int, float)):
+        return value
+    raise ValueError(f"must be a value (found {found(value)})")
+
+
+def value_of(value: object, kind: Takes | ColumnKind) -> Value:
+    """A value of a kind. A number may be the name of a constant, such as MQMT_REQUEST.
 
     Raises:
         ValueError: it is of another kind.
     """
-    kind = column.kind if column else None
-    if kind is ColumnKind.NUMBER:
-        return _number(value, Takes.NUMBER)
-    if kind is ColumnKind.FLAG and isinstance(value, bool):
-        return value
-    if kind is ColumnKind.TEXT and isinstance(value, str):
-        return value
-    if kind is None and isinstance(value, (str, int, float)):
-        return value
-    wanted = kind.value if kind else "a value"
-    raise ValueError(
-        f"must be {wanted} (found {found(value)}){'; put it in quotes' if kind is ColumnKind.TEXT else ''}"
-    )
-
-
-def _number(value: object, takes: Takes) -> int | float:
-    if takes is Takes.NUMBER and isinstance(value, str) and value.startswith("MQ"):
+    if kind in (Takes.NUMBER, ColumnKind.NUMBER) and isinstance(value, str) and value.startswith("MQ"):
         return _constant(value)
-    right = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if right and takes is Takes.COUNT:
-        right = isinstance(value, int) and value >= 0
-    elif right and takes is Takes.SHARE:
-        right = isinstance(value, (int, float)) and 0 <= value <= 1
-    if not right or (isinstance(value, float) and not math.isfinite(value)):
-        raise ValueError(f"must be {takes.value} (found {found(value)})")
-    assert isinstance(value, (int, float))
-    return value
+    try:
+        if kind in _TYPES:
+            return _TYPES[kind].validate_python(value)
+    except ValidationError:
+        pass
+    quotes = "; put it in quotes" if kind is ColumnKind.TEXT else ""
+    raise ValueError(f"must be {kind.value} (found {found(value)}){quotes}")
 
 
 def _constant(name: str) -> int:
@@ -94,7 +92,6 @@ def _constant(name: str) -> int:
 def _regex(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"must be a regular expression in quotes (found {found(value)})")
-    problem = problem_of(value)
-    if problem:
+    if problem := problem_of(value):
         raise ValueError(problem)
     return value

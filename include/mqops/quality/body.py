@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from xml.parsers import expat
 
 from mqops.observe.core.payload import BINARY_FORMATS
@@ -25,7 +25,7 @@ from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
 from mqwire.headers import Chain, walk
 from mqwire.rfh2 import MQRFH2
 
-Looked: TypeAlias = Mapping[str, Any]
+Seen: TypeAlias = dict[str, str | int | bool | None]
 BLANKS = " \t\r\n"
 MOST_DECLARED = 100
 """Attributes that a document's own DOCTYPE declares; the parser goes through all of them in each element."""
@@ -41,12 +41,12 @@ class Message:
     body: bytes
 
 
-def look(message: Message, wanted: frozenset[str]) -> Looked:
+def look(message: Message, wanted: frozenset[str]) -> Seen:
     """The wanted columns of `Source.BODY` for one message; columns that are missing in the result are null.
 
     Parameters: `wanted` names of columns, so that only these are parsed.
     """
-    seen: dict[str, Any] = {}
+    seen: Seen = {}
     chain = _headers(message, seen)
     if chain is None:
         return seen
@@ -65,7 +65,7 @@ _NEED_TEXT = frozenset(
 )
 
 
-def _headers(message: Message, seen: dict[str, Any]) -> Chain | None:
+def _headers(message: Message, seen: Seen) -> Chain | None:
     """The chain of headers with its MQRFH2 folders parsed, or None where there is a fault."""
     try:
         chain = walk(message.format, message.encoding, message.ccsid, message.body)
@@ -82,7 +82,7 @@ def _headers(message: Message, seen: dict[str, Any]) -> Chain | None:
     return chain
 
 
-def _payload(payload: bytes, chain: Chain, wanted: frozenset[str], seen: dict[str, Any]) -> None:
+def _payload(payload: bytes, chain: Chain, wanted: frozenset[str], seen: Seen) -> None:
     text, fault = _text(payload, chain)
     if chain.format == c.MQFMT_STRING:
         seen |= {"body_text_valid": fault is None, "body_text_problem": fault}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import make_folder, write_json
+from mqops.message_checks import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.model import ObserveSummary
 from mqops.printable import printable
 from mqops.quality.docs_folder import new_docs, refuse_foreign
@@ -24,7 +25,6 @@ from mqops.quality.no_message import summary_of
 from mqops.quality.results import keep
 from mqops.quality.scope import QueuesSeen, checked_sql, with_bases
 from mqops.quality.suite import Suite, columns_of
-from mqops.quality.summary import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.quality.vocabulary import SEVERITIES
 
 if TYPE_CHECKING:

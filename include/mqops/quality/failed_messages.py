@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mqops.kept import kept
-from mqops.lake.parquet import read_parquet
-from mqops.quality.summary import CheckResult, QualitySummary
+from mqops.lake.parquet import read_parquet, rows_as
+from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality.units import about_values, with_unit
+
+_SEVERITIES = ("critical", "warning", "info")
+"""The worst first."""
+_KEY = ("queue", "msg_id", "suite", "expectation", "severity")
+
+
+class _Row(NamedTuple):
+    queue: str
+    msg_id: str
+    suite: str
+    expectation: str
+    severity: str
+    observed: str
 
 
 class FailedMessage(NamedTuple):
@@ -33,21 +46,50 @@ def failed_messages(summary: QualitySummary, most: int, after: int = 0) -> tuple
         LakeError: the table of failures cannot be read.
     """
     checks = {(check.suite, check.expectation): check for check in summary.checks}
-    columns = ("queue", "msg_id", "suite", "expectation", "severity", "observed", "tolerated")
-    rows = [row for batch in read_parquet(Path(summary.failures), columns) for row in batch.to_pylist()]
-    found = [_failed(row, checks.get((row["suite"], row["expectation"]))) for row in rows if not row["tolerated"]]
-    order = {"critical": 0, "warning": 1, "info": 2}
-    found.sort(key=lambda one: (order.get(one.severity, 3), one.queue, one.msg_id, one.check))
-    return found[after : after + most], len(found)
+    order = _worst_first(summary.failures, summary.checked_at)
+    wanted = order[after : after + most]
+    found: dict[int, FailedMessage] = {}
+    first = 0
+    for batch in read_parquet(Path(summary.failures), _Row._fields) if wanted else ():
+        here = [place - first for place in wanted.to_pylist() if 0 <= place - first < batch.num_rows]
+        for place, row in zip(here, rows_as(batch.take(pa.array(here, pa.int64())), _Row), strict=True):
+            found[first + place] = _failed(row, checks.get((row.suite, row.expectation)))
+        first += batch.num_rows
+    return [found[place] for place in wanted.to_pylist()], len(order)
 
 
-def _failed(row: Mapping[str, Any], check: CheckResult | None) -> FailedMessage:
-    observed = with_unit(check.columns, row["observed"]) if check and about_values(check.expect) else row["observed"]
+@kept(most=32 * 2**20, size=lambda order: 1000 + int(order.nbytes))
+def _worst_first(failures: str, _checked_at: str) -> pa.Array:
+    """The numbers of the rows that are not tolerated, in the order of a page. A run can have a failure a message, so
+    Arrow sorts. Parameters: as of `failed_critical`. Raises `LakeError`."""
+    ranks = pa.array(_SEVERITIES)
+    parts, first = [], 0
+    for batch in read_parquet(Path(failures), (*_KEY, "tolerated")):
+        numbered = pa.table(
+            {
+                "rank": pc.fill_null(pc.index_in(batch["severity"], ranks), len(ranks)).cast(pa.int8()),
+                "queue": batch["queue"],
+                "msg_id": batch["msg_id"],
+                "check": pc.binary_join_element_wise(batch["suite"], batch["expectation"], "."),
+                "row": pa.array(range(first, first + batch.num_rows), pa.int32()),
+            }
+        )
+        parts.append(numbered.filter(pc.invert(batch["tolerated"])))
+        first += batch.num_rows
+    if not parts:
+        return pa.array([], pa.int32())
+    rows = pa.concat_tables(parts)
+    by = [(name, "ascending") for name in ("rank", "queue", "msg_id", "check")]
+    return rows["row"].combine_chunks().take(pc.sort_indices(rows, by))
+
+
+def _failed(row: _Row, check: CheckResult | None) -> FailedMessage:
+    observed = with_unit(check.columns, row.observed) if check and about_values(check.expect) else row.observed
     return FailedMessage(
-        row["queue"],
-        row["msg_id"],
-        row["severity"],
-        f"{row['suite']}.{row['expectation']}",
+        row.queue,
+        row.msg_id,
+        row.severity,
+        f"{row.suite}.{row.expectation}",
         "; ".join(filter(None, (observed, check.why if check else ""))),
     )
 
@@ -64,11 +106,12 @@ def failed_critical(failures: str, _checked_at: str) -> pa.Table | None:
     if not failures or not Path(failures).is_dir():
         return None
     columns = ("queue", "position", "msg_key", "severity", "tolerated")
-    rows = [row for batch in read_parquet(Path(failures), columns) for row in batch.to_pylist()]
-    found = {
-        (row["queue"], row["position"]): {name: row[name] for name in ("queue", "position", "msg_key")}
-        for row in rows
-        if row["severity"] == "critical" and not row["tolerated"]
-    }
+    parts = [
+        batch.filter(pc.and_(pc.equal(batch["severity"], "critical"), pc.invert(batch["tolerated"]))).select(
+            columns[:3]
+        )
+        for batch in read_parquet(Path(failures), columns)
+    ]
     kinds = pa.schema({"queue": pa.string(), "position": pa.int64(), "msg_key": pa.string()})
-    return pa.Table.from_pylist(list(found.values()), kinds)
+    several = pa.Table.from_batches(parts, kinds) if parts else kinds.empty_table()
+    return several.group_by(list(columns[:3]), use_threads=False).aggregate([])

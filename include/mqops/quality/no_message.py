@@ -8,10 +8,10 @@ from dataclasses import replace
 from mqops.clock import utc
 from mqops.lake.files import make_folder, write_json
 from mqops.lake.run import RunFolder
+from mqops.message_checks import CheckResult, QualitySummary, QueueQuality
 from mqops.quality.results import RESULT, keep, new_check
 from mqops.quality.scope import QueuesSeen, on_nothing, told, with_bases
 from mqops.quality.suite import Suite
-from mqops.quality.summary import CheckResult, QualitySummary, QueueQuality
 from mqops.quality.vocabulary import SEVERITIES
 
 

@@ -11,8 +11,8 @@ from mqops.look.estate.checks import Check
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem
 from mqops.look.taken_since import still_there
+from mqops.message_checks import QualitySummary
 from mqops.quality.failed_messages import failed_critical
-from mqops.quality.summary import QualitySummary
 from mqops.quality.trend import quality_runs, run_that_counts
 from mqops.queue_names import not_seen
 

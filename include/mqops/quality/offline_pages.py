@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from mqops.message_checks import CheckResult
 from mqops.printable import visible
 from mqops.quality.docs_text import DocsText
-from mqops.quality.summary import CheckResult
 
 STYLE = """
 body { font: 15px/1.45 sans-serif; margin: 0 auto; max-width: 1400px; padding: 0 1rem;

@@ -27,7 +27,7 @@ from mqops.lake.files import lake_errors, make_folder, write_json
 from mqops.lake.handed_on import HANDED_ON
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
-from mqops.quality.summary import WORKFLOW, QualitySummary
+from mqops.message_checks import WORKFLOW, QualitySummary
 
 RESULT = "quality.json"
 SUMMARY = Checked(QualitySummary)

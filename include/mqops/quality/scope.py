@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from mqops.message_checks import CheckResult
 from mqops.misnamed import is_alias
 from mqops.quality.suite import Check, Suite
-from mqops.quality.summary import CheckResult, result_of
+from mqops.quality.summary import result_of
 from mqops.quality.where import queues_sql, sql_of
 from mqops.queue_names import not_seen
 from mqops.rules.pattern import text_match

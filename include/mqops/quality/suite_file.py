@@ -8,24 +8,37 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mqops.errors import SettingsError
 from mqops.given_file import text_of
-from mqops.quality.arguments import argument_value, column_value
+from mqops.quality.arguments import argument_value, column_value, value_of
 from mqops.quality.columns import COLUMNS, Column
 from mqops.quality.suite import Argument, Check, Suite
-from mqops.quality.vocabulary import EXPECTATIONS, SEVERITIES, Expectation, Takes
+from mqops.quality.vocabulary import EXPECTATIONS, PAIR, SEVERITIES, Takes
 from mqops.quality.where import OPERATORS, Condition, Value
 from mqops.settings_file import Document, FieldPath, Problem, found, read, unknown_key
 
-SUITE_KEYS = ("suite", "description", "queues", "expectations")
-CHECK_KEYS = ("id", "expect", "severity", "why", "where")
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-QUEUE_PATTERN = re.compile(r"[A-Za-z0-9._/%*?]{1,48}")
-NOT_A_NAME = "must be a name of letters, digits, _ . - (found {found})"
+NULL = Field(default=None, validate_default=True)
+"""For a field that is read as null where it is missing."""
 
 
 def load_suites(paths: Iterable[str | Path]) -> tuple[Suite, ...]:
@@ -72,8 +85,30 @@ def parse(text: str, *, source: str) -> tuple[Suite | None, tuple[Problem, ...]]
     document = _document(text, source)
     if document.problems:
         return None, tuple(document.problems)
-    suite = _Reader(document).suite()
-    return (None if document.problems else suite), tuple(sorted(document.problems, key=lambda problem: problem.line))
+    head = document.fit(_Suite, document.value)
+    listed = document.value.get("expectations") if isinstance(document.value, dict) else None
+    first: dict[str, int] = {}
+    checks = []
+    for number, item in enumerate(listed if isinstance(listed, list) else ()):
+        path = ("expectations", str(number))
+        if (check := _check(document, item, path)) is None:
+            continue
+        if check.id in first:
+            twice = f"{check.id!r} stands for the expectation of line {first[check.id]} already"
+            document.problems.append(document.problem((*path, "id"), twice))
+        first.setdefault(check.id, check.line)
+        checks.append(check)
+    document.problems.sort(key=lambda problem: problem.line)
+    if head is None or document.problems:
+        return None, tuple(document.problems)
+    suite = Suite(
+        name=head.suite,
+        source=source,
+        description=head.description,
+        queues=tuple(head.queues),
+        checks=tuple(checks),
+    )
+    return suite, ()
 
 
 def _document(text: str, source: str) -> Document:
@@ -92,196 +127,160 @@ def _document(text: str, source: str) -> Document:
     return document
 
 
-class _Reader:
-    """Goes through one document and notes all problems on the way."""
+def _fitting(pattern: str, what: str) -> PlainValidator:
+    def checked(value: object) -> str:
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise ValueError(f"must be {what} (found {found(value)})")
+        return value
 
-    def __init__(self, document: Document) -> None:
-        self.document = document
+    return PlainValidator(checked)
 
-    def wrong(self, path: FieldPath, message: str) -> None:
-        self.document.problems.append(self.document.problem(path, message))
 
-    def suite(self) -> Suite:
-        value = self.block(self.document.value, ())
-        self.only(value, SUITE_KEYS, ())
-        checks = self.checks(value)
-        return Suite(
-            name=self.name(value, "suite", ()),
-            source=self.document.source,
-            description=self.text(value, "description", ()),
-            queues=self.queues(value),
-            checks=checks,
-        )
+def _list_of(what: str, least: int = 0) -> BeforeValidator:
+    def checked(value: object) -> object:
+        if not isinstance(value, list) or len(value) < least:
+            raise ValueError(f"must be a list of {what} (found {found(value)})")
+        return value
 
-    def checks(self, value: Mapping[str, Any]) -> tuple[Check, ...]:
-        items = value.get("expectations")
-        path: FieldPath = ("expectations",)
-        if not isinstance(items, list) or not items:
-            self.wrong(path, f"must be a list of at least one expectation (found {found(items)})")
-            return ()
-        first: dict[str, int] = {}
-        checks = []
-        for index, item in enumerate(items):
-            here = (*path, str(index))
-            check = self.check(self.block(item, here), here)
-            if check is None:
-                continue
-            if check.id and check.id in first:
-                self.wrong((*here, "id"), f"{check.id!r} stands for the expectation of line {first[check.id]} already")
-            first.setdefault(check.id, check.line)
-            checks.append(check)
-        return tuple(checks)
+    return BeforeValidator(checked)
 
-    def check(self, item: Mapping[str, Any], path: FieldPath) -> Check | None:
-        expectation = self.expectation(item, path)
-        if expectation is None:
-            return None
-        extra = ("mostly",) if expectation.of_rows else ()
-        self.only(item, (*CHECK_KEYS, *extra, *expectation.domain, *expectation.arguments), path)
-        columns = self.columns(item, expectation, path)
-        return Check(
-            id=self.name(item, "id", path),
-            expectation=expectation,
-            columns=tuple(column.name for column in columns),
-            arguments=self.arguments(item, expectation, columns, path),
-            mostly=self.mostly(item, path),
-            severity=self.severity(item, path),
-            where=self.where(item, path),
-            why=self.text(item, "why", path),
-            line=self.document.lines.get(path, 0),
-        )
 
-    def expectation(self, item: Mapping[str, Any], path: FieldPath) -> Expectation | None:
-        name = item.get("expect")
-        if isinstance(name, str) and name in EXPECTATIONS:
-            return EXPECTATIONS[name]
-        if name is None:
-            self.wrong((*path, "expect"), "is required")
-        else:
-            message = unknown_key(str(name), sorted(EXPECTATIONS)).replace("is not a known key", "")
-            self.wrong((*path, "expect"), f"there is no expectation {found(name)}{message}")
-        return None
+def _column(name: object) -> Column:
+    if name is None:
+        raise ValueError("is required")
+    if not isinstance(name, str) or name not in COLUMNS:
+        raise ValueError(f"there is no column {found(name)}; {_nearest(str(name))}")
+    return COLUMNS[name]
 
-    def columns(self, item: Mapping[str, Any], expectation: Expectation, path: FieldPath) -> list[Column]:
-        named: list[tuple[FieldPath, object]] = []
-        for key in expectation.domain:
-            value, here = item.get(key), (*path, key)
-            if key != "column_list":
-                named.append((here, value))
-            elif not isinstance(value, list) or len(value) < 2:
-                self.wrong(here, f"must be a list of two or more columns (found {found(value)})")
-            else:
-                named.extend(((*here, str(index)), one) for index, one in enumerate(value))
-        columns = [self.column(name, here) for here, name in named]
-        for (here, _), column in zip(named, columns, strict=True):
-            if column and column.kind not in expectation.kinds:
-                kinds = " or ".join(kind.value for kind in expectation.kinds)
-                self.wrong(here, f"{column.name} is {column.kind.value}, and {expectation.name} is about {kinds}")
-        known = [column for column in columns if column]
-        if expectation.domain == ("column_A", "column_B") and len({column.kind for column in known}) == 2:
-            self.wrong(path, f"{known[0].name} and {known[1].name} cannot be compared")
-        return known
 
-    def column(self, name: object, path: FieldPath) -> Column | None:
-        if name is None:
-            self.wrong(path, "is required")
-        elif not isinstance(name, str) or name not in COLUMNS:
-            self.wrong(path, f"there is no column {found(name)}; {_nearest(str(name))}")
-        else:
-            return COLUMNS[name]
-        return None
-
-    def arguments(
-        self, item: Mapping[str, Any], expectation: Expectation, columns: list[Column], path: FieldPath
-    ) -> dict[str, Argument]:
-        column = columns[0] if columns else None
-        given: dict[str, Argument] = {}
-        for name, takes in expectation.arguments.items():
-            if item.get(name) is not None:
-                try:
-                    given[name] = argument_value(item[name], takes, column)
-                except ValueError as error:
-                    self.wrong((*path, name), str(error))
-            elif name in expectation.required:
-                self.wrong((*path, name), f"is required by {expectation.name}")
-        if expectation.one_of and not any(item.get(name) is not None for name in expectation.one_of):
-            self.wrong(path, f"{expectation.name} needs {' or '.join(expectation.one_of)}")
-        low, high = given.get("min_value"), given.get("max_value")
-        if isinstance(low, (int, float)) and isinstance(high, (int, float)) and low > high:
-            self.wrong((*path, "min_value"), f"must not be greater than max_value (found {low} and {high})")
-        return given
-
-    def where(self, item: Mapping[str, Any], path: FieldPath) -> tuple[Condition, ...]:
-        here = (*path, "where")
-        conditions: list[Condition] = []
-        for name, value in self.block(item.get("where", {}), here).items():
-            column = self.column(name, (*here, name))
-            if column is not None:
-                conditions.extend(self.conditions(column, value, (*here, name)))
-        return tuple(conditions)
-
-    def conditions(self, column: Column, value: Any, path: FieldPath) -> Iterable[Condition]:
-        if isinstance(value, list):
-            pairs = {"one_of": value}
-        elif isinstance(value, dict):
-            pairs = value
-        else:
-            pairs = {"equals": value}
+def _conditions(where: dict[Column, object]) -> tuple[Condition, ...]:
+    conditions: list[Condition] = []
+    wrong: list[InitErrorDetails] = []
+    for column, said in where.items():
+        pairs = said if isinstance(said, dict) else {"one_of" if isinstance(said, list) else "equals": said}
         for operator, operand in pairs.items():
             try:
-                yield Condition(column=column.name, operator=operator, value=_operand(column, operator, operand))
+                value = _operand(column, operator, operand)
+                conditions.append(Condition(column=column.name, operator=operator, value=value))
             except ValueError as error:
-                self.wrong((*path, operator) if isinstance(value, dict) else path, str(error))
+                at = (column.name, str(operator)) if isinstance(said, dict) else (column.name,)
+                kind = PydanticCustomError("value_error", "{error}", {"error": str(error)})
+                wrong.append(InitErrorDetails(type=kind, loc=at, input=operand))
+    if wrong:
+        raise ValidationError.from_exception_data("where", wrong)
+    return tuple(conditions)
 
-    def queues(self, value: Mapping[str, Any]) -> tuple[str, ...]:
-        patterns = value.get("queues", [])
-        if isinstance(patterns, list):
-            for index, pattern in enumerate(patterns):
-                if not isinstance(pattern, str) or not QUEUE_PATTERN.fullmatch(pattern):
-                    self.wrong(("queues", str(index)), f"must be a queue's name, with * and ? (found {found(pattern)})")
-            return tuple(str(pattern) for pattern in patterns)
-        self.wrong(("queues",), f"must be a list of queue names (found {found(patterns)})")
-        return ()
 
-    def severity(self, item: Mapping[str, Any], path: FieldPath) -> str:
-        severity = item.get("severity", "critical")
-        if severity not in SEVERITIES:
-            self.wrong((*path, "severity"), f"must be one of {', '.join(SEVERITIES)} (found {found(severity)})")
-        return str(severity)
+_Name = Annotated[str, _fitting("[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", "a name of letters, digits, _ . -")]
+_Queue = Annotated[str, _fitting("[A-Za-z0-9._/%*?]{1,48}", "a queue's name, with * and ?")]
+_Severity = Annotated[str, _fitting("|".join(SEVERITIES), f"one of {', '.join(SEVERITIES)}")]
+_Share = Annotated[float, PlainValidator(lambda value: value_of(value, Takes.SHARE))]
+_Text = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
+_BY_COLUMN = TypeAdapter(dict[Annotated[Column, PlainValidator(_column)], object])
+_Where = Annotated[
+    tuple[Condition, ...], PlainValidator(lambda value: _conditions(_BY_COLUMN.validate_python(value, strict=True)))
+]
 
-    def mostly(self, item: Mapping[str, Any], path: FieldPath) -> float:
-        try:
-            share = argument_value(item.get("mostly", 1.0), Takes.SHARE, None)
-        except ValueError as error:
-            self.wrong((*path, "mostly"), str(error))
-            return 1.0
-        assert isinstance(share, (int, float))
-        return float(share)
 
-    def name(self, value: Mapping[str, Any], key: str, path: FieldPath) -> str:
-        name = value.get(key)
-        if name is None:
-            self.wrong((*path, key), "is required")
-        elif not isinstance(name, str) or not NAME.fullmatch(name):
-            self.wrong((*path, key), NOT_A_NAME.format(found=found(name)))
-        return str(name or "")
+class _Block(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    def text(self, value: Mapping[str, Any], key: str, path: FieldPath) -> str:
-        text = value.get(key, "")
-        if not isinstance(text, str):
-            self.wrong((*path, key), f"must be text (found {found(text)}); put it in quotes")
-        return " ".join(str(text).split())
 
-    def block(self, value: object, path: FieldPath) -> Mapping[str, Any]:
-        if isinstance(value, dict):
-            return value
-        self.wrong(path, f"must be a block of keys (found {found(value)})")
-        return {}
+class _Suite(_Block):
+    suite: _Name
+    description: _Text = ""
+    queues: Annotated[list[_Queue], _list_of("queue names")] = []
+    expectations: Annotated[list[object], _list_of("at least one expectation", 1)] = NULL
 
-    def only(self, value: Mapping[str, Any], known: tuple[str, ...], path: FieldPath) -> None:
-        for key in value:
-            if key not in known:
-                self.wrong((*path, str(key)), unknown_key(str(key), sorted(known)))
+
+class _Check(_Block):
+    """What every expectation has; its columns and arguments are fields of the model that is made for it."""
+
+    id: _Name
+    expect: str
+    severity: _Severity = "critical"
+    why: _Text = ""
+    where: _Where = ()
+
+    @model_validator(mode="after")
+    def _can_be_compared(self) -> _Check:
+        columns = self.columns()
+        if EXPECTATIONS[self.expect].domain == PAIR and len({column.kind for column in columns}) == 2:
+            raise ValueError(f"{columns[0].name} and {columns[1].name} cannot be compared")
+        return self
+
+    def columns(self) -> list[Column]:
+        """What it is about."""
+        given = dict(self)
+        return given.get("column_list") or [given[name] for name in EXPECTATIONS[self.expect].domain]
+
+    def check(self, line: int) -> Check:
+        """The check. Parameters: `line` where it stands."""
+        expectation, given = EXPECTATIONS[self.expect], dict(self)
+        return Check(
+            id=self.id,
+            expectation=expectation,
+            columns=tuple(column.name for column in self.columns()),
+            arguments={name: given[name] for name in expectation.arguments if given[name] is not None},
+            mostly=float(given.get("mostly", 1.0)),
+            severity=self.severity,
+            where=self.where,
+            why=self.why,
+            line=line,
+        )
+
+
+class _RowCheck(_Check):
+    mostly: _Share = 1.0
+
+
+@cache
+def _model(name: str) -> type[_Check]:
+    """What stands in the file for an expectation; `max_value` is read before `min_value`, which must not be greater."""
+    expectation = EXPECTATIONS[name]
+
+    def of_right_kind(column: Column) -> Column:
+        if column.kind not in expectation.kinds:
+            kinds = " or ".join(kind.value for kind in expectation.kinds)
+            raise ValueError(f"{column.name} is {column.kind.value}, and {name} is about {kinds}")
+        return column
+
+    def argument(value: object, info: ValidationInfo) -> Argument | None:
+        if value is None and info.field_name in expectation.required:
+            raise ValueError(f"is required by {name}")
+        if value is None:
+            return None
+        given = argument_value(value, expectation.arguments[info.field_name or ""], info.data.get("column"))
+        highest = info.data.get("max_value")
+        if info.field_name == "min_value" and highest is not None and given > highest:
+            raise ValueError(f"must not be greater than max_value (found {given} and {highest})")
+        return given
+
+    column = Annotated[Column, PlainValidator(_column), AfterValidator(of_right_kind)]
+    columns = Annotated[list[column], _list_of("two or more columns", 2)]
+    fields: dict[str, object] = {one: columns if one == "column_list" else column for one in expectation.domain}
+    fields |= dict.fromkeys(sorted(expectation.arguments), Annotated[object, PlainValidator(argument)])
+    with_null = {one: (kind, NULL) for one, kind in fields.items()}
+    base = _RowCheck if expectation.of_rows else _Check
+    return create_model(name, __base__=base, **with_null)  # type: ignore[call-overload,no-any-return]
+
+
+def _check(document: Document, item: object, path: FieldPath) -> Check | None:
+    """A check of the file; None, and what is wrong among the document's problems."""
+    if not isinstance(item, dict):
+        document.problems.append(document.problem(path, f"must be a block of keys (found {found(item)})"))
+        return None
+    name = item.get("expect")
+    if not isinstance(name, str) or name not in EXPECTATIONS:
+        nearest = unknown_key(str(name), sorted(EXPECTATIONS)).replace("is not a known key", "")
+        wrong = "is required" if name is None else f"there is no expectation {found(name)}{nearest}"
+        document.problems.append(document.problem((*path, "expect"), wrong))
+        return None
+    one_of = EXPECTATIONS[name].one_of
+    if one_of and all(item.get(one) is None for one in one_of):
+        document.problems.append(document.problem(path, f"{name} needs {' or '.join(one_of)}"))
+    read_as = document.fit(_model(name), item, path)
+    return read_as.check(document.lines.get(path, 0)) if read_as else None
 
 
 def _nearest(name: str) -> str:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.run import RunFolder
 from mqops.look.runs import Runs
+from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality.results import of_quality_workflow, result_of_check, results, that_counts, verdict_of
-from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.run_key import is_run_key
 
 MOST_RUNS = 30

@@ -21,10 +21,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from mqops.errors import MqopsError, SettingsError
+from mqops.message_checks import CheckResult
 from mqops.quality.docs_text import DocsText, plain_name
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing
 from mqops.quality.suite import Check, Suite
-from mqops.quality.summary import CheckResult, result_of
+from mqops.quality.summary import result_of
 from mqops.quality.where import queues_sql, sql_of
 
 if TYPE_CHECKING:
@@ -113,7 +114,9 @@ class Validator:
                 failing.append(Failing(check=check, result=result, rows=_failing_rows(batch, check)))
         return results, failing
 
-    def _answers(self, rows: DataFrame, suite: Suite, checks: list[Check]) -> tuple[Batch, Mapping[str, Any]]:
+    def _answers(
+        self, rows: DataFrame, suite: Suite, checks: list[Check]
+    ) -> tuple[Batch, Mapping[str, ExpectationValidationResult]]:
         from great_expectations.core.run_identifier import RunIdentifier  # noqa: PLC0415
 
         definition = self._source.add_dataframe_asset(suite.name).add_batch_definition_whole_dataframe(suite.name)
@@ -161,7 +164,7 @@ def expectation_of(check: Check) -> Any:
     from great_expectations import expectations  # noqa: PLC0415
     from great_expectations.expectations.row_conditions import PassThroughCondition  # noqa: PLC0415
 
-    arguments: dict[str, Any] = {
+    arguments: dict[str, object] = {
         name: list(value) if isinstance(value, tuple) else value for name, value in check.arguments.items()
     }
     condition = sql_of(check.where)
@@ -199,7 +202,7 @@ def _read(suite: Suite, check: Check, answer: ExpectationValidationResult, count
     return result_of(suite, check, met=bool(answer.success), **known)
 
 
-def _raised(info: Mapping[str, Any] | None) -> str | None:
+def _raised(info: Mapping[str, object] | None) -> str | None:
     """What went wrong in GX in one line, or None. GX has one such entry, or one for each metric."""
     entries = [info or {}, *(value for value in (info or {}).values() if isinstance(value, Mapping))]
     for entry in entries:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
+from mqops.message_checks import NOTHING
 from mqops.quality.columns import ColumnKind
 
 
@@ -123,5 +124,5 @@ _ALL = (
 EXPECTATIONS: Mapping[str, Expectation] = MappingProxyType({item.name: item for item in _ALL})
 """Every expectation, by name."""
 
-SEVERITIES = ("critical", "warning", "info")
+SEVERITIES = tuple(NOTHING)
 """What a failed expectation means: the run fails, somebody should look, or it is only noted."""

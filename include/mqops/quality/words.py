@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from mqops.counted import counted
 from mqops.look.words.text import NOTHING, Label, Lines, Link, Strong, Table, Text, of_message, said, sentences
+from mqops.quality.summary import found_by
 
 if TYPE_CHECKING:
+    from mqops.message_checks import CheckResult, QualitySummary
     from mqops.quality.failed_messages import FailedMessage
-    from mqops.quality.summary import CheckResult, QualitySummary
 
 TREND = "Messages that fail in each run, the newest at the right, from 0 to "
 
@@ -35,7 +36,7 @@ def result(check: CheckResult) -> Text | Label:
 def failing(check: CheckResult) -> str:
     """How many messages fail, or what an aggregate found."""
     if check.failed is None:
-        return check.found or "–"
+        return found_by(check) or "–"
     return f"{check.failed:,} of {check.checked:,}" if check.checked else "–"
 
 

@@ -58,7 +58,7 @@ class _Refused(ValueError):
     """The document is well-formed, but has something that is not allowed here: the text says what."""
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise _Refused("a name stands twice in an object")

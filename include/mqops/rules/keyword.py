@@ -31,6 +31,7 @@ class ValueKind(Enum):
     CHOICE_OR_COUNT = "one of a few words, or a number"
     RATE = "number a second"
     KEY = "one of a few words, or the name of a property"
+    WAITS = "times, with commas between them"
     COMPARED = "comparison with a number"
     AGE = "comparison with an age"
     SIZE = "comparison with a number of bytes"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from mqops.as_json import JsonObject
 from mqops.rules.keyword import Entry, Keyword
 from mqops.rules.keywords import KEYWORDS
 
@@ -36,14 +36,14 @@ def described(keyword: Keyword) -> str:
     return "\n".join(lines)
 
 
-def document(keyword: Keyword) -> dict[str, Any]:
+def document(keyword: Keyword) -> JsonObject:
     """The same as a JSON object."""
     return {
         "keyword": keyword.name,
         "entry": keyword.entry.name.lower(),
         "extension": keyword.extension,
         "forms": [{"written": _plain(form.written), "meaning": _plain(form.meaning)} for form in keyword.forms],
-        "examples": keyword.examples,
+        "examples": [*keyword.examples],
     }
 
 

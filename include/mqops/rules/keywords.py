@@ -292,6 +292,16 @@ KEYWORDS: dict[str, Keyword] = {
         ),
         _handling("MAXREPLAY", ValueKind.COUNT, Form(_NUMBER_OF_MESSAGES, "a message is put at most n times", "3")),
         _handling(
+            "BACKOFF",
+            ValueKind.WAITS,
+            Form(
+                "times in single quotes, with commas between: a number, and `s` `m` `h` or `d`",
+                "how long a message waits that was put before and came again: after its first put, after its second, "
+                "and so on; the last time holds for all further puts",
+                "'1m,5m,30m,2h'",
+            ),
+        ),
+        _handling(
             "ORDER",
             ValueKind.KEY,
             Form(

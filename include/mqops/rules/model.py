@@ -58,7 +58,8 @@ class Rule:
     handler does not know, in the order written; `fwdq` and `fwdqm` a name, an &-name, or
     blank; `retry` the number of tries, at least 1. Extensions: `canary` so many messages are put first, alone; `pace`
     at most so many are put a second; `max_replay` a message is put at most so often; 0 of each means no such bound;
-    `order` messages with the same GROUPID, CORRELID or property (`folder.name`) keep their order, empty for none.
+    `backoff` seconds that it waits after its first put, its second, and so on, none where it does not wait; `order`
+    messages with the same GROUPID, CORRELID or property (`folder.name`) keep their order, empty for none.
     """
 
     index: int
@@ -75,6 +76,7 @@ class Rule:
     canary: int = 0
     pace: int = 0
     max_replay: int = 0
+    backoff: tuple[int, ...] = ()
     order: str = ""
 
     def conditions(self) -> dict[str, str | int]:
@@ -106,7 +108,8 @@ class Parsed:
 
 
 def rule_digest(rule: Rule) -> str:
-    """A digest of a rule that does not depend on its place, spelling, RETRY, CANARY, PACE, MAXREPLAY and ORDER.
+    """A digest of a rule that does not depend on its place, spelling, RETRY, CANARY, PACE, MAXREPLAY, BACKOFF and
+    ORDER.
 
     RETRY is left out so that a message keeps its failed tries when the number is raised; the others likewise.
     """

@@ -16,7 +16,7 @@ from mqops.rules.lines import HEADER, EntryText, Source
 from mqops.rules.linter import CATCH_ALL, Written, warnings_of
 from mqops.rules.model import Control, Parsed, Problem, Rule, Table, rule_keys
 from mqops.rules.syntax import EntryParser, Pair
-from mqops.rules.values import BadValue, typed
+from mqops.rules.values import BadValue, seconds_of, typed
 
 NO_INPUT, TWICE, COMBINATION = 8750, 8753, 8759
 _TWICE = "remove one, or begin a line for another rule"
@@ -206,6 +206,7 @@ class _EntryReader:
             canary=self._value("CANARY") or 0,
             pace=self._value("PACE") or 0,
             max_replay=self._value("MAXREPLAY") or 0,
+            backoff=seconds_of(self._value("BACKOFF") or ""),
             order=self._value("ORDER") or "",
         )
         action = self._given.get("ACTION")

@@ -206,6 +206,31 @@ def _name(keyword: Keyword, text: str) -> str:
     raise BadValue(f"{bad!r} cannot stand in the name of a queue or queue manager: use A-Z, a-z, 0-9 and . / _ %")
 
 
+_WAIT = re.compile(r"([0-9]{1,9})([SMHD])")
+_SECONDS = {"S": 1, "M": 60, "H": 3600, "D": 86_400}
+_MOST_WAIT = 366 * 86_400
+
+
+def _waits(keyword: Keyword, text: str) -> str:
+    """Times with commas between them, each checked."""
+    for one in text.split(","):
+        found = _WAIT.fullmatch(folded(one.strip(" ")))
+        if found is None:
+            raise BadValue(
+                f"{one.strip(' ')!r} is not a time of {keyword.name}: write a number and s, m, h or d, with commas "
+                f"between several and quotes around all, such as {keyword.examples[0]}"
+            )
+        if not 1 <= int(found[1]) * _SECONDS[found[2]] <= _MOST_WAIT:
+            raise BadValue(f"{one.strip(' ')} is out of the range of {keyword.name}: write 1s to 366d")
+    return text
+
+
+def seconds_of(waits: str) -> tuple[int, ...]:
+    """The times of a BACKOFF in seconds, none where it is empty."""
+    pairs = (_WAIT.fullmatch(folded(one.strip(" "))) for one in waits.split(",") if waits)
+    return tuple(int(found[1]) * _SECONDS[found[2]] for found in pairs if found)
+
+
 _TYPED: dict[ValueKind, Callable[[Keyword, str], str | int]] = {
     ValueKind.WILD: _wild,
     ValueKind.NUMBER: _number,
@@ -215,4 +240,5 @@ _TYPED: dict[ValueKind, Callable[[Keyword, str], str | int]] = {
     ValueKind.CHOICE_OR_COUNT: _choice,
     ValueKind.RATE: _rate,
     ValueKind.KEY: _key,
+    ValueKind.WAITS: _waits,
 }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from mqops.as_json import JsonObject
 from mqops.errors import MQError
 from mqops.mq.inquire import unseen_queues
 from mqops.mq.session import Session, is_gone
@@ -47,7 +47,7 @@ class Audit:
         """Queues on which triggering is off, perhaps on purpose, and no message waits for a program."""
         return tuple(one.queue for one in self.queues if one.only_switched_off)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """For `--json`."""
         return {
             "queue_manager": self.queue_manager,

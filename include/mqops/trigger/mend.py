@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Any
 
+from mqops.as_json import Json, JsonObject
 from mqops.counted import counted
 from mqops.errors import MQError, PlanChanged, SettingsError, mq_error
 from mqops.mq.inquire import command
@@ -35,9 +35,9 @@ class MendingPlan:
         """The commands that mqops does not run, each with the reason."""
         return tuple(f"{change.mqsc}: {why}" for change in self.changes if (why := change.refusal()))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """For `--json`."""
-        commands = [
+        commands: list[Json] = [
             {"mqsc": change.mqsc, "warning": change.warning or None, "refused": change.refusal() or None}
             for change in self.changes
         ]
@@ -80,7 +80,7 @@ def run_plan(
         raise PlanChanged(
             f"{approved.queue} is not as it was when plan {approved.digest} was made: nothing was changed. Look again"
         )
-    line: dict[str, Any] = {"by": approved_by, "plan": approved.digest, "queue": approved.queue}
+    line = {"by": approved_by, "plan": approved.digest, "queue": approved.queue}
     commands = [change.mqsc for change in approved.changes]
     record.add("approved", **line, requested_by=requested_by, commands=commands)
     for number, change in enumerate(approved.changes):

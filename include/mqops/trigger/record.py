@@ -57,7 +57,7 @@ class ChangeRecord:
             stream.write(b"\n" * torn + json.dumps(line).encode() + b"\n")
             os.fsync(stream.fileno())
 
-    def lines(self) -> Iterator[dict[str, Any]]:
+    def lines(self) -> Iterator[dict[str, object]]:
         """All lines, oldest first; what a crash left half-written is passed over. Raises `LakeError`."""
         if not self.path.exists():
             return

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from mqops.as_json import JsonObject, json_object
 from mqops.counted import counted
 from mqops.errors import MQError, SettingsError
 from mqops.estate_sections import TriggerMonitor
@@ -51,9 +51,9 @@ class Status:
         """All initiation queues are served, and there is no dead letter."""
         return all(queue.served for queue in self.queues) and not self.dead_letters
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """For `--json`."""
-        return asdict(self) | {"in_order": self.in_order}
+        return json_object(self) | {"in_order": self.in_order}
 
     def lines(self) -> Iterator[str]:
         """For people."""

@@ -40,11 +40,12 @@ from mqops.observe.recorded import OBSERVED
 from mqops.plan_row import PlanRow
 from mqops.prove.begun_plans import begun_plans
 from mqops.prove.prove import reopened
-from mqops.prove.records import LOAD_RECORD, UNDO_RECORD, WORKFLOW, Undoes
+from mqops.prove.records import LOAD_RECORD, UNDO_RECORD, Undoes
 from mqops.undo import UNDOES
 from mqops.undo.core.decision import Done, UndoChoice, undo_choices
 from mqops.undo.sources import judge_sources
 from mqops.undo.undo_port import UndoPort
+from mqops.workflow import Workflow
 from mqwire.structures import MQMD_LAYOUT
 
 GETS = {Action.RETURN, Action.WITHDRAW}
@@ -93,7 +94,7 @@ def _planned(step: OneSession, run: RunFolder, folder: RunFolder, now: datetime)
     plan = write_plan(
         folder,
         map(DecidedRow, rows),
-        workflow=WORKFLOW,
+        workflow=Workflow.UNDO,
         by=DecidedBy(source=f"{UNDOES}{approved_plan.identity.run}", digest=approved_plan.identity.digest),
         queues=sorted({row.queue for row in rows}),
         remarks=todo.destinations.remarks(),
@@ -216,7 +217,7 @@ class _Todo:
             there=there,
             key_there=key_as_put(row, original) if there else "",
             expiry=expiry,
-            seen_at=original.seen_at,
+            seen_at=original.observed_at,
             report=report,
             together=row.together,
         )

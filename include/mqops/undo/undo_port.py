@@ -104,7 +104,7 @@ class UndoPort(SetContextPort):
         if key_of(original.md, original.body) != row.msg_key:
             raise _changed(row)
         (expiry,) = _expiry(original.md)
-        left = remaining(expiry, original.seen_at, self._now())
+        left = remaining(expiry, original.observed_at, self._now())
         if left is None or self._on_queue(row, row.queue, self._sources[row.queue], row.msg_key) > row.tries:
             return None
         return Taken(md=_with_expiry(original.md, left), body=original.body, key=row.msg_key)

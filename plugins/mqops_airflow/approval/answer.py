@@ -14,57 +14,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mqops.lake.run import RunFolder
-from mqops.lake.run_file import RunFile
-from mqops.look.core.question import Over
+from mqops.look.core.question import Answer, Asked, Over, Question
+from mqops.look.runs import APPROVAL
 
 if TYPE_CHECKING:
+    from airflow.providers.standard.triggers.hitl import HITLTriggerEventSuccessPayload
     from airflow.sdk import Context
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """The question of a DAG run: which run asks, about which plan (`digest`), and `text`: the SHA-256 of its words."""
-
-    dag_id: str
-    run_id: str
-    digest: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What Airflow recorded. `by_id` and `by` are empty where no person answered; `at` is UTC, ISO 8601. `refused` why
-    an approval permits nothing (`mqops_airflow.approval.permission`), blank where it does."""
-
-    approved: bool
-    by_id: str
-    by: str
-    at: str
-    refused: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A question and its answer.
-
-    Parameters: `task_instance` the UUID of the task that waits for it; `answer` None while there is none; `cleared` how
-    often tasks of the DAG run had been cleared when it was put; `until` when no answer becomes a rejection, ISO 8601
-    UTC; `over` why nobody can answer any more, None where a person can, or has.
-    """
-
-    question: Question
-    task_instance: str
-    answer: Answer | None = None
-    cleared: int = 0
-    until: str = ""
-    over: Over | None = None
+    from airflow.sdk.execution_time.hitl import HITLUser
 
 
 def question(context: Context, *, digest: str, subject: str, body: str) -> Question:
@@ -72,9 +34,6 @@ def question(context: Context, *, digest: str, subject: str, body: str) -> Quest
     run = context["dag_run"]
     text = hashlib.sha256(f"{subject}\n{body}".encode()).hexdigest()
     return Question(dag_id=run.dag_id, run_id=run.run_id, digest=digest, text=text)
-
-
-APPROVAL = RunFile("approval.json", Asked)
 
 
 def write_question(folder: str, asked: Asked) -> None:
@@ -94,25 +53,16 @@ def end_question(folder: str, over: Over) -> None:
         write_question(folder, replace(asked, over=over))
 
 
-def answered(asked: Asked, event: Mapping[str, Any], *, approve: str) -> Asked:
-    """`asked` with the record that Airflow resumed the task with.
-
-    Parameters: `approve` the option that means yes.
-    """
-    user = event["responded_by_user"] or {}
-    answer = Answer(
-        approved=list(event["chosen_options"]) == [approve],
-        by_id=str(user.get("id") or ""),
-        by=str(user.get("name") or user.get("id") or ""),
-        at=event["responded_at"].isoformat(),
-    )
-    return replace(asked, answer=answer, over=None)
+def answered(asked: Asked, user: HITLUser | None, *, approved: bool, at: datetime) -> Asked:
+    """`asked` with what Airflow recorded. Parameters: `user` None where no person has answered."""
+    by_id, by = (user["id"] or "", user["name"] or user["id"] or "") if user else ("", "")
+    return replace(asked, answer=Answer(approved=approved, by_id=by_id, by=by, at=at.isoformat()), over=None)
 
 
-def event_of(answer: Answer, *, approve: str, reject: str) -> dict[str, Any]:
-    """The record with which Airflow would resume the task that asked. Parameters: the options yes and no."""
+def event_of(answer: Answer, chosen: str) -> HITLTriggerEventSuccessPayload:
+    """The record with which Airflow would resume the task that asked. Parameters: `chosen` its option."""
     return {
-        "chosen_options": [approve if answer.approved else reject],
+        "chosen_options": [chosen],
         "params_input": {},
         "responded_at": datetime.fromisoformat(answer.at),
         "responded_by_user": {"id": answer.by_id, "name": answer.by} if answer.by_id or answer.by else None,

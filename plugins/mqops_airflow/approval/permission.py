@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from mqops.estate_sections import Approval
-    from mqops_airflow.approval.answer import Asked, Question
+    from mqops.look.core.question import Asked, Question
     from mqops_airflow.approval.policy import Verdict
 
 POLICY = "the policy of the estate"

@@ -14,8 +14,8 @@ from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight, same_said
 from mqops.model import Destination
 from mqops.printable import printable
-from mqops.prove.records import WORKFLOW
 from mqops.rules.lines import rule_texts
+from mqops.workflow import Workflow
 from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.ui.markdown import NOTHING, Markdown, code, joined, link, md, number, table, thousands, words
 from mqops_airflow.ui.table import PREFIX
@@ -62,7 +62,7 @@ def subject(plan: PlanSummary, *, said: str = "{}?") -> str:
 
 def undone_run(plan: PlanSummary) -> str:
     """The run that the plan of an undo undoes, "" for other plans."""
-    return plan.table_source.removeprefix(undo.UNDOES) if plan.workflow == WORKFLOW else ""
+    return plan.table_source.removeprefix(undo.UNDOES) if plan.workflow == Workflow.UNDO else ""
 
 
 def body(plan: PlanSummary, found: Preflight | None = None) -> Markdown:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from mqops.actions import ACTED, Action
@@ -144,19 +143,3 @@ def beyond_policy(moving: Mapping[Action, int], policy: AutoApprove, doubts: int
         waiting = counted(total, "message waits", "messages wait")
         return f"{waiting} for approval: the pre-flight found {counted(doubts, 'problem')}"
     return ""
-
-
-def plain(approval: Approval) -> dict[str, Any]:
-    """A policy as values that Airflow stores with the DAG."""
-    return {**approval.model_dump(mode="json"), "timeout": approval.timeout.total_seconds()}
-
-
-def restored(value: Mapping[str, Any]) -> Approval:
-    """The policy that `plain` made."""
-    automatic = value["auto_approve"]
-    return Approval(
-        required=value["required"],
-        timeout=timedelta(seconds=value["timeout"]),
-        four_eyes=value["four_eyes"],
-        auto_approve=AutoApprove(**automatic) if automatic else None,
-    )

@@ -15,10 +15,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+if TYPE_CHECKING:
+    from airflow.providers.standard.triggers.hitl import HITLTriggerEventSuccessPayload
+    from airflow.sdk.api.datamodels._generated import HITLDetailResponse
 
 
 class RecordedAnswer(BaseTrigger):
@@ -33,7 +37,7 @@ class RecordedAnswer(BaseTrigger):
         self.asked = asked
         self.at = at
 
-    def serialize(self) -> tuple[str, dict[str, Any]]:
+    def serialize(self) -> tuple[str, dict[str, object]]:
         return f"{type(self).__module__}.{type(self).__qualname__}", {"asked": self.asked, "at": self.at}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
@@ -42,10 +46,12 @@ class RecordedAnswer(BaseTrigger):
 
         await asyncio.sleep(max(0.0, (datetime.fromisoformat(self.at) - datetime.now(UTC)).total_seconds()))
         found = await sync_to_async(get_hitl_detail_content_detail)(ti_id=UUID(self.asked))
-        yield TriggerEvent(_event(found) if found.response_received else None)  # type: ignore[no-untyped-call]
+        yield TriggerEvent(_event(found))  # type: ignore[no-untyped-call]
 
 
-def _event(found: Any) -> dict[str, Any]:
+def _event(found: HITLDetailResponse) -> HITLTriggerEventSuccessPayload | None:
+    if not found.response_received or found.responded_at is None:
+        return None
     who = found.responded_by_user
     return {
         "chosen_options": list(found.chosen_options or []),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mqops.errors import LakeError, SettingsError
 from mqops.estate_parts import SECTIONS
@@ -59,7 +59,7 @@ def acts(context: Context) -> bool:
     return unattended(context["dag_run"]) or not context["params"].get("dry_run", False)
 
 
-def acting(context: Context) -> dict[str, Any]:
+def acting(context: Context) -> dict[str, object]:
     """What a run hands on for `waited_for` in other runs: whether it is to act, and who started it."""
     return {"acts": acts(context), "requested_by": requester(context)}
 

@@ -13,7 +13,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException, AirflowRuntimeError
@@ -52,7 +52,7 @@ class TriggerMessages(BaseEventTrigger):
         self._monitor: TriggerMonitor | None = None
         self._thread: ThreadPoolExecutor | None = None
 
-    def serialize(self) -> tuple[str, dict[str, Any]]:
+    def serialize(self) -> tuple[str, dict[str, object]]:
         """How Airflow stores the trigger."""
         return f"{type(self).__module__}.{type(self).__qualname__}", {
             "queue_manager": self.queue_manager,

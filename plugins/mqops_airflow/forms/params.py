@@ -12,7 +12,6 @@ bounds stand in `allOf`, which the form does not read: Airflow's API then refuse
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from airflow.sdk import Param
 
@@ -50,9 +49,14 @@ def queue_manager(names: Iterable[str]) -> Param:
     )
 
 
-def within(least: int, most: int) -> dict[str, Any]:
-    """The bounds of a number."""
-    return {"allOf": [{"minimum": least, "maximum": most}]}
+def within(least: int, most: int) -> list[dict[str, int]]:
+    """The bounds of a number, as `allOf` of its field."""
+    return [{"minimum": least, "maximum": most}]
+
+
+def _or_nothing(title: str, form: str, description: str) -> Param:
+    """A text that may be empty, at first too. Parameters: `form` its format."""
+    return Param(None, title=title, type=["null", "string"], format=form, description=description)
 
 
 def run() -> Param:
@@ -124,7 +128,7 @@ def replay_cap(default: int) -> Param:
         default,
         title="Replay cap",
         type="integer",
-        **within(1, max(default, MOST)),
+        allOf=within(1, max(default, MOST)),
         description="A message that was put back this number of times goes to the quarantine queue of the estate. "
         "At least 1.",
     )
@@ -182,7 +186,7 @@ def limit(default: int | None = None) -> Param:
         default,
         title="Limit",
         type=["null", "integer"],
-        **within(1, max(default or 1, MOST)),
+        allOf=within(1, max(default or 1, MOST)),
         description="The largest number of messages of a queue, from its head. At least 1. Empty: all.",
     )
 
@@ -204,7 +208,7 @@ def unit_of_work(default: int, maximum: int) -> Param:
         default,
         title="Unit of work",
         type="integer",
-        **within(1, maximum),
+        allOf=within(1, maximum),
         section=CARRIED_OUT,
         description=f"Messages in one unit of work, 1 to {maximum}. A smaller number keeps fewer messages locked.",
     )
@@ -242,18 +246,15 @@ def pacing(default: PacingSection) -> dict[str, Param]:
 def _count(default: int, title: str, description: str, maximum: int = MOST) -> Param:
     """A number from 0 to `maximum`, or to the estate's own default where that is higher."""
     bounds = within(0, max(default, maximum))
-    return Param(default, title=title, type="integer", section=CARRIED_OUT, description=description, **bounds)
+    return Param(default, title=title, type="integer", section=CARRIED_OUT, description=description, allOf=bounds)
 
 
 def stopped_run() -> Param:
     """The run that is stopped; empty means all of a queue manager."""
-    return Param(
-        None,
-        title="Run",
-        type=["null", "string"],
-        format=RUN_KEY,
-        description="Empty: every run of the queue manager, and none begins. Else one run, by the run id that Airflow "
-        "shows or by its name in the lake.",
+    return _or_nothing(
+        *("Run", RUN_KEY),
+        "Empty: every run of the queue manager, and none begins. Else one run, by the run id that Airflow shows or by "
+        "its name in the lake.",
     )
 
 
@@ -282,8 +283,6 @@ def why() -> Param:
 
 def recovery() -> dict[str, Param]:
     """What is done with which messages (`mqops.deciders.recover`)."""
-    name_or_nothing: dict[str, Any] = {"type": ["null", "string"], "format": MQ_NAME}
-    time: dict[str, Any] = {"type": ["null", "string"], "format": "date-time"}
     return {
         "action": Param(
             "replay",
@@ -294,30 +293,22 @@ def recovery() -> dict[str, Param]:
             "Destination, or MQOPS.QUARANTINE. discard: an undo can put it back. restore: undoes Run; all other "
             "fields but Queue manager, Dry run and Unit of work are ignored.",
         ),
-        "queue": Param(None, title="Queue", description="Has the messages. Empty for restore only.", **name_or_nothing),
+        "queue": _or_nothing("Queue", MQ_NAME, "Has the messages. Empty for restore only."),
         "message_ids": message_ids(),
-        "where": Param(
-            None,
-            title="Filter",
-            type=["null", "string"],
-            format=FILTER,
-            description="Patterns as in a rules table, all of which must match: DESTQ(APP.*) REASON(MQRC_Q_FULL) "
-            "APPLNAME(x*) USERID(alice) AGE(>15m) SIZE(>64K). `mqops message move` also looks into bodies and "
-            "properties: what is looked for there must not stand in Airflow.",
+        "where": _or_nothing(
+            *("Filter", FILTER),
+            "Patterns as in a rules table, all of which must match: DESTQ(APP.*) REASON(MQRC_Q_FULL) APPLNAME(x*) "
+            "USERID(alice) AGE(>15m) SIZE(>64K). `mqops message move` also looks into bodies and properties: what is "
+            "looked for there must not stand in Airflow.",
         ),
-        "since": Param(None, title="Put since", description="Put date and time of the message, UTC.", **time),
-        "until": Param(None, title="Put before", description="Put date and time of the message, UTC.", **time),
+        "since": _or_nothing("Put since", "date-time", "Put date and time of the message, UTC."),
+        "until": _or_nothing("Put before", "date-time", "Put date and time of the message, UTC."),
         "all_messages": Param(
             False, title="All messages", type="boolean", description="Needed where no other field chooses messages."
         ),
-        "destination": Param(
-            None, title="Destination", description="The queue to put on: for move, copy and park.", **name_or_nothing
-        ),
-        "destination_queue_manager": Param(
-            None,
-            title="Destination queue manager",
-            description="Empty: the queue manager that has the messages.",
-            **name_or_nothing,
+        "destination": _or_nothing("Destination", MQ_NAME, "The queue to put on: for move, copy and park."),
+        "destination_queue_manager": _or_nothing(
+            "Destination queue manager", MQ_NAME, "Empty: the queue manager that has the messages."
         ),
         "header": Param(
             "keep",
@@ -326,12 +317,8 @@ def recovery() -> dict[str, Param]:
             enum=["keep", "strip"],
             description="For move, copy and park: whether an MQDLH goes along.",
         ),
-        "run": Param(
-            None,
-            title="Run",
-            type=["null", "string"],
-            format=RUN_KEY,
-            description="For restore only: the run that is undone, by the run id that Airflow shows or by its name in "
-            "the lake.",
+        "run": _or_nothing(
+            *("Run", RUN_KEY),
+            "For restore only: the run that is undone, by the run id that Airflow shows or by its name in the lake.",
         ),
     }

@@ -85,7 +85,6 @@ def _with_queue_manager(dag_run: DagRun, text: Markdown) -> Markdown:
 
 def _unanswered(dag_run: DagRun) -> Markdown:
     """What ended the question of a run that nobody has answered; nothing where it had none, or an answer."""
-    from mqops.look.core.question import became_of  # noqa: PLC0415
     from mqops_airflow.approval.answer import read_question  # noqa: PLC0415
     from mqops_airflow.runs.run_folder import run_of  # noqa: PLC0415
     from mqops_airflow.runs.workplace import estate_file  # noqa: PLC0415
@@ -95,7 +94,7 @@ def _unanswered(dag_run: DagRun) -> Markdown:
         asked = read_question(str(run.path)) if run else None
         if run and asked and asked.over and not asked.answer:
             done = NOTHING if run.issued_json.exists() else md("Nothing was moved: ")
-            return md("{}{}. {}", done, Markdown(became_of({"over": asked.over})), AGAIN)
+            return md("{}{}. {}", done, Markdown(asked.over.meaning), AGAIN)
     return NOTHING
 
 

@@ -1,6 +1,6 @@
 """Tells people what waits for them, by a notifier of Airflow that the estate names (SMTP, Slack ...; see `Notify`).
 
-1. It is called when a question opens, when it is about to time out, and when a run does not balance.
+1. `Notice` has all that people are told of: a further one is a member, and a call of `tell_people` where it is seen.
 2. The notifier's arguments are templates of Airflow. Beside Airflow's own values they have `mqops.subject`,
    `mqops.text` and `mqops.link`. No text of a message is among them.
 3. A notifier that fails is a warning in the log: the question is asked, and the run goes on, without it.
@@ -13,11 +13,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from enum import Enum
 from importlib import import_module
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from airflow.sdk.bases.notifier import BaseNotifier
@@ -29,53 +30,82 @@ from mqops.errors import SettingsError
 from mqops.printable import printable
 
 if TYPE_CHECKING:
+    from airflow.sdk import Context
+
     from mqops.estate_sections import Notify
 
 LOG = logging.getLogger(__name__)
 
 
-def named(notify: Notify | None) -> dict[str, Any] | None:
-    """The estate's notifier as values that Airflow stores with the DAG, None where it names none.
+class Told(NamedTuple):
+    """Parameters: `when` it is told, in words; `task` that tells it, "" for Airflow's triggerer; `subject` and `text`
+    with the names of their values in braces."""
 
-    Raises:
-        SettingsError: it is not a notifier.
-    """
-    if notify is None:
-        return None
-    value = {"notifier": notify.notifier, "arguments": dict(notify.arguments)}
-    made(value)
-    return value
+    when: str
+    task: str
+    subject: str
+    text: str
 
 
-def made(notify: Mapping[str, Any]) -> BaseNotifier:
+class Notice(Enum):
+    """What people are told of (docs/setting_up.md)."""
+
+    OPENED = Told(
+        when="a plan waits for an answer",
+        task="approve",
+        subject="{question}",
+        text="Plan {digest} waits for an answer within {within}; no answer is a Reject.",
+    )
+    TIMES_OUT = Told(
+        when="the time-out of a question that is still open is near",
+        task="",
+        subject="Still open: {question}",
+        text="The question is still open and times out soon, which counts as Reject.",
+    )
+    UNBALANCED = Told(
+        when="a run does not balance",
+        task="prove",
+        subject="{queue_manager}: a run does not balance",
+        text="{why}",
+    )
+
+
+def usable(notify: Notify | None) -> Notify | None:
+    """The estate's notifier, None where it names none. Raises `SettingsError`: it is not a notifier."""
+    if notify is not None:
+        made(notify.notifier, notify.arguments)
+    return notify
+
+
+def made(notifier: str, arguments: Mapping[str, object]) -> BaseNotifier:
     """The notifier. Raises `SettingsError`."""
     try:
-        module, _, name = str(notify["notifier"]).rpartition(".")
+        module, _, name = notifier.rpartition(".")
         kind = getattr(import_module(module), name, None)
         if not (isinstance(kind, type) and issubclass(kind, BaseNotifier)):
-            raise SettingsError(f"notify: {notify['notifier']} is not a notifier of Airflow")
-        return kind(**notify["arguments"])
-    except (ImportError, TypeError) as error:
-        raise SettingsError(f"notify: {notify['notifier']} cannot be made: {printable(error)}") from error
+            raise SettingsError(f"notify: {notifier} is not a notifier of Airflow")
+        make: Callable[..., BaseNotifier] = kind
+        return make(**arguments)
+    except (ImportError, TypeError) as error:  # a TypeError: the notifier takes other arguments
+        raise SettingsError(f"notify: {notifier} cannot be made: {printable(error)}") from error
 
 
-def template_values(dag_id: str, run_id: str, subject: str, text: str) -> SimpleNamespace:
-    """What the notifier's templates see as `mqops`."""
+def template_values(dag_id: str, run_id: str, notice: Notice, values: Mapping[str, object]) -> SimpleNamespace:
+    """What the notifier's templates see as `mqops`. Parameters: `values` of the subject and the text."""
+    subject, text = (printable(said.format_map(values)) for said in (notice.value.subject, notice.value.text))
     base = conf.get("api", "base_url", fallback="").rstrip("/")
     link = f"{base}/dags/{quote(dag_id)}/runs/{quote(run_id, safe='')}"
-    return SimpleNamespace(subject=printable(subject), text=printable(text), link=link)
+    return SimpleNamespace(subject=subject, text=text, link=link)
 
 
-def tell_people(notify: Mapping[str, Any] | None, context: Mapping[str, Any], *, subject: str, text: str) -> None:
-    """Notify people now. Nothing is raised.
-
-    Parameters: `notify` what `named` gave; `context` Airflow's, of the task.
-    """
+def tell_people(notify: Notify | None, context: Context, notice: Notice, **values: object) -> None:
+    """Notify people now. Nothing is raised. Parameters: `context` of the task; `values` of the notice's words."""
     if notify is None:
         return
     run = context["dag_run"]
     try:
-        made(notify)({**context, "mqops": template_values(run.dag_id, run.run_id, subject, text)})
+        told = template_values(run.dag_id, run.run_id, notice, values)
+        made(notify.notifier, notify.arguments)({**context, "mqops": told})
     except Exception as error:
         LOG.warning("The notifier failed, so nobody was notified: %s", printable(error))
 
@@ -87,21 +117,20 @@ def deadline(notify: Notify | None, timeout: timedelta, queue_manager: str) -> l
     """
     if notify is None:
         return []
-    kept = {**(named(notify) or {}), "queue_manager": queue_manager}
+    kept = {"notifier": notify.notifier, "arguments": dict(notify.arguments), "queue_manager": queue_manager}
     after = timeout - notify.before if timeout > notify.before else timeout / 2
     return [DeadlineAlert(DeadlineReference.DAGRUN_LOGICAL_DATE, after, AsyncCallback(before_time_out, kept))]
 
 
 async def before_time_out(
-    notifier: str, arguments: dict[str, Any], queue_manager: str, context: dict[str, Any]
+    notifier: str, arguments: Mapping[str, object], queue_manager: str, context: Mapping[str, Mapping[str, str]]
 ) -> None:
     """Airflow calls it at the deadline of a run. `context` has the run, as Airflow's API shows it."""
     run = SimpleNamespace(dag_id=context["dag_run"]["dag_id"], run_id=context["dag_run"]["dag_run_id"])
-    subject = open_question(run, queue_manager)
-    if subject:
-        text = "The question is still open and times out soon, which counts as Reject."
-        one = made({"notifier": notifier, "arguments": arguments})
-        one.context = {**context, "mqops": template_values(run.dag_id, run.run_id, f"Still open: {subject}", text)}  # type: ignore[typeddict-item]
+    if question := open_question(run, queue_manager):
+        one = made(notifier, arguments)
+        told = template_values(run.dag_id, run.run_id, Notice.TIMES_OUT, {"question": question})
+        one.context = {**context, "mqops": told}  # type: ignore[typeddict-item]
         await one
 
 
@@ -109,10 +138,10 @@ def open_question(dag_run: Any, queue_manager: str) -> str:
     """The subject of the question that a run has asked and nobody has answered, "" where there is none."""
     from mqops_airflow.approval import answer, plan_text  # noqa: PLC0415
     from mqops_airflow.runs.plan_files import read_plan  # noqa: PLC0415
-    from mqops_airflow.runs.run_folder import handed_on  # noqa: PLC0415
+    from mqops_airflow.runs.run_folder import found_folder  # noqa: PLC0415
 
     try:
-        folder = handed_on(dag_run, queue_manager)["folder"]
+        folder = str(found_folder(dag_run, queue_manager).path)
     except SettingsError:  # the run has not begun to plan
         return ""
     asked = answer.read_question(folder)

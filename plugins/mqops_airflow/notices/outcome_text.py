@@ -19,9 +19,8 @@ from mqops_airflow.ui.markdown import NOTHING, Markdown, code, joined, md, numbe
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from mqops.look.core.question import Over
+    from mqops.look.core.question import Answer, Over
     from mqops.model import RunSummary
-    from mqops_airflow.approval.answer import Answer
 
 KEY = "mqops_told"
 """XCom of these words. `mqops_airflow.notices.notes` makes them the run's note."""
@@ -109,11 +108,11 @@ def _not_acted(ending: Ending) -> list[Markdown]:
 
 def _unapproved(ending: Ending) -> Markdown:
     """Why no approval permits the plan, nothing where one does."""
-    from mqops.look.core.question import TIMED_OUT, became_of  # noqa: PLC0415
+    from mqops.look.core.question import TIMED_OUT  # noqa: PLC0415
 
     answer = ending.answer
     if answer is None:
-        return words(became_of({"over": ending.over}))
+        return words(ending.over.meaning) if ending.over else NOTHING
     by = words(answer.by or "nobody")
     if answer.refused:
         return md("the approval by {} was refused: {}", by, words(answer.refused))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mqops_airflow.approval.permission import permission
-from mqops_airflow.approval.policy import plain, restored
 from mqops_airflow.spark.submit import MqSparkSubmitOperator
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from mqops.estate_sections import Approval
+    from mqops_airflow.runs.run_folder import XCom
 
 
 class PlanActOperator(MqSparkSubmitOperator):
@@ -26,10 +26,10 @@ class PlanActOperator(MqSparkSubmitOperator):
     def __init__(self, *, folder: str, approval: Approval, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.folder = folder
-        self.approval = plain(approval)
+        self.approval = approval
 
-    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
-        found = permission(context, self.folder, restored(self.approval))
+    def execute(self, context: Context) -> XCom:  # type: ignore[override]
+        found = permission(context, self.folder, self.approval)
         self.application_args = [
             *(self.application_args or ()),
             f"--plan-digest={found.digest}",

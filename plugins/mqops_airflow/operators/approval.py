@@ -12,20 +12,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 
 from mqops.clock import utc_text
 from mqops.errors import PlanChanged
-from mqops.estate_sections import Approval
+from mqops.estate_sections import Approval, Notify
 from mqops.printable import printable
 from mqops_airflow.approval.permission import NotAllowed, permission
-from mqops_airflow.approval.policy import plain, restored
-from mqops_airflow.notices.notify import tell_people
+from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.runs.plan_files import preflight_in, read_plan
 from mqops_airflow.ui.views import RunLink
 
@@ -33,8 +31,10 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
     from airflow.sdk.execution_time.comms import HITLDetailRequestResult
 
-    from mqops_airflow.approval.answer import Asked
+    from mqops.look.core.question import Asked
 
+Event: TypeAlias = dict[str, Any]
+"""What Airflow resumes a waiting task with, as `HITLTriggerEventSuccessPayload` or with the key `error`."""
 RETRIES = 3
 RETRY_DELAY = timedelta(seconds=5)
 """After this time the process that Airflow took for failed has ended, too."""
@@ -54,15 +54,13 @@ class PlanApprovalOperator(ApprovalOperator):
 
     :param folder: the run's folder (templated).
     :param approval: the estate's policy.
-    :param notify: the estate's notifier (`mqops_airflow.notices.notify.named`), which tells that the question is open.
+    :param notify: the estate's notifier, which tells that the question is open.
     """
 
     operator_extra_links = (RunLink(),)
     template_fields = (*ApprovalOperator.template_fields, "folder")
 
-    def __init__(
-        self, *, folder: str, approval: Approval, notify: Mapping[str, Any] | None = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, *, folder: str, approval: Approval, notify: Notify | None = None, **kwargs: Any) -> None:
         super().__init__(
             subject="Approve the plan?",
             defaults=[self.REJECT],
@@ -72,7 +70,7 @@ class PlanApprovalOperator(ApprovalOperator):
             **kwargs,
         )
         self.folder = folder
-        self.approval = plain(approval)
+        self.approval = approval
         self.notify = notify
 
     def execute(self, context: Context) -> Any:
@@ -92,12 +90,13 @@ class PlanApprovalOperator(ApprovalOperator):
 
     def _to_ask(self, context: Context) -> Asked:
         """The question of this try, not put yet; `subject` and `body` have its words."""
+        from mqops.look.core.question import Asked  # noqa: PLC0415
         from mqops_airflow.approval import answer, plan_text  # noqa: PLC0415
 
         plan = read_plan(self.folder)
         self.subject, self.body = plan_text.question(plan, preflight_in(self.folder), context)
         assert self.response_timeout is not None
-        return answer.Asked(
+        return Asked(
             question=answer.question(context, digest=plan.digest, subject=self.subject, body=self.body),
             task_instance=str(context["ti"].id),
             cleared=context["dag_run"].clear_number or 0,
@@ -127,8 +126,8 @@ class PlanApprovalOperator(ApprovalOperator):
             )
         answer.write_question(self.folder, asked)
         self.log.info("%s Plan %s", printable(self.subject), printable(digest))
-        text = f"Plan {digest} waits for an answer within {self.response_timeout}; no answer is a Reject."
-        tell_people(self.notify, context, subject=self.subject, text=text)
+        told = {"question": self.subject, "digest": digest, "within": self.response_timeout}
+        tell_people(self.notify, context, Notice.OPENED, **told)
         # What `super().execute` does, without putting the question once more: that erases an answer that is there.
         raise TaskAwaitingInput(method_name="execute_complete", timeout=self.response_timeout)
 
@@ -143,7 +142,7 @@ class PlanApprovalOperator(ApprovalOperator):
         at = (datetime.now(UTC) + SETTLED).isoformat()
         self.defer(trigger=RecordedAnswer(asked=asked, at=at), method_name="take_up", timeout=SETTLED + NO_TRIGGERER)
 
-    def take_up(self, context: Context, event: dict[str, Any] | None) -> Any:
+    def take_up(self, context: Context, event: Event | None) -> Any:
         """Go on with the answer that Airflow had recorded, else put the question anew. Raises as `execute`."""
         asked = self._to_ask(context)
         put = self._put_before(asked)
@@ -172,7 +171,7 @@ class PlanApprovalOperator(ApprovalOperator):
         assert isinstance(kept, comms.HITLDetailRequestResult)
         return kept
 
-    def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
+    def execute_complete(self, context: Context, event: Event) -> Any:
         """Go on with the answer that Airflow resumed this task with.
 
         Raises:
@@ -186,7 +185,8 @@ class PlanApprovalOperator(ApprovalOperator):
         if asked is None or asked.task_instance != str(context["ti"].id):
             digest = read_plan(self.folder).digest
             raise NotAllowed(f"the answer is not about plan {digest}, which was made meanwhile: start a new run to ask")
-        return self._end(context, answer.answered(asked, event, approve=self.APPROVE))
+        approved, user = event["chosen_options"] == [self.APPROVE], event["responded_by_user"]
+        return self._end(context, answer.answered(asked, user, approved=approved, at=event["responded_at"]))
 
     def _end(self, context: Context, asked: Asked) -> Any:
         """Keep the answer and end the task with it; one that permits nothing is kept with the reason.
@@ -207,8 +207,9 @@ class PlanApprovalOperator(ApprovalOperator):
         )
         if found.approved:
             try:
-                permission(context, self.folder, restored(self.approval))
+                permission(context, self.folder, self.approval)
             except NotAllowed as error:
                 answer.write_question(self.folder, replace(asked, answer=replace(found, refused=str(error))))
                 raise
-        return super().execute_complete(context, answer.event_of(found, approve=self.APPROVE, reject=self.REJECT))
+        chosen = self.APPROVE if found.approved else self.REJECT
+        return super().execute_complete(context, dict(answer.event_of(found, chosen)))

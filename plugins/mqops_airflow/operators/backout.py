@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mqops import form_files
 from mqops.counted import counted
@@ -11,12 +11,15 @@ from mqops.printable import printable
 from mqops.queue_names import not_seen
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.forms.given import BackoutForm, given
 from mqops_airflow.operators.check import CheckOperator, drain_and_log, valid_table
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import md
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+    from mqops_airflow.runs.run_folder import XCom
 
 
 class BackoutCheckOperator(CheckOperator):
@@ -26,25 +29,26 @@ class BackoutCheckOperator(CheckOperator):
     and in the XCom in either case.
     """
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> XCom:
         from mqops.decide import backout_setting as backout  # noqa: PLC0415
         from mqops.deciders.backout import survey  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
 
         if self.four_eyes:
             must_tell_people_apart(context)
-        params, estate = context["params"], estate_file()
+        form, estate = given(context["params"], BackoutForm), estate_file()
         section = estate.estate.queue_managers[self.queue_manager].backout_reprocess
         assert section is not None
-        rules = form_files.table(estate, params["rules_file"])
+        rules = form_files.table(estate, form.rules_file)
         table = valid_table(rules, self.queue_manager, self.log, origins=True)
         with connect(connection_for(self.queue_manager, estate)) as session:
             drained = drain_and_log(session, lake(estate), self.queue_manager, self.log)
             surveyed = survey(
                 session,
-                queues=params["queues"] or (),
-                replay_cap=params["replay_cap"],
+                queues=form.queues or (),
+                replay_cap=form.replay_cap,
                 quarantine=section.quarantine,
+                backoff=tuple(int(one.total_seconds()) for one in section.backoff),
             )
         for remark in surveyed.setting.remarks():
             self.log.warning("%s", printable(remark))
@@ -55,7 +59,6 @@ class BackoutCheckOperator(CheckOperator):
             )
         self.log.info("%s of earlier runs recorded", counted(drained, "marker"))
         found = {
-            "queue": ",".join(surveyed.queues),
             "messages": sum(surveyed.depths.values()),
             "remarks": list(surveyed.setting.remarks()),
             "rules": str(rules),
@@ -65,7 +68,9 @@ class BackoutCheckOperator(CheckOperator):
             raise SettingsError(not_seen(surveyed.setting.unseen))
         if not surveyed.queues:
             why = md("Nothing to do: the backout queues are empty")
-            return self.nothing_to_do(context, found, "backout_reprocess", why)
+            return self.nothing_to_do(context, {"queue": "", **found}, "backout_reprocess", why)
         return self.begin(
-            context, lake(estate), found, keep=lambda folder: backout.write_setting(folder, surveyed.setting)
+            *(context, lake(estate), surveyed.queues, found),
+            form=form,
+            keep=lambda folder: backout.write_setting(folder, surveyed.setting),
         )

@@ -15,6 +15,7 @@ from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.approval.which_run import acting, acts, waited_for
 from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.forms.given import DeadLettersForm, given
 from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.operators.depth import trigger_again
 from mqops_airflow.runs.run_folder import hand_on, own_folder
@@ -23,7 +24,7 @@ from mqops_airflow.ui.markdown import Markdown, joined, md, plain
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from airflow.sdk import Context
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from mqops.lake.run import RunFolder
     from mqops.mq.session import Session
     from mqops.rules import Table
+    from mqops_airflow.forms.given import RulesForm
+    from mqops_airflow.runs.run_folder import XCom
 
 NOTHING_TO_DO = md("Nothing to do")
 
@@ -50,9 +53,7 @@ class CheckOperator(BaseOperator, SkipMixin):
         self.queue_manager = queue_manager
         self.four_eyes = four_eyes
 
-    def nothing_to_do(
-        self, context: Context, found: dict[str, Any], workflow: str, why: Markdown = NOTHING_TO_DO
-    ) -> dict[str, Any]:
+    def nothing_to_do(self, context: Context, found: XCom, workflow: str, why: Markdown = NOTHING_TO_DO) -> XCom:
         """End the run here. If it may act, the workflow's DEPTH queues trigger again."""
         warning = trigger_again(self.log, self.queue_manager, workflow) if acts(context) else ""
         return end_here(self, context, found, md("{}. {}", why, warning) if warning else why)
@@ -61,19 +62,22 @@ class CheckOperator(BaseOperator, SkipMixin):
         self,
         context: Context,
         lake_folder: Path,
-        found: dict[str, Any],
+        queues: Sequence[str],
+        found: XCom,
+        *,
+        form: RulesForm,
         keep: Callable[[RunFolder], None] = lambda _folder: None,
-    ) -> dict[str, Any]:
+    ) -> XCom:
         """Make the run's folder and hand on what was found; or end the run where another one is waited for.
 
-        Parameters: `found` with `queue`, the names of the queues with commas; `keep` what else is written into the
-        folder, before.
+        Parameters: `queues` to work on; `keep` what else is written into the folder, before.
         """
-        if why := waited_for(context, lake_folder, self.queue_manager, found["queue"].split(",")):
+        found = {"queue": ",".join(queues), **found}
+        if why := waited_for(context, lake_folder, self.queue_manager, queues):
             return end_here(self, context, found, why)
         with own_folder(context, lake_folder, self.queue_manager) as folder:
             keep(folder)
-            return hand_on(context, folder, found | asked(context["params"]) | acting(context))
+            return hand_on(context, folder, found | form.arguments() | acting(context))
 
 
 class DlqCheckOperator(CheckOperator):
@@ -83,20 +87,20 @@ class DlqCheckOperator(CheckOperator):
     the words of the Spark jobs' arguments; the XCom tells it to people, no task reads it.
     """
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> XCom:
         if self.four_eyes:
             must_tell_people_apart(context)
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
         from mqops.mq.inquire import depth  # noqa: PLC0415
 
-        params, estate = context["params"], estate_file()
+        form, estate = given(context["params"], DeadLettersForm), estate_file()
         settings = estate.estate.queue_managers[self.queue_manager]
-        rules = form_files.table(estate, params["rules_file"])
+        rules = form_files.table(estate, form.rules_file)
         table = valid_table(rules, self.queue_manager, self.log)
         connection = connection_for(self.queue_manager, estate)
         section = settings.dlq_rules
-        named = params["queue"] or (section.queue if section else "") or table.control.inputq
-        also = section.also if section and (params["queue"] or None) in {None, section.queue} else ()
+        named = form.queue or (section.queue if section else "") or table.control.inputq
+        also = section.also if section and (form.queue or None) in {None, section.queue} else ()
         with connect(connection) as session:
             queues = self._queues(session, named, also)
             drained = drain_and_log(session, lake(estate), self.queue_manager, self.log)
@@ -107,14 +111,13 @@ class DlqCheckOperator(CheckOperator):
                 note_empty(lake(estate), self.queue_manager, queue)
         self.log.info("%s of earlier runs recorded", counted(drained, "marker"))
         filled = [queue for queue, messages in depths.items() if messages]
-        found = {"queue": ",".join(filled or queues), "messages": sum(depths.values())}
-        found |= {"rules": str(rules), "table_digest": table.digest}
+        found = {"messages": sum(depths.values()), "rules": str(rules), "table_digest": table.digest}
         if not filled:
             why = md("Nothing to do: {} are empty", joined(", ", queues))
             if len(queues) == 1:
                 why = md("Nothing to do: {} is empty", queues[0])
-            return self.nothing_to_do(context, found, "dlq_rules", why)
-        return self.begin(context, lake(estate), found)
+            return self.nothing_to_do(context, {"queue": ",".join(queues), **found}, "dlq_rules", why)
+        return self.begin(context, lake(estate), filled, found, form=form)
 
     def _queues(self, session: Session, named: str, also: Iterable[str]) -> list[str]:
         """The queues to work on, each once, whatever name it has. Raises as `_queue`."""
@@ -156,9 +159,7 @@ def note_empty(lake_folder: Path, queue_manager: str, queue: str) -> None:
     anatomy.note_empty(RunFolder.at(lake_folder, queue_manager, "any").lake_folder, queue_manager, queue, utc_now())
 
 
-def end_here(
-    operator: BaseOperator, context: Context, found: dict[str, Any], why: Markdown = NOTHING_TO_DO
-) -> dict[str, Any]:
+def end_here(operator: BaseOperator, context: Context, found: XCom, why: Markdown = NOTHING_TO_DO) -> XCom:
     """Skip everything behind the task, and say why."""
     operator.log.info("%s", printable(plain(why)))
     keep_for_note(context, why)
@@ -196,21 +197,6 @@ def valid_table(path: Path, queue_manager: str, log: Any, *, origins: bool = Fal
     if target and target != queue_manager:
         raise SettingsError(f"{path.name} has INPUTQM({target}), this workflow is for {queue_manager}")
     return parsed.table
-
-
-def asked(params: Any) -> dict[str, Any]:
-    """What the form asks for, as the Spark jobs take it.
-
-    A limit with chosen messages limits the plan, not the snapshot: the chosen ones may stand behind it.
-    """
-    limit, chosen = params["limit"] or 0, params["message_ids"] or []
-    return {
-        "limit": limit,
-        "observe_limit": 0 if chosen else limit,
-        "message_ids": ",".join(chosen).upper(),
-        "unit_size": params["unit_of_work"],
-        **{name: params[name] for name in ("canary", "canary_wait", "pace", "in_flight", "patience")},
-    }
 
 
 def drain_and_log(session: Session, lake_folder: Path, queue_manager: str, log: Any) -> int:

@@ -17,6 +17,7 @@ from mqops.misnamed import is_alias
 from mqops.printable import printable
 from mqops.queue_names import not_seen
 from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.forms.given import ExpiryForm, RefreshForm, given
 from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.operators.check import CheckOperator
 from mqops_airflow.operators.depth import trigger_again
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from mqops.estate import EstateFile
     from mqops.expiry.core.outcome import ExpirySummary
+    from mqops_airflow.runs.run_folder import XCom
 
 
 class ExpiryCheckOperator(CheckOperator):
@@ -42,19 +44,19 @@ class ExpiryCheckOperator(CheckOperator):
         super().__init__(**kwargs)
         self.recheck = recheck
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> XCom:
         from mqops.expiry.core.candidates import differing_intervals  # noqa: PLC0415
         from mqops.expiry.scan import candidates  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
 
-        params, estate = context["params"], estate_file()
+        form, estate = given(context["params"], ExpiryForm), estate_file()
         with connect(connection_for(self.queue_manager, estate)) as session:
             chosen = candidates(
                 session,
                 lake(estate),
-                params["queues"],
+                form.queues,
                 recheck=timedelta(seconds=self.recheck),
-                all_filled=params["all_filled"],
+                all_filled=form.all_filled,
             )
         intervals = {one: _interval(estate, one) for one in (*chosen.members, self.queue_manager)}
         if differs := differing_intervals(intervals, self.queue_manager):
@@ -66,7 +68,8 @@ class ExpiryCheckOperator(CheckOperator):
         for alias, base in chosen.aliases.items():
             self.log.info("%s", printable(is_alias(alias, base)))
         self.log.info("worth a scan: %d of %s", len(chosen.why), counted(chosen.looked_at, "queue"))
-        found = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at, "inhibited": list(chosen.inhibited)}
+        found: dict[str, object] = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at}
+        found["inhibited"] = list(chosen.inhibited)
         if chosen.aliases:
             found["aliases"] = dict(chosen.aliases)
         if chosen.unseen:
@@ -101,41 +104,41 @@ class ExpiryReportOperator(BaseOperator):
         self.queue_manager = queue_manager
         self.asset = asset
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> XCom:
         from mqops.expiry.record import SCANNED  # noqa: PLC0415
         from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN  # noqa: PLC0415
 
         folder = RunFolder(Path(self.folder))
         summary, found = SCANNED.read(folder), HANDED_ON.find(folder) or NO_DAG_RUN
         unseen = found.names("unseen")
-        more = replace(summary, unseen=unseen, aliases=found.aliases)
-        value = report(self, context, replace(more, balanced=summary.balanced and not unseen))
-        context["outlet_events"][self.asset].extra = value
+        more = replace(summary, unseen=unseen, aliases=found.aliases, balanced=summary.balanced and not unseen)
+        report(self, context, more)
+        context["outlet_events"][self.asset].extra = more.to_json()
         if warning := trigger_again(self.log, self.queue_manager, "expiry_scan"):
             keep_for_note(context, md("{} {}", in_words(summary), warning))
-        return value
+        return more.to_json()
 
 
 class RefreshExpiryOperator(BaseOperator):
     """REFRESH QMGR TYPE(EXPIRY) by the form's queue manager and name, or the same by scan (E18)."""
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> XCom:
         from mqops.expiry.scan import refresh  # noqa: PLC0415 - loads the MQ library
 
-        params, estate = context["params"], estate_file()
-        connection = connection_for(params["queue_manager"], estate)
-        summary = refresh(connection, lake(estate), params["name"])
+        form, estate = given(context["params"], RefreshForm), estate_file()
+        summary = refresh(connection_for(form.queue_manager, estate), lake(estate), form.name)
         self.log.info(
             "TYPE(EXPIRY) NAME(%s) on %s: done by %s",
-            printable(params["name"]),
+            printable(form.name),
             printable(summary.queue_manager),
             printable(summary.by),
         )
-        return report(self, context, summary)
+        report(self, context, summary)
+        return summary.to_json()
 
 
-def report(operator: BaseOperator, context: Context, summary: ExpirySummary) -> dict[str, Any]:
-    """The summary in the log, a line a queue, and as the XCom.
+def report(operator: BaseOperator, context: Context, summary: ExpirySummary) -> None:
+    """The summary in the log, a line a queue, in the run's note, and as the XCom also where it fails the task.
 
     Raises:
         Unbalanced: the figures of a queue that no other program had open do not add up.
@@ -153,14 +156,12 @@ def report(operator: BaseOperator, context: Context, summary: ExpirySummary) -> 
     operator.log.info("All: there %d = discarded %d + left %d", summary.found, summary.done, summary.left)
     if dead := summary.dead_letters:
         operator.log.info("%s: %d before the scan, %d after it", printable(dead.name), dead.before, dead.after)
-    value = summary.to_json()
-    context["ti"].xcom_push(key="return_value", value=value)
+    context["ti"].xcom_push(key="return_value", value=summary.to_json())
     keep_for_note(context, in_words(summary))
     if not summary.balanced:
         refuse_unseen(summary.unseen)
         wrong = ", ".join(scan.queue for scan in summary.queues if scan.exact and not scan.balanced)
         raise Unbalanced(f"The figures of {wrong} do not add up; see the lines above")
-    return value
 
 
 def refuse_unseen(unseen: Sequence[str]) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseBranchOperator, BaseOperator
+from airflow.sdk import BaseOperator
 
-from mqops.estate_sections import Approval
 from mqops.printable import printable
 from mqops_airflow.approval.permission import permission
-from mqops_airflow.approval.policy import plain, restored, verdict_on
 from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.forms.given import ActForm, ManagerForm, given
 from mqops_airflow.operators.prove import ProveOperator
+from mqops_airflow.operators.route import RouteOperator
 from mqops_airflow.runs.plan_files import preflight_in, read_plan
 from mqops_airflow.runs.workplace import estate_file
 from mqops_airflow.ui.views import RunLink
@@ -20,35 +20,19 @@ from mqops_airflow.ui.views import RunLink
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from mqops.estate_sections import Approval
     from mqops.lake.run import RunFolder
     from mqops.model import RunSummary
     from mqops.mq.connection import MqConnection
+    from mqops_airflow.runs.run_folder import XCom
 
 
-class InTaskRouteOperator(BaseBranchOperator):
-    """Sends a dry run, and a plan that moves nothing, to its proof, every other one to a person.
-
-    The XCom `verdict` tells people which way, why, and the plan's digest.
-
-    :param folder: of the run (templated).
-    :param approval: the policy for such runs.
-    """
-
-    operator_extra_links = (RunLink(),)
-    template_fields = ("folder",)
-
-    def __init__(self, *, folder: str, approval: Approval, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.folder = folder
-        self.approval = plain(approval)
+class InTaskRouteOperator(RouteOperator):
+    """Sends a dry run, and a plan that moves nothing, to its proof, every other one to a person."""
 
     def choose_branch(self, context: Context) -> str:
-        plan, found = read_plan(self.folder), preflight_in(self.folder)
-        verdict = verdict_on(plan, found, approval=restored(self.approval), context=context)
-        self.log.info("Plan %s: %s (%s)", printable(plan.digest), printable(verdict.way), printable(verdict.why))
-        value = {"way": verdict.way, "why": verdict.why, "digest": plan.digest}
-        context["ti"].xcom_push(key="verdict", value=value)
-        return "approve" if verdict.way == "ask" else "prove"
+        way = self.way(context, read_plan(self.folder), preflight_in(self.folder))
+        return "approve" if way == "ask" else "prove"
 
 
 class InTaskActOperator(BaseOperator):
@@ -64,20 +48,20 @@ class InTaskActOperator(BaseOperator):
     def __init__(self, *, folder: str, approval: Approval, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.folder = folder
-        self.approval = plain(approval)
+        self.approval = approval
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> XCom:
         from mqops.deciders.registry import decider_named  # noqa: PLC0415
         from mqops.lake.run import RunFolder  # noqa: PLC0415
 
-        params = context["params"]
-        found = permission(context, self.folder, restored(self.approval))
+        form = given(context["params"], ActForm)
+        found = permission(context, self.folder, self.approval)
         decider = decider_named(read_plan(self.folder).workflow)
         summary = decider.act(
-            connection_for(params["queue_manager"], estate_file()),
+            connection_for(form.queue_manager, estate_file()),
             RunFolder(Path(self.folder)),
             approved=found.digest,
-            unit_size=params["unit_of_work"],
+            unit_size=form.unit_of_work,
             about={"requested_by": found.requested_by, "approved_by": found.approved_by},
         )
         self.log.info(
@@ -106,7 +90,7 @@ class InTaskProveOperator(ProveOperator):
             )
 
     def name(self, context: Context) -> str:
-        return str(context["params"]["queue_manager"])
+        return given(context["params"], ManagerForm).queue_manager
 
     def connection(self, context: Context) -> MqConnection:
         return connection_for(self.name(context), estate_file())

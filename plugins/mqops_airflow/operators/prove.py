@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, BaseOperator
@@ -17,19 +15,21 @@ from mqops.printable import printable
 from mqops.queue_names import not_seen
 from mqops_airflow.approval.answer import end_question
 from mqops_airflow.connections.hook import MqHook
-from mqops_airflow.notices.notify import tell_people
+from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.notices.outcome_text import ending_of, keep_for_note, outcome_text
 from mqops_airflow.operators.depth import trigger_again
-from mqops_airflow.runs.run_folder import handed_on
+from mqops_airflow.runs.run_folder import found_folder
 from mqops_airflow.ui.markdown import code, md, plain
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from mqops.estate_sections import Notify
     from mqops.lake.run import RunFolder
     from mqops.model import RunSummary
     from mqops.mq.connection import MqConnection
+    from mqops_airflow.runs.run_folder import XCom
 
 
 ENDED = {"failed": Over.FAILED, "success": Over.MARKED_SUCCESS, "skipped": Over.MARKED_SKIPPED}
@@ -52,7 +52,7 @@ class ProveOperator(BaseOperator):
     :param queue_manager: name in the estate. The run's folder is no template: there may be none to render.
     :param plan_task: task that makes the plan.
     :param act_task: task that moves.
-    :param notify: the estate's notifier (`notices.notify.named`), which tells that a run does not balance.
+    :param notify: the estate's notifier, which tells that a run does not balance.
     :param workflow: whose queues trigger by DEPTH again when act has finished; "" for one that nothing triggers.
     """
 
@@ -66,7 +66,7 @@ class ProveOperator(BaseOperator):
         queue_manager: str,
         plan_task: str,
         act_task: str,
-        notify: Mapping[str, Any] | None = None,
+        notify: Notify | None = None,
         workflow: str = "",
         **kwargs: Any,
     ) -> None:
@@ -79,8 +79,7 @@ class ProveOperator(BaseOperator):
         self.notify = notify
         self.workflow = workflow
 
-    def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.lake.run import RunFolder  # noqa: PLC0415
+    def execute(self, context: Context) -> XCom:
         from mqops.ledger.file import LedgerFile  # noqa: PLC0415
         from mqops.mq.connection import one_session  # noqa: PLC0415
         from mqops.prove.outcomes import look_back  # noqa: PLC0415
@@ -89,15 +88,15 @@ class ProveOperator(BaseOperator):
         states = self._states(context)
         if states.get(self.plan_task) != "success":
             raise AirflowSkipException(f"There is no plan (task {self.plan_task}): nothing was moved")
-        run = RunFolder(Path(handed_on(context["dag_run"], self.name(context))["folder"]))
+        run = found_folder(context["dag_run"], self.name(context))
         file = LedgerFile(run.lake_folder)
         with one_session(self.connection(context)) as step:
             try:
                 summary = prove(step, run, file=file)
             except Unbalanced as error:
                 keep_for_note(context, code(error))
-                subject = f"{self.name(context)}: a run does not balance"
-                tell_people(self.notify, context, subject=subject, text=str(error))
+                told = {"queue_manager": self.name(context), "why": error}
+                tell_people(self.notify, context, Notice.UNBALANCED, **told)
                 raise
             self._log_summary(summary, run)
             looked_back = look_back(step, run, file=file)

@@ -12,15 +12,17 @@ from mqops import form_files
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import SettingsError
+from mqops.message_checks import QualitySummary
 from mqops.misnamed import is_alias
 from mqops.printable import printable
 from mqops.quality.no_message import check_no_message, keep_no_message
 from mqops.quality.scope import QueuesSeen
 from mqops.quality.suite_file import load_suites
-from mqops.quality.summary import QualitySummary, describe, verdict
+from mqops.quality.summary import describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
 from mqops.queue_names import not_seen
 from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.forms.given import QualityForm, given
 from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here
 from mqops_airflow.pages.data_docs import DataDocsLink, address
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from mqops.estate import EstateFile
     from mqops.quality.suite import Suite
+    from mqops_airflow.runs.run_folder import XCom
 
 MOST_TOLD = 6
 """Sentences of a note about checks and patterns that looked at nothing."""
@@ -49,15 +52,15 @@ class QualityCheckOperator(CheckOperator):
     words of the Spark jobs' arguments; the XCom tells it to people, no task reads it.
     """
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> XCom:
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
         from mqops.quality.queues import aliases_in, choose_queues  # noqa: PLC0415
 
-        params, estate = context["params"], estate_file()
-        paths = suite_files(estate, params["suites"])
+        form, estate = given(context["params"], QualityForm), estate_file()
+        paths = suite_files(estate, form.suites)
         suites = load_suites(paths)
         with connect(connection_for(self.queue_manager, estate)) as session:
-            choice = choose_queues(session, params["queues"])
+            choice = choose_queues(session, form.queues)
             aliases = choice.aliases | aliases_in(session, suites)
         for alias, base in aliases.items():
             self.log.info("%s", printable(is_alias(alias, base)))
@@ -79,18 +82,16 @@ class QualityCheckOperator(CheckOperator):
             "unseen": list(choice.unseen),
             "aliases": aliases,
             "suites": ",".join(map(str, paths)),
-            "limit": params["limit"] or 0,
+            "limit": form.limit or 0,
         }
         if not messages:
             seen = QueuesSeen(looked_at=choice.empty, unread=choice.inhibited, unseen=choice.unseen, aliases=aliases)
             return self._without_a_message(context, found, suites, seen)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
-            hand_on(context, folder, found | {"empty": list(choice.empty)})
+            hand_on(context, folder, {**found, "empty": list(choice.empty)})
         return {**found, "folder": str(folder.path)}
 
-    def _without_a_message(
-        self, context: Context, found: dict[str, Any], suites: tuple[Suite, ...], seen: QueuesSeen
-    ) -> dict[str, Any]:
+    def _without_a_message(self, context: Context, found: XCom, suites: tuple[Suite, ...], seen: QueuesSeen) -> XCom:
         """End the run. What is not met is kept as of any other run.
 
         Raises:
@@ -100,7 +101,7 @@ class QualityCheckOperator(CheckOperator):
         if all(check.met for check in summary.checks) and not summary.unseen:
             return end_here(self, context, found, joined(". ", [NOTHING_TO_DO, *map(words, summary.told)]))
         with own_folder(context, lake(estate_file()), self.queue_manager) as folder:
-            hand_on(context, folder, found | {"empty": list(seen.looked_at)})
+            hand_on(context, folder, {**found, "empty": list(seen.looked_at)})
             kept = keep_no_message(folder, summary)
         log_summary(self.log, kept)
         said = in_words(kept, "")
@@ -142,7 +143,7 @@ class QualityReportOperator(BaseOperator):
         self.folder = folder
         self.asset = asset
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> XCom:
         from mqops.lake.run_file import Checked  # noqa: PLC0415
 
         summary = Checked(QualitySummary).read(Path(self.folder) / "quality" / "quality.json")
@@ -180,7 +181,7 @@ def in_words(summary: QualitySummary, docs: str) -> Markdown:
     """
     from mqops.look.core.run_state import checks_in_words  # noqa: PLC0415
 
-    sentences = [words(checks_in_words(summary.to_json()))]
+    sentences = [words(checks_in_words(summary))]
     if docs:
         page = link("Data Docs", docs)
         sentences.append(md("The page Quality names the messages that failed; {} have each check's figures", page))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow.sdk.bases.skipmixin import SkipMixin
 
@@ -14,18 +13,18 @@ from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.approval.which_run import acting, waited_for
 from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.forms.given import RecoverForm, given
 from mqops_airflow.operators.check import drain_and_log, end_here
 from mqops_airflow.operators.undo import UndoPlanOperator
 from mqops_airflow.runs.run_folder import hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from airflow.sdk import Context
 
     from mqops.deciders.recover import RecoverRequest
     from mqops.estate import EstateFile
+    from mqops_airflow.runs.run_folder import XCom
 
 RESTORE = "restore"
 """The action of the form that is an undo."""
@@ -41,10 +40,10 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
 
     inherits_from_skipmixin = True
 
-    def execute(self, context: Context) -> dict[str, Any]:
-        params = context["params"]
-        refuse_contradictions(params)
-        if params["action"] == RESTORE:
+    def execute(self, context: Context) -> XCom:
+        form = given(context["params"], RecoverForm)
+        refuse_contradictions(form)
+        if form.action == RESTORE:
             return super().execute(context)
         from mqops.decide.core.preflight import shown  # noqa: PLC0415
         from mqops.decide.preflight import preflight  # noqa: PLC0415 - loads the MQ library
@@ -54,8 +53,8 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
 
         if self.four_eyes:
             must_tell_people_apart(context)
-        estate, name = estate_file(), params["queue_manager"]
-        request = request_of(params, estate, requested_by=requester(context))
+        estate, name = estate_file(), form.queue_manager
+        request = request_of(form, estate, requested_by=requester(context))
         with one_session(request.connection) as step:
             with connect(step) as session:
                 queues = select(session, request).queues
@@ -75,37 +74,34 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
         return handed | counts | {"remarks": list(plan.remarks)}
 
 
-def refuse_contradictions(params: Mapping[str, Any]) -> None:
+def refuse_contradictions(form: RecoverForm) -> None:
     """Refuse fields that do not go together. Raises `SettingsError`, whose text begins with the title of a field."""
-    action = params["action"]
-    if action == RESTORE and not params["run"]:
+    if form.action == RESTORE and not form.run:
         raise SettingsError("Run: restore needs the run whose messages are put back")
-    if action != RESTORE and params["run"]:
-        raise SettingsError(f"Run: {action} takes no run; only restore does")
-    if action != RESTORE and not params["queue"]:
-        raise SettingsError(f"Queue: {action} needs the queue that has the messages")
+    if form.action != RESTORE and form.run:
+        raise SettingsError(f"Run: {form.action} takes no run; only restore does")
+    if form.action != RESTORE and not form.queue:
+        raise SettingsError(f"Queue: {form.action} needs the queue that has the messages")
 
 
-def request_of(params: Mapping[str, Any], estate: EstateFile, *, requested_by: str) -> RecoverRequest:
+def request_of(form: RecoverForm, estate: EstateFile, *, requested_by: str) -> RecoverRequest:
     """What a form asks for. Raises `SettingsError`, `RulesError`."""
-    from mqops.decide.core.pacing import Pacing  # noqa: PLC0415
     from mqops.deciders.recover import Do, RecoverRequest, refuse_unclear  # noqa: PLC0415
     from mqops.look.core.criteria import criteria  # noqa: PLC0415
 
-    since, until = (datetime.fromisoformat(params[name]) if params[name] else None for name in ("since", "until"))
     request = RecoverRequest(
-        connection=connection_for(params["queue_manager"], estate),
+        connection=connection_for(form.queue_manager, estate),
         lake=lake(estate),
-        do=Do(params["action"]),
-        queue=params["queue"],
-        msg_ids=tuple(params["message_ids"] or ()),
-        wanted=criteria(params["where"] or "", since=since, until=until),
-        everything=params["all_messages"],
-        to=params["destination"] or "",
-        to_queue_manager=params["destination_queue_manager"] or "",
-        strip=params["header"] == "strip",
-        unit_size=params["unit_of_work"],
-        pacing=Pacing(**{name: params[name] for name in ("canary", "canary_wait", "pace", "in_flight", "patience")}),
+        do=Do(form.action),
+        queue=form.queue or "",
+        msg_ids=form.message_ids or (),
+        wanted=criteria(form.where or "", since=form.since, until=form.until),
+        everything=form.all_messages,
+        to=form.destination or "",
+        to_queue_manager=form.destination_queue_manager or "",
+        strip=form.header == "strip",
+        unit_size=form.unit_of_work,
+        pacing=form.pacing(),
         requested_by=requested_by,
         account=Account.AIRFLOW,
     )

@@ -10,7 +10,7 @@ from airflow.sdk import BaseBranchOperator
 from mqops.counted import counted
 from mqops.estate_sections import Approval
 from mqops.printable import printable
-from mqops_airflow.approval.policy import plain, restored, verdict_on
+from mqops_airflow.approval.policy import verdict_on
 from mqops_airflow.connections.hook import MqHook
 from mqops_airflow.runs.plan_files import preflight_in, read_plan
 from mqops_airflow.ui.views import RunLink
@@ -18,48 +18,54 @@ from mqops_airflow.ui.views import RunLink
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from mqops.decide.core import PlanSummary
     from mqops.decide.core.preflight import Preflight
+    from mqops_airflow.approval.policy import Way
 
 
-class PlanRouteOperator(BaseBranchOperator):
-    """Chooses among the tasks behind it by the estate's policy; the XCom `verdict` tells people which way and why.
-
-    Before that it makes the pre-flight of the plan: RUN/preflight.json, and a warning in the log a finding. What is
-    found fails nothing, but a plan that leaves doubts is never approved by the policy (see `approval.policy`).
-    Where people were asked about the plan before, their pre-flight stays: Airflow would show them the same text again.
+class RouteOperator(BaseBranchOperator):
+    """Chooses among the tasks behind it by a policy. The XCom `verdict` tells people which way, why, and the digest.
 
     :param folder: the run's folder (templated).
-    :param mq_conn_id: Airflow connection of type `mq`.
-    :param approval: the estate's policy.
-    :param ways: way (stop, ask, act) → task to go on with.
+    :param approval: the policy.
     """
 
     operator_extra_links = (RunLink(),)
     template_fields = ("folder",)
 
-    def __init__(
-        self,
-        *,
-        folder: str,
-        mq_conn_id: str,
-        approval: Approval,
-        ways: dict[str, str],
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *, folder: str, approval: Approval, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.folder = folder
+        self.approval = approval
+
+    def way(self, context: Context, plan: PlanSummary, found: Preflight | None) -> Way:
+        """The way of a plan with its pre-flight."""
+        verdict = verdict_on(plan, found, approval=self.approval, context=context)
+        self.log.info("Plan %s: %s (%s)", printable(plan.digest), printable(verdict.way), printable(verdict.why))
+        value = {"way": verdict.way, "why": verdict.why, "digest": plan.digest}
+        context["ti"].xcom_push(key="verdict", value=value)
+        return verdict.way
+
+
+class PlanRouteOperator(RouteOperator):
+    """Chooses by the estate's policy.
+
+    Before that it makes the pre-flight of the plan: RUN/preflight.json, and a warning in the log a finding. What is
+    found fails nothing, but a plan that leaves doubts is never approved by the policy (see `approval.policy`).
+    Where people were asked about the plan before, their pre-flight stays: Airflow would show them the same text again.
+
+    :param mq_conn_id: Airflow connection of type `mq`.
+    :param ways: way (stop, ask, act) → task to go on with.
+    """
+
+    def __init__(self, *, mq_conn_id: str, ways: dict[Way, str], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.mq_conn_id = mq_conn_id
-        self.approval = plain(approval)
         self.ways = ways
 
     def choose_branch(self, context: Context) -> str:
         plan = read_plan(self.folder)
-        found = self._asked_about(plan.digest) or self._preflight()
-        verdict = verdict_on(plan, found, approval=restored(self.approval), context=context)
-        self.log.info("Plan %s: %s (%s)", printable(plan.digest), printable(verdict.way), printable(verdict.why))
-        value = {"way": verdict.way, "why": verdict.why, "digest": plan.digest}
-        context["ti"].xcom_push(key="verdict", value=value)
-        return self.ways[verdict.way]
+        return self.ways[self.way(context, plan, self._asked_about(plan.digest) or self._preflight())]
 
     def _asked_about(self, digest: str) -> Preflight | None:
         """The pre-flight that people were shown with this plan, None if no person was asked."""

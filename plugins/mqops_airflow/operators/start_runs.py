@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from mqops.mq.session import RawMessage, Session
     from mqops.trigger.work import EnoughQueued, NotStarted
+    from mqops_airflow.runs.run_folder import XCom
 
 QUEUES = "queues"
 """Key of the asset's state: the queues that runs were started for."""
@@ -105,18 +106,19 @@ class StartRunsOperator(BaseOperator):
         self.queue_manager = queue_manager
         self.asset_name, self.asset_uri = asset.name, asset.uri
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> XCom:
         asset = Asset(name=self.asset_name, uri=self.asset_uri)
         store: Any = context["asset_state_store"][asset]
         done = Pass()
         with ExitStack() as stack:
-            kept = {key: store.get(key) or {} for key in (QUEUES, STARTED)}
-            work = _Work(self, context, stack, kept, _connection(context, asset))
+            queues = {queue: Unchanged.from_json(value) for queue, value in (store.get(QUEUES) or {}).items()}
+            started = store.get(STARTED) or {}
+            work = _Work(self, context, stack, queues, started, connection=_connection(context, asset))
             try:
                 work.handle(done)
             finally:
-                store.set(QUEUES, work.queues_to_json())
-                store.set(STARTED, work.started_runs)
+                store.set(QUEUES, {queue: seen.to_json() for queue, seen in queues.items()})
+                store.set(STARTED, started)
                 self.log.info("%s", printable(plain(done.in_words())))
                 keep_for_note(context, done.in_words())
         if done.waiting:
@@ -135,11 +137,19 @@ def _connection(context: Context, asset: Asset) -> str:
 class _Work:
     """Handles the trigger messages of a pass.
 
-    Parameters: `kept` key → what `queues_to_json` made, `started_runs`; `connection` of the monitor.
+    Parameters: `queues` that runs were started for; `started` queue → DAG → the ids of the runs that were started last;
+    both are changed. `connection` of the monitor.
     """
 
     def __init__(
-        self, operator: StartRunsOperator, context: Context, stack: ExitStack, kept: dict[str, Any], connection: str
+        self,
+        operator: StartRunsOperator,
+        context: Context,
+        stack: ExitStack,
+        queues: dict[str, Unchanged],
+        started: dict[str, dict[str, list[str]]],
+        *,
+        connection: str,
     ) -> None:
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
 
@@ -151,17 +161,14 @@ class _Work:
         self._initiation_queues = settings.trigger_monitor.queues if settings.trigger_monitor else ()
         self._most = settings.trigger_monitor.unchanged_runs if settings.trigger_monitor else 1
         self._most_queued = settings.trigger_monitor.queued_runs if settings.trigger_monitor else 1
-        self.started_runs: dict[str, dict[str, list[str]]] = kept[STARTED]
+        self._started_runs = started
         self._enough: dict[tuple[str, str], EnoughQueued] = {}
         self._connection = connection
-        self._queues = {queue: Unchanged.from_json(value) for queue, value in kept[QUEUES].items()}
+        self._queues = queues
         self._loops: dict[str, str] = {}
         self._counted: set[str] = set()
         self._not_now: dict[str, NotStarted] = {}
         self._session: Session = stack.enter_context(connect(connection_for(name, estate)))
-
-    def queues_to_json(self) -> dict[str, Any]:
-        return {queue: seen.to_json() for queue, seen in self._queues.items()}
 
     def handle(self, done: Pass) -> None:
         """All messages of all initiation queues."""
@@ -213,7 +220,7 @@ class _Work:
         place = start.message.q_name, start.dag_id
         if place in self._enough:
             raise self._enough[place]
-        last = self.started_runs.get(place[0], {}).get(place[1], [])[-self._most_queued :]
+        last = self._started_runs.get(place[0], {}).get(place[1], [])[-self._most_queued :]
         if start.run_id in last or len(last) < self._most_queued:
             return
         if queued(self._context, start.dag_id, last) >= self._most_queued:
@@ -229,7 +236,7 @@ class _Work:
             done.again.append(start.dag_id)
             return
         done.started.append(start.dag_id)
-        runs = self.started_runs.setdefault(queue, {}).setdefault(start.dag_id, [])
+        runs = self._started_runs.setdefault(queue, {}).setdefault(start.dag_id, [])
         runs[:] = [*runs, start.run_id][-self._most_queued :]
         self._operator.log.info("started %s of %s", printable(start.run_id), printable(start.dag_id))
         if queue in self._queues and queue not in self._counted:  # several of one pass are one start

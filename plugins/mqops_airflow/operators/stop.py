@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException
@@ -12,6 +12,7 @@ from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.approval.which_run import run_named
 from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.forms.given import StopForm, given
 from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.runs.workplace import estate_to_look, lake
 from mqops_airflow.ui.markdown import NOTHING, Markdown, md, words
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from mqops.estate import EstateFile
     from mqops.lake.stop import Stop
+    from mqops_airflow.runs.run_folder import XCom
 
 
 class StopOperator(BaseOperator):
@@ -32,25 +34,25 @@ class StopOperator(BaseOperator):
     of this lake: the note says which.
     """
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> XCom:
         from mqops.clock import utc_now  # noqa: PLC0415
         from mqops.lake import stop as store  # noqa: PLC0415
         from mqops.lake.run import folder_of  # noqa: PLC0415
 
-        params, estate = context["params"], estate_to_look()
-        asked, name = params["run"], params["queue_manager"]
-        run = run_named(lake(estate), name=asked, queue_manager=name) if asked else None
+        form, estate = given(context["params"], StopForm), estate_to_look()
+        name = form.queue_manager
+        run = run_named(lake(estate), name=form.run, queue_manager=name) if form.run else None
         place = run.path if run else folder_of(lake(estate), name)
         what = f"run {run.run} of {name}" if run else f"all acting on {name}"
         noted = md("run {} of {}", run.run, words(name)) if run else md("all acting on {}", words(name))
-        if params["do"] == "resume":
+        if form.do == "resume":
             left = NOTHING if run else _resume_all(name, place, estate)
             lifted = store.lift(place, by=requester(context), at=utc_now())
             self.log.info("%s may go on; it was stopped %s", printable(what), printable(lifted or "by nobody"))
             then = NOTHING if run else md(". A run that has ended since goes on from its page")
             keep_for_note(context, md("{} may go on{}{}", noted, then, left))
             return {"what": what, "stopped": None}
-        wanted = store.Stop(by=requester(context), at=utc_now(), why=params["why"] or "")
+        wanted = store.Stop(by=requester(context), at=utc_now(), why=form.why or "")
         reach = NOTHING if run else _stop_all(name, place, estate, wanted)
         stopped = store.stop(place, wanted)
         self.log.warning("%s is stopped %s", printable(what), printable(stopped))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow.sdk import BaseOperator
 
 from mqops.printable import printable
 from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.forms.given import ExplainForm, given
 from mqops_airflow.notices.notes import LONGEST
 from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.runs.workplace import estate_file
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from mqops.trigger.core import Condition, Explanation
+    from mqops_airflow.runs.run_folder import XCom
 
 SHOWN = {"holds": md("ok"), "fails": md("**fails**"), "unknown": md("unknown")}
 HEADINGS = ("condition", "state", "found", "mended by (MQSC)")
@@ -29,14 +31,14 @@ class TriggerExplainOperator(BaseOperator):
     The run succeeds whatever the answer is. The XCom is what `mqops trigger explain --json` prints.
     """
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> XCom:
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
         from mqops.trigger.core import explain  # noqa: PLC0415
         from mqops.trigger.look import manager, triggered_queue  # noqa: PLC0415
 
-        params = context["params"]
-        with connect(connection_for(params["queue_manager"], estate_file())) as session:
-            found = explain(triggered_queue(session, params["queue"], manager(session)))
+        form = given(context["params"], ExplainForm)
+        with connect(connection_for(form.queue_manager, estate_file())) as session:
+            found = explain(triggered_queue(session, form.queue, manager(session)))
         for one in found.conditions:
             fix = f"; mended by {one.fix}" if one.fix else ""
             self.log.info("%s", printable(f"{one.id:5} {one.state:8} " + one.found + fix.replace("\n", ", then ")))

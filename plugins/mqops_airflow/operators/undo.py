@@ -11,6 +11,7 @@ from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.approval.which_run import run_named
 from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.forms.given import UndoForm, given
 from mqops_airflow.operators.check import drain_and_log
 from mqops_airflow.runs.run_folder import hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
@@ -18,6 +19,8 @@ from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+    from mqops_airflow.runs.run_folder import XCom
 
 
 class UndoPlanOperator(BaseOperator):
@@ -34,7 +37,7 @@ class UndoPlanOperator(BaseOperator):
         super().__init__(**kwargs)
         self.four_eyes = four_eyes
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> XCom:
         from mqops.decide.core.preflight import shown  # noqa: PLC0415
         from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
         from mqops.mq.connection import connect, one_session  # noqa: PLC0415 - loads the MQ library
@@ -42,9 +45,9 @@ class UndoPlanOperator(BaseOperator):
 
         if self.four_eyes:
             must_tell_people_apart(context)
-        params, estate = context["params"], estate_file()
-        name, lake_folder = params["queue_manager"], lake(estate)
-        run = run_named(lake_folder, name=params["run"], queue_manager=name, planned=True)
+        form, estate = given(context["params"], UndoForm), estate_file()
+        name, lake_folder = form.queue_manager, lake(estate)
+        run = run_named(lake_folder, name=form.run, queue_manager=name, planned=True)
         with one_session(connection_for(name, estate)) as step:
             with connect(step) as session:
                 drain_and_log(session, lake_folder, name, self.log)

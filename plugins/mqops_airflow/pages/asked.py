@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mqops.command import command
 from mqops.look.core.criteria import IDENTIFIERS, Criteria
@@ -77,7 +77,7 @@ class Wanted(NamedTuple):
         """The criteria of the form. Raises `RulesError`, `SettingsError`, `ValueError`."""
         return criteria_of(self.to_json())
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """For `mqops.look.search_process`."""
         return self._asdict()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mqops.actions import Action
 from mqops.backout.core.origin import Setting
@@ -16,6 +16,7 @@ from mqops.look.placed_since import Placed, placed_since
 from mqops.look.put_by import PutBy, put_by
 from mqops.look.run_story import BY_HAND, MOST_BY_HAND, RunStory, UnmovedMessage
 from mqops.look.words.text import Link, Name, Text, joined, said
+from mqops_airflow.pages.which_run import Fields
 
 
 class ByHand(NamedTuple):
@@ -42,10 +43,10 @@ class ByHand(NamedTuple):
         origins = joined(", ", map(Name, self.could))
         return what + said(". Possible origins: {}", origins) if self.could else what
 
-    def fixed(self, queue_manager: str) -> dict[str, Any]:
+    def fixed(self, queue_manager: str) -> Fields:
         """The fields of mq_recover that the form does not show. A single message is meant by itself."""
-        fixed = {"queue_manager": queue_manager, "action": "move", "queue": self.queue}
-        return fixed | ({"message_ids": list(self.msg_ids)} if len(self.msg_ids) == 1 else {})
+        alone = {"message_ids": list(self.msg_ids)} if len(self.msg_ids) == 1 else {}
+        return {"queue_manager": queue_manager, "action": "move", "queue": self.queue, **alone}
 
     def link(self, queue_manager: str, run: str, msg_id: str) -> Link:
         """The page of one of the messages."""
@@ -74,7 +75,7 @@ def still_by_hand(run: RunFolder, messages: Sequence[UnmovedMessage]) -> tuple[M
 
 def more_by_hand(story: RunStory) -> dict[str, int]:
     """Action → messages of the plan with it that a person must place, where the story has not all of them."""
-    planned = {name: int(number) for name, number in story.plan.get("actions", {}).items() if name in BY_HAND}
+    planned = {str(action): number for action, number in story.actions.items() if action in BY_HAND}
     return planned if len(story.by_hand) == MOST_BY_HAND < sum(planned.values()) else {}
 
 
@@ -85,7 +86,7 @@ def by_hand(run: RunFolder, story: RunStory, messages: Iterable[UnmovedMessage])
     for one in messages:
         found.setdefault((one.queue, one.action), []).append(one)
     rows = tuple(one.row for group in found.values() for one in group)
-    known = put_by(run, str(story.plan["digest"]), rows) if rows else {}
+    known = put_by(run, story.plan.digest, rows) if story.plan and rows else {}
     where = read_setting(run)
     return [
         placed_by_hand(queue, action, [one.msg_id for one in group], where)._replace(

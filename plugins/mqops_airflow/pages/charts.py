@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from markupsafe import Markup
 
@@ -20,27 +21,31 @@ from mqops.look.words.fates import Fate
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 KEPT = 512
 """Charts that are kept: one takes 45 ms to draw."""
-LOOK: dict[str, Any] = {
+Spec: TypeAlias = Mapping[str, object]
+"""A Vega-Lite specification, or a part of one: JSON."""
+AXIS: Spec = {
+    "labelColor": "var(--quiet)",
+    "titleColor": "var(--quiet)",
+    "domainColor": "var(--line)",
+    "tickColor": "var(--line)",
+    "gridColor": "var(--line)",
+    "labelFontSize": 12,
+    "titleFontSize": 12,
+    "titleFontWeight": "normal",
+    "labelLimit": 420,
+}
+LEGEND: Spec = {
+    "labelColor": "var(--text)",
+    "titleColor": "var(--quiet)",
+    "labelFontSize": 12,
+    "orient": "top",
+    "columnPadding": 32,
+}
+LOOK: Spec = {
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
-    "axis": {
-        "labelColor": "var(--quiet)",
-        "titleColor": "var(--quiet)",
-        "domainColor": "var(--line)",
-        "tickColor": "var(--line)",
-        "gridColor": "var(--line)",
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "labelLimit": 420,
-    },
-    "legend": {
-        "labelColor": "var(--text)",
-        "titleColor": "var(--quiet)",
-        "labelFontSize": 12,
-        "orient": "top",
-        "columnPadding": 32,
-    },
+    "axis": AXIS,
+    "legend": LEGEND,
     "bar": {"color": "var(--accent)"},
     "line": {"color": "var(--accent)"},
 }
@@ -50,16 +55,23 @@ GAP = 12
 """Pixels between two numbers of an axis, as Vega measures them: a browser's letters can be wider."""
 NARROW = {"width": 350, "autosize": {"type": "fit-x", "contains": "padding"}}
 """A chart on a telephone, its axes and its names. Long names are cut: a table has them whole."""
-LOOK_NARROW = {
+LOOK_NARROW: Spec = {
     **LOOK,
-    "axis": {**LOOK["axis"], "labelLimit": 170, "labelOverlap": True},
-    "legend": {**LOOK["legend"], "columns": 1},
+    "axis": {**AXIS, "labelLimit": 170, "labelOverlap": True},
+    "legend": {**LEGEND, "columns": 1},
 }
 FATES: Mapping[str, str] = {fate.value: f"var(--{fate})" for fate in Fate}
 """What becomes of a message → its colour, on every page."""
 
 
-def chart(spec: Mapping[str, Any], *, label: str) -> Markup:
+class Bar(NamedTuple):
+    """A bar of a chart. Parameters: `parts` that it is made of → their numbers."""
+
+    name: str
+    parts: Mapping[str, int]
+
+
+def chart(spec: Spec, *, label: str) -> Markup:
     """A chart, drawn twice: the style sheet shows the narrow one on a narrow page, and makes it as narrow as the page.
 
     Parameters: `spec` a Vega-Lite specification without its data's origin: all values stand in it; `label` what it
@@ -73,78 +85,45 @@ def chart(spec: Mapping[str, Any], *, label: str) -> Markup:
     return Markup("").join(figures)
 
 
-def _whole(spec: Mapping[str, Any], look: Mapping[str, Any]) -> dict[str, Any]:
+def _whole(spec: Spec, look: Spec) -> Spec:
     return {"$schema": SCHEMA, "background": "transparent", "config": look, **spec}
 
 
-def bars(rows: Sequence[Mapping[str, Any]], *, of: str, count: str, title: str, label: str, width: int = 560) -> Markup:
-    """One bar a row, in the order of the rows.
-
-    Parameters: `of` the key of the rows' names; `count` the key of their numbers; `title` of the axis of numbers.
-    """
-    return chart(
-        {
-            "width": width,
-            "height": {"step": 24},
-            "data": {"values": [{of: row[of], count: row[count]} for row in rows]},
-            "mark": {"type": "bar", "height": {"band": 0.7}, "cornerRadiusEnd": 2},
-            "encoding": {
-                "y": {"field": of, "type": "nominal", "title": None, "sort": None},
-                "x": {
-                    "field": count,
-                    "type": "quantitative",
-                    "title": title,
-                    "axis": whole(max((row[count] for row in rows), default=0)),
-                },
-            },
-        },
-        label=label,
-    )
+def bars(numbers: Mapping[str, int], *, of: str, title: str, label: str) -> Markup:
+    """One bar a name, in their order. Parameters: `of` what the names are; `title` of the axis of numbers."""
+    values = [{of: name, "count": number} for name, number in numbers.items()]
+    mark = {"type": "bar", "height": {"band": 0.7}, "cornerRadiusEnd": 2}
+    spec = {"height": {"step": 24}, "data": {"values": values}, "mark": mark}
+    return _horizontal(spec, of=of, title=title, largest=max(numbers.values(), default=0), label=label)
 
 
-def stacked(
-    rows: Sequence[Mapping[str, Any]],
-    *,
-    of: str,
-    label: str,
-    parts: Mapping[str, str] = FATES,
-    title: str = "messages",
-    width: int = 560,
-) -> Markup:
+def stacked(rows: Sequence[Bar], *, of: str, label: str, parts: Mapping[str, str] = FATES) -> Markup:
     """One bar a row, made of its parts, which stand in the order of the legend.
 
-    Parameters: `of` the key of the rows' names; `parts` the keys of their numbers → colour.
+    Parameters: `of` what the names are; `parts` of the bars → colour.
     """
-    ranks = {part: rank for rank, part in enumerate(parts)}
     values = [
-        {of: row[of], "part": part, "rank": ranks[part], "count": row[part]}
+        {of: row.name, "part": part, "rank": rank, "count": row.parts[part]}
         for row in rows
-        for part in parts
-        if row.get(part)
+        for rank, part in enumerate(parts)
+        if row.parts.get(part)
     ]
-    colours = {"domain": list(parts), "range": list(parts.values())}
-    largest = max((sum(row.get(part) or 0 for part in parts) for row in rows), default=0)
-    return chart(
-        {
-            "width": width,
-            "height": {"step": 26},
-            "data": {"values": values},
-            "mark": {"type": "bar", "height": {"band": 0.7}},
-            "encoding": {
-                "y": {"field": of, "type": "nominal", "title": None, "sort": None},
-                "x": {
-                    "field": "count",
-                    "type": "quantitative",
-                    "aggregate": "sum",
-                    "title": title,
-                    "axis": whole(largest),
-                },
-                "color": {"field": "part", "type": "nominal", "title": None, "scale": colours},
-                "order": {"field": "rank", "type": "quantitative"},
-            },
-        },
-        label=label,
-    )
+    largest = max((sum(row.parts.get(part, 0) for part in parts) for row in rows), default=0)
+    scale = {"domain": list(parts), "range": list(parts.values())}
+    order = {"field": "rank", "type": "quantitative"}
+    more = {"color": {"field": "part", "type": "nominal", "title": None, "scale": scale}, "order": order}
+    spec = {"height": {"step": 26}, "data": {"values": values}, "mark": {"type": "bar", "height": {"band": 0.7}}}
+    return _horizontal(spec, more, of=of, title="messages", largest=largest, label=label)
+
+
+def _horizontal(
+    spec: Spec, more: Spec = MappingProxyType({}), *, of: str, title: str, largest: int, label: str
+) -> Markup:
+    """Parameters: `more` encodings of the parts of a bar, none where it has none; `largest` number of a bar."""
+    x = {"field": "count", "type": "quantitative", "title": title, "axis": whole(largest)}
+    x |= {"aggregate": "sum"} if more else {}
+    y = {"field": of, "type": "nominal", "title": None, "sort": None}
+    return chart({"width": 560, **spec, "encoding": {"y": y, "x": x, **more}}, label=label)
 
 
 def chart_of(shares: Sequence[Share], words: Mapping[Fate, str], *, would: bool) -> Markup | None:
@@ -153,16 +132,16 @@ def chart_of(shares: Sequence[Share], words: Mapping[Fate, str], *, would: bool)
     if not shares:
         return None
     several = len({one.rule.queue for one in shares}) > 1
-    rows = [{"rule": f"{one.name} ({one.rule.queue})" if several else one.name, **one.parts} for one in shares]
+    rows = [Bar(f"{one.name} ({one.rule.queue})" if several else one.name, one.parts) for one in shares]
     what = "What the plan would do with" if would else "What became of"
     label = f"{what} the messages of each rule; the table below has the figures"
     return stacked(rows, of="rule", label=label, parts={word: FATES[fate] for fate, word in words.items()})
 
 
-def whole(largest: int) -> dict[str, Any]:
+def whole(largest: int) -> Spec:
     """The axis of whole numbers: Vega marks halves of small ones and writes them as whole numbers, each twice."""
-    axis: dict[str, Any] = {"tickMinStep": 1, "format": ",d", "labelOverlap": "greedy", "labelSeparation": GAP}
-    return axis | ({"values": list(range(largest + 1))} if largest <= 10 else {"tickCount": 5 if largest < MANY else 3})
+    ticks = {"values": list(range(largest + 1))} if largest <= 10 else {"tickCount": 5 if largest < MANY else 3}
+    return {"tickMinStep": 1, "format": ",d", "labelOverlap": "greedy", "labelSeparation": GAP, **ticks}
 
 
 def sparkline(values: Sequence[int | None], *, label: str, width: int = 80, height: int = 24) -> Markup:

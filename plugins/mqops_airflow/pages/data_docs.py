@@ -18,9 +18,8 @@ from airflow.sdk.configuration import conf
 
 from mqops.errors import MqopsError
 from mqops.estate_sections import dag_prefix
-from mqops.lake.run import RunFolder
 from mqops.quality.results import docs_of
-from mqops_airflow.runs.run_folder import handed_on
+from mqops_airflow.runs.run_folder import found_folder
 from mqops_airflow.runs.workplace import estate_to_look
 from mqops_airflow.ui.table import PREFIX
 
@@ -55,7 +54,7 @@ def page_of(dag_id: str, run_id: str, page: str) -> Path | None:
     for name, settings in estate_to_look().estate.queue_managers.items():
         if settings.snapshot_quality and dag_id == f"{dag_prefix(name)}_snapshot_quality":
             run = SimpleNamespace(dag_id=dag_id, run_id=run_id)
-            docs = docs_of(RunFolder(Path(handed_on(run, name)["folder"])))
+            docs = docs_of(found_folder(run, name))
             if docs is None:
                 return None
             docs = docs.resolve()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
+from markupsafe import Markup
 
 from mqops.actions import Action
 from mqops.counted import counted
@@ -77,7 +78,7 @@ def router(page: Page) -> APIRouter:
             preset=found.anatomy.queue if found else queue or own,
             own_depth=words.nothing_seen(own, depth, figures),
             missing=words.not_found(queue, named.said if named else "", may_look=bool(dag_id)),
-            **(_found(place, found, figures, may_look=bool(dag_id)) if found else {}),
+            words=_InWords(place, found, figures, may_look=bool(dag_id)) if found else None,
             dag_id=dag_id,
             may_start=bool(dag_id) and who.may_start(dag_id),
             four_eyes=asks_for_four_eyes(who.estate, dag_id),
@@ -95,41 +96,31 @@ def router(page: Page) -> APIRouter:
     return routes
 
 
-def _found(place: Path, found: DeadLetters, figures: Figures, *, may_look: bool) -> dict[str, Any]:
+class _InWords:
     """A queue in words. Parameters: `may_look` whether the page has a form for a dry run."""
-    queue = found.anatomy
-    before = bool(found.acted) and found.left is None
-    table = words.groups(
-        found,
-        _comes_back,
-        ages=(*AGES, OLDER, UNKNOWN),
-        before=before,
-        by_hand=_has_form(place, queue),
-        may_look=may_look,
-    )
-    grew = _grew_since(place, queue.queue_manager, queue.queue, queue.observed_at)
-    shown = len(table.rows)
-    return {
-        "as_seen": words.as_seen(found),
-        "in_short": tuple(words.in_short(found, figures.depth_of(queue.queue), figures)),
-        "since_then": (
-            *words.since_then(found),
-            *words.grew(queue.queue_manager, grew, may_look=may_look and not found.acted),
-        ),
-        "not_in_figures": words.not_in_figures(found, may_look=may_look),
-        "notes": tuple(_notes(found)),
-        "unseen": _unseen(place, queue),
-        "nothing_left": words.nothing_left(found) if found.left == 0 else "",
-        "made_of": f"What it {'was' if before else 'is'} made of",
-        "chart": _chart(found),
-        "trend_label": _trend_label(found),
-        "more_bars": f"The chart has the {BARS} largest of {counted(shown, 'group')}; the table has all of them."
-        if shown > BARS
-        else "",
-        "gone_groups": words.gone_groups(found),
-        "groups": table,
-        "aged": aged_by_md(queue.aged_by_md),
-    }
+
+    def __init__(self, place: Path, found: DeadLetters, figures: Figures, *, may_look: bool) -> None:
+        queue = found.anatomy
+        before, by_hand = bool(found.acted) and found.left is None, _has_form(place, queue)
+        ages = (*AGES, OLDER, UNKNOWN)
+        table = words.groups(found, _comes_back, ages=ages, before=before, by_hand=by_hand, may_look=may_look)
+        grew = _grew_since(place, queue.queue_manager, queue.queue, queue.observed_at)
+        looks, shown = may_look and not found.acted, counted(len(table.rows), "group")
+        more_bars = f"The chart has the {BARS} largest of {shown}; the table has all of them."
+        self.as_seen = words.as_seen(found)
+        self.in_short = tuple(words.in_short(found, figures.depth_of(queue.queue), figures))
+        self.since_then = (*words.since_then(found), *words.grew(queue.queue_manager, grew, may_look=looks))
+        self.not_in_figures = words.not_in_figures(found, may_look=may_look)
+        self.notes = tuple(_notes(found))
+        self.unseen = _unseen(place, queue)
+        self.nothing_left = words.nothing_left(found) if found.left == 0 else ""
+        self.made_of = f"What it {'was' if before else 'is'} made of"
+        self.chart = _chart(found)
+        self.trend_label = _trend_label(found)
+        self.more_bars = more_bars if len(table.rows) > BARS else ""
+        self.gone_groups = words.gone_groups(found)
+        self.groups = table
+        self.aged = aged_by_md(queue.aged_by_md)
 
 
 def _trend_label(found: DeadLetters) -> str:
@@ -197,19 +188,11 @@ def _known(place: Path, name: str, queue: str) -> tuple[list[QueueAnatomy], Dead
     return records, dead_letters(place, chosen, table, problem=problem)
 
 
-def _chart(found: DeadLetters) -> object:
-    """The largest groups as bars."""
-    rows = [
-        {
-            "group": printable(f"{one.group.reason} · {one.group.origin_q or '-'} · {one.group.application or '-'}"),
-            "n": one.messages,
-        }
-        for one in [one for one in found.groups if one.messages][:BARS]
-    ]
-    names: dict[str, int] = {}
-    for row in rows:  # two groups may differ in the queue manager alone
-        names[str(row["group"])] = names.get(str(row["group"]), 0) + int(str(row["n"]))
+def _chart(found: DeadLetters) -> Markup:
+    """The largest groups as bars. Two groups may differ in the queue manager alone: they are one bar."""
+    names = Counter[str]()
+    for one in [one for one in found.groups if one.messages][:BARS]:
+        group = f"{one.group.reason} · {one.group.origin_q or '-'} · {one.group.application or '-'}"
+        names[printable(group)] += one.messages
     label = "Messages by reason, destination and application, the largest group first. The table below has the figures."
-    return charts.bars(
-        [{"group": name, "n": n} for name, n in names.items()], of="group", count="n", title="messages", label=label
-    )
+    return charts.bars(names, of="group", title="messages", label=label)

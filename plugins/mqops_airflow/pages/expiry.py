@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
+from markupsafe import Markup
 
 from mqops.estate_sections import dag_prefix
 from mqops.expiry.core.candidates import Known
@@ -18,7 +18,7 @@ from mqops.look.core.expires import Expires, expires
 from mqops.look.expiry_forecast import MORNING, Forecast, forecast, next_time
 from mqops.look.figures import Figures
 from mqops.look.words import expiry as words
-from mqops.look.words.text import Link
+from mqops.look.words.text import NOTHING, Link
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
@@ -52,6 +52,7 @@ def router(page: Page) -> APIRouter:
         scans = known(folder_of(lake(who.estate), name))
         told = _told(found, figures, scans)
         uncounted = [one for one in figures.queues if one.depth and told[one.name].unrecorded]
+        to_scan = [one.name for one in uncounted]
         section = who.estate.estate.queue_managers[name].expiry_scan
         dag_id = f"{dag_prefix(name)}_expiry_scan" if section else ""
         short, until = f"{limit:%H:%M}", f"{limit:%Y-%m-%d %H:%M} UTC"
@@ -75,7 +76,9 @@ def router(page: Page) -> APIRouter:
             beyond=words.beyond(found, chart_ends),
             queues=words.queues(found, told, figures, limit=short, until=until),
             uncounted=words.uncounted(uncounted, told, recorded, scans, seen_at=figures.seen_at),
-            scan=_scan([one.name for one in uncounted]) if uncounted else None,
+            scan={"queues": to_scan, "all_filled": True},
+            scan_id=f"scan-{'-'.join(to_scan)}",
+            to_scan=words.named(to_scan) if to_scan else NOTHING,
         )
 
     @routes.get(page.path)
@@ -87,12 +90,6 @@ def router(page: Page) -> APIRouter:
         return shown("expiry_live", request, queue_manager, before, who)
 
     return routes
-
-
-def _scan(queues: list[str]) -> dict[str, Any]:
-    """The form that scans queues."""
-    fixed = {"queues": queues, "all_filled": True}
-    return {"fixed": fixed, "id": f"scan-{'-'.join(queues)}", "queues": words.named(queues)}
 
 
 def _told(found: Forecast, figures: Figures, scans: Mapping[str, Known]) -> dict[str, Expires]:
@@ -112,37 +109,27 @@ def _forecast(place: Path, name: str, limit: datetime) -> Forecast:
     return forecast(place, name, now=datetime.now(UTC), limit=limit)
 
 
-def _chart(found: Forecast) -> Any:
+def _chart(found: Forecast) -> Markup:
     """A bar an hour, in two colours: before the limit, and behind it."""
     early, late = f"before {found.limit:%H:%M}", f"from {found.limit:%H:%M} on"
-    rows = [
+    values = [
         {"hour": f"{hour:%H:00}", "part": early if hour < found.limit else late, "n": number}
         for hour, number in found.hours.items()
     ]
-    largest = max((number for number in found.hours.values()), default=0)
-    return charts.chart(
-        {
-            "width": 640,
-            "height": 220,
-            "data": {"values": rows},
-            "mark": {"type": "bar"},
-            "encoding": {
-                "x": {
-                    "field": "hour",
-                    "type": "nominal",
-                    "sort": None,
-                    "title": "expires in the hour from (UTC)",
-                    "axis": {"titlePadding": 16},
-                },
-                "y": {"field": "n", "type": "quantitative", "title": "messages", "axis": charts.whole(largest)},
-                "color": {
-                    "field": "part",
-                    "type": "nominal",
-                    "title": None,
-                    "legend": {"columnPadding": 28},
-                    "scale": {"domain": [early, late], "range": ["var(--left)", "var(--moved)"]},
-                },
-            },
+    x = {"field": "hour", "type": "nominal", "sort": None, "title": "expires in the hour from (UTC)"}
+    y = {"field": "n", "type": "quantitative", "title": "messages"}
+    scale = {"domain": [early, late], "range": ["var(--left)", "var(--moved)"]}
+    colour = {"field": "part", "type": "nominal", "title": None, "legend": {"columnPadding": 28}, "scale": scale}
+    spec: charts.Spec = {
+        "width": 640,
+        "height": 220,
+        "data": {"values": values},
+        "mark": {"type": "bar"},
+        "encoding": {
+            "x": {**x, "axis": {"titlePadding": 16}},
+            "y": {**y, "axis": charts.whole(max(found.hours.values(), default=0))},
+            "color": colour,
         },
-        label=f"Messages that expire in each of the next hours; those {early} have a colour of their own.",
-    )
+    }
+    label = f"Messages that expire in each of the next hours; those {early} have a colour of their own."
+    return charts.chart(spec, label=label)

@@ -12,8 +12,9 @@ from __future__ import annotations
 import asyncio
 import json
 import struct
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+
+from starlette.types import Scope
 
 LENGTH = struct.Struct(">I")
 MOST = 64 * 2**20
@@ -38,29 +39,27 @@ async def write_frame(writer: asyncio.StreamWriter, content: bytes) -> None:
     await writer.drain()
 
 
-def head_of(scope: Mapping[str, Any], user: Mapping[str, Any]) -> bytes:
+def head_of(scope: Scope, user: Mapping[str, object]) -> bytes:
     """The first frame of a request."""
-    found: dict[str, Any] = {name: scope.get(name, "") for name in TEXTS}
-    found["query"] = scope["query_string"].decode("latin-1")
-    found["headers"] = latin(scope["headers"])
-    found["client"], found["server"] = scope.get("client"), scope.get("server")
+    found = {name: scope.get(name, "") for name in TEXTS} | {name: scope.get(name) for name in ("client", "server")}
+    found |= {"query": scope["query_string"].decode("latin-1"), "headers": latin(scope["headers"])}
     return json.dumps({**found, USER: user}).encode()
 
 
-def scope_of(head: bytes) -> dict[str, Any]:
+def scope_of(head: bytes) -> Scope:
     """The scope of a request that `head_of` has written."""
     found = json.loads(head)
-    scope: dict[str, Any] = {name: found[name] for name in (*TEXTS, "client", "server", USER)}
+    scope = {name: found[name] for name in (*TEXTS, "client", "server", USER)}
     scope["query_string"] = found["query"].encode("latin-1")
     scope["headers"] = encoded(found["headers"])
     return {**scope, "asgi": {"version": "3.0"}, "raw_path": scope["path"].encode()}
 
 
-def latin(headers: Any) -> list[list[str]]:
+def latin(headers: Iterable[tuple[bytes, bytes]]) -> list[list[str]]:
     """Names and values of headers, for JSON."""
     return [[name.decode("latin-1"), value.decode("latin-1")] for name, value in headers]
 
 
-def encoded(headers: Any) -> list[tuple[bytes, bytes]]:
+def encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
     """Names and values of headers, for ASGI."""
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -22,8 +22,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from mqops.actions import DISCARDS, Action
 from mqops.decide.backout_setting import read_setting
-from mqops.deciders.recover import WORKFLOW as CHOSEN
 from mqops.errors import MqopsError, SettingsError
+from mqops.lake.pruned import removed
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import IDENTIFIERS, criteria
 from mqops.look.core.run_state import RunLine
@@ -32,6 +32,7 @@ from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.figures import Figures
 from mqops.look.find import FoundMessage, FoundPage
+from mqops.look.history import EventOfRule
 from mqops.look.message import MessageStory, show_recorded
 from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import Planned, planned_actions
@@ -43,6 +44,7 @@ from mqops.look.words.text import NOTHING, OfRun, Text, said
 from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
+from mqops.workflow import Workflow
 from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD, Wanted
 from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
@@ -342,7 +344,7 @@ def _named(queue: str, queues: str) -> list[str]:
 
 def _narrow(line: RunLine) -> int:
     """How incomplete a snapshot is: 0 whole queues, 1 a part of them, 2 copies of earlier messages."""
-    return 2 if line.workflow in COPIES else int(line.partial or line.workflow == CHOSEN)
+    return 2 if line.workflow in COPIES else int(line.partial or line.workflow == Workflow.RECOVER)
 
 
 @shared
@@ -384,22 +386,25 @@ def _unjudged(story: MessageStory) -> str:
     return f"No rules table judges this message: {what}."
 
 
-def outcome(event: Mapping[str, Any]) -> str:
+def outcome(event: EventOfRule) -> str:
     """What a line of the ledger says of the message, for people."""
-    if event["outcome"] != "acted":
-        return _SPOKEN.get(event["outcome"], str(event["outcome"]))
-    action = event["action"]
-    return "discarded" if action in DISCARDS else _NO_MOVE.get(action, "moved")
+    if event.outcome != "acted":
+        return _SPOKEN.get(event.outcome, event.outcome)
+    return "discarded" if event.action in DISCARDS else _NO_MOVE.get(event.action, "moved")
 
 
 _SPOKEN = {"revealed": "its data was shown"}
-_NO_MOVE = {Action.COPY: "copied", Action.LOAD: "put from a file"}
+_NO_MOVE: Mapping[str, str] = {Action.COPY: "copied", Action.LOAD: "put from a file"}
 
 
 def _recorded_in(run: RunFolder) -> RunFolder:
     """The run, which has a snapshot. Raises `SettingsError`."""
     if not run.snapshot.is_dir():
-        raise SettingsError(f"Run {run.run} of {run.queue_manager} has no snapshot: it was removed, or never made.")
+        why = (
+            removed(run.snapshot)
+            or f"Run {run.run} of {run.queue_manager} has no snapshot: it was removed, or never made"
+        )
+        raise SettingsError(f"{why}.")
     return run
 
 

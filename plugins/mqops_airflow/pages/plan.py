@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from mqops.actions import Action
 from mqops.decide.core.preflight import Finding, Looked, Preflight, judge
 from mqops.decide.preflight import NOT_DONE
 from mqops.deciders.registry import by_choice, fates_of, holds_queues
@@ -32,7 +30,7 @@ from mqops_airflow.pages.run_forms import RECOVER, real_run, to_ask_again
 from mqops_airflow.pages.run_seen import MESSAGES
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.shown import size
+from mqops_airflow.pages.shown import below, size
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, asked_by, form_of_dry_run, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
 from mqops_airflow.ui.table import Page
@@ -72,90 +70,85 @@ def router(page: Page) -> APIRouter:
         name = asked.run.queue_manager
         if not asked.run.plan_json.exists():
             return render_page(request, page, who, name, template="plan_none", asked=asked)
-        view, answers = _view(asked.run), _answer(who, asked)
-        seen = _look(who, view, now=answers["open"])
-        return render_page(request, page, who, name, asked=asked, **_values(who, view, seen, answers), **answers)
+        view, answer = _view(asked.run), _Answer(who, asked)
+        seen = _look(who, view, now=answer.open)
+        told = _InWords(who, view, seen, answer)
+        return render_page(request, page, who, name, view=view, words=told, seen=seen, answer=answer)
 
     @routes.get(f"{page.path}/answer")
-    def answer(request: Request, found: tuple[Reader, Asked] = of) -> HTMLResponse:
+    def answered(request: Request, found: tuple[Reader, Asked] = of) -> HTMLResponse:
         who, asked = found
-        name = asked.run.queue_manager
-        return render_page(request, page, who, name, template="plan_answer", asked=asked, **_answer(who, asked))
+        return render_page(
+            request, page, who, asked.run.queue_manager, template="plan_answer", answer=_Answer(who, asked)
+        )
 
     return routes
 
 
-def _values(who: Reader, view: PlanView, seen: Seen, answers: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan in words. Parameters: `seen` its destinations; `answers` as of `_answer`."""
-    plan, workflow = view.plan, view.plan.workflow
-    asks = "{}?" if answers["open"] else "would {}" if answers["form"] is not None else "plan to {}"
-    decided = partial(rule_in_words, None, by_choice=by_choice(workflow), fates=fates_of(workflow))
-    destinations_of = destinations(seen.looked)
-    problems = view.found.findings if view.found else ()
-    by_hand = not plan.actions.keys().isdisjoint(BY_HAND)
-    return {
-        "view": view,
-        "plan": plan,
-        "meaning": beside(view.line),
-        "subject": subject(plan, said=asks),
-        "stops": tuple(words.stops(view, NOT_DONE)),
-        "findings": words.folded(one for one in problems if not one.what.endswith(NOT_DONE)),
-        "since_then": [
-            (kind, f"Since the plan was made: {text}") for kind, text in words.folded(_news(view, seen.looked))
-        ],
-        "sums": words.sums(view, size(plan.bytes)),
-        "compared": words.compared(view),
-        "groups": words.groups(view, GROUPS, decided),
-        "may_move": by_hand and who.may_start(RECOVER),
-        "left_off": len(view.groups[GROUPS:]) + plan.counts_left_off,
-        "gone": words.gone_groups(view),
-        "more_gone": max(0, len(view.gone) - words.MOST_GONE),
-        "destinations": words.destinations(destinations_of),
-        "seen": seen,
-        "samples": words.samples(view),
-        "this_plan_only": THIS_PLAN_ONLY,
-    }
-
-
-def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
+class _Answer:
     """Who is asked, or what was answered. `settled`: nothing of it changes any more; `open`: somebody is asked, or will
     be."""
-    tasks, view = tasks_of(asked), latest_view(asked.run, limit=MESSAGES)
-    story = view.story
-    task = tasks.get(APPROVE)
-    form = form_of_dry_run(asked) if not story.begun_at else None
-    may_start = form is not None and who.may_start(asked.dag_id) and acted_on(story.plan["actions"]) > 0
-    settled = bool(story.approval.get("answer")) or task is None or task.state in ENDED
-    waits = who_answers(who, asked, task)
-    again = to_ask_again(story, tasks)
-    return {
-        "form": real_run(asked.dag_id, form) if form is not None else None,
-        "may_start": may_start,
-        "questions": questions_before(who, asked, story) if may_start else (),
-        "story": story,
-        "over": view.over,
-        "line": story.line,
-        "task": task,
-        "waits": waits,
-        "four_eyes": partial(asks_for_four_eyes, who.estate),
-        "settled": settled,
-        "ask_again": again if again and who.may_clear(asked.dag_id) else [],
-        "live": not settled or bool(again),
-        "open": bool(waits) or (not settled and form is None),
-        "snapshot": words.snapshot(story.line, None if settled else _depth(who, story.line))
-        if holds_queues(story.workflow)
-        else NOTHING,
-        "answered": tuple(_answered(asked, story, task, dry=form is not None)),
-        "asks_again": settled and may_start and _is_dry_run(story, task),
-        "run_path": path_of_run(asked.dag_id, asked.run_id) if asked.dag_id else "",
-        "live_part": Link("", "plan/answer", {"queue_manager": asked.run.queue_manager, "run": asked.run.run}),
-        "who_asked": waits.in_words(asked=True) if waits else NOTHING,
-    }
+
+    def __init__(self, who: Reader, asked: Asked) -> None:
+        tasks, view = tasks_of(asked), latest_view(asked.run, limit=MESSAGES)
+        story, task = view.story, tasks.get(APPROVE)
+        form = form_of_dry_run(asked) if not story.begun_at else None
+        may_start = form is not None and who.may_start(asked.dag_id) and acted_on(story.actions) > 0
+        settled = bool(story.approval and story.approval.answer) or task is None or task.state in ENDED
+        waits = who_answers(who, asked, task)
+        again = to_ask_again(story, tasks)
+        held = holds_queues(story.workflow)
+        self.asked = asked
+        self.dry = form is not None
+        self.form = real_run(asked.dag_id, form) if form is not None else None
+        self.questions = questions_before(who, asked, story) if may_start else ()
+        self.over = view.over
+        self.line = story.line
+        self.waits = waits
+        self.eyes = asks_for_four_eyes(who.estate, asked.dag_id)
+        self.settled = settled
+        self.ask_again = again if again and who.may_clear(asked.dag_id) else []
+        self.live = not settled or bool(again)
+        self.open = bool(waits) or (not settled and form is None)
+        self.snapshot = words.snapshot(story.line, None if settled else _depth(who, story.line)) if held else NOTHING
+        self.told = tuple(_answered(asked, story, task, dry=form is not None))
+        self.asks_again = settled and may_start and _is_dry_run(story, task)
+        self.run_path = path_of_run(asked.dag_id, asked.run_id) if asked.dag_id else ""
+        self.live_part = Link("", "plan/answer", {"queue_manager": asked.run.queue_manager, "run": asked.run.run})
+        self.who_asked = waits.in_words(asked=True) if waits else NOTHING
+
+
+class _InWords:
+    """The plan in words. Parameters: `seen` its destinations."""
+
+    def __init__(self, who: Reader, view: PlanView, seen: Seen, answer: _Answer) -> None:
+        plan, workflow = view.plan, view.plan.workflow
+        asks = "{}?" if answer.open else "would {}" if answer.dry else "plan to {}"
+        decided = partial(rule_in_words, None, by_choice=by_choice(workflow), fates=fates_of(workflow))
+        problems = view.found.findings if view.found else ()
+        by_hand = not plan.actions.keys().isdisjoint(BY_HAND)
+        news = words.folded(_news(view, seen.looked))
+        self.meaning = beside(view.line)
+        self.subject = subject(plan, said=asks)
+        self.stops = tuple(words.stops(view, NOT_DONE))
+        self.findings = words.folded(one for one in problems if not one.what.endswith(NOT_DONE))
+        self.since_then = [(kind, f"Since the plan was made: {text}") for kind, text in news]
+        self.sums = words.sums(view, size(plan.bytes))
+        self.compared = words.compared(view)
+        self.groups = words.groups(view, GROUPS, decided)
+        self.may_move = by_hand and who.may_start(RECOVER)
+        self.left_off = len(view.groups[GROUPS:]) + plan.counts_left_off
+        self.gone = words.gone_groups(view)
+        self.more_gone = max(0, len(view.gone) - words.MOST_GONE)
+        self.destinations = words.destinations(destinations(seen.looked))
+        self.samples = words.samples(view)
+        self.rules = below(plan.table_source, who.estate.path.parent)
+        self.this_plan_only = THIS_PLAN_ONLY
 
 
 def _is_dry_run(story: RunStory, task: Task | None) -> bool:
     """Whether nobody has answered, and Airflow does not run the task that asks. Parameters: `task` approve."""
-    return not words.answered(story.approval.get("answer") or {}) and (task is None or task.state not in _ASKING)
+    return not words.answered(story.approval) and (task is None or task.state not in _ASKING)
 
 
 def _answered(asked: Asked, story: RunStory, task: Task | None, *, dry: bool) -> Iterator[Text]:
@@ -165,7 +158,7 @@ def _answered(asked: Asked, story: RunStory, task: Task | None, *, dry: bool) ->
     path = f"{path_of_run(asked.dag_id, asked.run_id)}/tasks/approve"
     log = said("{} says why.", AirflowLink("Its log in Airflow", path)) if failed else NOTHING
     unanswered = sentences(said("{}", _unanswered(task, story)), log)
-    if answer := words.answered(story.approval.get("answer") or {}):
+    if answer := words.answered(story.approval):
         yield answer
         if failed and not story.begun_at:
             yield unanswered
@@ -207,7 +200,7 @@ def _unanswered(task: Task | None, story: RunStory) -> str:
         return f"Nobody was asked about this plan: {story.people['approved_by']} approved it."
     if story.line.begun:
         return "Nobody was asked about this plan, and the run has begun to act."
-    if not any(Action(name).acts for name in story.plan.get("actions", {})):
+    if not any(action.acts for action in story.actions):
         return "Nobody is asked about this plan: it moves and discards nothing."
     return "The task approve was skipped: nobody is asked about this plan."
 

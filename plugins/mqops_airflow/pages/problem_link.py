@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from mqops.estate import EstateFile
 from mqops.estate_sections import dag_prefix
 from mqops.look.estate.problem import Place, Problem
 from mqops.look.words.text import AirflowLink, Link
+from mqops_airflow.pages.which_run import Fields
 
 
 class _To(NamedTuple):
@@ -52,7 +53,7 @@ class Form(NamedTuple):
     person names the queue that the messages go to."""
 
     dag_id: str
-    fixed: Mapping[str, Any]
+    fixed: Fields
     title: str
     asks_where: bool
     id: str

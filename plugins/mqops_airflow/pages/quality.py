@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
@@ -14,10 +14,10 @@ from mqops.estate_sections import dag_prefix
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import checks_in_words
 from mqops.look.words.text import NOTHING, Breaks, Link, Text
+from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality import words
 from mqops.quality.failed_messages import FailedMessage, failed_messages
 from mqops.quality.results import verdict_of
-from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.quality.trend import CheckTrend, checks_of, dag_run, quality_run, quality_runs, trends, with_all_suites
 from mqops_airflow.pages import data_docs
 from mqops_airflow.pages.charts import sparkline
@@ -70,13 +70,11 @@ def router(page: Page) -> APIRouter:
             most=MOST,
             chosen=chosen,
             live_part=Link("", "quality/live", asked.query(name)),
-            found_words=checks_in_words(chosen.to_json()) if chosen else "",
             expects=lambda check: words.expects(check, expects(check)),
             result=words.result,
             failing=words.failing,
             trend=_trend,
-            **(_chosen(known, chosen, asked) if chosen else {}),
-            docs=_docs(who, chosen) if chosen else NOTHING,
+            words=_InWords(who, known, chosen, asked) if chosen else None,
             dag_id=(dag_id := _dag(who, name)),
             at_work=newest_at_work(who, dag_id, "a quality run", "Its checks are"),
             may_start=bool(dag_id) and who.may_start(dag_id),
@@ -135,18 +133,20 @@ def expects(check: CheckResult) -> str:
     return f"{said}, where {check.where}" if check.where else said
 
 
-def _chosen(known: Known, chosen: QualitySummary, asked: Asked) -> dict[str, Any]:
+class _InWords:
     """A result in words."""
-    shown = len(known.failures)
-    return {
-        "told_of": [Breaks(text) for text in chosen.told],
-        "beside": tuple(words.beside([(one, checks_in_words(one.to_json())) for one in known.beside], chosen)),
-        "not_checked": words.not_checked(chosen),
-        "failures": words.failures(chosen, known.failures, known.all_failures),
-        "pages_of_failures": words.pages_of_failures(
-            chosen, asked.check, after=asked.after, shown=shown, number=known.all_failures, most=MOST
-        ),
-    }
+
+    def __init__(self, who: Reader, known: Known, chosen: QualitySummary, asked: Asked) -> None:
+        shown, number = len(known.failures), known.all_failures
+        self.found = checks_in_words(chosen)
+        self.docs = _docs(who, chosen)
+        self.told = [Breaks(text) for text in chosen.told]
+        self.beside = tuple(words.beside([(one, checks_in_words(one)) for one in known.beside], chosen))
+        self.not_checked = words.not_checked(chosen)
+        self.failures = words.failures(chosen, known.failures, number)
+        self.pages_of_failures = words.pages_of_failures(
+            chosen, asked.check, after=asked.after, shown=shown, number=number, most=MOST
+        )
 
 
 def _trend(one: CheckTrend) -> Markup:

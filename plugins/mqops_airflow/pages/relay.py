@@ -26,12 +26,13 @@ import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.core_api.security import bearer_scheme, get_user
-from fastapi import HTTPException, Request
+from fastapi import HTTPException, Request, Response
+from starlette.types import Message, Receive, Scope, Send
 
 from mqops.counted import counted
 from mqops_airflow.pages.asked import PAYLOAD
@@ -104,14 +105,14 @@ class Relay:
         """The id of the process of the pages."""
         return self._pages.pid
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         request = Request(scope)
         mask(scope)
         begun = False
 
-        async def told(message: Any) -> None:
+        async def told(message: Message) -> None:
             nonlocal begun
             begun = True
             await send(message)
@@ -128,7 +129,7 @@ class Relay:
             text = f"{what}, so it was given up. Try again; the log of Airflow's API server has more."
             await refused(request, HTTPException(503, text))(scope, receive, send)
 
-    async def _let_in(self, request: Request, receive: Any, send: Any) -> None:
+    async def _let_in(self, request: Request, receive: Receive, send: Send) -> None:
         user = await get_user(request, None, await bearer_scheme(request))
         refuse_other_sites(request)
         body = await _body(receive)
@@ -143,11 +144,11 @@ class Relay:
                 task.cancel()
             await asyncio.wait({answering, leaving})
 
-    async def _in_turn(self, user: Any, scope: Any, body: bytes, send: Any) -> None:
+    async def _in_turn(self, user: BaseUser, scope: Scope, body: bytes, send: Send) -> None:
         async with self._turns.turn(str(user.get_id())):
             await self._answered(head_of(scope, get_auth_manager().serialize_user(user)), body, send)
 
-    async def _answered(self, head: bytes, body: bytes, send: Any) -> None:
+    async def _answered(self, head: bytes, body: bytes, send: Send) -> None:
         process, reader, writer = await self._begun()
         try:
             async with asyncio.timeout(SECONDS):
@@ -190,7 +191,7 @@ async def _frame(reader: asyncio.StreamReader, process: subprocess.Popen[bytes])
         reading.cancel()
 
 
-async def _body(receive: Any) -> bytes:
+async def _body(receive: Receive) -> bytes:
     """The body of a request. Raises `HTTPException` 408 where it has not come in time, and 413."""
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -199,7 +200,7 @@ async def _body(receive: Any) -> bytes:
         raise HTTPException(408, f"The form did not arrive within {BODY_SECONDS:.0f} s. Send it again.") from None
 
 
-async def _parts(receive: Any) -> bytes:
+async def _parts(receive: Receive) -> bytes:
     found: bytes = b""
     while True:
         message = await receive()
@@ -212,7 +213,7 @@ async def _parts(receive: Any) -> bytes:
             return found
 
 
-async def _left(receive: Any) -> None:
+async def _left(receive: Receive) -> None:
     """Returns when the reader has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -229,7 +230,7 @@ def refuse_other_sites(request: Request) -> None:
         raise HTTPException(403, "This form was sent by a page of another site.")
 
 
-def mask(scope: Any) -> None:
+def mask(scope: Scope) -> None:
     """Put *** into the address of a request in place of what it looks for: Airflow writes addresses to its log."""
     with suppress(ValueError):
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
@@ -238,7 +239,7 @@ def mask(scope: Any) -> None:
             scope["query_string"] = urlencode(masked).encode()
 
 
-def refused(request: Request, error: HTTPException) -> Any:
+def refused(request: Request, error: HTTPException) -> Response:
     """The page that says why there is no other."""
     from mqops_airflow.pages.refusal import refusal  # noqa: PLC0415 - loads the templates
 

@@ -5,10 +5,9 @@ A queue manager has a table for each workflow that decides by one: dead letters,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
@@ -19,8 +18,9 @@ from mqops.lake.run import RunFolder
 from mqops.look.rules_in_use import MOST_COMPARED, RulesInUse, differences, rules_in_use
 from mqops.look.runs import MOST_LOOKED_AT, Runs
 from mqops.look.words import rules as words
-from mqops.look.words.text import NOTHING, Label, Lines, Text, said
-from mqops.rules import Parsed, Table, parse
+from mqops.look.words.text import NOTHING, Label, Lines, Table, Text, said
+from mqops.rules import Parsed, parse
+from mqops.rules import Table as Rules
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
@@ -65,22 +65,18 @@ def router(page: Page) -> APIRouter:
             hits_of=partial(words.hits, counted_any=bool(used and used.runs)),
             versions=words.versions(used, parsed.table.digest) if used and parsed and parsed.table else None,
             diff=diff,
-            **(_compared(diff) if diff else {}),
         )
 
     return routes
 
 
-def _compared(diff: Mapping[str, Any]) -> dict[str, Any]:
-    """What two versions do otherwise, in words."""
-    first_only, messages = diff["compared"] == MOST_COMPARED, diff["compared"]
-    return {
-        "compared": words.compared(diff["version"].digest, diff["run"], messages, first_only=first_only)
-        if diff["run"]
-        else NOTHING,
-        "changes": words.changes(diff["changes"]),
-        "no_changes": words.SAME if diff["run"] else words.NOT_COMPARED,
-    }
+class _Diff(NamedTuple):
+    """What an earlier version of the table would do otherwise with the newest snapshot. Parameters: `none` what is said
+    where there are no `changes`."""
+
+    compared: Text
+    changes: Table
+    none: str
 
 
 @shared
@@ -107,8 +103,15 @@ def _text(who: Reader, section: RulesWorkflow | None) -> tuple[str, str, str]:
         return "", section.rules, f"The rules table {path} cannot be read: {error.strerror}"
 
 
-def _marked(text: str, parsed: Parsed) -> list[dict[str, Any]]:
-    """Each line of the table with what the linter says of it."""
+class _Line(NamedTuple):
+    """A line of the table with what the linter says of it."""
+
+    number: int
+    text: str
+    marks: Lines
+
+
+def _marked(text: str, parsed: Parsed) -> list[_Line]:
     marks: dict[int, list[Text]] = {}
     for kind, problems in (("error", parsed.errors), ("warning", parsed.warnings)):
         for one in problems:
@@ -116,11 +119,11 @@ def _marked(text: str, parsed: Parsed) -> list[dict[str, Any]]:
             marks.setdefault(one.line, []).append(said("{} column {}: {}", mark, str(one.column), one.message))
     lines = text.split("\n")
     lines = lines[:-1] if lines and not lines[-1] else lines
-    return [{"number": n, "text": line, "marks": Lines(tuple(marks.get(n, ())))} for n, line in enumerate(lines, 1)]
+    return [_Line(n, line, Lines(tuple(marks.get(n, ())))) for n, line in enumerate(lines, 1)]
 
 
-def _diff(place: Path, used: RulesInUse, old: str, new: Table) -> dict[str, Any]:
-    """What an earlier version of the table would do otherwise with the newest snapshot."""
+def _diff(place: Path, used: RulesInUse, old: str, new: Rules) -> _Diff:
+    """Raises `HTTPException` 404: no run has used this version."""
     version = next((one for one in used.versions if one.digest == old), None)
     if version is None:
         raise HTTPException(404, "None of the newest runs used this version of the table.")
@@ -134,6 +137,7 @@ def _diff(place: Path, used: RulesInUse, old: str, new: Table) -> dict[str, Any]
         None,
     )
     if table is None or run is None:
-        return {"version": version, "run": "", "compared": 0, "changes": ()}
-    compared, changes = differences(run, table, new)
-    return {"version": version, "run": run.run, "compared": compared, "changes": changes}
+        return _Diff(NOTHING, words.changes(()), words.NOT_COMPARED)
+    messages, changes = differences(run, table, new)
+    compared = words.compared(version.digest, run.run, messages, first_only=messages == MOST_COMPARED)
+    return _Diff(compared, words.changes(changes), words.SAME)

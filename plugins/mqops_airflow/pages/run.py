@@ -5,9 +5,9 @@ All of it is live: it is asked for again until the run is over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -17,6 +17,7 @@ from mqops.decide.core.preflight import COMES_BACK
 from mqops.decide.preflight import NOT_DONE
 from mqops.decide.preflight_record import read_preflight
 from mqops.deciders.registry import by_choice
+from mqops.expiry.core.outcome import ExpirySummary
 from mqops.expiry.record import SCANNED
 from mqops.lake.run import RunFolder
 from mqops.look.placed_since import DEAD_LETTERS
@@ -27,7 +28,7 @@ from mqops.look.words import balance, scan, steps, unmoved
 from mqops.look.words import run as words
 from mqops.look.words.plan import folded
 from mqops.look.words.text import NOTHING, Label, Link, Table, Text, Time, said, sentences
-from mqops.quality.summary import WORKFLOW as QUALITY
+from mqops.message_checks import WORKFLOW as QUALITY
 from mqops_airflow.pages.by_hand import by_hand, for_others, more_by_hand
 from mqops_airflow.pages.charts import chart_of
 from mqops_airflow.pages.queue_figures import figures_now
@@ -54,10 +55,17 @@ def router(page: Page) -> APIRouter:
 
     def shown(template: str, request: Request, who: Reader, asked: Asked, after: int) -> HTMLResponse:
         seen = Seen.of(asked, after)
-        parts = (_said(who, seen), _figures(who, seen), _by_hand(who, seen), _full(who, seen), _forms(who, seen))
-        values = {name: value for part in parts for name, value in part.items()}
-        live = Link("", "run/live", {**seen.query, "after": str(after)})
-        return render_page(request, page, who, asked.run.queue_manager, template=template, live=live, **values)
+        return render_page(
+            *(request, page, who, asked.run.queue_manager),
+            template=template,
+            seen=seen,
+            live=Link("", "run/live", {**seen.query, "after": str(after)}),
+            run=_InWords(who, seen),
+            figures=_Figures(seen),
+            full=_Full(who, seen),
+            placing=_Placing(who, seen),
+            forms=_Forms(who, seen),
+        )
 
     def of(part: str, template: str) -> None:
         @routes.get(page.path + part)
@@ -69,39 +77,32 @@ def router(page: Page) -> APIRouter:
     return routes
 
 
-def _said(who: Reader, seen: Seen) -> dict[str, Any]:
+class _InWords:
     """The run in words: what it is, its state, its people and steps."""
-    asked, view, story = seen.asked, seen.view, seen.story
-    line = story.line
-    checks = line.workflow == QUALITY or words.CHECK in seen.tasks
-    waits = who_answers(who, asked, seen.tasks.get(APPROVE))
-    return {
-        "query": seen.query,
-        "asked": asked,
-        "story": story,
-        "line": line,
-        "over": seen.over,
-        "state": seen.state,
-        "what": words.title(story, checks=checks),
-        "queues": line.queue.split(","),
-        "links": words.links(story, seen.query, path_of_run(asked.dag_id, asked.run_id) if asked.dag_id else ""),
-        "waits": waits,
-        "question": words.question(waits.in_words(), seen.query, may=waits.may) if waits else NOTHING,
-        "undos": tuple(words.undos(view)),
-        "remarks": tuple(steps.remarks(story)),
-        "moving": seen.moving,
-        "progress": words.progress(story, seen.words),
-        "held": tuple(words.held(story)),
-        "outcomes": tuple(_outcomes(view)),
-        "outcomes_of": words.later_outcomes(view),
-        "untouched": _untouched(seen),
-        "unmoved": _unmoved(seen),
-        "failures": steps.failures(story),
-        "tasks": _tasks(seen.tasks),
-        "steps": _steps(who, seen),
-        "scan": _scan(who, asked.run) if not view.rules else None,
-        "nothing": _nothing(seen, checks=checks),
-    }
+
+    def __init__(self, who: Reader, seen: Seen) -> None:
+        asked, view, story = seen.asked, seen.view, seen.story
+        line = story.line
+        checks = line.workflow == QUALITY or words.CHECK in seen.tasks
+        waits = who_answers(who, asked, seen.tasks.get(APPROVE))
+        self.state = seen.state
+        self.what = words.title(story, checks=checks)
+        self.queues = line.queue.split(",")
+        self.links = words.links(story, seen.query, path_of_run(asked.dag_id, asked.run_id) if asked.dag_id else "")
+        self.question = words.question(waits.in_words(), seen.query, may=waits.may) if waits else NOTHING
+        self.undos = (*words.undos(view), *filter(None, [words.pruned(view.story)]))
+        self.remarks = tuple(steps.remarks(story))
+        self.progress = words.progress(story, seen.words)
+        self.held = tuple(words.held(story))
+        self.outcomes = tuple(_outcomes(view))
+        self.outcomes_of = words.later_outcomes(view)
+        self.untouched = _untouched(seen)
+        self.unmoved = _unmoved(seen)
+        self.failures = steps.failures(story)
+        self.tasks = _tasks(seen.tasks)
+        self.steps = _steps(who, seen)
+        self.scan = _scan(who, asked.run) if not view.rules else None
+        self.nothing = _nothing(seen, checks=checks)
 
 
 def _outcomes(view: RunView) -> Iterator[Text]:
@@ -121,7 +122,7 @@ def _steps(who: Reader, seen: Seen) -> Table:
     story, tasks = seen.story, seen.tasks
     by = story.people.get("requested_by") or seen.started.by
     plans = not tasks or not tasks.keys().isdisjoint(PLANNERS)
-    rules = below(str(story.plan.get("table_source", "")), who.estate.path.parent)
+    rules = below(story.plan.table_source if story.plan else "", who.estate.path.parent)
     failed = "prove" in tasks and tasks["prove"].state == "failed"
     asks = bool(story.plan) or (not seen.over and plans)
     return steps.steps(story, asker=ASKERS.get(by, by), rules=rules, asks=asks, failed_proof=failed)
@@ -150,27 +151,50 @@ def _nothing(seen: Seen, *, checks: bool) -> str:
     return "Nothing was planned." if seen.over else "Not planned yet."
 
 
-def _scan(who: Reader, run: RunFolder) -> dict[str, Any] | None:
-    """What a scan for expired messages found, None for any other run. Raises `LakeError`."""
+class _Scan(NamedTuple):
+    """What a scan for expired messages found. Parameters: `reasons` of the reports that a queue has; `exact` whether no
+    other program had a queue open meanwhile."""
+
+    found: ExpirySummary
+    problems: Sequence[str]
+    queues: Table
+    sentences: Sequence[Text]
+    reasons: Sequence[Text]
+    exact: bool
+
+
+def _scan(who: Reader, run: RunFolder) -> _Scan | None:
+    """None for a run that is no scan. Raises `LakeError`."""
     if not SCANNED.exists(run):
         return None
     found = SCANNED.read(run)
     reports = scan_reports(lake(who.estate), found) if found.done else None
     sentences_of = [scan.who_gets_reports(found, reports)] if found.done else []
     sentences_of += [scan.reports_found(found, reports)] if reports else []
-    wrong = "The figures of a queue do not add up: the task report says which"
-    return {
-        "found": found,
-        "problems": [] if found.balanced else [wrong],
-        "queues": scan.by_queue(found),
-        "sentences": [text for text in sentences_of if text],
-        "reasons": list(scan.report_reasons(reports)) if reports else [],
-        "exact": all(one.exact for one in found.queues),
-    }
+    return _Scan(
+        found=found,
+        problems=[] if found.balanced else ["The figures of a queue do not add up: the task report says which"],
+        queues=scan.by_queue(found),
+        sentences=[text for text in sentences_of if text],
+        reasons=list(scan.report_reasons(reports)) if reports else [],
+        exact=all(one.exact for one in found.queues),
+    )
 
 
-def _unmoved(seen: Seen) -> dict[str, Any] | None:
-    """The messages that were not moved or discarded, None where nothing is said of them yet."""
+class _Unmoved(NamedTuple):
+    """The messages that were not moved or discarded. Parameters: `open` whether they are shown without a click; `next`
+    leads to those behind."""
+
+    heading: str
+    reasons: Sequence[Text]
+    open: bool
+    which: str
+    messages: Table
+    next: Link | None
+
+
+def _unmoved(seen: Seen) -> _Unmoved | None:
+    """None where nothing is said of them yet."""
     story, sums = seen.story, seen.sums
     gone = sums.gone_of_plan
     if _to_be_proved(seen) or not story.messages or (seen.untouched and not gone and not sums.would):
@@ -178,19 +202,17 @@ def _unmoved(seen: Seen) -> dict[str, Any] | None:
     total, choice = sum(one.messages for one in story.unmoved), by_choice(story.workflow)
     undone = "copied" if story.line.copies else seen.fates.undone
     part = bool(story.more) or seen.after >= 0
-    behind = Link(
-        f"{counted(story.more, 'more message')}", "run", {**seen.query, "after": str(story.next)}, place="unmoved"
-    )
-    return {
-        "heading": words.unmoved_heading(total - sums.others, sums, seen.words, undone, over=seen.over),
-        "reasons": tuple(unmoved.reasons(story, seen.words, by_choice=choice)),
-        "open": seen.after >= 0 or total <= FEW,
-        "which": f"{len(story.messages):,} of them" if part else "Each of them",
-        "messages": unmoved.messages(
+    behind = {**seen.query, "after": str(story.next)}
+    return _Unmoved(
+        heading=words.unmoved_heading(total - sums.others, sums, seen.words, undone, over=seen.over),
+        reasons=tuple(unmoved.reasons(story, seen.words, by_choice=choice)),
+        open=seen.after >= 0 or total <= FEW,
+        which=f"{len(story.messages):,} of them" if part else "Each of them",
+        messages=unmoved.messages(
             story, seen.words, by_choice=choice, would=sums.would, gone=bool(gone), over=seen.over
         ),
-        "next": behind if story.more else None,
-    }
+        next=Link(f"{counted(story.more, 'more message')}", "run", behind, place="unmoved") if story.more else None,
+    )
 
 
 def _to_be_proved(seen: Seen) -> bool:
@@ -199,78 +221,74 @@ def _to_be_proved(seen: Seen) -> bool:
     return seen.old_proof or (line.begun and not line.proved_since)
 
 
-def _figures(who: Reader, seen: Seen) -> dict[str, Any]:
-    """What became of the messages by rule, or would."""
-    view, sums, fates, told = seen.view, seen.sums, seen.fates, seen.words
-    looked = read_preflight(seen.asked.run) if sums.would else None
-    found = [one for one in looked.findings if not one.what.endswith(NOT_DONE)] if looked else []
-    may_keep = any(one.severity != "warning" and not one.what.endswith(COMES_BACK) for one in found)
-    shares = balance.balance(view, sums, fates, by_choice=by_choice(seen.story.workflow))
-    in_words = balance.sums_in_words(view, sums, shares, told, old_proof=seen.old_proof, may_keep=may_keep)
-    shown = bool(view.rules) and not seen.old_proof
-    if not in_words and seen.story.plan and not SCANNED.exists(seen.asked.run):
-        in_words = balance.not_proved(view, sums, told, moving=seen.moving)
-    return {
-        "heading": words.heading(fates, would=sums.would),
-        "findings": folded(found),
-        "sums_in_words": in_words,
-        "balance": balance.balance_table(shares, told, would=sums.would) if shown else None,
-        "chart": chart_of(shares, told, would=sums.would) if shown else "",
-        "to_be_proved": _to_be_proved(seen),
-    }
+class _Figures:
+    """What became of the messages by rule, or what the plan would do with them."""
+
+    def __init__(self, seen: Seen) -> None:
+        view, sums, fates, told = seen.view, seen.sums, seen.fates, seen.words
+        looked = read_preflight(seen.asked.run) if sums.would else None
+        found = [one for one in looked.findings if not one.what.endswith(NOT_DONE)] if looked else []
+        may_keep = any(one.severity != "warning" and not one.what.endswith(COMES_BACK) for one in found)
+        shares = balance.balance(view, sums, fates, by_choice=by_choice(seen.story.workflow))
+        in_words = balance.sums_in_words(view, sums, shares, told, old_proof=seen.old_proof, may_keep=may_keep)
+        if not in_words and seen.story.plan and not SCANNED.exists(seen.asked.run):
+            in_words = balance.not_proved(view, sums, told, moving=seen.moving)
+        shown = shares if view.rules and not seen.old_proof else ()
+        self.heading = words.heading(fates, would=sums.would)
+        self.findings = folded(found)
+        self.in_words = in_words
+        self.balance = balance.balance_table(shown, told, would=sums.would)
+        self.chart = chart_of(shown, told, would=sums.would)
+        self.to_be_proved = _to_be_proved(seen)
 
 
-def _by_hand(who: Reader, seen: Seen) -> dict[str, Any]:
+class _Placing:
     """The messages that a person must place, and the forms for them."""
-    run, unplaced = seen.asked.run, {one.queue for one in seen.waiting}
-    may, groups = bool(unplaced) and who.may_start(RECOVER), by_hand(run, seen.story, seen.waiting)
-    return {
-        "placed": tuple(words.placed(seen.story.line, seen.placed)),
-        "by_hand": groups,
-        "for_others": () if may else tuple(map(for_others, groups)),
-        "more_by_hand": words.more_by_hand(seen.story, more_by_hand(seen.story), none_waits=not unplaced),
-        "move_waits_for": open_questions(who, RECOVER, run.queue_manager, unplaced) if may else (),
-    }
+
+    def __init__(self, who: Reader, seen: Seen) -> None:
+        run, unplaced = seen.asked.run, {one.queue for one in seen.waiting}
+        may = bool(unplaced) and who.may_start(RECOVER)
+        self.groups = by_hand(run, seen.story, seen.waiting)
+        self.placed = tuple(words.placed(seen.story.line, seen.placed))
+        self.for_others = () if may else tuple(map(for_others, self.groups))
+        self.more = words.more_by_hand(seen.story, more_by_hand(seen.story), none_waits=not unplaced)
+        self.waits_for = open_questions(who, RECOVER, run.queue_manager, unplaced) if may else ()
 
 
-def _full(who: Reader, seen: Seen) -> dict[str, Any]:
+class _Full:
     """What is to be done about queues that were full, and who has taken messages of the run's queues since."""
-    run, line, full = seen.asked.run, seen.story.line, found_full(seen.story)
-    dead, dag_id, dry = line.workflow == DEAD_LETTERS, seen.asked.dag_id, balance.would(seen.view)
-    replays = [queue for queue, manager in full if not manager] if dead and who.may_start(RECOVER) else []
-    later = taken_by_later(run) if dry or full else ()
-    since = partial(words.since_then, line, later)
-    fixed = {"queue_manager": line.queue_manager, "action": "replay", "queue": line.queue}
-    return {
-        "rooms": tuple(rooms(full, figures_now(who.estate, [run.queue_manager])[run.queue_manager])) if full else (),
-        "then": words.to_make_room(
+
+    def __init__(self, who: Reader, seen: Seen) -> None:
+        run, line, full = seen.asked.run, seen.story.line, found_full(seen.story)
+        dead, dag_id, dry = line.workflow == DEAD_LETTERS, seen.asked.dag_id, balance.would(seen.view)
+        replays = [queue for queue, manager in full if not manager] if dead and who.may_start(RECOVER) else []
+        since = partial(words.since_then, line, taken_by_later(run) if dry or full else ())
+        self.rooms = tuple(rooms(full, figures_now(who.estate, [run.queue_manager])[run.queue_manager])) if full else ()
+        self.then = words.to_make_room(
             seen.story, dead_letters=dead, replays=bool(replays), dag_id=dag_id, dag_path=path_of_dag(dag_id)
-        ),
-        "replays": [{"queue": queue, "fixed": fixed} for queue in replays],
-        "replay_waits_for": open_questions(who, RECOVER, run.queue_manager, [line.queue]) if replays else (),
-        "since_figures": since("The figures below are those before; a new run looks again.") if dry else NOTHING,
-        "since_left": since("What was left here may be there no more."),
-    }
+        )
+        self.replays = replays
+        self.replay = {"queue_manager": line.queue_manager, "action": "replay", "queue": line.queue}
+        self.waits_for = open_questions(who, RECOVER, run.queue_manager, [line.queue]) if replays else ()
+        self.since = since("The figures below are those before; a new run looks again.") if dry else NOTHING
+        self.since_left = since("What was left here may be there no more.")
 
 
-def _forms(who: Reader, seen: Seen) -> dict[str, Any]:
-    """Which forms the page has."""
-    asked, form, story = seen.asked, seen.form, seen.story
-    go_on = [] if story.stops else seen.clear
-    ask = to_ask_again(story, seen.tasks)
-    ask = ask if ask and who.may_clear(asked.dag_id) else []
-    more = {"move": bool(seen.waiting) and who.may_start(RECOVER), "go_on": bool(go_on), "ask": bool(ask)}
-    may = may_do(who, asked, seen.view, form) | more
-    may["stop"] = may["stop"] and not go_on  # nothing is at work that could be stopped
-    may_clear = bool(seen.clear) and who.may_clear(asked.dag_id)
-    return {
-        "may": may,
-        "form": real_run(asked.dag_id, form) if form is not None else None,
-        "this_run": {"queue_manager": story.line.queue_manager, "run": story.line.run},
-        "resumes": [*Resume.of_each(asked, story, seen.clear if may_clear else [])] if may["resume"] else [],
-        "go_on": go_on,
-        "ask_again": ask,
-        "may_clear": may_clear,
-        "questions": questions_before(who, asked, story) if may["real"] else (),
-        "four_eyes": partial(asks_for_four_eyes, who.estate),
-    }
+class _Forms:
+    """The forms of the page."""
+
+    def __init__(self, who: Reader, seen: Seen) -> None:
+        asked, form, story = seen.asked, seen.form, seen.story
+        ask = to_ask_again(story, seen.tasks)
+        self.may_clear = bool(seen.clear or ask) and who.may_clear(asked.dag_id)
+        self.go_on = [] if story.stops else seen.clear
+        self.ask_again = ask if self.may_clear else []
+        may = may_do(who, asked, seen.view, form)
+        self.may = may._replace(stop=may.stop and not self.go_on)  # nothing is at work that could be stopped
+        self.may_move = bool(seen.waiting) and who.may_start(RECOVER)
+        self.any = any(self.may) or self.may_move or bool(self.go_on or self.ask_again)
+        self.form = real_run(asked.dag_id, form) if form is not None else None
+        self.this_run = {"queue_manager": story.line.queue_manager, "run": story.line.run}
+        self.resumes = tuple(Resume.of_each(asked, story, seen.clear if self.may_clear else [])) if may.resume else ()
+        self.questions = questions_before(who, asked, story) if may.real else ()
+        self.four_eyes = partial(asks_for_four_eyes, who.estate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from mqops.actions import Action
 from mqops.counted import counted
@@ -18,11 +18,11 @@ from mqops.look.runs import run_line
 from mqops.look.words.run import ACT, resume_hint
 from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, Name, Text, joined, said
-from mqops.message_file import WORKFLOW as MESSAGE_LOAD
 from mqops.model import Destination
 from mqops.prove.records import SUMMARY
+from mqops.workflow import Workflow
 from mqops_airflow.pages.security import Reader
-from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task
+from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Fields, Task
 from mqwire.constants import MQRC_Q_FULL
 from mqwire.names import reason_name
 
@@ -41,13 +41,13 @@ class RealRun(NamedTuple):
     dag_id: str
     button: str
     real: str
-    fixed: Mapping[str, Any]
+    fixed: Fields
     said: Text
     named: str
 
 
-def real_run(dag_id: str, form: Mapping[str, Any]) -> RealRun:
-    """The form of a dry run. Parameters: `form` what a person gave, field → value."""
+def real_run(dag_id: str, form: Fields) -> RealRun:
+    """The form of a dry run. Parameters: `form` what a person gave."""
     named = str(form.get("destination") or "") if form.get("action") == "move" else ""
     button = "Start another dry run" if named else "Start the real undo" if dag_id == UNDO else "Start the real run"
     hidden = {"dry_run", "destination"} if named else {"dry_run"}
@@ -66,12 +66,20 @@ def real_run(dag_id: str, form: Mapping[str, Any]) -> RealRun:
     )
 
 
-def _in_words(name: str, value: Any) -> str:
+def _in_words(name: str, value: object) -> str:
     if not isinstance(value, list | tuple):
         return str(value)
     if name == "message_ids" and len(value) > 1:
         return f"of {counted(len(value), 'message')}"
     return ", ".join(map(str, value))
+
+
+class Clears(TypedDict):
+    """Which tasks of a run a form clears (`static/pages.js`)."""
+
+    dag_id: str
+    run_id: str
+    task_ids: Sequence[str]
 
 
 class Resume(NamedTuple):
@@ -80,9 +88,9 @@ class Resume(NamedTuple):
 
     button: str
     id: str
-    fixed: Mapping[str, Any]
+    fixed: Fields
     hint: str
-    clears: Mapping[str, Any] | None
+    clears: Clears | None
 
     @classmethod
     def of_each(cls, asked: Asked, story: RunStory, go_on: Sequence[str]) -> Iterator[Resume]:
@@ -120,7 +128,16 @@ def to_ask_again(story: RunStory, tasks: Mapping[str, Task]) -> list[str]:
     return [name for name in (APPROVE, ACT, PROVE) if name in tasks]
 
 
-def may_do(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | None) -> dict[str, bool]:
+class May(NamedTuple):
+    """Which forms a page shows: the real run of a dry run, an undo, a stop, and what takes a stop back."""
+
+    real: bool
+    undo: bool
+    stop: bool
+    resume: bool
+
+
+def may_do(who: Reader, asked: Asked, view: RunView, form: Fields | None) -> May:
     """Which forms the page shows. A plan that acts on no message is carried out by nobody. Parameters: `form` of a dry
     run that is over."""
     story = view.story
@@ -128,16 +145,16 @@ def may_do(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | N
     undoable = bool(
         story.begun_at
         and not story.undoes
-        and story.line.workflow != MESSAGE_LOAD
+        and story.line.workflow != Workflow.MESSAGE_LOAD
         and not _did_nothing(story.line)
         and not _undone(asked, view)
     )
-    return {
-        "real": form is not None and who.may_start(asked.dag_id) and acted_on(story.plan["actions"]) > 0,
-        "undo": undoable and who.may_start(UNDO),
-        "stop": stops and not story.stops and not view.over,
-        "resume": stops and bool(story.stops),
-    }
+    return May(
+        real=form is not None and who.may_start(asked.dag_id) and acted_on(story.actions) > 0,
+        undo=undoable and who.may_start(UNDO),
+        stop=stops and not story.stops and not view.over,
+        resume=stops and bool(story.stops),
+    )
 
 
 def _did_nothing(line: RunLine) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mqops.deciders.registry import fates_of, not_chosen
 from mqops.look.run_story import RunStory, UnmovedMessage
@@ -15,7 +15,7 @@ from mqops.look.words.run import Shown
 from mqops.look.words.state import RunState
 from mqops_airflow.pages.by_hand import still_by_hand
 from mqops_airflow.pages.run_forms import to_ask_again, to_clear
-from mqops_airflow.pages.which_run import ENDED, Asked, Started, Task, form_of_dry_run, started_of, tasks_of
+from mqops_airflow.pages.which_run import ENDED, Asked, Fields, Started, Task, form_of_dry_run, started_of, tasks_of
 
 MESSAGES = 50
 """Messages that the page names; a link goes on."""
@@ -75,7 +75,7 @@ class Seen(NamedTuple):
     @property
     def sums(self) -> balance.Sums:
         """The sums of its chosen messages."""
-        return balance.sums_of(self.view, not_chosen(self.story.workflow, self.story.plan.get("actions", {})))
+        return balance.sums_of(self.view, not_chosen(self.story.workflow, self.story.actions))
 
     @property
     def state(self) -> Shown:
@@ -110,6 +110,6 @@ class Seen(NamedTuple):
         return words.untouched(self.view, self.fates, self.sums, ended=ended)
 
     @property
-    def form(self) -> Mapping[str, Any] | None:
+    def form(self) -> Fields | None:
         """What a person gave in the form of a dry run that is over."""
         return form_of_dry_run(self.asked) if self.story.plan and self.over and not self.story.begun_at else None

@@ -17,10 +17,12 @@ import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
 
 from mqops.errors import MqopsError, SettingsError
-from mqops.look.find import FoundMessage, FoundPage
+from mqops.look.find import FoundPage
 from mqops_airflow.pages.turns import Turns
 
 PROCESSES = 3
@@ -32,10 +34,21 @@ class TooSlow(MqopsError):
     """The search takes more time or memory than pages may use. Use `mqops message find`."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reply:
+    """What a process answers; nothing where it was ended."""
+
+    found: FoundPage | None = None
+    problem: str = ""
+
+
+REPLY = TypeAdapter(_Reply)
+
+
 class _Search:
     """Answer one search. Parameters: `asked` as of `mqops.look.search_process.answer`."""
 
-    def __init__(self, asked: Mapping[str, Any]) -> None:
+    def __init__(self, asked: Mapping[str, object]) -> None:
         self.asked = asked
         self._process: subprocess.Popen[str] | None = None
         self._lock = threading.Lock()
@@ -67,7 +80,7 @@ class Searches:
         self._idle: list[subprocess.Popen[str]] = []
         self._turns = Turns(at_once=1, most_of_person=MOST_OF_PERSON, most=MOST)
 
-    async def found(self, person: str, asked: Mapping[str, Any]) -> FoundPage:
+    async def found(self, person: str, asked: Mapping[str, object]) -> FoundPage:
         """What fits.
 
         Parameters: `person` who asks; `asked` as of `mqops.look.search_process.answer`.
@@ -80,18 +93,21 @@ class Searches:
         search = _Search(asked)
         try:
             async with self._turns.turn(person):
-                answer = await asyncio.wrap_future(self._threads.submit(self._run, search))
+                reply = await asyncio.wrap_future(self._threads.submit(self._run, search))
         finally:
             search.end()
-        return _page(answer)
+        if reply.problem:
+            raise SettingsError(reply.problem)
+        if reply.found is None:
+            raise TooSlow
+        return reply.found
 
-    def _run(self, search: _Search) -> dict[str, Any]:
-        """The answer of a process; an error as an answer where it was ended."""
+    def _run(self, search: _Search) -> _Reply:
         process = self._ready()
         try:
             if not search.begin(process):
                 self._idle.append(process)
-                return {}
+                return _Reply()
             assert process.stdin
             assert process.stdout
             process.stdin.write(f"{json.dumps(search.asked)}\n")
@@ -99,16 +115,16 @@ class Searches:
             over = threading.Timer(SECONDS, search.end)
             over.start()
             try:
-                answer: dict[str, Any] = json.loads(process.stdout.readline())
+                reply = REPLY.validate_json(process.stdout.readline())
             finally:
                 over.cancel()
         except (OSError, ValueError):  # it was killed, or its memory was too small
             process.kill()
             process.wait()
-            return {}
+            return _Reply()
         if search.answered():
             self._idle.append(process)
-        return answer
+        return reply
 
     def _ready(self) -> subprocess.Popen[str]:
         while self._idle:
@@ -124,14 +140,3 @@ def _started() -> subprocess.Popen[str]:
     assert process.stdout
     process.stdout.readline()  # it is there
     return process
-
-
-def _page(answer: Mapping[str, Any]) -> FoundPage:
-    if "problem" in answer:
-        raise SettingsError(answer["problem"])
-    if "found" not in answer:
-        raise TooSlow
-    found = answer["found"]
-    messages = tuple(FoundMessage(**one) for one in found["messages"])
-    passed_over = found.get("passed_over", {})
-    return FoundPage(messages=messages, looked_at=found["looked_at"], next=found["next"], passed_over=passed_over)

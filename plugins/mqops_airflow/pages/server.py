@@ -21,12 +21,14 @@ import shutil
 import socket
 import sys
 import threading
-from typing import Any
+from functools import partial
 
 import anyio.to_thread
 from airflow.api_fastapi.app import get_auth_manager, init_auth_manager
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.core_api.security import get_user
 from fastapi import FastAPI, Request
+from starlette.types import ASGIApp, Message, Send
 
 from mqops_airflow.pages.frames import USER, latin, read_frame, scope_of, write_frame
 
@@ -38,7 +40,7 @@ MEMORY, MOST_MEMORY = 2 * 2**30, 4 * 2**30
 log = logging.getLogger(__name__)
 
 
-def made() -> Any:
+def made() -> FastAPI:
     """The application. What Airflow and the pages have loaded stays as long as the process does. Python's full garbage
     collection would look through all of it each time: 0.2 s in which no reader gets an answer."""
     from mqops_airflow.pages.routes import application  # noqa: PLC0415
@@ -49,15 +51,16 @@ def made() -> Any:
     return found
 
 
-def _let_in(request: Request) -> Any:
+def _let_in(request: Request) -> BaseUser:
     """The person, whom the API server has let in."""
-    return get_auth_manager().deserialize_user(request.scope[USER])
+    user: BaseUser = get_auth_manager().deserialize_user(request.scope[USER])
+    return user
 
 
 class Server:
     """Answers the requests of a listener."""
 
-    def __init__(self, app: Any, listener: socket.socket) -> None:
+    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
         self._app = app
         self._listener = listener
         self._open: set[asyncio.Task[None]] = set()
@@ -66,8 +69,10 @@ class Server:
     async def serve(self) -> None:
         """Answer until the process has grown too large, and all open requests then."""
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-        keeps: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}  # it is not ours
-        serving = await asyncio.start_unix_server(self._connected, sock=self._listener, **keeps)
+        start = asyncio.start_unix_server
+        if sys.version_info >= (3, 13):  # the socket is not ours
+            start = partial(start, cleanup_socket=False)
+        serving = await start(self._connected, sock=self._listener)
         await self._grown.wait()
         log.warning("The process of the pages has used %d MiB and is replaced", _used() >> 20)
         asyncio.get_running_loop().remove_reader(self._listener.fileno())  # who connects now is the next one's
@@ -94,13 +99,13 @@ class Server:
         gone = asyncio.Event()
         parts = iter([{"type": "http.request", "body": body, "more_body": False}])
 
-        async def receive() -> dict[str, Any]:
+        async def receive() -> Message:
             if part := next(parts, None):
                 return part
             await gone.wait()
             return {"type": "http.disconnect"}
 
-        answering = asyncio.create_task(self._app(scope, receive, _sender(writer)))
+        answering = asyncio.ensure_future(self._app(scope, receive, _sender(writer)))
         leaving = asyncio.create_task(reader.read(1))
         try:
             await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -113,8 +118,8 @@ class Server:
             leaving.cancel()
 
 
-def _sender(writer: asyncio.StreamWriter) -> Any:
-    async def send(message: Any) -> None:
+def _sender(writer: asyncio.StreamWriter) -> Send:
+    async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
             await write_frame(writer, json.dumps([message["status"], latin(message["headers"])]).encode())
         elif message["type"] == "http.response.body":

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -63,23 +63,24 @@ def router(page: Page) -> APIRouter:
             found = replace(found, problem=f"{silence(answer)}.")
         queues = found.audit.queues if found.audit else ()
         chosen = next((one for one in queues if one.queue == queue), None)
-        values: dict[str, Any] = {"queue": queue, "found": found, "age": time.time() - found.at, "chosen": chosen}
+        unexplained = ""
         if queue and chosen is None and found.audit:
-            values["chosen"], values["unexplained"] = _explained(who.estate, name, queue)
-        return render_page(request, page, who, name, **values, **_in_words(name, values))
+            chosen, unexplained = _explained(who.estate, name, queue)
+        ago = time.time() - found.at
+        return render_page(
+            *(request, page, who, name),
+            queue=queue,
+            found=found,
+            age=ago,
+            chosen=chosen,
+            unexplained=unexplained,
+            problem=words.silent(found.problem, age(ago), shown=found.audit is not None),
+            conditions=words.conditions(chosen) if chosen else None,
+            queues=words.queues(found.audit, name) if found.audit else None,
+            warnings=tuple(words.warnings(found.audit)) if found.audit else (),
+        )
 
     return routes
-
-
-def _in_words(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What is known, in words. Parameters: `values` of the page."""
-    found, chosen = values["found"], values["chosen"]
-    return {
-        "problem": words.silent(found.problem, age(values["age"]), shown=found.audit is not None),
-        "conditions": words.conditions(chosen) if chosen else None,
-        "queues": words.queues(found.audit, name) if found.audit else None,
-        "warnings": tuple(words.warnings(found.audit)) if found.audit else (),
-    }
 
 
 def audits(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
@@ -32,6 +32,8 @@ from mqops_airflow.runs.run_folder import folders, is_of, run_key
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Right
 
+Fields: TypeAlias = Mapping[str, object]
+"""Fields of a DAG's form, name → JSON: what a person gave (the conf of a DAG run), or what a form of a page sends."""
 ASKERS: Mapping[str, str] = {
     DagRunType.SCHEDULED: "its schedule",
     DagRunType.MANUAL: "a person whom Airflow does not name",
@@ -248,8 +250,8 @@ def _begins(task: Task) -> tuple[bool, str, int, str]:
     return task.began is None, str(task.began), place, task.name
 
 
-def form_of_dry_run(asked: Asked) -> dict[str, Any] | None:
-    """What a person gave in the form of a dry run, field → value; None for a run that is none, or is of no DAG."""
+def form_of_dry_run(asked: Asked) -> Fields | None:
+    """What a person gave in the form of a dry run; None for a run that is none, or is of no DAG."""
     if not asked.dag_id:
         return None
     with create_session() as session:

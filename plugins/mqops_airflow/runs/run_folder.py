@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
 from mqops.counted import counted
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from mqops.estate import EstateFile
 
+XCom: TypeAlias = Mapping[str, object]
+"""What a task returns: a JSON object that Airflow shows to people. No task reads it (rule 3)."""
 LONGEST = 80
 MOST_TRIES = 100
 """Folders of one DAG run."""
@@ -100,7 +102,7 @@ def own_folder(context: Context, lake_folder: Path, queue_manager: str) -> Itera
         raise
 
 
-def hand_on(context: Context, folder: RunFolder, found: Mapping[str, Any]) -> dict[str, Any]:
+def hand_on(context: Context, folder: RunFolder, found: Mapping[str, object]) -> dict[str, object]:
     """Keep what the first task found for the tasks behind it.
 
     Returns:
@@ -145,20 +147,31 @@ def _acting(lake_folder: Path) -> Path:
     return place
 
 
-def handed_on(dag_run: Any, queue_manager: str) -> dict[str, Any]:
+def handed_on(dag_run: Any, queue_manager: str) -> dict[str, object]:
     """What the first task of this DAG run handed on, and `folder`, the run's path. Templates call it by this name.
+    Raises as `found_folder`."""
+    folder, kept = _found(dag_run, queue_manager)
+    return {**kept.found, "folder": str(folder.path)}
+
+
+def found_folder(dag_run: Any, queue_manager: str) -> RunFolder:
+    """The folder of this DAG run.
 
     Raises:
         LakeError: the file cannot be read, or another DAG run wrote it.
         SettingsError: the first task has handed on nothing.
     """
+    return _found(dag_run, queue_manager)[0]
+
+
+def _found(dag_run: Any, queue_manager: str) -> tuple[RunFolder, HandedOn]:
     key = run_key(dag_run.dag_id, dag_run.run_id)
     for _number, folder in reversed(folders(lake(estate_to_look()), queue_manager, key)):
         if (kept := HANDED_ON.find(folder)) is not None:
             if (kept.dag_id, kept.run_id) != (dag_run.dag_id, dag_run.run_id):
                 path = HANDED_ON.path(folder)
                 raise LakeError(f"{path} belongs to run {kept.run_id} of {kept.dag_id}; start a new run")
-            return {**kept.found, "folder": str(folder.path)}
+            return folder, kept
     raise SettingsError(
         f"the lake has no files of run {dag_run.run_id} of {dag_run.dag_id}: clear the first task and what is behind it"
     )

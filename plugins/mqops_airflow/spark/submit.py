@@ -45,6 +45,8 @@ from mqops_airflow.ui.views import RunLink
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from mqops_airflow.runs.run_folder import XCom
+
 QUIET = {"spark.log.level": "WARN", "spark.ui.showConsoleProgress": "false"}
 LOCAL = {"spark.sql.shuffle.partitions": "8"}  # one machine: few, larger shuffle partitions
 MASTER = re.compile(r"(?<![^:,/\s])([^:,/\s]+):(\d+)")
@@ -99,7 +101,7 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         self.once = once
         self._client: Client | None = None
 
-    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
+    def execute(self, context: Context) -> XCom:  # type: ignore[override]
         if self.once and Path(self.summary).exists():
             self.log.info("Kept %s of an earlier try", printable(self.summary))
         else:

@@ -11,7 +11,7 @@ from airflow.sdk.configuration import conf
 from mqops_airflow.ui.table import PAGES, PREFIX, Page, View
 
 
-def external_views() -> list[dict[str, Any]]:
+def external_views() -> list[dict[str, str | bool]]:
     """Airflow's `external_views`, of the table of pages."""
     return [_external_view(page, view) for page in PAGES for view in page.views]
 
@@ -47,10 +47,10 @@ class RunLink(BaseOperatorLink):
         return address("run", dag_id=ti_key.dag_id, run_id=ti_key.run_id)
 
 
-def _external_view(page: Page, view: View) -> dict[str, Any]:
+def _external_view(page: Page, view: View) -> dict[str, str | bool]:
     path = airflow_path() + PREFIX
     query = f"?{view.query}" if view.query else ""
-    made: dict[str, Any] = {
+    made: dict[str, str | bool] = {
         "name": view.title,
         "href": f"{path}{page.path}{query}",
         "destination": view.destination,

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mqops.estate_sections import Approval, BackoutReprocess, DlqRules, ExpiryScan, SnapshotQuality, TriggerMonitor
+from mqops.estate_sections import (
+    Approval,
+    BackoutReprocess,
+    DlqRules,
+    ExpiryScan,
+    Retention,
+    SnapshotQuality,
+    TriggerMonitor,
+)
 from mqops_airflow.ui.markdown import Markdown, joined, md, number, words
 
 DLQ_RULES = """
@@ -171,6 +179,31 @@ def expiry_scan_page(name: str, section: ExpiryScan) -> str:
         when=md("Every {}", section.interval) if section.interval else md("Started by hand, it"),
         queues=joined(", ", section.queues),
         recheck=section.recheck,
+    )
+    return str(page)
+
+
+RETENTION = """
+### What old runs no longer need
+
+{when} removes from the lake the files of old runs, as `retention` of the estate says: snapshots {snapshots}, plans
+{plans}, runs that moved nothing {runs}. The ledger stays, and so do the records of each run that moved or discarded
+messages. A run that is not over, waits for an answer or does not balance keeps all of its files; so does one that moved
+messages, for {undo}, in which it can be undone, and the newest of each workflow and queue.
+
+The note of a run says how much was removed; its log, which runs keep their files, and why; the ledger, what was removed
+of which run, when and why. A run by hand is **dry** unless its form says otherwise.
+"""
+
+
+def retention_page(section: Retention) -> str:
+    """The DAG's page, with the ages of the estate in it."""
+    ages = {"snapshots": section.snapshots, "plans": section.plans, "runs": section.runs}
+    page = md(
+        RETENTION,
+        when=md("The schedule") if section.schedule else md("Started by hand, it"),
+        undo=section.undo,
+        **{name: md("after {}", age) if age else md("never by age") for name, age in ages.items()},
     )
     return str(page)
 

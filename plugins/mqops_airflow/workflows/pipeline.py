@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TypeAlias
 
 from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.sdk import DAG, BaseOperator, TriggerRule
+from airflow.sdk import DAG, BaseOperator, Param, TriggerRule
 
 from mqops import form_files
 from mqops.estate import EstateFile
 from mqops.estate_sections import Approval, BackoutReprocess, DlqRules, Notify, QueueManager, dag_prefix
 from mqops.estate_values import MAX_UNIT_OF_WORK
 from mqops_airflow.forms import params
-from mqops_airflow.notices.notify import deadline, named
+from mqops_airflow.notices.notify import deadline, usable
 from mqops_airflow.operators.act import PlanActOperator
 from mqops_airflow.operators.approval import PlanApprovalOperator
 from mqops_airflow.operators.in_task import InTaskActOperator, InTaskProveOperator, InTaskRouteOperator
@@ -24,6 +25,8 @@ from mqops_airflow.spark.submit import MqSparkSubmitOperator
 from mqops_airflow.workflows.assets import workflow_asset
 from mqops_airflow.workflows.retry import default_args
 
+Fields: TypeAlias = Mapping[str, Param]
+"""Fields of a form by their names."""
 MOST_RUNS = 8
 """Runs of one DAG at the same time, so that a plan that waits for its answer does not keep the others waiting. Two that
 would act on the same queue do not: see `mqops_airflow.approval.which_run.waited_for`."""
@@ -42,12 +45,14 @@ def checked(queue_manager: str, key: str) -> str:
     return f"{{{{ handed_on(dag_run, '{queue_manager}')['{key}'] }}}}"
 
 
-def observe_task(name: str, workflow: str, *, queues: str, limit: str, **submitted: str) -> MqSparkSubmitOperator:
+def observe_task(
+    name: str, workflow: str, *, queues: str, limit: str, mq_conn_id: str, conn_id: str
+) -> MqSparkSubmitOperator:
     """The task that takes the snapshot.
 
     :param name: of the queue manager.
     :param queues: what `check` calls the queues that it hands on, `limit` the most messages of each.
-    :param submitted: the connections, `mq_conn_id` and `conn_id`.
+    :param mq_conn_id: Airflow connection to the queue manager, `conn_id` to Spark.
     """
     folder = checked(name, "folder")
     return MqSparkSubmitOperator(
@@ -65,7 +70,8 @@ def observe_task(name: str, workflow: str, *, queues: str, limit: str, **submitt
         shown=("run", "queue_manager", "observed_at", "messages", "bytes", "queues"),
         asset=workflow_asset(name, workflow, "snapshot"),
         once=True,
-        **submitted,
+        mq_conn_id=mq_conn_id,
+        conn_id=conn_id,
     )
 
 
@@ -78,7 +84,7 @@ def approve_task(folder: str, approval: Approval, notify: Notify | None) -> Plan
         task_id="approve",
         folder=folder,
         approval=approval,
-        notify=named(notify),
+        notify=usable(notify),
     )
 
 
@@ -107,8 +113,9 @@ def plan_and_act(
     :param name: of the queue manager.
     """
     prefix, folder = dag_prefix(name), checked(name, "folder")
-    submitted: dict[str, Any] = {"mq_conn_id": mq_conn_id, "conn_id": spark_conn_id}
-    observe = observe_task(name, workflow, queues="queue", limit="observe_limit", **submitted)
+    observe = observe_task(
+        name, workflow, queues="queue", limit="observe_limit", mq_conn_id=mq_conn_id, conn_id=spark_conn_id
+    )
     decide = MqSparkSubmitOperator(
         task_id="decide",
         name=f"{prefix} decide",
@@ -128,7 +135,8 @@ def plan_and_act(
         summary=f"{folder}/plan.json",
         shown=("run", "queue", "table_digest", "digest", "rows", "bytes", "actions", "rules"),
         asset=workflow_asset(name, workflow, "plan"),
-        **submitted,
+        mq_conn_id=mq_conn_id,
+        conn_id=spark_conn_id,
     )
     route = PlanRouteOperator(
         task_id="route",
@@ -147,7 +155,8 @@ def plan_and_act(
         folder=folder,
         approval=approval,
         trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS,
-        **submitted,
+        mq_conn_id=mq_conn_id,
+        conn_id=spark_conn_id,
     )
     prove = ProveOperator(
         task_id="prove",
@@ -156,7 +165,7 @@ def plan_and_act(
         plan_task="decide",
         act_task="act",
         asset=workflow_asset(name, workflow, "report"),
-        notify=named(notify),
+        notify=usable(notify),
         workflow=workflow,
         trigger_rule=TriggerRule.ALL_DONE,
     )
@@ -175,8 +184,8 @@ def by_rules(
     description: str,
     page: str,
     check: type[BaseOperator],
-    queues: dict[str, Any],
-    more: dict[str, Any] | None = None,
+    queues: Fields,
+    more: Fields | None = None,
 ) -> DAG:
     """The DAG `<queue manager>_<workflow>` of a workflow that decides by a rules table.
 
@@ -227,8 +236,8 @@ def for_all(
     *,
     description: str,
     page: str,
-    form: dict[str, Any],
-    pacing: dict[str, Any] | None = None,
+    form: Fields,
+    pacing: Fields | None = None,
 ) -> DAG:
     """The DAG `mq_<workflow>` for all queue managers of the estate: started by hand, planned and acted on in its tasks.
 
@@ -268,7 +277,7 @@ def for_all(
             plan_task="plan",
             act_task="act",
             asset=workflow_asset("mq", workflow, "report"),
-            notify=named(notify),
+            notify=usable(notify),
             trigger_rule=TriggerRule.ALL_DONE,
         )
         plan >> route >> [approve, prove]

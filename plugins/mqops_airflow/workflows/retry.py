@@ -7,7 +7,6 @@ task is tried again, `RETRIES` times.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from airflow.sdk import ExceptionRetryPolicy, RetryAction, RetryRule
 
@@ -49,6 +48,6 @@ def mq_retry_policy() -> ExceptionRetryPolicy:
     )
 
 
-def default_args() -> dict[str, Any]:
+def default_args() -> dict[str, object]:
     """What every task of every DAG has, unless it says otherwise."""
     return {"retries": RETRIES, "retry_delay": DELAY, "retry_policy": mq_retry_policy()}

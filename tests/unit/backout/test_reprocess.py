@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from mq_support import DLQ, Manager, dead_letter
+from mq_support import DLQ, Manager, dead_letter, until
 
 from mqops.act.in_process import act
 from mqops.cli import main
+from mqops.clock import utc_now
 from mqops.decide import preflight_record as preflight
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.decider import NothingToDo
@@ -45,7 +47,14 @@ def manager(queue_manager: Any) -> Manager:
 
 @pytest.fixture
 def work(manager: Manager, tmp_path: Path) -> Any:
-    def run(text: str = "ACTION(RETRY)", *, queues: tuple[str, ...] = (), dry_run: bool = False, cap: int = 2) -> Any:
+    def run(
+        text: str = "ACTION(RETRY)",
+        *,
+        queues: tuple[str, ...] = (),
+        dry_run: bool = False,
+        cap: int = 2,
+        backoff: tuple[int, ...] = (),
+    ) -> Any:
         parsed = parse(text, origins=True)
         assert parsed.table, parsed.errors
         what = BackoutRequest(
@@ -55,6 +64,7 @@ def work(manager: Manager, tmp_path: Path) -> Any:
             text=text,
             queues=queues,
             replay_cap=cap,
+            backoff=backoff,
         )
         try:
             folder, plan = plan_run(BACKOUT, what)
@@ -199,6 +209,68 @@ def test_replay_cap_counts_also_what_was_requeued_without_its_context(manager, w
     manager.put("PAY.BOQ", [(fields, b"poison")], options=0x800)  # MQOO_SET_ALL_CONTEXT: put at another time
     work(cap=1)
     assert manager.bodies("MQOPS.QUARANTINE") == [b"poison"]
+
+
+HOUR = 3600
+
+
+def test_P08_what_was_put_back_and_came_again_waits_and_others_go(manager, work):
+    manager.put("PAY", [({}, b"poison")])
+    fail_all(manager, "PAY")
+    assert work(backoff=(HOUR,)).moved == 1
+    manager.put("PAY", [({}, b"other poison")])
+    fail_all(manager, "PAY")
+    began = utc_now()
+    summary = work(backoff=(HOUR, 1))
+    assert (summary.planned, summary.moved, summary.left, summary.balanced) == (2, 1, 1, True)
+    assert manager.bodies("PAY") == [b"other poison"]
+    assert manager.bodies("PAY.BOQ") == [b"poison"]
+    [remark] = [one for one in summary.remarks if "waits" in one]
+    said = re.fullmatch(
+        r"1 message that was put before waits \(LATER\), until (\S+): the next run after that time goes on", remark
+    )
+    assert said
+    assert began < said[1]
+    assert [rule.action for rule in summary.rules if rule.left] == ["LATER"]
+    assert work(backoff=()).moved == 1  # the list that counts is that of the run
+
+
+def test_P08_a_message_is_put_again_when_its_time_is_over(manager, work):
+    manager.put("PAY", [({}, b"poison")])
+    for times in (1, 2):
+        fail_all(manager, "PAY")
+        until(lambda: getattr(work(backoff=(1, 1), cap=9), "moved", 0) == 1)
+        assert manager.bodies("PAY") == [b"poison"], times
+
+
+def test_P08_a_rules_BACKOFF_counts_before_that_of_the_estate(manager, work):
+    manager.put("PAY.BOQ", [({}, b"poison")])
+    table = "* MQOPS EXTENSIONS\nDESTQ(PAY) ACTION(RETRY) BACKOFF('2h')\nACTION(RETRY)\n"
+    assert work(table).moved == 1
+    fail_all(manager, "PAY")
+    _folder, plan = work(table, dry_run=True)
+    assert plan.actions == {"LATER": 1}
+    until(lambda: work(table.replace("'2h'", "1s"), dry_run=True, backoff=(9999,))[1].actions == {"RETRY": 1})
+
+
+def test_P08_what_goes_to_quarantine_or_is_discarded_does_not_wait(manager, work):
+    manager.put("PAY.BOQ", [({}, b"poison"), ({"Format": "JUNK"}, b"junk")])
+    assert work().moved == 2
+    fail_all(manager, "PAY")
+    summary = work("FORMAT(JUNK) ACTION(DISCARD)\nACTION(RETRY)\n", cap=1, backoff=(HOUR,))
+    assert (summary.moved, summary.discarded, summary.left) == (1, 1, 0)
+    assert manager.bodies("MQOPS.QUARANTINE") == [b"poison"]
+
+
+def test_P05_a_message_that_waits_keeps_its_place_in_an_order(manager, work):
+    key = {"CorrelId": b"c" * 24}
+    manager.put("PAY.BOQ", [(key, b"first")])
+    table = "* MQOPS EXTENSIONS\nACTION(RETRY) ORDER(CORRELID)\n"
+    assert work(table).moved == 1
+    fail_all(manager, "PAY")
+    manager.put("PAY.BOQ", [(key, b"second"), ({"CorrelId": b"d" * 24}, b"of another")])
+    _folder, plan = work(table, dry_run=True, backoff=(HOUR,))
+    assert plan.actions == {"LATER": 1, "BEHIND": 1, "RETRY": 1}
 
 
 def test_a_failed_put_is_a_try_and_no_replay(manager, work):
@@ -410,3 +482,15 @@ def test_queues_that_the_user_may_not_inquire_are_named_and_nothing_balances(man
     manager.put("PAY.BOQ", [({}, b"three")])
     named = run("PAY.BOQ")
     assert (named.exit_code, "0 gone: balances" in named.output) == (0, True)
+
+
+def test_P08_the_command_takes_a_list_of_times(manager, tmp_path):
+    manager.put("PAY.BOQ", [({}, b"poison")])
+    (tmp_path / "t.rules").write_text("ACTION(RETRY)\n")
+    fixed = ("-m", "QM1", "--rules", str(tmp_path / "t.rules"), "--lake", str(tmp_path / "lake"))
+    for times, code, said in (("1m,x", 2, "'x' is not a time of BACKOFF"), ("1m,2h", 0, "1 moved")):
+        done = CliRunner().invoke(main, ["backout", "run", *fixed, "--backoff", times])
+        assert (done.exit_code, said in done.output) == (code, True), done.output
+    fail_all(manager, "PAY")
+    done = CliRunner().invoke(main, ["backout", "run", *fixed, "--backoff", "1m,2h"])
+    assert (done.exit_code, "waits (LATER), until 2" in " ".join(done.output.split())) == (0, True), done.output

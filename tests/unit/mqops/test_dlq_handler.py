@@ -414,6 +414,20 @@ def test_what_is_put_back_prolongs_no_wait_and_holds_up_no_try(manager, started,
     assert handler.err.count(of_round(3, "DEAD")) == 1
 
 
+def test_P05_a_message_that_came_again_is_put_when_its_BACKOFF_is_over(manager, started):
+    manager.put(DLQ, [dead_letter("A", b"again")])
+    handler = started("* MQOPS EXTENSIONS\nRETRYINT(600) WAIT(YES)\nACTION(RETRY) BACKOFF(4s)\n", "--json")
+    handler.until(lambda: manager.bodies("A") and handler.out)
+    assert send_back(manager, "A") == 1
+    handler.until(lambda: manager.bodies("A") and len(acted(handler)) == 2)
+    first, second = (datetime.fromisoformat(marker.at) for marker in acted(handler))
+    assert (second - first).total_seconds() >= 4
+
+
+def acted(handler: Invocation) -> list[Marker]:
+    return [one for one in LedgerFile(handler.lake / "QM1").markers(kind="acted") if one.rows]
+
+
 def test_one_that_is_put_back_while_a_try_is_to_be_repeated_does_not_end_it(manager, started):
     manager.put("DEAD", [dead_letter("SHUT", b"waits")])
     table = "RETRYINT(600) WAIT(YES)\nDESTQ(SHUT) ACTION(RETRY) RETRY(5)\nACTION(FWD) FWDQ(&DESTQ) HEADER(YES)\n"

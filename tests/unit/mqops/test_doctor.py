@@ -25,11 +25,11 @@ from mqops.errors import PermanentMQError, mq_error
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.queue import DEFINITION
+from mqops.message_checks import QualitySummary
 from mqops.mq.browse import browse
 from mqops.mq.connection import connect
 from mqops.observe.core.anatomy import Group, label
 from mqops.quality.results import keep
-from mqops.quality.summary import QualitySummary
 from mqwire import constants as c
 
 ESTATE = """\

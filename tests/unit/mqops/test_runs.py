@@ -25,6 +25,7 @@ from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.question import Over
 from mqops.look.runs import list_runs
 from mqops.look.runs_index import INDEX, RECENT_NS
+from mqops.message_checks import CheckResult, QualitySummary
 from mqops.observe import snapshot
 from mqops.prove.prove import prove
 
@@ -217,7 +218,14 @@ def test_a_quality_run_says_what_its_checks_found(manager, mqops, lake):
     manager.put("A", [({}, b"1")])
     run = find_run(lake, key=json.loads(mqops("snapshot", "A", "-m", "QM1", "--json").stdout)["run"])
     run.quality_json.parent.mkdir()
-    found = {"workflow": "snapshot_quality", "balanced": True, "found": 1, "checks": [{}, {}]}
+    check, unseen = (
+        CheckResult(suite="s", expectation=name, expect="", columns=(), severity=severity, met=met, **more)
+        for name, severity, met, more in (
+            ("e", "critical", False, {"failed": 1, "checked": 4}),
+            ("u", "info", True, {"skipped": "no message has a value"}),
+        )
+    )
+    found = QualitySummary(run=run.run, queue_manager="QM1", queue="A", found=1, checks=(unseen, check)).to_json()
     figures = {"failed": {"critical": 1, "warning": 0}, "messages": {"critical": 1, "warning": 0}}
     write_json(run.quality_json, found | figures)
     os.utime(run.path)  # as a check does
@@ -225,9 +233,7 @@ def test_a_quality_run_says_what_its_checks_found(manager, mqops, lake):
     words = "1 critical check is not met, in 1 message"
     assert f"A of QM1: 1 message: {words}" in " ".join(mqops("runs").stdout.split())
     assert f"run {run.run}: failed\n    state     {words}\n" in mqops("run", "show", run.run).stdout
-    check = {"suite": "s", "expectation": "e", "severity": "critical", "met": False, "failed": 1, "checked": 4}
-    unseen = {"suite": "s", "expectation": "u", "severity": "info", "met": True, "skipped": "no message has a value"}
-    told = {"checks": [unseen, check], "suites": ["s"], "told": ["suite s: no queue fits B*"]}
+    told = {"suites": ["s"], "told": ["suite s: no queue fits B*"]}
     write_json(run.quality_json, found | figures | told)
     said = " ".join(mqops("run", "show", run.run).stdout.split())
     assert f"by command line, s: {words} not met critical s.e: 1 message fails of 4 met info s.u: no message" in said
@@ -236,7 +242,8 @@ def test_a_quality_run_says_what_its_checks_found(manager, mqops, lake):
     write_json(run.quality_json, found | {"failed": {"critical": 0}, "messages": {"critical": 0}})
     os.utime(run.path)
     assert [(one["state"], one["checks"]) for one in listed(mqops)] == [("checked", "2 checks are met, in 1 message")]
-    queues = [{"queue": name, "not_checked": number} for name, number in (("A", 2), ("B", 0), ("C", 1))]
+    counts = {"found": 2, "done": 0, "left": 0}
+    queues = [{"queue": name, "not_checked": number, **counts} for name, number in (("A", 2), ("B", 0), ("C", 1))]
     part = {"failed": {"critical": 0}, "messages": {"critical": 0}, "found": 4, "not_checked": 3, "queues": queues}
     write_json(run.quality_json, found | part)
     os.utime(run.path)
@@ -247,7 +254,7 @@ def test_a_quality_run_says_what_its_checks_found(manager, mqops, lake):
     assert [one["checks"] for one in listed(mqops)] == [words.replace("A, C", "6 queues")]
     write_json(run.quality_json, {"nothing": 1})
     os.utime(run.path)
-    assert f"A file of run {run.run}" in mqops("runs", expect=1).stderr
+    assert f"{run.quality_json} is not what mqops wrote: run: Field required" in mqops("runs", expect=1).stderr
 
 
 def test_the_index_keeps_what_did_not_change_and_is_never_wrong(manager, mqops, lake):
@@ -319,7 +326,7 @@ def test_a_run_whose_files_are_not_what_mqops_wrote_is_named(manager, mqops, lak
     manager.put(DLQ, [dead_letter("A", b"1")])
     run = find_run(lake, key=run_of(mqops, "--once"))
     write_json(run.path.joinpath("summary.json"), {"nothing": 1})
-    assert f"A file of run {run.run}" in mqops("runs", expect=1).stderr
+    assert f"{run.path / 'summary.json'} is not what mqops wrote: run: Field required" in mqops("runs", expect=1).stderr
     assert [one.run for one in list_runs(lake, queue_manager="QM2")] == []
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from mqops.lake.run_file import Checked
+from mqops.message_checks import CheckResult, QualitySummary, QueueQuality
 from mqops.model import ObserveSummary, QueueObserved
 from mqops.quality.check import disagreements
-from mqops.quality.summary import CheckResult, QualityFailed, QualitySummary, QueueQuality, verdict
+from mqops.quality.summary import QualityFailed, verdict
 
 
 def result(severity: str, *, met: bool = False, failed: int | None = 2) -> CheckResult:

@@ -12,8 +12,8 @@ import pytest
 
 from mqops.lake.files import make_folder, write_json
 from mqops.lake.run import RunFolder
+from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality.results import EARLIER, docs_of, keep, new_check, results, verdict_of
-from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.quality.trend import checks_of, quality_run, quality_runs, run_that_counts, trends, with_all_suites
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -53,7 +53,9 @@ def test_without_it_each_keyword_is_an_error_that_names_it(header):
 
 @pytest.mark.parametrize("keyword", EXTENSIONS)
 def test_strict_refuses_the_header_and_every_keyword(keyword):
-    value = {"AGE": ">1h", "PROP": "'usr.a' = 'b'", "BODY": "'b'", "ORDER": "GROUPID"}.get(keyword, "5")
+    value = {"AGE": ">1h", "PROP": "'usr.a' = 'b'", "BODY": "'b'", "ORDER": "GROUPID", "BACKOFF": "5m"}.get(
+        keyword, "5"
+    )
     value = f">{value}" if keyword in ("SIZE", "BACKOUT", "PRIORITY") else value
     text = f"{HEADER}{keyword}({value}) ACTION(RETRY)\n"
     assert parse(text).table is not None
@@ -75,9 +77,38 @@ def test_a_table_without_extensions_keeps_its_keys():
 
 def test_a_condition_makes_another_key_and_how_it_is_put_does_not():
     plain = rule_of("DESTQ(A)")
-    assert rule_of("DESTQ(A) CANARY(5) PACE(3/s) MAXREPLAY(2) ORDER(CORRELID)").key == plain.key
+    assert rule_of("DESTQ(A) CANARY(5) PACE(3/s) MAXREPLAY(2) BACKOFF('1m,2h') ORDER(CORRELID)").key == plain.key
     assert rule_of("DESTQ(A) AGE(>1h)").key != plain.key
     assert rule_of("DESTQ(A) AGE(>1h) BODY('x')").key == rule_of("BODY('x') AGE(>60m) DESTQ(A)").key
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("5m", (300,)), ("'1m,5m,30m,2h'", (60, 300, 1800, 7200)), ("'90s, 1D'", (90, 86400)), ("366d", (31_622_400,))],
+)
+def test_P08_BACKOFF_is_a_list_of_times(text, seconds):
+    assert rule_of(f"DESTQ(A) BACKOFF({text})").backoff == seconds
+    assert rule_of("DESTQ(A)").backoff == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("5", "'5' is not a time"),
+        ("'1m,,2m'", "'' is not a time"),
+        ("'1m,5x'", "'5x' is not a time"),
+        ("'1m;5m'", "'1m;5m' is not a time"),
+        ("'-1m'", "'-1m' is not a time"),
+        ("0s", "0s is out of the range"),
+        ("367d", "367d is out of the range"),
+        ("'1m,\u0665m'", "is not a time"),  # an Arabic digit
+    ],
+)
+def test_a_BACKOFF_that_is_no_list_of_times_is_refused(text, wrong):
+    (error,) = parse(f"{HEADER}DESTQ(A) ACTION(RETRY) BACKOFF({text})\n").errors
+    assert wrong.upper() in error.message.upper()
+    assert "BACKOFF" in error.message
+    assert error.line == 2
 
 
 HELD = [

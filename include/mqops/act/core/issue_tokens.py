@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from mqops.act.core.port import Port
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import About, LaneToken, Marker
+from mqops.ledger.core.marker import About, LaneToken, Marker, MarkerKind
 
 
 def issue_tokens(
@@ -33,7 +33,7 @@ def issue_tokens(
         unit=plan.issued_id().hex(),
         run=plan.run,
         plan=plan.digest,
-        kind="issued",
+        kind=MarkerKind.ISSUED,
         at=now(),
         lanes=tuple(lengths),
         about=about,

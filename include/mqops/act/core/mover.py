@@ -187,7 +187,7 @@ class Mover:
             return lane_token.next == self._at
         if not self._reached <= lane_token.next < self._length:
             return False
-        used = (self._plan.marker_id(self._lane, lane_token.next, "acted"), self._plan.last_id(self._lane))
+        used = (self._plan.marker_id(self._lane, lane_token.next, MarkerKind.ACTED), self._plan.last_id(self._lane))
         return not any(map(self._port.has_marker, used))
 
     def _give_up(self) -> None:
@@ -332,10 +332,10 @@ class Mover:
             left.setdefault(why, []).append(numbers[position])
         absent = [row.row for row in done.absent]
         acted = [_marker_row(row, None) for row in done.acted]
-        self._mark(attempt, "acted", acted, last, absent=absent, left=left)
+        self._mark(attempt, MarkerKind.ACTED, acted, last, absent=absent, left=left)
         failed = [_marker_row(row, done.failed[row.position]) for row in attempt.rows if row.position in done.failed]
         if failed:
-            self._mark(attempt, "failed", failed, last)
+            self._mark(attempt, MarkerKind.FAILED, failed, last)
         if not last:
             behind = tuple(sorted(done.behind))
             lane_token = LaneToken(
@@ -353,7 +353,7 @@ class Mover:
         absent: Iterable[int] = (),
         left: Mapping[str, list[int]] | None = None,
     ) -> None:
-        at_end = last and kind == "acted"
+        at_end = last and kind == MarkerKind.ACTED
         msg_id = self._plan.last_id(self._lane) if at_end else self._plan.marker_id(self._lane, attempt.first, kind)
         marker = Marker(
             unit=msg_id.hex(),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from typing_extensions import TypedDict
+
+from mqops.model import AsJson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ class ProgressJson(TypedDict):
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class Tally(AsJson):
     """The sum of units of work.
 
     Attributes: `moved` to `left` as in `UnitDone`; `reached` lane → the position that it has come to, which includes
@@ -110,13 +111,9 @@ class Tally:
         more = (f", {self.absent:,} gone" if self.absent else "") + (f", {before:,} before" if before > 0 else "")
         return f"{overall:,} of {planned} done, {rate} a second: {counts}{more}"
 
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LiveProgress:
+class LiveProgress(AsJson):
     """How far an execution of act has come.
 
     Parameters: `at` when this was so, ISO 8601 UTC; `planned` messages that are acted on; `seconds` since it began.
@@ -141,7 +138,3 @@ class LiveProgress:
     def per_second(self) -> float:
         """Messages a second since this execution began."""
         return self.tally.done / self.seconds if self.seconds >= 1 else float(self.tally.done)
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return asdict(self)

@@ -10,12 +10,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from mqops.actions import Action
 from mqops.backout.core.origin import Setting, origin_of
 from mqops.ledger.core.replays import CAPPED
+from mqops.observe.core.columns import SnapshotRow
 from mqops.plan_row import Disposal, PlanRow, left
 
 NOWHERE = left(Action.AMBIGUOUS)
@@ -41,7 +39,7 @@ class Quarantined(Disposal):
     rule_key: str | None
 
 
-def with_origin(message: Mapping[str, Any], where: Setting) -> Mapping[str, Any]:
+def with_origin(message: SnapshotRow, where: Setting) -> SnapshotRow:
     """Rule 1. Parameters: `message` column of the snapshot → value."""
     has_dlh = message["dlh_error"] is None
     if has_dlh and message["queue"] == where.dead_letter_queue:

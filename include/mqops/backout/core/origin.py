@@ -38,7 +38,8 @@ class Setting:
     count for rule 3; `replay_cap` how often a message is put back before it goes to the queue `quarantine`;
     `dead_letter_queue` the queue manager's DEADQ, blank where it has none (rule 4); `unseen` queues that the
     connection's user may not inquire: each may be a backout queue, or name one; `notes` sentences about names that
-    are aliases, and about messages that loop.
+    are aliases, and about messages that loop; `backoff` seconds that a message waits after its first replay, its
+    second, and so on (`mqops.decide.core.backoff`).
     """
 
     queue_manager: str
@@ -51,6 +52,7 @@ class Setting:
     dead_letter_queue: str = ""
     unseen: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    backoff: tuple[int, ...] = ()
 
     def ambiguous(self, queue: str) -> str:
         """What it means that the origin of a message on a backout queue is ambiguous, and what moves such a message."""
@@ -82,6 +84,7 @@ def setting(
     dead_letter_queue: str,
     unseen: tuple[str, ...] = (),
     notes: Iterable[str] = (),
+    backoff: tuple[int, ...] = (),
 ) -> Setting:
     """The setting for backout queues.
 
@@ -104,6 +107,7 @@ def setting(
         dead_letter_queue=dead_letter_queue,
         unseen=unseen,
         notes=(*notes, *_by_alias(known, worked_on)),
+        backoff=backoff,
     )
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
+from operator import itemgetter
 
+from mqops.observe.core.columns import SnapshotRow
 from mqops.observe.core.put_time import dead_lettered
 from mqops.rules.conditions import Answer, Question
 from mqops.rules.documents import json_values, xml_values
@@ -29,7 +30,7 @@ def columns_for(questions: Iterable[Question]) -> list[str]:
     return sorted({column for question in questions for column in KEYWORDS[question.keyword].columns})
 
 
-def answers(questions: Sequence[Question], message: Mapping[str, Any]) -> dict[str, Answer]:
+def answers(questions: Sequence[Question], message: SnapshotRow) -> dict[str, Answer]:
     """Key of each question → the answer of a message (column → value); None if it has no such value."""
     found: dict[str, Answer] = dict.fromkeys(question.key for question in questions)
     properties: Mapping[str, str] | None = None
@@ -60,26 +61,25 @@ def body_answers(questions: Sequence[Question], text: str, kind: str) -> dict[st
     return found
 
 
-def text_of(message: Mapping[str, Any]) -> str:
+def text_of(message: SnapshotRow) -> str:
     """The text of the data of a message that has one."""
     decoded: str | None = message["text_decoded"]
     return decoded if decoded is not None else message["body"][message["text_offset"] :].decode()
 
 
-def _number(question: Question, message: Mapping[str, Any]) -> int | None:
+def _number(question: Question, message: SnapshotRow) -> int | None:
     if question.kind is ValueKind.AGE:
         return _age(message)
     if question.kind is ValueKind.SIZE:
         return int(message["body_length"]) - (MQDLH_LAYOUT.size if message["dlh_encoding"] is not None else 0)
     (column,) = KEYWORDS[question.keyword].columns
-    number: int | None = message[column]
+    number: int | None = itemgetter(column)(message)
     return number
 
 
-def _age(message: Mapping[str, Any]) -> int | None:
+def _age(message: SnapshotRow) -> int | None:
     """Rule 1."""
     put = dead_lettered(message)
     if put is None:
         return None
-    now: datetime = message["observed_at"]
-    return (now.replace(microsecond=0) - put.second) // timedelta(seconds=1)
+    return (message["observed_at"].replace(microsecond=0) - put.second) // timedelta(seconds=1)

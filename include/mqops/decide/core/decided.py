@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import NamedTuple
 
 from mqops.plan_row import PlanRow
@@ -19,12 +20,13 @@ class DecidedRow(NamedTuple):
     """A row and why it may change.
 
     Parameters: `waits` the place in an order that the message may keep; `used_up` the line of the first rule that
-    matches, where all that match have used up their tries.
+    matches, where all that match have used up their tries; `due` when a message that was put before may be put again.
     """
 
     row: PlanRow
     waits: OrderWait | None = None
     used_up: int | None = None
+    due: datetime | None = None
 
     def changed_to(self, row: PlanRow) -> DecidedRow:
         """The same with another row."""

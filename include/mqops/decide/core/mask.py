@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import string
 import unicodedata
-from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
 from mqwire.ccsid import codec_for
 from mqwire.constants import MQDLH_LENGTH_1
@@ -16,16 +15,25 @@ SHOWN_BYTES = 48
 _AS_IT_IS = frozenset(string.punctuation + " ")
 _BY_CATEGORY = {"L": "x", "M": "x", "N": "9"}
 
-TEXT_COLUMNS = ("body", "dlh_error", "dlh_ccsid", "dlh_encoding", "ccsid", "encoding")
-"""The columns of a snapshot that `shape` reads."""
+
+class TextRow(NamedTuple):
+    """What `shape` reads of a message of a snapshot, and what tells it from others."""
+
+    msg_id: bytes
+    body_sha256: bytes
+    body: bytes
+    dlh_ccsid: int | None
+    dlh_encoding: int | None
+    ccsid: int
+    encoding: int
 
 
-def shape(message: Mapping[str, Any]) -> str:
+def shape(message: TextRow) -> str:
     """The masked text of a message of a snapshot, behind its MQDLH where it has one."""
-    if message["dlh_error"] is None:
-        ccsid = inherited(message["dlh_ccsid"], message["ccsid"])
-        return masked(message["body"][MQDLH_LENGTH_1:], ccsid, message["dlh_encoding"])
-    return masked(message["body"], message["ccsid"], message["encoding"])
+    if message.dlh_ccsid is not None and message.dlh_encoding is not None:
+        ccsid = inherited(message.dlh_ccsid, message.ccsid)
+        return masked(message.body[MQDLH_LENGTH_1:], ccsid, message.dlh_encoding)
+    return masked(message.body, message.ccsid, message.encoding)
 
 
 def masked(body: bytes, ccsid: int, encoding: int) -> str:

@@ -15,10 +15,11 @@
    completes the group.
 4. All rows of a group carry the row number of its first row (`together`), and stand at that place in the lane.
 5. A message that an ORDER rule would have put, and that is left, keeps its place in the order. That is a message with
-   action REPLAYED, SPLIT or INCOMPLETE, or one that is ignored because the tries of that rule are used up. Later
-   messages with the same key and the same destination are left, too (action BEHIND). If one of them is in an MQ group,
-   all messages of that group are left. Exception: they are not left if a rule before the ORDER rule, or a rule behind
-   it that acts, is chosen for the first message. If the tries of several ORDER rules are used up, the first one counts.
+   action REPLAYED, SPLIT, INCOMPLETE, or LATER for BACKOFF, or one that is ignored because the tries of that rule are
+   used up. Later messages with the same key and the same destination are left, too (action BEHIND). If one of them is
+   in an MQ group, all messages of that group are left. Exception: they are not left if a rule before the ORDER rule,
+   or a rule behind it that acts, is chosen for the first message. If the tries of several ORDER rules are used up, the
+   first one counts.
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from pydantic import TypeAdapter
 
+from mqops.as_json import JsonObject, json_object
 from mqops.counted import counted
 from mqops.rules import Rule
 
@@ -83,11 +83,11 @@ class Pacing:
         """Whether anything limits the pace."""
         return bool(self.pace) or any(rule.pace for rule in self.rules.values())
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object; empty where nothing is asked for."""
         if not (self.has_canaries or self.has_pace or self.in_flight):
             return {}
-        return asdict(self)
+        return json_object(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Pacing:

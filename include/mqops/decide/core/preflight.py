@@ -16,15 +16,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from mqops.counted import counted
 from mqops.decide.core.protected import is_protected
 from mqops.dynamic import folded_name
 from mqops.finding import Finding as BaseFinding
 from mqops.finding import sentence
-from mqops.model import Destination
+from mqops.model import AsJson, Destination
 from mqops.mqsc import mqsc_name, raised_max_depth
 from mqops.printable import printable
 from mqwire.constants import MQ_MSG_HEADER_LENGTH, MQRC_UNKNOWN_OBJECT_NAME
@@ -160,7 +160,7 @@ def shown(findings: Sequence[Finding]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preflight:
+class Preflight(AsJson):
     """The results of the pre-flight of a plan; stored as RUN/preflight.json.
 
     Parameters: `plan` digest; `checked_at` UTC, ISO 8601; `destinations` that the plan puts to; `findings` worst first;
@@ -180,10 +180,6 @@ class Preflight:
     def doubts(self) -> tuple[Finding, ...]:
         """The findings that need a person: problems, and what could not be checked."""
         return tuple(one for one in self.findings if one.severity != "warning")
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return asdict(self)
 
 
 def judge(looked: Sequence[Looked], taken_from: Collection[str] = ()) -> tuple[Finding, ...]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from mqops.actions import Action
+from mqops.as_json import JsonObject, json_object
 from mqops.decide.core.pacing import Pacing
+from mqops.workflow import Workflow
 
 MOST_GROUPS = 1000
 """Groups in a summary, the largest; with &REPLYQ there may be one a message."""
@@ -77,7 +78,7 @@ class PlanSummary:
     """
 
     run: str
-    workflow: str = "dlq_rules"  # the plan of an earlier version does not say it
+    workflow: str = Workflow.DLQ_RULES  # the plan of an earlier version does not say it
     queue_manager: str
     queue: str
     table_source: str
@@ -111,7 +112,7 @@ class PlanSummary:
             totals[rule.action] = totals.get(rule.action, 0) + rule.messages
         return totals
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object; `actions` is added for readers. Bytes of `table_text` that are not UTF-8 become U+FFFD."""
         text = self.table_text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        return {**asdict(self), "table_text": text, "actions": self.actions}
+        return {**json_object(self), "table_text": text, "actions": json_object(self.actions)}

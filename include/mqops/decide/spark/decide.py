@@ -19,10 +19,11 @@ from mqops.backout.core.origin import Setting
 from mqops.counted import counted
 from mqops.decide import backout_setting as backout
 from mqops.decide import no_text
-from mqops.decide.core import PlanSummary
+from mqops.decide.core import PlanSummary, backoff
 from mqops.decide.core.answers import columns_for
 from mqops.decide.core.message_groups import WAY_OUT, keepers, remarks
 from mqops.decide.core.pacing import NO_LIMITS, Pacing, covered
+from mqops.decide.message_groups import waiting_until
 from mqops.decide.recorded import PLAN as PLAN_SUMMARY
 from mqops.decide.spark import message_groups
 from mqops.decide.spark.backout import replays_of, settled, with_origins
@@ -40,6 +41,7 @@ from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.observe.recorded import OBSERVED
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.rules import Table, parse
+from mqops.workflow import Workflow
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
 JIT_LIMIT = 8000
@@ -60,7 +62,7 @@ class Request:
     folder: RunFolder
     table_text: str
     table_source: str = "<rules>"
-    workflow: str = "dlq_rules"
+    workflow: str = Workflow.DLQ_RULES
     limit: int | None = None
     message_ids: tuple[bytes, ...] = ()
     pacing: Pacing = NO_LIMITS
@@ -102,6 +104,7 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
             *(where.remarks() if where else ()),
             *no_text.remarks(folder, table),
             *remarks(summary.actions, used_up),
+            *backoff.remarks(waiting_until(folder, table, where.backoff if where else ())),
             *([WAY_OUT] if used_up else []),
             *pacing.remarks(),
         ),
@@ -136,8 +139,9 @@ def _planned(
         messages,
         snapshot,
         table,
-        message_groups.puts_of(spark, folder, table),
+        message_groups.puts_of(spark, folder, table, where.backoff if where else ()),
         waits=waiting(messages, table, tries),
+        backoff=where.backoff if where else (),
         may_have_groups=flags != (0, 0),
     )
     return plan, messages

@@ -19,7 +19,7 @@ from mqops.observe.replays import count_once
 from mqops.plan_row import left
 from mqops.rules import Rule, Table
 
-_PUTS_BEFORE = "msg_key string, puts int"
+_PUTS_BEFORE = "msg_key string, puts int, last string"
 _IDENTIFIERS = {"CORRELID": "correl_id", "GROUPID": "group_id"}
 
 
@@ -28,9 +28,10 @@ def asked_by(table: Table) -> list[str]:
     return ["properties"] if any(rule.order not in ("", *_IDENTIFIERS) for rule in table.rules) else []
 
 
-def puts_of(spark: SparkSession, run: RunFolder, table: Table) -> DataFrame | None:
-    """How often each message was put before, from RUN/replays.jsonl; None if none was, or no rule has MAXREPLAY."""
-    if not any(rule.max_replay for rule in table.rules):
+def puts_of(spark: SparkSession, run: RunFolder, table: Table, backoff: Sequence[int]) -> DataFrame | None:
+    """How often each message was put before and when last, from RUN/replays.jsonl; None if none was, or no rule has
+    MAXREPLAY or BACKOFF. Parameters: `backoff` seconds, for rules without BACKOFF."""
+    if not (backoff or any(rule.max_replay or rule.backoff for rule in table.rules)):
         return None
     count_once(run)
     if run.replays.stat().st_size == 0:
@@ -47,13 +48,14 @@ def bound(
     *,
     may_have_groups: bool = True,
     waits: DataFrame | None = None,
+    backoff: Sequence[int] = (),
 ) -> DataFrame:
     """The rows of a plan. Rows that must be left because of other messages or of earlier runs are changed.
 
     Parameters: `messages` the plan's, columns of the snapshot and `row`; `snapshot` all of them; `puts` as `puts_of`
-    gives it; `waits` as `mqops.decide.spark.decide.waiting` does; `may_have_groups` False where it is known that no
-    message is in a group. A table without MAXREPLAY and ORDER, and messages without groups, cost one query at most:
-    whether there are groups.
+    gives it; `waits` as `mqops.decide.spark.decide.waiting` does; `backoff` seconds, for rules without BACKOFF;
+    `may_have_groups` False where it is known that no message is in a group. A table without MAXREPLAY, BACKOFF and
+    ORDER, and messages without groups, cost one query at most: whether there are groups.
     """
     capping = [rule for rule in table.rules if rule.max_replay]
     ordering = [rule for rule in table.rules if rule.order]
@@ -64,8 +66,10 @@ def bound(
     if ordering:
         plan = plan.withColumn("order_key", F.when(_puts(), _order_key(ordering, "rule_key")).otherwise(""))
         plan = _with_place(plan, ordering, waits)
-    if capping and puts is not None:
-        plan = _changed(plan.join(puts, "msg_key", "left"), _is_capped(capping), Action.REPLAYED)
+    if puts is not None:
+        plan = plan.join(puts, "msg_key", "left").join(messages.select("row", "observed_at"), "row")
+        plan = _changed(plan, _is_capped(capping), Action.REPLAYED)
+        plan = _changed(plan, _is_not_due(table.rules, backoff), Action.LATER)
     if asking := rules_that_ask_messages(table):
         plan = _changed(plan, _is_protected(asking), Action.PROTECTED)
     if has_groups:
@@ -91,6 +95,17 @@ def _is_capped(rules: Sequence[Rule]) -> Column:
     for rule in rules:
         most = F.when(F.col("rule_key") == rule.key, F.lit(rule.max_replay)).otherwise(most)
     return _puts() & F.coalesce(F.coalesce("puts", F.lit(0)) >= most, F.lit(False))
+
+
+def _is_not_due(rules: Sequence[Rule], backoff: Sequence[int]) -> Column:
+    """BACKOFF (`mqops.decide.core.backoff`). Parameters: `backoff` seconds, for rules without it."""
+    wait = F.lit(None).cast("int")
+    for rule in rules:
+        if waits := rule.backoff or backoff:
+            after = F.get(F.array(*map(F.lit, waits)), F.least("puts", F.lit(len(waits))) - 1)
+            wait = F.when(F.col("rule_key") == rule.key, after).otherwise(wait)
+    due = F.unix_micros(F.col("last").cast("timestamp")) + wait.cast("long") * 1_000_000
+    return _puts() & F.coalesce(due > F.unix_micros("observed_at"), F.lit(False))
 
 
 def _is_protected(asking: Collection[str]) -> Column:

@@ -14,8 +14,6 @@ from datetime import datetime, timedelta
 
 from mqops.observe.core.put_time import put_instant
 
-WORKFLOW = "age_out"
-
 
 def too_old(put_date: str, put_time: str, *, now: datetime, limit: timedelta) -> bool:
     """Whether a message is to be discarded (rules 1 and 2).

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any
 
 from mqops.counted import counted
 from mqops.expiry.core.candidates import Known
-from mqops.model import with_lists
+from mqops.model import AsJson
+from mqops.workflow import Workflow
 from mqwire.constants import MQEI_UNLIMITED
 
-WORKFLOW = "expiry_scan"
 BUCKETS: Mapping[str, int] = {"1m": 600, "10m": 6_000, "1h": 36_000, "6h": 216_000, "1d": 864_000}
 """Within this time, in tenths of a second."""
 LATER, NEVER = "later", "never"
@@ -69,7 +68,7 @@ class DeadLetterQueue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExpirySummary:
+class ExpirySummary(AsJson):
     """A run: `found`, `done` (discarded) and `left` (in flight included) in messages; `dead_letters` None where the
     depth is not known; `gone` the queues that ended before they were looked at, or meanwhile, and are in no figure;
     `unseen` the queues that the connection's user may not inquire; `aliases` alias that was named → the queue."""
@@ -77,7 +76,7 @@ class ExpirySummary:
     run: str
     queue_manager: str
     by: str = "scan"
-    workflow: str = WORKFLOW
+    workflow: str = Workflow.EXPIRY_SCAN
     queue: str = ""
     found: int = 0
     done: int = 0
@@ -106,10 +105,6 @@ class ExpirySummary:
         named = ", ".join(self.gone[:MOST_NAMED]) + (", ..." if len(self.gone) > MOST_NAMED else "")
         ended = counted(len(self.gone), "queue")
         return f"{ended} ended before the scan came to {'it' if len(self.gone) == 1 else 'them'}: {named}"
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return with_lists(asdict(self))
 
 
 def summarise(

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import NamedTuple, TypeVar
 
 from mqops.counted import counted
-from mqops.ledger.core.marker import Marker
+from mqops.ledger.core.marker import Marker, MarkerKind
 
 T = TypeVar("T")
 
@@ -53,13 +53,13 @@ def account(markers: Iterable[Marker]) -> Account:
     ranges: list[tuple[int, int, int]] = []
     unnamed: Counter[tuple[int, int]] = Counter()
     for marker in markers:
-        if marker.kind == "issued":
+        if marker.kind == MarkerKind.ISSUED:
             if result.lengths:
                 result.problems.append("the lane tokens of the plan were issued twice")
             result.lengths = marker.lanes
-        elif marker.kind in {"acted", "failed"}:
+        elif marker.kind in {MarkerKind.ACTED, MarkerKind.FAILED}:
             unit = (marker.lane, marker.first)
-            if marker.kind == "acted":
+            if marker.kind == MarkerKind.ACTED:
                 ranges.append((*unit, marker.next))
                 unnamed[unit] += marker.next - marker.first
             unnamed[unit] -= _add(result, marker)
@@ -70,7 +70,7 @@ def account(markers: Iterable[Marker]) -> Account:
 
 def _add(result: Account, marker: Marker) -> int:
     """Enter the rows of a unit of work; returns how many there are."""
-    if marker.kind == "failed":
+    if marker.kind == MarkerKind.FAILED:
         failed = {row.row: row.reason or 0 for row in marker.rows}
         _enter(result, "failed", result.failed, failed)
         return len(failed)

@@ -13,7 +13,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from pydantic import TypeAdapter
 
 from mqops.errors import LedgerBroken
 from mqops.ledger.core.marker import Marker
@@ -38,6 +40,7 @@ class Head:
     hash: str = GENESIS
 
 
+_HEAD = TypeAdapter(Head)
 BEGIN = Head()
 """The head of a ledger without a line."""
 
@@ -95,9 +98,9 @@ def recorded_at(tail: bytes) -> str:
     return found[2].decode() if found else ""
 
 
-def head_in(entry: Mapping[str, Any]) -> Head:
+def head_in(entry: Mapping[str, object]) -> Head:
     """The head after a line, from the JSON object of a line that was checked."""
-    return Head(seq=entry["seq"], hash=entry["hash"])
+    return _HEAD.validate_python(entry)
 
 
 def is_signed(line: bytes) -> bool:
@@ -186,7 +189,7 @@ def check_line(number: int, line: bytes, seal: Seal) -> None:
     _check_signature(number, end, seal, seal.signed_from)
 
 
-def verify(lines: Iterable[bytes], seal: Seal, after: Head = BEGIN) -> Iterator[dict[str, Any]]:
+def verify(lines: Iterable[bytes], seal: Seal, after: Head = BEGIN) -> Iterator[dict[str, object]]:
     """Check a ledger line by line, as `linked` does, and give each as its JSON object.
 
     Raises:
@@ -196,7 +199,7 @@ def verify(lines: Iterable[bytes], seal: Seal, after: Head = BEGIN) -> Iterator[
         yield read_line(number, line)
 
 
-def read_line(number: int, line: bytes) -> dict[str, Any]:
+def read_line(number: int, line: bytes) -> dict[str, object]:
     """The JSON object of the ledger's line of that number. Raises `LedgerBroken`, naming it."""
     try:
         entry = json.loads(line)

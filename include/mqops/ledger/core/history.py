@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from typing import Any
 
-from mqops.ledger.core.marker import About, Marker
+from mqops.as_json import JsonObject
+from mqops.ledger.core.chain import head_in
+from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqwire.names import reason_name
 
 
@@ -51,7 +52,7 @@ class Event:
     line: int
     hash: str
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object."""
         return {name: getattr(self, name) for name in COLUMNS}
 
@@ -60,16 +61,16 @@ COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(Event))
 """The columns of an event, in order."""
 
 
-def events(queue_manager: str, entries: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
+def events(queue_manager: str, entries: Iterable[Mapping[str, object]]) -> Iterator[Event]:
     """The events of a ledger's lines (as JSON objects, "issued" lines among them), in their order."""
     about: dict[tuple[str, str], About] = {}
     for entry in entries:
-        marker = Marker.from_json(entry)
-        if marker.kind == "issued":
+        marker, head = Marker.from_json(entry), head_in(entry)
+        if marker.kind == MarkerKind.ISSUED:
             about[marker.run, marker.plan] = marker.about
-        elif marker.kind == "resumed":
+        elif marker.kind == MarkerKind.RESUMED:
             about[marker.run, marker.plan] = {**about.get((marker.run, marker.plan), {}), **marker.about}
-        known = marker.about if marker.kind == "revealed" else about.get((marker.run, marker.plan), {})
+        known = marker.about if marker.kind == MarkerKind.REVEALED else about.get((marker.run, marker.plan), {})
         for row in marker.rows:
             yield Event(
                 at=marker.at,
@@ -85,7 +86,7 @@ def events(queue_manager: str, entries: Iterable[Mapping[str, Any]]) -> Iterator
                 table=_text(known, "table_digest"),
                 requested_by=_text(known, "requested_by"),
                 approved_by=_text(known, "approved_by"),
-                finished_by="" if marker.kind == "outcome" else _text(known, "finished_by"),
+                finished_by="" if marker.kind == MarkerKind.OUTCOME else _text(known, "finished_by"),
                 workflow=_text(known, "workflow"),
                 run=marker.run,
                 plan=marker.plan,
@@ -93,8 +94,8 @@ def events(queue_manager: str, entries: Iterable[Mapping[str, Any]]) -> Iterator
                 row=row.row,
                 msg_key=row.msg_key,
                 body=row.body,
-                line=int(entry["seq"]),
-                hash=str(entry["hash"]),
+                line=head.seq,
+                hash=head.hash,
             )
 
 

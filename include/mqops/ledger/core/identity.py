@@ -6,6 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from mqops.ledger.core.marker import MarkerKind
+
 MessageOnQueue: TypeAlias = tuple[str, str]
 """A queue, and the `message_key` of a message on it."""
 
@@ -44,7 +46,7 @@ class PlanIdentity:
 
     def issued_id(self) -> bytes:
         """MsgId of the marker that says this plan's lane tokens were issued."""
-        return self._identifier("issued")
+        return self._identifier(MarkerKind.ISSUED)
 
     def markers(self) -> bytes:
         """CorrelId of all this plan's markers."""
@@ -56,8 +58,8 @@ class PlanIdentity:
 
     def resumed_id(self, at: str) -> bytes:
         """Identifier of a ledger line that says who went on with this plan."""
-        return self._identifier("resumed", at)
+        return self._identifier(MarkerKind.RESUMED, at)
 
     def outcome_id(self, at: str, number: int) -> bytes:
         """Identifier of a ledger line with the outcomes that were seen at a time."""
-        return self._identifier("outcome", at, number)
+        return self._identifier(MarkerKind.OUTCOME, at, number)

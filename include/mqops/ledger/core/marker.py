@@ -6,19 +6,22 @@ each unit of work), "failed" (at most one beside it) or "issued" (one for each p
 32 hex digits of the body's SHA-256 (missing in old ledgers); `absent` are numbers of rows that were no longer there.
 On the queue it is signed (`mqops.ledger.core.seal`) and fits a schema (`mqops.ledger.core.schema`).
 
-Lines of three kinds stand in the ledger only: "outcome", what was later seen of their rows
+Lines of four kinds stand in the ledger only: "outcome", what was later seen of their rows
 (`mqops.prove.core.outcome`); "resumed", who (`about`) went on with a plan that was begun: the plan's lines after it are
-what was done then; and "revealed", who (`about`) was shown the payload of a message. Its `run` is that of the snapshot,
-blank for a queue.
+what was done then; "revealed", who (`about`) was shown the payload of a message, whose `run` is that of the snapshot,
+blank for a queue; and "pruned", which files of a run were removed from the lake, by whom and why (`about`).
 `unit` is the MsgId of the marker in hex and stands first: the ledger recognises a line by it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
 
 from mqops.errors import LedgerBroken
 from mqops.ledger.core import schema
@@ -26,8 +29,19 @@ from mqops.ledger.core import schema
 VERSION = 1
 About: TypeAlias = Mapping[str, str | int | float | bool | None]
 """Who had a plan carried out, and which plan: its workflow, queues, table, the people who asked and who approved."""
-MarkerKind: TypeAlias = Literal["acted", "failed", "issued", "outcome", "resumed", "revealed"]
 BODY_DIGITS = 32
+
+
+class MarkerKind(StrEnum):
+    """What a line of the ledger says. The words stand in the ledger, and in the identifiers of markers."""
+
+    ISSUED = "issued"  # the lane tokens of a plan were put
+    ACTED = "acted"  # what a unit of work did
+    FAILED = "failed"  # the tries of a unit of work that failed
+    RESUMED = "resumed"  # who went on with a plan that was begun
+    OUTCOME = "outcome"  # what was seen later of messages that were moved
+    REVEALED = "revealed"  # who was shown the payload of a message
+    PRUNED = "pruned"  # which files of a run were removed from the lake
 
 
 class MarkerRow(NamedTuple):
@@ -54,9 +68,9 @@ class Marker:
     """What one unit of work did to the rows at positions [first, next) of a lane.
 
     Parameters: `unit` MsgId in hex; `plan` digest; `last` whether the lane ends here; `at` UTC time, ISO 8601; `lanes`
-    (rows of each lane) only with kind "issued", `about` also with "resumed" and "revealed"; `outcome` only with that
-    kind; `put` who put the message, as the queue manager says in its MQMD: in the ledger only, never part of the
-    message.
+    (rows of each lane) only with kind "issued", `about` also with "resumed", "revealed" and "pruned"; `outcome` only
+    with that kind; `put` who put the message, as the queue manager says in its MQMD: in the ledger only, never part of
+    the message.
     """
 
     unit: str
@@ -76,20 +90,20 @@ class Marker:
     outcome: str = ""
     put: Mapping[str, str] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The body as a JSON object, `unit` first; in the ledger with `put`."""
         return self._body() | ({"put": dict(self.put)} if self.put else {})
 
-    def _body(self) -> dict[str, Any]:
-        body: dict[str, Any] = {"unit": self.unit, "v": VERSION, "run": self.run, "plan": self.plan, "kind": self.kind}
-        body["at"] = self.at
-        if self.kind == "issued":
+    def _body(self) -> dict[str, object]:
+        body: dict[str, object] = {"unit": self.unit, "v": VERSION, "run": self.run, "plan": self.plan}
+        body |= {"kind": self.kind, "at": self.at}
+        if self.kind == MarkerKind.ISSUED:
             return body | {"lanes": list(self.lanes), "about": dict(self.about)}
-        if self.kind == "resumed":
+        if self.kind in {MarkerKind.RESUMED, MarkerKind.PRUNED}:
             return body | {"about": dict(self.about)}
-        if self.kind == "revealed":
+        if self.kind == MarkerKind.REVEALED:
             return body | {"about": dict(self.about), "rows": self.rows}
-        if self.kind == "outcome":
+        if self.kind == MarkerKind.OUTCOME:
             return body | {"outcome": self.outcome, "rows": self.rows}
         body |= {"lane": self.lane, "first": self.first, "next": self.next, "last": self.last}
         body |= {"rows": self.rows, "absent": self.absent}
@@ -100,38 +114,21 @@ class Marker:
         return json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":")).encode()
 
     @classmethod
-    def from_json(cls, body: Mapping[str, Any]) -> Marker:
+    def from_json(cls, body: Mapping[str, object]) -> Marker:
         """A marker from its JSON object; other keys (of a ledger line) are passed over.
 
         Raises:
             LedgerBroken: not a marker of a version this program knows.
         """
-        try:
-            if body["v"] != VERSION or body["kind"] not in get_args(MarkerKind):
-                raise LedgerBroken(
-                    f"A marker of version {body['v']}, kind {body['kind']!r}, was written by another version of mqops. "
-                    f"Use that version to finish run {body['run']}"
-                )
-            return cls(
-                unit=str(body["unit"]),
-                run=str(body["run"]),
-                plan=str(body["plan"]),
-                kind=body["kind"],
-                at=str(body["at"]),
-                lane=int(body.get("lane", 0)),
-                first=int(body.get("first", 0)),
-                next=int(body.get("next", 0)),
-                last=bool(body.get("last", False)),
-                rows=tuple(_row(row) for row in body.get("rows", ())),
-                absent=tuple(int(row) for row in body.get("absent", ())),
-                left={str(why): tuple(map(int, rows)) for why, rows in body.get("left", {}).items()},
-                lanes=tuple(int(rows) for rows in body.get("lanes", ())),
-                about=dict(body.get("about", {})),
-                outcome=str(body.get("outcome", "")),
-                put=dict(body.get("put", {})),
+        if body.get("v") != VERSION or body.get("kind") not in _KINDS:
+            raise LedgerBroken(
+                f"A marker of version {body.get('v')}, kind '{body.get('kind')}', was written by another version of "
+                f"mqops. Use that version to finish run {body.get('run')}"
             )
-        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-            raise LedgerBroken(f"This is not a marker: {type(error).__name__}") from error
+        try:
+            return _READER.validate_python(body)
+        except ValidationError as error:
+            raise LedgerBroken(f"This is not a marker: {error.errors(include_input=False)[0]['loc'][0]}") from None
 
     @classmethod
     def unpack(cls, raw: bytes) -> Marker:
@@ -146,11 +143,8 @@ class Marker:
         return found
 
 
-def _row(row: Sequence[Any]) -> MarkerRow:
-    number, key, msg_id, action, rule_key, dest_q, dest_q_mgr, reason, *body = row
-    failed = None if reason is None else int(reason)
-    digest = str(body[0]) if body else ""
-    return MarkerRow(int(number), key, msg_id, action, rule_key, dest_q, dest_q_mgr, failed, digest)
+_READER = TypeAdapter(Marker)
+_KINDS = tuple(MarkerKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +160,8 @@ class LaneToken:
 
     def pack(self) -> bytes:
         """The body as it is put."""
-        body: dict[str, Any] = {"v": VERSION, "kind": "ticket", "run": self.run, "plan": self.plan, "lane": self.lane}
-        body |= {"next": self.next} | ({"behind": list(self.behind)} if self.behind else {})
+        body: dict[str, object] = {"v": VERSION, "kind": "ticket", "run": self.run, "plan": self.plan}
+        body |= {"lane": self.lane, "next": self.next} | ({"behind": list(self.behind)} if self.behind else {})
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
     @classmethod
@@ -190,11 +184,32 @@ def unpack(raw: bytes) -> Marker | LaneToken:
         LedgerBroken: the body is neither.
     """
     try:
-        body = schema.check(raw)
+        found = schema.check(raw)
     except LedgerBroken as error:
         raise LedgerBroken(f"A message on the ledger queue is neither marker nor lane token: {error}") from None
-    del body["v"]
-    if body["kind"] == "ticket":
-        del body["kind"]
-        return LaneToken(**body)
-    return Marker(**body | {"rows": tuple(map(MarkerRow._make, body.get("rows", ())))})
+    if isinstance(found, schema.LaneTokenBody):
+        return LaneToken(run=found.run, plan=found.plan, lane=found.lane, next=found.next, behind=found.behind)
+    if isinstance(found, schema.Issued):
+        return Marker(
+            unit=found.unit,
+            run=found.run,
+            plan=found.plan,
+            kind=MarkerKind.ISSUED,
+            at=found.at,
+            lanes=found.lanes,
+            about=found.about,
+        )
+    return Marker(
+        unit=found.unit,
+        run=found.run,
+        plan=found.plan,
+        kind=MarkerKind(found.kind),
+        at=found.at,
+        lane=found.lane,
+        first=found.first,
+        next=found.next,
+        last=found.last,
+        rows=tuple(map(MarkerRow._make, found.rows)),
+        absent=found.absent,
+        left=found.left,
+    )

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from mqops.actions import PUTS, Action
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
+from mqops.workflow import Workflow
 
-WORKFLOW = "backout_reprocess"
 CAPPED = "replay-cap"
 """The rule key of rows that go to quarantine; they are not replays."""
 
@@ -23,23 +24,29 @@ def replay_key(msg_id: str, body_digest: str) -> str:
     return f"{msg_id}{body_digest}".lower()
 
 
-def put_in_runs(acted: Iterable[Marker]) -> Mapping[str, int]:
-    """MsgId (hex) → in how many runs a message with it was put on a queue, but for what an undo took back from there.
+class PutBefore(NamedTuple):
+    """Parameters: `runs` the number of runs that put a message on a queue; `last` when the last of them did, ISO 8601
+    UTC; blank in files of earlier versions."""
+
+    runs: int
+    last: str
+
+
+def put_in_runs(acted: Iterable[Marker]) -> Mapping[str, PutBefore]:
+    """MsgId (hex) → the runs that put a message with it on a queue, but for what an undo took back from there.
 
     Parameters: the ledger's markers of kind "acted", in its order (MAXREPLAY, see `mqops.decide.core.message_groups`).
     """
-    runs: dict[str, list[str]] = {}
+    runs: dict[str, dict[str, str]] = {}
     for marker in acted:
         for row in marker.rows:
             msg_id, action = row.msg_id, row.action
             if action == Action.RETURN:
                 if runs.get(msg_id):
-                    runs[msg_id].pop()
+                    runs[msg_id].popitem()
             elif action in PUTS and row.rule_key != CAPPED and msg_id.strip("0"):
-                seen = runs.setdefault(msg_id, [])
-                if marker.run not in seen:
-                    seen.append(marker.run)
-    return {msg_id: len(seen) for msg_id, seen in runs.items() if seen}
+                runs.setdefault(msg_id, {})[marker.run] = marker.at
+    return {msg_id: PutBefore(len(seen), max(seen.values())) for msg_id, seen in runs.items() if seen}
 
 
 def replays(issued: Iterable[Marker], acted: Iterable[Marker]) -> Mapping[str, int]:
@@ -50,7 +57,7 @@ def replays(issued: Iterable[Marker], acted: Iterable[Marker]) -> Mapping[str, i
     plans = {
         PlanIdentity(run=marker.run, digest=marker.plan)
         for marker in issued
-        if marker.about.get("workflow") == WORKFLOW
+        if marker.about.get("workflow") == Workflow.BACKOUT_REPROCESS
     }
     counts: Counter[str] = Counter()
     for marker in acted:

@@ -8,7 +8,7 @@ member that does not fit: a list of all errors would take a thousand times the m
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, TypeAdapter, ValidationError
 
@@ -84,20 +84,19 @@ _MESSAGE: TypeAdapter[Issued | Dealt | LaneTokenBody] = TypeAdapter(
 )
 
 
-def check(body: bytes) -> dict[str, Any]:
-    """The members of a message, of the types that the schema says.
+def check(body: bytes) -> Issued | Dealt | LaneTokenBody:
+    """A message, of the types that the schema says.
 
     Raises:
         LedgerBroken: it does not fit the schema. The text names the first member that does not, and shows nothing of
             the message.
     """
     try:
-        found = _MESSAGE.validate_json(body)
+        return _MESSAGE.validate_json(body)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"] if part in _MEMBERS) or "body"
         raise LedgerBroken(f"{place}: {first['type']}") from None
-    return dict(found)
 
 
 _MEMBERS = {name for model in (Issued, Dealt, LaneTokenBody) for name in model.model_fields}

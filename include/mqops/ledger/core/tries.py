@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mqops.ledger.core.marker import Marker
+from mqops.ledger.core.marker import Marker, MarkerKind
 
 Tries = dict[str, dict[str, int]]
 """msg_key → rule key → failed tries."""
@@ -14,7 +14,7 @@ def count_tries(markers: Iterable[Marker]) -> Tries:
     """Add up the failed tries of all runs; markers of other kinds are passed over."""
     tries: Tries = {}
     for marker in markers:
-        if marker.kind != "failed":
+        if marker.kind != MarkerKind.FAILED:
             continue
         for row in marker.rows:
             of_message = tries.setdefault(row.msg_key, {})

@@ -7,8 +7,9 @@ the tries of those before it have failed; an ACTION(IGNORE) has no tries that co
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
 
 from mqops.actions import Action
 from mqops.decide.core.mask import masked_text
@@ -19,32 +20,44 @@ from mqops.rules.keyword import ValueKind
 from mqops.rules.keywords import KEYWORDS
 from mqwire.names import lookup
 
-CHOSEN, NO_MATCH, USED_UP, LATER, HIDDEN = "chosen", "no match", "tries used up", "after the chosen rule", "hidden"
 _PAYLOAD = frozenset({ValueKind.BODY, ValueKind.PROPERTY})
+
+
+class Verdict(StrEnum):
+    """What a rule says of a message. JSON has the words."""
+
+    CHOSEN = "chosen"
+    NO_MATCH = "no match"
+    USED_UP = "tries used up"
+    LATER = "after the chosen rule"
+    HIDDEN = "hidden"
+
+
+class MissShown(NamedTuple):
+    """A pattern that the message does not fit. Parameters: `wanted` by the pattern; `found` in the message."""
+
+    keyword: str
+    wanted: str | int
+    found: Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleVerdict:
     """A rule and a message.
 
-    Parameters: `verdict` one of the words above; `misses` each pattern that the message does not fit: keyword, wanted,
-    found; `tries` that the rule has, and `failed` so many of them have; `hidden_by` the line of the IGNORE before it, 0
-    for none.
+    Parameters: `tries` that the rule has, and `failed` how many of them have failed; `hidden_by` the line of the IGNORE
+    before it, 0 for none.
     """
 
     line: int
     action: str
     target: str
     matches: bool
-    verdict: str
+    verdict: Verdict
     tries: int
     failed: int
     hidden_by: int = 0
-    misses: tuple[Mapping[str, Any], ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return {**asdict(self), "misses": [dict(one) for one in self.misses]}
+    misses: tuple[MissShown, ...] = ()
 
 
 def verdicts(
@@ -70,7 +83,7 @@ def verdicts(
                 tries=rule.retry,
                 failed=failed,
                 hidden_by=hidden_by if not missing else 0,
-                misses=tuple(_miss_document(miss, revealed=revealed) for miss in missing),
+                misses=tuple(_miss(miss, revealed=revealed) for miss in missing),
             )
         )
         if not missing and rule.action is Action.IGNORE and not hidden_by:
@@ -78,17 +91,17 @@ def verdicts(
     return tuple(found)
 
 
-def _verdict(rule: Rule, chosen: Rule | None, failed: int, *, matches: bool, hidden: bool) -> str:
+def _verdict(rule: Rule, chosen: Rule | None, failed: int, *, matches: bool, hidden: bool) -> Verdict:
     if not matches:
-        return NO_MATCH
+        return Verdict.NO_MATCH
     if rule is chosen:
-        return CHOSEN
+        return Verdict.CHOSEN
     if hidden:
-        return HIDDEN
-    return USED_UP if rule.action is not Action.IGNORE and failed >= rule.retry else LATER
+        return Verdict.HIDDEN
+    return Verdict.USED_UP if rule.action is not Action.IGNORE and failed >= rule.retry else Verdict.LATER
 
 
-def _miss_document(miss: Miss, *, revealed: bool) -> dict[str, Any]:
+def _miss(miss: Miss, *, revealed: bool) -> MissShown:
     keyword = KEYWORDS[miss.keyword]
     found: Answer = miss.found
     if keyword.kind in _PAYLOAD and isinstance(found, str) and not revealed:
@@ -96,7 +109,7 @@ def _miss_document(miss: Miss, *, revealed: bool) -> dict[str, Any]:
     if keyword.kind is ValueKind.NUMBER:
         found = _named(keyword.prefixes, found or 0)
     wanted = _named(keyword.prefixes, miss.wanted) if keyword.kind is ValueKind.NUMBER else miss.wanted
-    return {"keyword": miss.keyword, "wanted": wanted, "found": found}
+    return MissShown(miss.keyword, wanted, found)
 
 
 def _named(prefixes: tuple[str, ...], value: str | int) -> str | int:

@@ -15,11 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from mqops.actions import Action, moved_word
 from mqops.counted import counted
+from mqops.expiry.core.outcome import ExpirySummary
+from mqops.look.core.question import Asked
 from mqops.look.words.state import RunState
+from mqops.message_checks import QualitySummary
+from mqops.model import ActSummary, Counts, ObserveSummary, RunSummary
 from mqops.queue_names import not_seen
 
 UNDO = "undo"
@@ -35,21 +38,44 @@ BEGUN_AND_OPEN = frozenset({RunState.UNFINISHED, RunState.BEGUN, RunState.APPROV
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PutsOn:
+    """A group of a plan: what it does with its messages, and the queue that it puts them on."""
+
+    action: str
+    dest_q: str
+    dest_q_mgr: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanKnown:
+    """What a line needs of RUN/plan.json (`mqops.decide.core.summary.PlanSummary`), which may have a thousand groups
+    with samples."""
+
+    queue: str
+    rows: int
+    workflow: str = "dlq_rules"  # the plan of an earlier version does not say it
+    requested_by: str = ""
+    unseen: tuple[str, ...] = ()
+    actions: Mapping[str, int] = field(default_factory=dict)
+    counts: tuple[PutsOn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunFiles:
-    """The files of a run's folder as JSON objects; an empty one is not there.
+    """The files of a run's folder; None for one that is not there.
 
     Parameters: `issued` whether lane tokens were issued; `stopped` whether the run itself was stopped; `planned_at`
     when the plan was written, or the newest file where there is none, and `acted_at` when act last said how far it is,
     ISO 8601 UTC; `undoes` whether the run is an undo.
     """
 
-    observe: Mapping[str, Any] = field(default_factory=dict)
-    plan: Mapping[str, Any] = field(default_factory=dict)
-    approval: Mapping[str, Any] = field(default_factory=dict)
-    act: Mapping[str, Any] = field(default_factory=dict)
-    summary: Mapping[str, Any] = field(default_factory=dict)
-    expiry: Mapping[str, Any] = field(default_factory=dict)
-    quality: Mapping[str, Any] = field(default_factory=dict)
+    observe: ObserveSummary | None = None
+    plan: PlanKnown | None = None
+    approval: Asked | None = None
+    act: ActSummary | None = None
+    summary: RunSummary | None = None
+    expiry: ExpirySummary | None = None
+    quality: QualitySummary | None = None
     issued: bool = False
     stopped: bool = False
     undoes: bool = False
@@ -126,10 +152,6 @@ class RunLine:
         """Whether it was proved, and has not acted since. The proof says nothing of what was done after it."""
         return bool(self.proved_at) and self.acted_at <= self.proved_at
 
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}  # asdict takes ten times as long
-
 
 def state_of(files: RunFiles) -> RunState:
     """The state of a run, without a stop of its queue manager."""
@@ -143,92 +165,95 @@ def _unstopped(files: RunFiles) -> RunState:
     if files.plan:
         return _planned(files.approval)
     if files.quality:
-        return RunState.CHECKED if _passes(files.quality) else RunState.FAILED
+        return RunState.CHECKED if files.quality.ok else RunState.FAILED
     if files.observe:
         return RunState.OBSERVED
     return RunState.SCANNED if files.expiry else RunState.INCOMPLETE
 
 
-def _begun(summary: Mapping[str, Any]) -> RunState:
-    if not summary:
+def _begun(summary: RunSummary | None) -> RunState:
+    if summary is None:
         return RunState.BEGUN
-    if not summary["balanced"]:
+    if not summary.balanced:
         return RunState.UNBALANCED
-    return RunState.DONE if summary["finished"] else RunState.UNFINISHED
+    return RunState.DONE if summary.finished else RunState.UNFINISHED
 
 
-def _planned(approval: Mapping[str, Any]) -> RunState:
-    if not approval:
+def _planned(asked: Asked | None) -> RunState:
+    if asked is None:
         return RunState.PLANNED
-    answer = approval["answer"]
+    answer = asked.answer
     if answer is None:
-        return RunState.UNANSWERED if approval.get("over") else RunState.WAITING
-    if answer.get("refused"):
+        return RunState.UNANSWERED if asked.over else RunState.WAITING
+    if answer.refused:
         return RunState.REFUSED
-    return RunState.APPROVED if answer["approved"] else RunState.REJECTED
+    return RunState.APPROVED if answer.approved else RunState.REJECTED
 
 
-def _passes(quality: Mapping[str, Any]) -> bool:
-    return bool(quality["balanced"] and not quality["failed"]["critical"] and not quality.get("unseen"))
-
-
-def checks_in_words(quality: Mapping[str, Any]) -> str:
-    """What quality checks found, from RUN/quality/quality.json; and which messages no check was about."""
+def checks_in_words(quality: QualitySummary) -> str:
+    """What quality checks found; and which messages no check was about."""
     found = _found_in_words(quality)
-    names = [one["queue"] for one in quality.get("queues", ()) if one.get("not_checked")]
-    if number := quality.get("not_checked", 0):
+    names = [one.queue for one in quality.queues if one.not_checked]
+    if number := quality.not_checked:
         where = ", ".join(names) if len(names) <= MOST_NAMED else counted(len(names), "queue")
         found += f"; {counted(number, 'message is', 'messages are')} not checked, on {where}"
     return found
 
 
-def _found_in_words(quality: Mapping[str, Any]) -> str:
+def _found_in_words(quality: QualitySummary) -> str:
     found = [
         counted(number, f"{severity} check is not met", f"{severity} checks are not met")
-        + (f", in {counted(messages, 'message')}" if (messages := quality["messages"][severity]) else "")
-        for severity, number in quality["failed"].items()
+        + (f", in {counted(messages, 'message')}" if (messages := quality.messages[severity]) else "")
+        for severity, number in quality.failed.items()
         if number
     ]
-    if not quality["balanced"]:
+    if not quality.balanced:
         found.insert(0, "the counts of the checks do not add up")
-    if quality.get("unseen"):
-        found.insert(0, not_seen(quality["unseen"]))
+    if quality.unseen:
+        found.insert(0, not_seen(quality.unseen))
     if found:
         return "; ".join(found)
-    met = counted(len(quality["checks"]), "check is met", "checks are met")
-    return f"{met}, in {counted(quality['found'] - quality.get('not_checked', 0), 'message')}"
+    met = counted(len(quality.checks), "check is met", "checks are met")
+    return f"{met}, in {counted(quality.found - quality.not_checked, 'message')}"
 
 
 def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
-    """A run in a line. Raises `KeyError` or `TypeError` where a file is not what mqops wrote."""
-    plan, observed, counts = files.plan, files.observe, files.summary or (files.act if files.issued else {})
-    queues = plan["queue"] if plan else ",".join(one["queue"] for one in observed["queues"]) if observed else ""
-    state = state_of(files)
-    if state is RunState.SCANNED:
-        queues, counts = files.expiry["queue"], {"discarded": files.expiry["done"], "left": files.expiry["left"]}
-    answer = (files.approval or {}).get("answer") or {}
+    """A run in a line."""
+    plan, observed, asked, state = files.plan, files.observe, files.approval, state_of(files)
+    scan = files.expiry if state is RunState.SCANNED else None
+    counts, answer = _counts(files, scan), asked.answer if asked else None
+    queues = ",".join(one.queue for one in observed.queues) if observed else scan.queue if scan else ""
     return RunLine(
         run=run,
         queue_manager=queue_manager,
-        queue=queues,
-        workflow=plan["workflow"] if plan else _workflow(files),
+        queue=plan.queue if plan else queues,
+        workflow=plan.workflow if plan else _workflow(files),
         state=state,
-        at=observed["observed_at"] if observed and not files.undoes else files.planned_at,
-        proved_at=files.summary["proved_at"] if files.summary else "",
+        at=observed.observed_at if observed and not files.undoes else files.planned_at,
+        proved_at=files.summary.proved_at if files.summary else "",
         acted_at=files.acted_at,
-        messages=observed["messages"] if observed else 0,
-        partial=observed.get("whole") is False,
-        planned=plan["rows"] if plan else 0,
+        messages=observed.messages if observed else 0,
+        partial=observed is not None and observed.whole is False,
+        planned=plan.rows if plan else 0,
         begun=files.issued,
-        **{name: int(counts.get(name, 0)) for name in ("moved", "discarded", "left", "gone", "failed", "unexplained")},
-        requested_by=plan.get("requested_by", ""),
-        approved_by=answer.get("by", "") if answer.get("approved") and not answer.get("refused") else "",
+        **{name: getattr(counts, name) for name in ("moved", "discarded", "left", "gone", "failed", "unexplained")},
+        requested_by=plan.requested_by if plan else "",
+        approved_by=answer.by if answer and answer.approved and not answer.refused else "",
         checks=checks_in_words(files.quality) if files.quality else "",
         asks=_unstopped(files) is RunState.WAITING,
-        until=(files.approval or {}).get("until", ""),
-        unseen=len(plan.get("unseen", ())) if plan else 0,
-        copies=Action.COPY in plan.get("actions", {}) if plan else False,
+        until=asked.until if asked else "",
+        unseen=len(plan.unseen) if plan else 0,
+        copies=plan is not None and Action.COPY in plan.actions,
     )
+
+
+def _counts(files: RunFiles, scan: ExpirySummary | None) -> Counts:
+    """What became of the messages, as the proof has it, else the last execution of act, else the scan of a run."""
+    if scan:
+        return Counts(discarded=scan.done, left=scan.left)
+    if files.summary or not (files.act and files.issued):
+        return files.summary or Counts()
+    return Counts(moved=files.act.moved, discarded=files.act.discarded, left=files.act.left, failed=files.act.failed)
 
 
 def as_of(line: RunLine, now: str, *, stopped: bool) -> RunLine:
@@ -246,5 +271,5 @@ def _workflow(files: RunFiles) -> str:
     if files.expiry:
         return "expiry_scan"
     if files.quality:
-        return str(files.quality["workflow"])
+        return files.quality.workflow
     return "snapshot" if files.observe else ""

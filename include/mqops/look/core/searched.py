@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from mqops.counted import counted
 from mqops.observe.core.payload import BINARY_FORMATS, Described, behind_dlh
@@ -19,10 +19,24 @@ from mqwire.readable import readable
 from mqwire.structures import MQMDE, MQXQH
 
 TEXT_COLUMNS = ("text_kind", "text_offset", "text_decoded")
-CHAIN_COLUMNS = ("body", "format", "encoding", "ccsid", "dlh_format", "dlh_encoding", "dlh_ccsid", "dlh_error")
-"""The columns of a snapshot that these functions read."""
 A_HEADER = "a header before the data is not valid"
 NO_PROPERTY = "its MQRFH2 has no property that can be read"
+
+
+class ChainRow(TypedDict):
+    """The columns of a snapshot that these functions read. Those of the MQDLH are there where `dlh_error` is None."""
+
+    body: bytes
+    format: str
+    encoding: int
+    ccsid: int
+    dlh_format: str
+    dlh_encoding: int
+    dlh_ccsid: int
+    dlh_error: str | None
+
+
+CHAIN_COLUMNS = tuple(ChainRow.__annotations__)
 
 
 class Transmitted(NamedTuple):
@@ -41,7 +55,7 @@ class Data(NamedTuple):
     why: str = ""
 
 
-def transmitted(message: Mapping[str, Any]) -> Transmitted | None:
+def transmitted(message: ChainRow) -> Transmitted | None:
     """What its MQXQH says; None for a message without one."""
     chain, _error = _chain(message)
     header = chain.first("MQXQH")
@@ -54,7 +68,7 @@ def transmitted(message: Mapping[str, Any]) -> Transmitted | None:
     return Transmitted(md.msg_id, md.correl_id, group_id, header.value.remote_q_name)
 
 
-def data_of(message: Mapping[str, Any]) -> Data:
+def data_of(message: ChainRow) -> Data:
     """The text of the data of a message, as a search sees it."""
     chain, error = _chain(message)
     if error is not None:
@@ -68,7 +82,7 @@ def data_of(message: Mapping[str, Any]) -> Data:
     return Data(found.text) if found else Data(None, f"it is not text in CCSID {chain.ccsid}")
 
 
-def not_strict(message: Mapping[str, Any]) -> str:
+def not_strict(message: ChainRow) -> str:
     """Why a message has no text for rules."""
     found = data_of(message)
     return found.why if found.text is None else "it has NULs, or bytes outside its CCSID, so BODY matches nothing"
@@ -80,7 +94,7 @@ def passed_over_lines(passed_over: Mapping[str, int]) -> Iterator[str]:
         yield f"passed over: {counted(count, 'message')}: {why}"
 
 
-def _chain(message: Mapping[str, Any]) -> tuple[Chain, WireError | None]:
+def _chain(message: ChainRow) -> tuple[Chain, WireError | None]:
     dead = None
     if message["dlh_error"] is None:
         dead = Described(message["dlh_format"], message["dlh_encoding"], message["dlh_ccsid"])

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NotRequired, TypeAlias, TypedDict
 
+from mqops.as_json import JsonObject, json_object
 from mqops.decide.core.mask import SHOWN_BYTES, masked, masked_text
 from mqops.look.core.field_values import Shown, shown
 from mqops.observe.core.decode import dlh_of, md_text
@@ -42,26 +43,48 @@ _REASON_IS_OF_MQ = frozenset({c.MQCRC_MQ_API_ERROR, c.MQCRC_BRIDGE_ERROR, c.MQCR
 _read_md = MQMD_LAYOUT.reader(*MQMD_LAYOUT.keys)
 
 
+FieldsShown: TypeAlias = "Mapping[str, Shown | FieldsShown]"
+"""MQ's name of a field → its value, or the fields of the structure that it is."""
+
+
+class ElementShown(TypedDict):
+    """An element of a folder. Parameters: `name` its path, "" for the folder itself; `attributes` other than dt."""
+
+    name: str
+    type: str
+    value: str
+    attributes: NotRequired[dict[str, str]]
+
+
+class FolderShown(TypedDict):
+    """A folder of an MQRFH2. One that is not valid has no elements: it says where it is, why (`broken`), and has its
+    bytes (`hex`)."""
+
+    name: str
+    masked: bool
+    elements: list[ElementShown]
+    attributes: NotRequired[dict[str, str]]
+    offset: NotRequired[int]
+    length: NotRequired[int]
+    broken: NotRequired[str]
+    hex: NotRequired[str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderShown:
-    """A header. Parameters: `fields` by MQ's names; `folders` of an MQRFH2, and the NameValueString of an MQRFH as one,
-    None for other headers; each one of an MQRFH2 that is not valid says why (its `broken`) and has its bytes (its
-    `hex`); `broken` why what the header has itself cannot be read."""
+    """A header. Parameters: `folders` of an MQRFH2, and the NameValueString of an MQRFH as one, None for other headers;
+    `broken` why what the header has itself cannot be read."""
 
     name: str
     offset: int
     length: int
-    fields: Mapping[str, Any]
-    folders: tuple[Mapping[str, Any], ...] | None = None
+    fields: FieldsShown
+    folders: tuple[FolderShown, ...] | None = None
     broken: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        found: dict[str, Any] = {"name": self.name, "offset": self.offset, "length": self.length}
-        found["fields"] = dict(self.fields)
-        if self.folders is not None:
-            found["folders"] = [dict(one) for one in self.folders]
-        return found | ({"broken": self.broken} if self.broken else {})
+    def to_json(self) -> JsonObject:
+        """A JSON object, without what the header does not have."""
+        return {name: one for name, one in json_object(self).items() if one is not None and one != ""}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +104,6 @@ class BodyShown:
     no_text: str = ""
     bad_bytes: tuple[int, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageShown:
@@ -101,6 +120,7 @@ class MessageShown:
 def taken_apart(md: bytes, body: bytes, *, revealed: bool = False) -> MessageShown:
     """A message. Parameters: `md` an MQMD of version 2 in this machine's byte order; `body` all that follows it."""
     fields = dict(zip(MQMD_LAYOUT.keys, _read_md(md), strict=True))
+    texts = {one.key: md_text(fields[one.key]) for one in MQMD_LAYOUT.fields if one.kind == "char"}
     raw_format: bytes = fields["format"]
     dead, chain, broken = _chain(raw_format, fields["encoding"], fields["coded_char_set_id"], body)
     headers = [_header(one, body, revealed=revealed) for one in chain.headers]
@@ -112,11 +132,11 @@ def taken_apart(md: bytes, body: bytes, *, revealed: bool = False) -> MessageSho
         size = chain.payload_offset + trigger.LAYOUT.size
         chain = replace(chain, payload_offset=size, format=c.MQFMT_NONE if size == len(body) else chain.format)
     return MessageShown(
-        md={one.name: shown(one.name, _text(fields[one.key], one.kind)) for one in MQMD_LAYOUT.fields},
+        md={one.name: shown(one.name, texts.get(one.key, fields[one.key])) for one in MQMD_LAYOUT.fields},
         headers=tuple(headers),
         body=_body(chain, body, broken=broken is not None, revealed=revealed),
         broken=_why(broken, revealed=revealed) if broken else "",
-        origin=_origin(dead, chain, md_text(fields["put_date"]), md_text(fields["put_time"])),
+        origin=_origin(dead, chain, texts["put_date"], texts["put_time"]),
     )
 
 
@@ -126,10 +146,6 @@ def _why(error: WireError, *, revealed: bool) -> str:
     if revealed or numbers_only:
         return str(error)
     return f"{error.structure}.{error.field} at offset {error.offset} is not valid"
-
-
-def _text(value: Any, kind: str) -> Any:
-    return md_text(value) if kind == "char" else value
 
 
 def _chain(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> tuple[MQDLH | None, Chain, WireError | None]:
@@ -149,7 +165,7 @@ def _header(header: Header, body: bytes, *, revealed: bool) -> HeaderShown:
         return _of_family(found, header, value, body, revealed=revealed)
     if not isinstance(value, MQRFH2):
         return found
-    shown_folders: list[Mapping[str, Any]] = []
+    shown_folders: list[FolderShown] = []
     for one in value.read(header.encoding, offset=header.offset):
         shown_folders += [_folder(element, revealed=revealed) for element in one.elements]
         if one.error is not None:
@@ -183,50 +199,56 @@ def _field_of_family(name: str, value: Value, fields: Mapping[str, Value]) -> Sh
     return shown(name.removeprefix("PCFHeader."), value)
 
 
-def _name_value_string(rest: bytes, header: Header, *, revealed: bool) -> tuple[Mapping[str, Any], ...]:
+def _name_value_string(rest: bytes, header: Header, *, revealed: bool) -> tuple[FolderShown, ...]:
     pairs = name_value_pairs(rest, header.encoding, header.ccsid)
-    elements = [{"name": name, "type": "", "value": value if revealed else masked_text(value)} for name, value in pairs]
-    return ({"name": "NameValueString", "masked": not revealed, "elements": elements},)
+    elements = [
+        ElementShown(name=name, type="", value=value if revealed else masked_text(value)) for name, value in pairs
+    ]
+    return (FolderShown(name="NameValueString", masked=not revealed, elements=elements),)
 
 
 def _structure(name: str, value: Structure, offset: int, length: int) -> HeaderShown:
     return HeaderShown(name=name, offset=offset, length=length, fields=_fields(value.LAYOUT, value))
 
 
-def _fields(layout: Layout, value: Structure) -> dict[str, Any]:
-    """By MQ's names, in the order of the structure; an embedded descriptor is an object."""
-    found: dict[str, Any] = {}
+def _fields(layout: Layout, value: Structure, *, first_version: bool = False) -> FieldsShown:
+    """By MQ's names, in the order of the structure; the descriptor in an MQXQH, which is one of version 1, is an
+    object."""
+    found: dict[str, Shown | FieldsShown] = {}
     for one in layout.fields:
+        if first_version and one.since != 1:
+            continue
         if one.key == "struc_id":
-            found[one.name] = layout.struc_id or getattr(value, "struc_id", "")
+            found[one.name] = str(layout.struc_id or getattr(value, "struc_id", ""))
             continue
         content = getattr(value, one.key)
-        found[one.name] = _fields(MQMD_LAYOUT, content) if isinstance(content, MQMD) else shown(one.name, content)
-    if isinstance(value, MQXQH):
-        of_version_1 = {one.name for one in MQMD_LAYOUT.fields if one.since == 1}
-        found["MsgDesc"] = {name: text for name, text in found["MsgDesc"].items() if name in of_version_1}
+        inner = _fields(MQMD_LAYOUT, content, first_version=True) if isinstance(content, MQMD) else None
+        found[one.name] = shown(one.name, content) if inner is None else inner
     return found
 
 
-def _folder(element: Element, *, revealed: bool) -> dict[str, Any]:
+def _folder(element: Element, *, revealed: bool) -> FolderShown:
     """A folder with its attributes and elements: path, type, value, other attributes."""
     is_open = revealed or element.name in OPEN_FOLDERS
 
     def text(value: str) -> str:
         return value if is_open else masked_text(value)
 
-    def leaf(name: str, one: Element) -> dict[str, Any]:
-        if not name:  # of the folder itself, whose attributes stand beside it
-            return {"name": name, "type": "", "value": text(one.value)}
-        return {"name": name, "type": one.attribute("dt") or "", "value": text(one.value)} | attributes(one, "dt")
+    def leaf(name: str, one: Element) -> ElementShown:
+        found = ElementShown(name=name, type=(name and one.attribute("dt")) or "", value=text(one.value))
+        if name and (more := attributes(one, "dt")):  # those of the folder itself stand beside it
+            found["attributes"] = more
+        return found
 
-    def attributes(one: Element, *but: str) -> dict[str, Any]:
+    def attributes(one: Element, *but: str) -> dict[str, str]:
         plain = {name: value if name in OPEN_ATTRIBUTES else text(value) for name, value in one.attributes}
-        found = {name: value for name, value in plain.items() if name not in but}
-        return {"attributes": found} if found else {}
+        return {name: value for name, value in plain.items() if name not in but}
 
     leaves = [leaf(name, one) for name, one in _texts(element, "")]
-    return {"name": element.name, "masked": not is_open, "elements": leaves} | attributes(element)
+    found = FolderShown(name=element.name, masked=not is_open, elements=leaves)
+    if of_folder := attributes(element):
+        found["attributes"] = of_folder
+    return found
 
 
 def _texts(element: Element, path: str) -> Iterator[tuple[str, Element]]:
@@ -239,7 +261,7 @@ def _texts(element: Element, path: str) -> Iterator[tuple[str, Element]]:
         yield from _texts(child, child.name if is_folder else f"{path}.{child.name}")
 
 
-def _bad_folder(folder: Folder, error: WireError, *, revealed: bool) -> dict[str, Any]:
+def _bad_folder(folder: Folder, error: WireError, *, revealed: bool) -> FolderShown:
     """What is known of a folder that is not valid, and its bytes."""
     raw = folder.raw
     return {

@@ -16,7 +16,6 @@ from mqops.counted import counted
 from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.ledger.core.replays import WORKFLOW as BACKOUT
 from mqops.look.core.run_state import RunLine
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem, tried
@@ -24,6 +23,7 @@ from mqops.look.figures import QueueFigures
 from mqops.look.runs import MOST_LOOKED_AT
 from mqops.look.taken_since import still_there
 from mqops.look.words.state import RunState
+from mqops.workflow import Workflow
 
 
 def backout_queues(known: Known) -> Iterator[Problem]:
@@ -91,7 +91,9 @@ def _ambiguous(known: Known, queues: Iterable[str]) -> dict[str, _Ambiguous]:
     """Backout queue → what the newest proved run that looked at it found or left as ambiguous, where it did."""
     found: dict[str, _Ambiguous] = {}
     for queue in queues:
-        looked = known.runs.newest(MOST_LOOKED_AT, queue=queue, workflow=BACKOUT) if known.runs else ()
+        looked = (
+            known.runs.newest(MOST_LOOKED_AT, queue=queue, workflow=Workflow.BACKOUT_REPROCESS) if known.runs else ()
+        )
         run = next((one for one in looked if one.proved_at and not one.partial), None)
         if run is None:
             continue

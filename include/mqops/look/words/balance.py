@@ -74,7 +74,7 @@ def would(view: RunView) -> bool:
 
 def words_of(view: RunView, fates: Fates) -> dict[Fate, str]:
     """What becomes of the messages of a run → the word for it. Parameters: `fates` of its workflow."""
-    withdraws = Action.WITHDRAW in view.story.plan.get("actions", {})
+    withdraws = Action.WITHDRAW in view.story.actions
     return fates.words(would=would(view), copies=view.story.line.copies, discards=withdraws)
 
 

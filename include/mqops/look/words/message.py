@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mqops.counted import counted
+from mqops.look.core.rule_verdicts import RuleVerdict, Verdict
 from mqops.look.words.text import NOTHING, Label, Lines, OfRun, Table, Text, Time, joined, said, sentences
 from mqops.model import Destination
 
 if TYPE_CHECKING:
-    from mqops.look.core.rule_verdicts import RuleVerdict
+    from mqops.look.core.field_values import Shown
+    from mqops.look.core.taken_apart import ElementShown, FieldsShown, FolderShown
+    from mqops.look.history import EventOfRule
     from mqops.look.message import MessageStory
 
 
@@ -27,12 +30,12 @@ def origin(story: MessageStory, words: str, moment: Callable[[str], str]) -> Tex
     return said("By its {}, {}: {}.", str(found["by"]), words, joined(", ", fields))
 
 
-def done(event: Mapping[str, Any] | None, outcome: str) -> Text:
+def done(event: EventOfRule | None, outcome: str) -> Text:
     """What a run did to the message since. Parameters: `event` of the ledger; `outcome` the same in words."""
     if not event:
         return NOTHING
-    to = said(" to {:name}", str(Destination(event["dest_q"], event["dest_q_mgr"]))) if event["dest_q"] else NOTHING
-    return said("{} {:time}{} by run {}.", outcome, event["at"], to, OfRun(event["queue_manager"], event["run"], "{}"))
+    to = said(" to {:name}", str(Destination(event.dest_q, event.dest_q_mgr))) if event.dest_q else NOTHING
+    return said("{} {:time}{} by run {}.", outcome, event.at, to, OfRun(event.queue_manager, event.run, "{}"))
 
 
 def data(story: MessageStory, size: str) -> Text:
@@ -51,15 +54,15 @@ def rules(verdicts: Sequence[RuleVerdict], source: str) -> Table:
     """What each rule says of the message. Parameters: `source` the name of the rules table."""
     rows = []
     for one in verdicts:
-        verdict = Label(one.verdict, "good" if one.verdict == "chosen" else "quiet")
+        verdict = Label(one.verdict, "good" if one.verdict is Verdict.CHOSEN else "quiet")
         rows.append((str(one.line), f"{one.action} {one.target}", verdict, Lines(tuple(_why(one)))))
     return Table(f"What each rule of {source} says of it", ["*Line", "Action|name", "Verdict", "Why"], rows)
 
 
 def _why(one: RuleVerdict) -> Iterator[Text]:
     for miss in one.misses:
-        has = str(miss["found"]) if miss["found"] not in {None, ""} else "nothing"
-        yield said("{:name}", f"{miss['keyword']} wants {miss['wanted']}, the message has {has}")
+        has = str(miss.found) if miss.found not in {None, ""} else "nothing"
+        yield said("{:name}", f"{miss.keyword} wants {miss.wanted}, the message has {has}")
     if one.hidden_by:
         yield said(f"The IGNORE in line {one.hidden_by} comes before it.")
     if one.matches and not one.hidden_by:
@@ -78,49 +81,46 @@ def seen(story: MessageStory) -> Iterator[Text]:
         )
 
 
-def events(story: MessageStory, outcome: Callable[[Mapping[str, Any]], str]) -> Table:
+def events(story: MessageStory, outcome: Callable[[EventOfRule], str]) -> Table:
     """The lines of the ledger about the message. Parameters: `outcome` of a line in words."""
     headings = ["At", "Outcome", "Action", "Destination|name", "Rule", "Asked by|name", "Approved by|name", "Run|name"]
     rows = []
     for one in story.past.events:
-        run = OfRun(one["queue_manager"], one["run"], short=True) if one["run"] else ""
-        target, rule = str(Destination(one["dest_q"], one["dest_q_mgr"])), one["rule_line"]
-        what = (Time(one["at"]), f"{outcome(one)} {one['reason']}", str(one["action"]), target)
-        rows.append((*what, f"line {rule}" if rule else "", one["requested_by"], one["approved_by"], run))
+        run = OfRun(one.queue_manager, one.run, short=True) if one.run else ""
+        target, rule = str(Destination(one.dest_q, one.dest_q_mgr)), one.rule_line
+        what = (Time(one.at), f"{outcome(one)} {one.reason}", one.action, target)
+        rows.append((*what, f"line {rule}" if rule else "", one.requested_by, one.approved_by, run))
     return Table("Lines of the ledger, oldest first", headings, rows)
 
 
-def fields(caption: str, values: Mapping[str, Any]) -> Table:
+def fields(caption: str, values: FieldsShown) -> Table:
     """The fields of a structure. Those of a structure within it stand below each other."""
     return Table(caption, ["*Field", "Value|mono name"], [(name, _value(value)) for name, value in values.items()])
 
 
-def _value(value: Any) -> Text | Lines:
+def _value(value: Shown | FieldsShown) -> Text | Lines:
     if isinstance(value, Mapping):
         return Lines([said("{} = {}", inner, str(text)) for inner, text in value.items()])
     return said("{}", str(value))
 
 
-def broken_folder(folder: Mapping[str, Any]) -> tuple[str, Text]:
+def broken_folder(folder: FolderShown) -> tuple[str, Text]:
     """Why a folder of an MQRFH2 has no properties, and its bytes."""
     where = f"Folder {folder['name'] or 'without a name'} at offset {folder['offset']}"
     why = f"{where} is not valid, so it has no properties: {folder['broken']}"
     return why, said("Its {}{}: {:name}", counted(folder["length"], "byte"), _masked(folder), folder["hex"])
 
 
-def folder(found: Mapping[str, Any]) -> Table:
+def folder(found: FolderShown) -> Table:
     """The properties of a folder of an MQRFH2."""
-    rows = [
-        (f"{one.get('name') or '(text)'}{_attributes(one)}", str(one["type"]), str(one["value"]))
-        for one in found["elements"]
-    ]
+    rows = [(f"{one['name'] or '(text)'}{_attributes(one)}", one["type"], one["value"]) for one in found["elements"]]
     caption = f"Folder {found['name']}{_attributes(found)}{_masked(found)}"
     return Table(caption, ["*Element|name", "Type", "Value|mono name"], rows)
 
 
-def _masked(folder: Mapping[str, Any]) -> str:
+def _masked(folder: FolderShown) -> str:
     return " (masked)" if folder["masked"] else ""
 
 
-def _attributes(of: Mapping[str, Any]) -> str:
+def _attributes(of: FolderShown | ElementShown) -> str:
     return "".join(f' {name}="{value}"' for name, value in of.get("attributes", {}).items())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from mqops.actions import Action
 from mqops.counted import counted
@@ -13,6 +13,7 @@ from mqops.look.words.text import NOTHING, Cell, Label, Link, Quiet, Table, Text
 from mqops.model import Destination
 
 if TYPE_CHECKING:
+    from mqops.look.core.question import Asked
     from mqops.look.core.run_state import RunLine
     from mqops.look.plan_view import DestinationLine, GroupLine, PlanView
 
@@ -131,10 +132,10 @@ def samples(view: PlanView) -> Table:
     return Table("Samples, masked", ["Goes to|name", "Put", "By|name", "MsgId", "Text|mono name"], rows)
 
 
-def answered(answer: Mapping[str, Any]) -> Text:
-    """Who has answered, and when; nothing for an approval that was refused. Parameters: `answer` as RUN/approval.json
-    has it, empty where there is none."""
-    if not answer or answer.get("refused"):
+def answered(asked: Asked | None) -> Text:
+    """Who has answered, and when; nothing where nobody has or was asked, and for an approval that was refused."""
+    answer = asked.answer if asked else None
+    if answer is None or answer.refused:
         return NOTHING
-    word = "Approved" if answer["approved"] else "Rejected"
-    return said("{} by {:name} at {:time}.", word, answer["by"] or "the time-out", answer["at"])
+    word = "Approved" if answer.approved else "Rejected"
+    return said("{} by {:name} at {:time}.", word, answer.by or "the time-out", answer.at)

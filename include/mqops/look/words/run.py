@@ -108,6 +108,13 @@ def undos(view: RunView) -> Iterator[Text]:
         yield said("An undo of it that has put nothing back: {} ({}).", OfRun(manager, run), unbegun)
 
 
+def pruned(story: RunStory) -> Text:
+    """Which files of a run a retention has removed, and what cannot be done without them; nothing where it has none."""
+    if story.pruned is None:
+        return NOTHING
+    return said("{}: it cannot be undone, and its messages are not shown.", story.pruned.sentence(story.line.run))
+
+
 def progress(story: RunStory, words: Mapping[Fate, str]) -> Text:
     """How far a run has come that acts. Parameters: `words` of its workflow."""
     if (p := story.progress) is None:
@@ -161,7 +168,7 @@ def untouched(view: RunView, fates: Fates, sums: Sums, *, ended: bool) -> str:
     if view.story.undoes:
         return ". ".join(_undo_untouched(view, sums, ended=ended))
     if not ended and not line.proved_at:
-        acts = acted_on(view.story.plan["actions"])
+        acts = acted_on(view.story.actions)
         of = f"The plan has {counted(line.planned, 'message')}, and {fates.acts} {acts:,} of them"
         return f"So far nothing was moved or discarded. {of}"
     if not line.proved_at:
@@ -182,7 +189,7 @@ def _gone(number: int) -> str:
 
 
 def _undo_untouched(view: RunView, sums: Sums, *, ended: bool) -> Iterator[str]:
-    counts = {Action(name): int(number) for name, number in view.story.plan.get("actions", {}).items()}
+    counts = view.story.actions
     ways = [f"{counted(counts[one], 'message')} {where}" for one, where in _BEFORE_UNDO.items() if one in counts]
     refused = sum(number for action, number in counts.items() if not action.acts)
     ways += [f"{counted(refused, 'message')} cannot or need not be put back"] if refused else []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from mqops.look.words.text import Cell, Lines, Table, Text, Time, said
 from mqops.model import Destination
 
 if TYPE_CHECKING:
+    from mqops.look.core.question import Answer
     from mqops.look.run_story import RunStory
 
 
@@ -23,22 +24,22 @@ def steps(story: RunStory, *, asker: str, rules: str, asks: bool, failed_proof: 
     if story.plan:
         rows.append(("decide", Time(story.planned_at), said("{}", rules)))
     if asks:
-        answer: Mapping[str, Any] = story.approval.get("answer") or {}
-        rows.append(("approve", Time(str(answer.get("at") or "")), said("{}", _approved(story, answer))))
+        answer = story.approval.answer if story.approval else None
+        rows.append(("approve", Time(answer.at if answer else ""), said("{}", _approved(story, answer))))
         until = said(" to {:time}", story.acted_at) if story.acted_at else ""
         rows.append(("act", said("{:time}{}", story.begun_at, until), _finished(story)))
         rows.append(("prove", Time(line.proved_at), said("{}", _proved(story, failed=failed_proof))))
     return Table("What the lake has of each step", ["*Step", "When", "By|name"], rows)
 
 
-def _approved(story: RunStory, answer: Mapping[str, Any]) -> str:
+def _approved(story: RunStory, answer: Answer | None) -> str:
     if by := story.people.get("approved_by"):
         return f"approved by {by}"
-    if not answer:
+    if answer is None:
         return "–"
-    if answer.get("refused"):
-        return f"approved by {answer.get('by') or 'nobody'}, and refused"
-    return f"{'approved' if answer.get('approved') else 'rejected'} by {answer.get('by') or 'the time-out'}"
+    if answer.refused:
+        return f"approved by {answer.by or 'nobody'}, and refused"
+    return f"{'approved' if answer.approved else 'rejected'} by {answer.by or 'the time-out'}"
 
 
 def _finished(story: RunStory) -> Text:
@@ -48,11 +49,11 @@ def _finished(story: RunStory) -> Text:
 
 def _proved(story: RunStory, *, failed: bool) -> str:
     proof = story.summary
-    if not proof:
+    if proof is None:
         return "–"
-    if not proof["balanced"]:
+    if not proof.balanced:
         return "it does NOT balance"
-    if proof["finished"] or not failed:
+    if proof.finished or not failed:
         return "it balances"
     stopped = "was stopped and " if story.stops or story.stopped else ""
     return f"it balances. The task prove ended as failed because the run {stopped}is not finished"
@@ -67,5 +68,5 @@ def failures(story: RunStory) -> Table:
 def remarks(story: RunStory) -> Iterator[tuple[str, str]]:
     """Kind of a problem (warn, bad, note) and its text: stops in force, and what the proof found."""
     yield from (("warn", one) for one in story.stops)
-    yield from (("bad", one) for one in story.summary.get("problems", ()))
-    yield from (("note", one) for one in story.summary.get("remarks", ()))
+    yield from (("bad", one) for one in (story.summary.problems if story.summary else ()))
+    yield from (("note", one) for one in (story.summary.remarks if story.summary else ()))

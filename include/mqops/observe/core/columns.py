@@ -1,49 +1,80 @@
-"""The columns of a snapshot, in order. `mqops.observe.spark.schema.SNAPSHOT` is the same list in Spark's terms."""
+"""The columns of a snapshot, in order. Arrow's and Spark's schema follow from the class of its rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from datetime import datetime
+from operator import itemgetter
+from typing import Annotated, TypeAlias
 
+from typing_extensions import TypedDict
+
+from mqops.plan_row import Bytes, Integer, Long, Text, columns_of
 from mqops.rules.keywords import PATTERN_KEYWORDS
 from mqwire import constants as c
 
-ColumnType: TypeAlias = Literal["string", "binary", "long", "integer", "timestamp"]
+Time: TypeAlias = Annotated[datetime, "timestamp"]
 
 
-def _columns(kind: ColumnType, names: str, *, nullable: bool = False) -> tuple[tuple[str, ColumnType, bool], ...]:
-    return tuple((name, kind, nullable) for name in names.split())
+class SnapshotRow(TypedDict, total=False):
+    """A message of a snapshot; one that was read has the columns that were asked for."""
+
+    queue_manager: Text
+    queue: Text
+    position: Long
+    md: Bytes
+    body: Bytes
+    body_length: Long
+    body_sha256: Bytes
+    msg_key: Text
+    observed_at: Time
+    msg_id: Bytes
+    correl_id: Bytes
+    group_id: Bytes
+    msg_seq_number: Integer
+    msg_offset: Integer
+    msg_flags: Integer
+    report: Integer
+    msg_type: Integer
+    expiry: Integer
+    feedback: Integer
+    encoding: Integer
+    ccsid: Integer
+    format: Text
+    priority: Integer
+    persistence: Integer
+    backout_count: Integer
+    reply_to_q: Text
+    reply_to_q_mgr: Text
+    user_identifier: Text
+    appl_identity_data: Text
+    put_appl_type: Integer
+    put_appl_name: Text
+    put_date: Text
+    put_time: Text
+    dlh_reason: Integer | None
+    dlh_dest_q: Text | None
+    dlh_dest_q_mgr: Text | None
+    dlh_encoding: Integer | None
+    dlh_ccsid: Integer | None
+    dlh_format: Text | None
+    dlh_put_appl_type: Integer | None
+    dlh_put_appl_name: Text | None
+    dlh_put_date: Text | None
+    dlh_put_time: Text | None
+    dlh_error: Text | None
+    jms_destination: Text | None
+    text_offset: Integer | None
+    text_kind: Text | None
+    text_decoded: Text | None
+    properties: Text | None
 
 
-SNAPSHOT_COLUMNS: tuple[tuple[str, ColumnType, bool], ...] = (
-    *_columns("string", "queue_manager queue"),
-    *_columns("long", "position"),
-    *_columns("binary", "md body"),
-    *_columns("long", "body_length"),
-    *_columns("binary", "body_sha256"),
-    *_columns("string", "msg_key"),
-    *_columns("timestamp", "observed_at"),
-    *_columns("binary", "msg_id correl_id group_id"),
-    *_columns("integer", "msg_seq_number msg_offset msg_flags report msg_type expiry feedback encoding ccsid"),
-    *_columns("string", "format"),
-    *_columns("integer", "priority persistence backout_count"),
-    *_columns("string", "reply_to_q reply_to_q_mgr user_identifier appl_identity_data"),
-    *_columns("integer", "put_appl_type"),
-    *_columns("string", "put_appl_name put_date put_time"),
-    *_columns("integer", "dlh_reason", nullable=True),
-    *_columns("string", "dlh_dest_q dlh_dest_q_mgr", nullable=True),
-    *_columns("integer", "dlh_encoding dlh_ccsid", nullable=True),
-    *_columns("string", "dlh_format", nullable=True),
-    *_columns("integer", "dlh_put_appl_type", nullable=True),
-    *_columns("string", "dlh_put_appl_name dlh_put_date dlh_put_time dlh_error", nullable=True),
-    *_columns("string", "jms_destination", nullable=True),
-    *_columns("integer", "text_offset", nullable=True),
-    *_columns("string", "text_kind text_decoded properties", nullable=True),
-)
-"""(name, type, may be null)."""
+SNAPSHOT_COLUMNS = columns_of(SnapshotRow)
 
 PATTERN_COLUMNS: Mapping[str, str] = {name: keyword.columns[0] for name, keyword in PATTERN_KEYWORDS.items()}
 """Pattern keyword of a rules table → the column it is compared with (`mqops.rules.keywords`)."""
+_patterns = itemgetter(*PATTERN_COLUMNS.values())
 
 NAME_COLUMNS: Mapping[str, str] = {
     "&DESTQ": "dlh_dest_q",
@@ -56,6 +87,12 @@ NAME_COLUMNS: Mapping[str, str] = {
 
 &ORIGQ: see `mqops.backout.core.decision`.
 """
+
+
+def pattern_values(message: SnapshotRow) -> dict[str, str | int | None]:
+    """Pattern keyword → the message's value; None where it has none."""
+    return dict(zip(PATTERN_COLUMNS, _patterns(message), strict=True))
+
 
 BOUND = c.MQMF_MSG_IN_GROUP | c.MQMF_LAST_MSG_IN_GROUP | c.MQMF_SEGMENT | c.MQMF_LAST_SEGMENT
 """MsgFlags of a message that belongs to a group, or is a segment."""

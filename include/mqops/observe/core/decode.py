@@ -19,9 +19,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from mqops.ledger.core.identity import message_key
+from mqops.observe.core.columns import SnapshotRow
 from mqops.observe.core.group_fields import extension_of
 from mqops.observe.core.payload import ASCII_CCSIDS, Described, behind_dlh, payload_of
 from mqwire import constants as c
@@ -29,9 +32,6 @@ from mqwire.errors import CutShort, WireError
 from mqwire.fields import before_nul
 from mqwire.headers import split_dlh
 from mqwire.structures import MQDLH, MQDLH_LAYOUT, MQMD_LAYOUT
-
-SnapshotRow: TypeAlias = dict[str, Any]
-"""Column → value, of the columns in `SNAPSHOT_COLUMNS`."""
 
 MD_COLUMNS: Mapping[str, str] = {
     **{name: name for name in ("msg_id", "correl_id", "group_id", "msg_seq_number", "msg_flags", "report", "msg_type")},
@@ -61,6 +61,7 @@ _DLH_TEXTS = [field for field in DLH_COLUMNS.values() if MQDLH_LAYOUT.field(fiel
 _read_dlh_texts, _write_dlh_texts = MQDLH_LAYOUT.reader(*_DLH_TEXTS), MQDLH_LAYOUT.writer(*_DLH_TEXTS)
 _DLH_BEGIN = MQDLH_LAYOUT.pack({})[:8]
 _NO_DLH = dict.fromkeys(DLH_COLUMNS)
+_ROW = TypeAdapter(SnapshotRow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +104,7 @@ def snapshot_row(browsed: Browsed, position: int, md: bytes, body: bytes) -> Sna
     extension = extension_of(md, *behind_dlh(told, dead), body)
     if extension is not None:
         fields |= {column: getattr(extension, field) for column, field in GROUP_COLUMNS.items()}
-    return {
+    row = {
         **{"queue_manager": browsed.queue_manager, "queue": browsed.queue, "observed_at": browsed.observed_at},
         **{"position": position, "md": md, "body": body, "body_length": len(body), "body_sha256": digest},
         **{"msg_key": message_key(msg_id, correl_id, put_date, put_time, digest)},
@@ -111,6 +112,7 @@ def snapshot_row(browsed: Browsed, position: int, md: bytes, body: bytes) -> Sna
         **header,
         **payload_of(told, dead, body)._asdict(),
     }
+    return _ROW.validate_python(row)
 
 
 def _significant(raw: bytes) -> bytes:
@@ -163,7 +165,7 @@ def _ended(header: bytes) -> bytes:
     return bytes(changed)
 
 
-def _dlh_columns(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> SnapshotRow:
+def _dlh_columns(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> dict[str, Any]:
     if has_native_dlh(encoding, ccsid, body):
         values = [value if isinstance(value, int) else _significant(value) for value in _read_dlh(body)]
         if all(value.isascii() for value in values if isinstance(value, bytes)):

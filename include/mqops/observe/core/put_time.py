@@ -7,10 +7,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from mqops.observe.core.columns import SnapshotRow
 
 DIGITS = "^[0-9]{8}([0-9]{6}|[0-9]{8})$"
 """PutDate and PutTime, joined, as rule 1 has them; not every such number is a time."""
@@ -45,7 +46,7 @@ def put_second(put_date: str, put_time: str) -> datetime | None:
         return None
 
 
-def dead_lettered(message: Mapping[str, Any]) -> PutAt | None:
+def dead_lettered(message: SnapshotRow) -> PutAt | None:
     """Rule 2, for a message of a snapshot (column → value); None if neither says it."""
     of_dlh = None
     has_dlh = message["dlh_encoding"] is not None

@@ -13,7 +13,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from mqops.observe.core.columns import SNAPSHOT_COLUMNS, ColumnType
+from mqops.observe.core.columns import SNAPSHOT_COLUMNS
+from mqops.plan_row import ColumnType
 
 _TYPES: dict[ColumnType, DataType] = {
     "string": StringType(),

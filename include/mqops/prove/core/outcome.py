@@ -22,14 +22,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from mqops.as_json import JsonObject, json_object
 from mqops.expiry.core.lifetime import remaining
 from mqops.ledger.core.identity import MessageOnQueue
-from mqops.ledger.core.marker import Marker
-from mqops.model import with_lists
+from mqops.ledger.core.marker import Marker, MarkerKind
 
 K = TypeVar("K")
 THERE, RETURNED, MOVED_AGAIN = "there", "returned", "moved again"
@@ -103,14 +103,14 @@ class OutcomeSummary:
         """Messages whose outcome may still change."""
         return self.untold + self.outcomes.get(THERE, 0)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """A JSON object."""
-        return with_lists(asdict(self)) | {"open": self.open}
+        return json_object(self) | {"open": self.open}
 
 
 def recorded(markers: Iterable[Marker]) -> dict[int, str]:
     """Row → the outcome recorded last, from a plan's markers in the ledger's order."""
-    return {row.row: marker.outcome for marker in markers if marker.kind == "outcome" for row in marker.rows}
+    return {row.row: marker.outcome for marker in markers if marker.kind == MarkerKind.OUTCOME for row in marker.rows}
 
 
 def absent(moved: Iterable[Moved], seen: Seen) -> list[Moved]:

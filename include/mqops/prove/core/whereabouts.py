@@ -14,12 +14,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mqops.actions import ACTED, Action
 from mqops.expiry.core.lifetime import remaining
+from mqops.model import AsJson
 from mqwire.constants import MQEI_UNLIMITED, MQPER_NOT_PERSISTENT
 
 SEEN, EXPIRED, TAKEN, UNKNOWN, GONE, HELD = "seen", "expired", "taken", "unknown", "gone", "held"
@@ -64,7 +65,7 @@ class Missed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whereabouts:
+class Whereabouts(AsJson):
     """What is known of a message. Parameters: `became` one of `WORDS`; `missed_at` when it was first found to be gone,
     and `missed_by` which run found it; `tried_at` when a run last tried to move it after it was seen, and could not;
     `ends_at` when its lifetime ends or ended; times are ISO 8601 UTC, blank where there is none."""
@@ -94,10 +95,6 @@ class Whereabouts:
         moves = self.action in ACTED and self.action != Action.COPY
         before = "it expired before it was moved" if moves else "it expired"
         return f"{before} (lifetime {self.lifetime / 10} s at {self.seen_at}), unless a program got it before that"
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return asdict(self)
 
 
 def whereabouts(last: Sighting, queue_manager: str, missed: Missed | None, *, now: datetime) -> Whereabouts:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from mqops.as_json import JsonObject
 from mqops.misnamed import is_alias
 from mqops.trigger.core.changes import Change, in_order
 
@@ -31,7 +32,7 @@ class Condition:
         """The MQSC that mends it, a command a line; None where no command does."""
         return "\n".join(change.mqsc for change in self.changes) or None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """For `--json`."""
         return {"id": self.id, "state": self.state, "found": self.found, "fix": self.fix}
 
@@ -57,15 +58,17 @@ class Explanation:
     conditions: tuple[Condition, ...]
     alias: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """For `--json`."""
+        alias: JsonObject = {"alias": self.alias} if self.alias else {}
         return {
             "queue": self.queue,
             "queue_manager": self.queue_manager,
             "would_trigger": self.would_trigger,
             "verdict": self.verdict,
             "conditions": [one.to_json() for one in self.conditions],
-        } | ({"alias": self.alias} if self.alias else {})
+            **alias,
+        }
 
     @property
     def of_alias(self) -> str:

@@ -10,10 +10,12 @@ begins anew, too. Nothing here asks a queue manager.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
+
+from pydantic import TypeAdapter
 
 from mqops.counted import counted
+from mqops.model import AsJson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +32,7 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unchanged:
+class Unchanged(AsJson):
     """The runs in a row that were started while a queue looked the same.
 
     Parameters: `messages` and `depth` as of `Fingerprint`; `runs` how many; `connection` of the trigger monitor.
@@ -42,18 +44,9 @@ class Unchanged:
     connection: str = ""
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Unchanged:
-        """What `to_json` made."""
-        return cls(
-            messages=str(value["messages"]),
-            depth=int(value["depth"]),
-            runs=int(value["runs"]),
-            connection=str(value.get("connection", "")),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
+    def from_json(cls, value: Mapping[str, object]) -> Unchanged:
+        """What `to_json` made. Raises `ValueError`."""
+        return TypeAdapter(cls).validate_python(value)
 
     def before_start(self, now: Fingerprint, *, connection: str = "") -> Unchanged:
         """The same for the queue as it looks now, before the next run starts.

@@ -1,0 +1,39 @@
+"""What `mqops lake prune` has removed of a run: RUN/pruned.json, which says so before anything is removed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mqops.errors import LakeError
+from mqops.lake.run import RunFolder
+from mqops.lake.run_file import RunFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrunedRun:
+    """Parameters: `parts` names of the folders of the run that were removed, `bytes` that they had; `at` ISO 8601 UTC;
+    `by` whom."""
+
+    parts: tuple[str, ...]
+    bytes: int
+    at: str
+    by: str
+
+    def sentence(self, run: str, part: str = "") -> str:
+        """What is said of it, without a full stop. Parameters: `part` that it is about, "" for all of them."""
+        what, was = part or " and the ".join(self.parts), "was" if part or len(self.parts) == 1 else "were"
+        return f"The {what} of run {run} {was} removed by `mqops lake prune` at {self.at}, for {self.by}"
+
+
+PRUNED = RunFile("pruned.json", PrunedRun)
+
+
+def removed(part: Path) -> str:
+    """What is said of a folder of a run that is not there; "" unless `mqops lake prune` has removed it."""
+    run = RunFolder(part.parent)
+    try:
+        found = PRUNED.find(run)
+    except LakeError:
+        return ""
+    return found.sentence(run.run, part.name) if found and part.name in found.parts else ""

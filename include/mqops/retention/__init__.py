@@ -1,0 +1,1 @@
+"""Retention: what of old runs is removed from the lake, and what never is. `core` decides; the shells remove."""

@@ -1,0 +1,1 @@
+"""Which files of which runs are due to be removed. Pure."""

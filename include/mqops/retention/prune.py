@@ -1,0 +1,210 @@
+"""Removes what is due of old runs, and says so in the run's folder and in the ledger.
+
+1. RUN/pruned.json and a line of the ledger (kind "pruned") are on disk before the first file goes. A pass that was
+   killed is finished by the next one: what a record names and is still there goes then.
+2. A part is renamed before it is removed, so that a reader has all of it or none.
+3. A run that a process works on at that moment, or that was begun since, is passed over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from mqops.clock import utc_text
+from mqops.errors import InProgress, SettingsError
+from mqops.lake.files import lake_errors
+from mqops.lake.pruned import PRUNED, PrunedRun
+from mqops.lake.run import RunFolder, folder_of, queue_manager_of
+from mqops.ledger.core.marker import About, Marker, MarkerKind
+from mqops.ledger.file import LedgerFile
+from mqops.look.core.run_state import RunLine
+from mqops.look.runs import Runs, run_line
+from mqops.look.words.state import RunState
+from mqops.prove.records import UNDO_RECORD
+from mqops.retention.core.due import OVER, Candidate, Decided, Due, Part, Policy, decided
+
+COPIES = frozenset({"undo", "message_load"})
+"""Workflows whose snapshots are no queue's."""
+_GOING = ".removed-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """What a pass has removed, or in a dry run would remove, of one queue manager's runs.
+
+    Parameters: `runs` of which something was removed; `parts` part → runs; `bytes` that were freed; `kept` why runs
+    keep what would be due otherwise → runs; `in_progress` runs that another process had.
+    """
+
+    queue_manager: str
+    runs: int = 0
+    parts: Mapping[str, int] = field(default_factory=dict)
+    bytes: int = 0
+    kept: Mapping[str, int] = field(default_factory=dict)
+    in_progress: int = 0
+
+    def to_json(self) -> dict[str, object]:
+        """For `--json`."""
+        return asdict(self)
+
+
+def queue_managers(lake: Path) -> list[str]:
+    """Those that have runs in a lake."""
+    return sorted(queue_manager_of(path.parent) for path in lake.glob("*/runs"))
+
+
+def survey(lake: Path, queue_manager: str, policy: Policy, *, now: datetime) -> Decided:
+    """What is due of a queue manager's runs; nothing is changed.
+
+    Raises:
+        LakeError: a run cannot be read.
+        SettingsError: the lake does not have the queue manager.
+    """
+    folder = folder_of(lake, queue_manager)
+    if not (folder / "runs").is_dir():
+        raise SettingsError(f"{lake} has no runs of {queue_manager}: `mqops runs` lists those that it has")
+    lines = Runs(lake, queue_manager).caught_up().newest(0)
+    return decided(
+        (_candidate(folder, line, with_sizes=bool(policy.most_bytes)) for line in lines),
+        policy,
+        needed=dict(_needed(folder, lines)),
+        now=now,
+    )
+
+
+def _needed(folder: Path, lines: list[RunLine]) -> Iterator[tuple[str, str]]:
+    """The runs that an undo needs which is not over."""
+    for line in lines:
+        if line.is_undo and line.state not in OVER - {RunState.PLANNED}:
+            undo = UNDO_RECORD.find(RunFolder(folder / "runs" / line.run))
+            if undo is not None:
+                yield undo.run, f"undo {line.run} of it is {line.state}"
+
+
+def _candidate(folder: Path, line: RunLine, *, with_sizes: bool) -> Candidate:
+    run = RunFolder(folder / "runs" / line.run)
+    at = line.proved_at or line.at
+    return Candidate(
+        run=line.run,
+        workflow=line.workflow,
+        queues=tuple(filter(None, line.queue.split(","))),
+        state=line.state,
+        at=datetime.fromisoformat(at) if at else None,
+        begun=line.begun,
+        whole=line.workflow not in COPIES and not line.partial,
+        snapshot=_size(run.snapshot, with_sizes=with_sizes),
+        plan=_size(run.plan, with_sizes=with_sizes),
+    )
+
+
+def _size(folder: Path, *, with_sizes: bool) -> int:
+    """Bytes in a folder; without sizes 1 for one that is there."""
+    if not with_sizes:
+        return int(folder.is_dir())
+    with lake_errors(folder):
+        return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file()) if folder.is_dir() else 0
+
+
+def prune(
+    lake: Path,
+    queue_manager: str,
+    due: Decided,
+    *,
+    who: str,
+    now: datetime,
+    dry_run: bool = False,
+    told: Callable[[Due, int], None] = lambda _due, _bytes: None,
+) -> Pruned:
+    """Remove what is due. Parameters: `who` has it removed; `told` of each run and the bytes that it had.
+
+    Raises:
+        LakeError: the disk refused; what is removed until then is in the ledger.
+        LedgerBroken, SettingsError: the ledger or its key is damaged or missing. Nothing was removed.
+    """
+    folder = folder_of(lake, queue_manager)
+    parts: Counter[str] = Counter()
+    freed = passed_over = runs = 0
+    for batch in _batches(due.due):
+        sized = [(one, sum(_size(path, with_sizes=True) for path in _paths(folder, one))) for one in batch]
+        if not dry_run:
+            _record(folder, queue_manager, sized, who=who, at=utc_text(now))
+        for one, size in sized:
+            if not dry_run and not _removed(RunFolder(folder / "runs" / one.run), one):
+                passed_over += 1
+                continue
+            runs, freed = runs + 1, freed + size
+            parts.update(one.parts)
+            told(one, size)
+    return Pruned(
+        queue_manager=queue_manager,
+        runs=runs,
+        parts=dict(parts),
+        bytes=freed,
+        kept=dict(due.kept),
+        in_progress=passed_over,
+    )
+
+
+def _batches(due: tuple[Due, ...], size: int = 500) -> Iterator[tuple[Due, ...]]:
+    for first in range(0, len(due), size):
+        yield due[first : first + size]
+
+
+def _paths(folder: Path, due: Due) -> list[Path]:
+    run = RunFolder(folder / "runs" / due.run)
+    of_part = {Part.SNAPSHOT: run.snapshot, Part.PLAN: run.plan, Part.RUN: run.path}
+    return [of_part[part] for part in due.parts]
+
+
+def _record(folder: Path, queue_manager: str, sized: list[tuple[Due, int]], *, who: str, at: str) -> None:
+    """Rule 1: the ledger first, for it may refuse; then each run that stays."""
+    lines = []
+    for one, size in sized:
+        text = "\0".join(("mqops", "pruned", queue_manager, one.run, at))
+        about: About = {"requested_by": who, "removed": ", ".join(one.parts), "bytes": size, "why": one.why}
+        unit = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:48]
+        lines.append(Marker(unit=unit, run=one.run, plan="", kind=MarkerKind.PRUNED, at=at, about=about))
+    with LedgerFile(folder).writer() as writer:
+        writer.add(lines)
+    for one, size in sized:
+        run = RunFolder(folder / "runs" / one.run)
+        if Part.RUN not in one.parts and run.path.is_dir():
+            before = PRUNED.find(run)
+            gone = set(before.parts if before else ())
+            freed = (before.bytes if before else 0) + (0 if gone.issuperset(one.parts) else size)
+            parts = tuple(part for part in Part if part in gone.union(one.parts))
+            PRUNED.write(run, PrunedRun(parts=parts, bytes=freed, at=at, by=who))
+
+
+def _removed(run: RunFolder, due: Due) -> bool:
+    """Remove the parts; False where another process has the run, or has begun it since."""
+    try:
+        with run.lock(wait=0):
+            line = run_line(run)
+            if line.state not in OVER or line.begun != due.begun:
+                return False
+            if Part.RUN in due.parts:
+                run.discard()
+                return True
+            for part in due.parts:
+                _remove(run.path / part.value)
+    except InProgress:
+        return False
+    return True
+
+
+def _remove(part: Path) -> None:
+    """Rule 2."""
+    going = part.with_name(f"{_GOING}{part.name}")
+    with lake_errors(part):
+        shutil.rmtree(going, ignore_errors=True)
+        if part.is_dir():
+            os.rename(part, going)
+        shutil.rmtree(going, ignore_errors=True)
