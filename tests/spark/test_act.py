@@ -126,11 +126,11 @@ def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(m
     reports: list = []
 
     from mqops.act import in_process as plain  # noqa: PLC0415
-    from mqops.act.beginning import issue_tokens_once  # noqa: PLC0415
+    from mqops.act.beginning import begin  # noqa: PLC0415
 
     ledger = OpenLedger(LedgerFile(run.lake_folder), approved_plan.identity, run)
     with OneSession(manager.connection) as step:
-        issue_tokens_once(step, approved_plan, ledger, lambda: [400], {})
+        begin(step, approved_plan, ledger, lambda: [400], {})
     rows = plain._dealt(plain._rows(run, approved_plan), act_plainly_lanes, NO_LIMITS)[0]
 
     def execute():

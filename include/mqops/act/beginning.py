@@ -15,11 +15,11 @@ from mqops.act.mover_port import MoverPort
 from mqops.act.sources import check_source
 from mqops.clock import utc_now
 from mqops.errors import MQError, OutcomeUnknown
-from mqops.ledger import stop_message
 from mqops.ledger.before_act import refuse_broken
 from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.drain import check_signer, drain
 from mqops.ledger.opened import OpenLedger
+from mqops.ledger.stop_message import refuse_if_stopped_for_all
 from mqops.mq.connection import OneSession, connect
 from mqops.mq.session import Session, has_ended
 
@@ -42,65 +42,38 @@ def begin(
     *,
     needs: Sequence[str] | None = None,
 ) -> Begun:
-    """Begin, or go on with a plan that was begun; the run's lock is held. Nothing is moved.
+    """Begin, or go on with a plan that was begun; the run's lock is held. The plan's lane tokens are issued, if that
+    was not done before. Nothing is moved.
 
-    Parameters: `ledger` that was opened for this execution, of which nothing was read before `refuse_broken`; the
-    others as of `issue_tokens_once`; `about` besides what the plan says.
+    Parameters: `ledger` that was opened for this execution, of which nothing was read before `refuse_broken`; `lengths`
+    counts the rows of each lane, asked only when nothing was issued; `about` who and why, besides what the plan says;
+    `needs` the queues that must be there to be taken from, the plan's unless they are given.
 
     Raises:
+        SettingsError: the connection leads to another queue manager.
         Stopped: all acting on the queue manager is stopped, for every lake.
-        MqopsError: as `issue_tokens_once`, `record_resume` and `refuse_led_elsewhere`.
+        LedgerBroken: the ledger was changed or damaged.
+        MqopsError: as `record_resume` and `refuse_led_elsewhere`.
     """
-    with connect(step) as session:
-        refuse_if_stopped_for_all(session, ledger, approved_plan)
-        if ledger.noted is None:
-            refuse_led_elsewhere(session, approved_plan)
-    about_run = about_plan(approved_plan, about or {})
-    issued = issue_tokens_once(step, approved_plan, ledger, lengths, about_run, needs=needs)
-    record_resume(step, ledger, str(about_run.get("finished_by") or ""))
-    return Begun(issued, about_run, ledger.sums().done)
-
-
-def refuse_if_stopped_for_all(session: Session, ledger: OpenLedger, approved_plan: ApprovedPlan) -> None:
-    """Raise `Stopped` where a stop for every lake is on the ledger queue by now. Raises `MQError`."""
-    stop_message.refuse_if_stopped_for_all(session, ledger.keys, approved_plan.queue_manager)
-
-
-def issue_tokens_once(
-    step: OneSession,
-    approved_plan: ApprovedPlan,
-    ledger: OpenLedger,
-    lengths: Callable[[], Sequence[int]],
-    about: About,
-    *,
-    needs: Sequence[str] | None = None,
-) -> Sequence[int]:
-    """Issue the plan's lane tokens, if that was not done before; the run's lock is held. Returns the rows of each lane.
-
-    Parameters: `lengths` counts the rows of each lane, asked only when nothing was issued; `about` who and why; `needs`
-    the queues that must be there to be taken from, the plan's unless they are given.
-
-    Raises:
-        SettingsError: the connection leads to another queue manager. Nothing was moved.
-        LedgerBroken: the ledger was changed or damaged. Nothing was moved.
-        MQError, LakeError: nothing was moved.
-    """
+    queues = approved_plan.queues if needs is None else needs
     with connect(step) as session:
         refuse_other_queue_manager(session, approved_plan)
+        refuse_if_stopped_for_all(session, ledger.keys, approved_plan.queue_manager)
+        if ledger.noted is None:
+            refuse_led_elsewhere(session, approved_plan)
         ledger.file.make_key()
         refuse_broken(session, ledger.file)
-    check_signer(ledger)
-    queues = approved_plan.queues if needs is None else needs
-    if ledger.issued is not None:
-        with connect(step) as session:
+        check_signer(ledger)
+        if ledger.issued is not None:
             _check_sources(session, queues)
             MoverPort(session, queues, ledger.keys)  # here a missing queue is one error, later each task would fail
-        return ledger.issued.lanes
-    lanes = tuple(lengths())
-    if any(lanes):  # else there is nothing to act on: nothing to issue, nothing for the ledger
-        _issue(step, ledger, queues, lanes, about)
+    about_run = about_plan(approved_plan, about or {})
+    lanes = ledger.issued.lanes if ledger.issued else tuple(lengths())
+    if ledger.issued is None and any(lanes):  # else there is nothing to act on: nothing for the ledger
+        _issue(step, ledger, queues, lanes, about_run)
         ledger.note_issued(lanes, ledger.keys.newest().id)
-    return lanes
+    record_resume(step, ledger, str(about_run.get("finished_by") or ""))
+    return Begun(lanes, about_run, ledger.sums().done)
 
 
 def _check_sources(session: Session, queues: Sequence[str]) -> None:

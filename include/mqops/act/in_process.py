@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from mqops.act.approved_plan import ApprovedPlan, plan_rows, read_approved_plan
-from mqops.act.beginning import begin, refuse_if_stopped_for_all
+from mqops.act.beginning import begin
 from mqops.act.canary import CanaryDecision, decided, watch
 from mqops.act.core.deal import deal, home_lanes, in_order
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE, Row
@@ -34,7 +34,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.noted import ACTED
 from mqops.ledger.opened import OpenLedger
-from mqops.ledger.stop_message import StopWatch
+from mqops.ledger.stop_message import StopWatch, refuse_if_stopped_for_all
 from mqops.model import ActSummary
 from mqops.mq.connection import OneSession, Reach, connect, one_session
 from mqops.mq.session import Session
@@ -254,7 +254,7 @@ def rounds(
         if any(result.state == "stopped" for result in visits):
             refuse_if_stopped(approved_plan.folder)  # unless somebody took it back meanwhile
             with connect(step) as session:
-                refuse_if_stopped_for_all(session, ledger, approved_plan)
+                refuse_if_stopped_for_all(session, ledger.keys, approved_plan.queue_manager)
         results += visits
         held = 0 if any(result.units for result in visits) else held + 1
     return results

@@ -6,7 +6,7 @@ names are followed again. Where one leads to another queue now, nothing is moved
 
 from __future__ import annotations
 
-from mqops.act.approved_plan import ApprovedPlan, refuse_other_queue_manager
+from mqops.act.approved_plan import ApprovedPlan
 from mqops.decide.core.preflight import Inquired
 from mqops.decide.destination import DestinationInquiry
 from mqops.decide.preflight_record import read_preflight
@@ -20,11 +20,9 @@ def refuse_led_elsewhere(session: Session, approved_plan: ApprovedPlan) -> None:
     is not known now, is not compared: the mover finds out.
 
     Raises:
-        SettingsError: the session is with another queue manager.
         PlanChanged: the text names the destination, where it led and where it leads.
         MQError: the connection is lost.
     """
-    refuse_other_queue_manager(session, approved_plan)
     found = read_preflight(approved_plan.folder)
     if found is None or found.plan != approved_plan.identity.digest:
         return

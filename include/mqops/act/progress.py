@@ -30,8 +30,7 @@ from mqops.clock import utc_now
 from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import LOST_CONNECTION, LakeError, MQError, MqopsError, OutcomeUnknown, Stopped
-from mqops.lake.changed_runs import mark
-from mqops.lake.files import FILE_MODE, FOLDER_MODE
+from mqops.lake.files import FILE_MODE, FOLDER_MODE, mark
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked, RunFile
 from mqops.ledger.core.marker import About

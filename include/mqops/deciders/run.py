@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mqops.act.approved_plan import read_approved_plan
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.clock import utc_now
 from mqops.counted import counted
@@ -28,8 +27,6 @@ from mqops.observe import anatomy
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.in_process import observe
 from mqops.observe.recorded import OBSERVED
-from mqops.prove.outcomes import look_back
-from mqops.prove.prove import prove
 from mqops.prove.records import UNDO_RECORD
 from mqops.prove.recovery import record_earlier_runs
 
@@ -167,6 +164,8 @@ def finish_run(
         SettingsError: nothing of it was begun, so it may not be approved; or it is an undo.
         MqopsError: as `carry_out`.
     """
+    from mqops.act.approved_plan import read_approved_plan  # noqa: PLC0415
+
     plan = PLAN.read(run)
     if UNDO_RECORD.find(run) is not None:
         raise SettingsError(f"Run {run.run} is an undo. To finish it, enter `mqops undo` with the run that it undoes")
@@ -204,6 +203,9 @@ def act_and_prove(
 
 def prove_and_look_back(connection: Reach, run: RunFolder, file: LedgerFile | None = None) -> RunSummary:
     """Prove a run, then look what became of the messages that earlier runs moved. Raises as `prove`."""
+    from mqops.prove.outcomes import look_back  # noqa: PLC0415 - a dry run does without what acts and proves
+    from mqops.prove.prove import prove  # noqa: PLC0415
+
     file = file or LedgerFile(run.lake_folder)
     with one_session(connection) as step:
         summary = prove(step, run, file=file)

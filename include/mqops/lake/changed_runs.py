@@ -1,6 +1,6 @@
 """Which runs were written to since somebody looked: LAKE/<queue manager>/runs_changed/ has an empty file for each.
 
-1. Whoever writes a file of a run marks the run before and after it (`mqops.lake.files`). So the index of the runs
+1. Whoever writes a file of a run marks the run before and after it (`mqops.lake.files.mark`). So the index of the runs
    (`mqops.look.runs_index`) looks at no other run that is older than an hour.
 2. A reader claims a mark by renaming it, reads the run, and then removes what it has claimed. What is written meanwhile
    makes another mark; the claim of a reader that died is a mark like any other.
@@ -15,26 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 
-from mqops.lake.durable import sync
-
-CHANGED = "runs_changed"
-_DEEPEST = 4
-"""Folders between a run's folder and its files, at most: RUN/quality/checks/CHECK/result.json."""
-_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
-
-
-def mark(path: Path) -> None:
-    """Say that a file of a run is written; nothing is said of another file."""
-    for folder in path.parents[:_DEEPEST]:
-        if folder.parent.name == "runs":
-            _mark(folder.parent.parent / CHANGED, folder.name)
-            return
-
-
-def _mark(folder: Path, run: str) -> None:
-    with suppress(OSError):  # it is there already, or nobody keeps an index
-        os.close(os.open(folder / run, _NEW, 0o600))
-        sync(folder)
+from mqops.lake.files import CHANGED
 
 
 def marked(lake_folder: Path) -> frozenset[str]:

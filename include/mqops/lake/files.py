@@ -16,14 +16,16 @@ from uuid import uuid4
 
 from mqops.command import command
 from mqops.errors import LakeError
-from mqops.lake.changed_runs import mark
-from mqops.lake.durable import sync
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 SETTLED_NS = 2 * 10**9
 """What is read of a folder that changed less long ago is not kept: a further change may have the same time, as file
 systems count."""
+CHANGED = "runs_changed"
+"""The folder LAKE/<queue manager>/runs_changed (`mqops.lake.changed_runs`)."""
+_DEEPEST = 4
+"""Folders between a run's folder and its files, at most: RUN/quality/checks/CHECK/result.json."""
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
 _ADVICE = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room on the disk"),
@@ -86,6 +88,43 @@ def refuse_foreign(*folders: Path) -> None:
             raise LakeError(
                 f"Other users can write to {path}: `{command('chmod', 'go-w', str(path))}`, and look at what is in it"
             )
+
+
+def sync(path: Path) -> None:
+    """Bring a file, or the names in a folder, to disk. Raises `OSError`."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def append(descriptor: int, content: bytes) -> None:
+    """Write behind the end of an open file; returns when it is on disk. Raises `OSError`: the file is as it was."""
+    end = os.lseek(descriptor, 0, os.SEEK_END)
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(descriptor, end)
+        raise
+
+
+def mark(path: Path) -> None:
+    """Say that a file of a run is written; nothing is said of another file."""
+    for folder in path.parents[:_DEEPEST]:
+        if folder.parent.name == "runs":
+            _mark(folder.parent.parent / CHANGED, folder.name)
+            return
+
+
+def _mark(folder: Path, run: str) -> None:
+    with suppress(OSError):  # it is there already, or nobody keeps an index
+        os.close(os.open(folder / run, _NEW_FILE, FILE_MODE))
+        sync(folder)
 
 
 def write_json(path: Path, value: Any) -> None:

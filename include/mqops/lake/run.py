@@ -15,8 +15,7 @@ import filelock
 
 from mqops.counted import counted
 from mqops.errors import InProgress, SettingsError
-from mqops.lake.changed_runs import CHANGED, mark
-from mqops.lake.files import lake_errors, make_folder, refuse_foreign
+from mqops.lake.files import CHANGED, lake_errors, make_folder, mark, refuse_foreign
 from mqops.run_key import GRAMMAR, is_run_key
 
 LOCK_WAIT = 5

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from mqops.command import command
 from mqops.errors import LakeError, Stopped
-from mqops.lake.changed_runs import mark
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, write_json
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, mark, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.model import AsJson

@@ -27,8 +27,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from mqops.errors import InProgress, LedgerBroken
-from mqops.lake.durable import sync
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, refuse_foreign, write_bytes
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, refuse_foreign, sync, write_bytes
 from mqops.lake.run import queue_manager_of
 from mqops.ledger.core import archived
 from mqops.ledger.core.chain import LONGEST_END, damaged, end_of, recorded_at

@@ -24,8 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mqops.errors import LedgerBroken
-from mqops.lake.durable import sync
-from mqops.lake.files import lake_errors, make_folder, write_bytes
+from mqops.lake.files import lake_errors, make_folder, sync, write_bytes
 from mqops.ledger.core import checkpoint
 from mqops.ledger.core.chain import BEGIN, Proof, heads, refuse_other
 from mqops.ledger.core.checkpoint import Checkpoint

@@ -28,8 +28,7 @@ from typing import NamedTuple
 from pydantic import TypeAdapter
 
 from mqops.errors import LakeError
-from mqops.lake.durable import sync
-from mqops.lake.files import FILE_MODE, lake_errors, write_bytes
+from mqops.lake.files import FILE_MODE, lake_errors, sync, write_bytes
 from mqops.lake.run import queue_manager_of
 from mqops.ledger import index_tables as tables
 from mqops.ledger.core.chain import check_line

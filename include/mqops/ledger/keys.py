@@ -23,8 +23,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mqops.errors import LakeError, SettingsError
-from mqops.lake.durable import sync
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, state_of, write_json
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, state_of, sync, write_json
 from mqops.lake.run_file import Checked
 from mqops.ledger.core.seal import Key, Keys
 

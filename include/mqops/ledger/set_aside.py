@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.counted import counted
-from mqops.lake.durable import append
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder
+from mqops.lake.files import FILE_MODE, append, lake_errors, make_folder
 from mqops.ledger.core.received import Stranger, put_by
 
 NAME = "set_aside.jsonl"

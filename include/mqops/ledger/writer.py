@@ -17,8 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from mqops.errors import LakeError, LedgerBroken
-from mqops.lake.durable import append, sync
-from mqops.lake.files import FILE_MODE, lake_errors
+from mqops.lake.files import FILE_MODE, append, lake_errors, sync
 from mqops.ledger import closing
 from mqops.ledger.core.chain import Head, Proof, head_of, unit_of, write_line
 from mqops.ledger.core.checkpoint import Checkpoint

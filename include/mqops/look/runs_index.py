@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from mqops.errors import LakeError
-from mqops.lake.changed_runs import CHANGED, claim, drop, marked
-from mqops.lake.files import SETTLED_NS, lake_errors, make_folder
+from mqops.lake.changed_runs import claim, drop, marked
+from mqops.lake.files import CHANGED, SETTLED_NS, lake_errors, make_folder
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine
 from mqops.look.words.state import RunState

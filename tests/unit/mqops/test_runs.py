@@ -19,8 +19,7 @@ from pymqi import CMQC
 
 from mqops.act.in_process import act
 from mqops.errors import Stopped
-from mqops.lake.changed_runs import CHANGED
-from mqops.lake.files import make_folder, read_json, write_json
+from mqops.lake.files import CHANGED, make_folder, read_json, write_json
 from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.question import Over
