@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mqops.as_json import JsonObject, json_object
+from mqops.workflow import Workflow
 
-WORKFLOW = "snapshot_quality"
 NOTHING: Mapping[str, int] = {"critical": 0, "warning": 0, "info": 0}
 """Severity → how many, where nothing is found."""
 
@@ -77,7 +77,7 @@ class QualitySummary:
     run: str
     queue_manager: str
     queue: str
-    workflow: str = WORKFLOW
+    workflow: str = Workflow.SNAPSHOT_QUALITY
     found: int = 0
     done: int = 0
     left: int = 0

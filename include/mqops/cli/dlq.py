@@ -44,6 +44,7 @@ from mqops.decide.core.message_groups import WAY_OUT
 from mqops.errors import MQError, RulesError, SettingsError
 from mqops.look.words.in_lines import nothing_to_do
 from mqops.model import Destination, RunSummary
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -282,7 +283,7 @@ def _show_nothing(handler: Handler, *, as_json: bool) -> None:
     if as_json:
         nothing = RunSummary(
             run="",
-            workflow="dlq_rules",
+            workflow=Workflow.DLQ_RULES,
             queue_manager=handler.queue_manager,
             queue=handler.queue,
             plan="",

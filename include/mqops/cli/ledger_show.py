@@ -12,6 +12,7 @@ import click
 from mqops.cli.columns import show_folded
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
 from mqops.lake.run import folder_of
+from mqops.ledger.core.marker import MarkerKind
 from mqops.ledger.file import all_ledgers
 from mqops.ledger.set_aside import remark
 from mqops.model import Destination
@@ -88,7 +89,7 @@ def event_lines(event: EventOfRule) -> tuple[str, ...]:
             f"{event.at}  {event.queue_manager}  {MEANING[event.outcome]}  run {event.run}",
             f"    message   {event.msg_id}, put there by {event.action}{target}; line {event.line} of the ledger",
         )
-    if event.outcome == "revealed":
+    if event.outcome == MarkerKind.REVEALED:
         source = f"run {event.run}" if event.run else "the live queue"
         return (
             f"{event.at}  {event.queue_manager}  its payload was shown to {event.requested_by}",

@@ -8,16 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from mqops.lake.parquet import read_parquet
-from mqops.plan_row import PLAN_COLUMNS, ColumnType, PlanRow, R, rows_of
+from mqops.observe.arrow import schema_of
+from mqops.plan_row import PLAN_COLUMNS, PlanRow, R, rows_of
 
-_TYPES: dict[ColumnType, pa.DataType] = {
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "long": pa.int64(),
-    "integer": pa.int32(),
-    "boolean": pa.bool_(),
-}
-PLAN = pa.schema([pa.field(column.name, _TYPES[column.type], nullable=column.nullable) for column in PLAN_COLUMNS])
+PLAN = schema_of(PLAN_COLUMNS)
 
 
 def batch_of(rows: Iterable[PlanRow]) -> pa.RecordBatch:

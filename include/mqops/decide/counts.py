@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from mqops.actions import Action
 from mqops.decide.core import PlanCount, RuleCount, Sample, plan_digest, row_digest
@@ -21,6 +21,12 @@ from mqops.decide.samples import masked
 from mqops.observe.core.put_time import put_instant
 from mqops.observe.core.reasons import reason_symbol
 from mqops.plan_row import PlanRow
+
+
+class _Totals(TypedDict):
+    messages: int
+    bytes: int
+    oldest: str
 
 
 @dataclass(slots=True)
@@ -39,9 +45,9 @@ class _Tally:
         if put.isdigit() and (not self.oldest or put < self.oldest):
             self.oldest = put
 
-    @property
-    def oldest_put(self) -> str:
-        return put_instant(self.oldest[:8], self.oldest[8:])
+    def values(self) -> _Totals:
+        oldest = put_instant(self.oldest[:8], self.oldest[8:])
+        return {"messages": self.messages, "bytes": self.bytes, "oldest": oldest}
 
 
 _RULE = ("rule_line", "rule_key", "action")
@@ -93,15 +99,7 @@ class PlanTotals:
 
     def rule_counts(self) -> tuple[RuleCount, ...]:
         order = sorted(self.rules, key=_by_line)
-        return tuple(
-            RuleCount(
-                **dict(zip(_RULE, rule, strict=True)),
-                messages=self.rules[rule].messages,
-                bytes=self.rules[rule].bytes,
-                oldest=self.rules[rule].oldest_put,
-            )
-            for rule in order
-        )
+        return tuple(RuleCount(**dict(zip(_RULE, rule, strict=True)), **self.rules[rule].values()) for rule in order)
 
     def counts(self, snapshot: Path) -> tuple[PlanCount, ...]:
         """The largest groups with samples, whose texts are in the snapshot."""
@@ -127,9 +125,7 @@ class PlanTotals:
             origin_q_mgr=origin_q_mgr,
             dest_q=dest_q,
             dest_q_mgr=dest_q_mgr,
-            messages=tally.messages,
-            bytes=tally.bytes,
-            oldest=tally.oldest_put,
+            **tally.values(),
             samples=tuple(
                 Sample(
                     row=one.row,

@@ -19,7 +19,9 @@ from mqops.lake.parquet import Chunk, R, in_utc, open_parquet, rows_as
 _AT_A_TIME = 2000
 
 
-class _Whole(NamedTuple):
+class Whole(NamedTuple):
+    """A message: its MQMD, and all that follows."""
+
     queue: str
     msg_key: str
     md: bytes
@@ -32,7 +34,7 @@ def bodies_of(snapshot: Path, wanted: Collection[tuple[str, str]]) -> dict[tuple
     Raises:
         LakeError: the snapshot cannot be read, or lacks one of them.
     """
-    rows = rows_with(snapshot, {"msg_key": {key for _queue, key in wanted}}, _Whole)
+    rows = rows_with(snapshot, {"msg_key": {key for _queue, key in wanted}}, Whole)
     found = {(row.queue, row.msg_key): (row.md, row.body) for row in rows}
     missing = set(wanted) - found.keys()
     if missing:

@@ -25,12 +25,12 @@ from mqops.observe.core.anatomy import NO_DLH, OTHERS, Group, QueueAnatomy
 from mqops.observe.core.reasons import reason_symbol
 from mqops.prove.records import SUMMARY, UNDO_RECORD
 from mqops.rules import Table
+from mqops.workflow import Workflow
 
 MOST_JUDGED = 50_000
 """Messages that are read one by one where a table asks for what is in them (AGE, PROP, BODY ...)."""
 TREND = 30
 """Runs that the trend has."""
-WORKFLOW = "dlq_rules"
 
 
 class Decided(NamedTuple):
@@ -140,7 +140,7 @@ def dead_letter_queues(lake: Path, queue_manager: str = "") -> list[QueueAnatomy
 
 def queue_of_last_run(lake: Path, queue_manager: str) -> str:
     """The queue of the newest run of the dead-letter workflow, "" where there is none. Raises `LakeError`."""
-    return next((one.queue for one in Runs(lake, queue_manager).newest(1, workflow=WORKFLOW)), "")
+    return next((one.queue for one in Runs(lake, queue_manager).newest(1, workflow=Workflow.DLQ_RULES)), "")
 
 
 def comes_back(decision: SnapshotDecision, anatomy: QueueAnatomy) -> bool:

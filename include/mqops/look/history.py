@@ -12,6 +12,7 @@ from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError, LedgerBroken
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of
 from mqops.ledger.core.history import COLUMNS, Event, events
+from mqops.ledger.core.marker import MarkerKind
 from mqops.ledger.file import LedgerFile, all_ledgers
 from mqops.prove.core.whereabouts import Whereabouts
 from mqops.prove.sightings import seen_in_snapshots
@@ -39,7 +40,7 @@ class History:
     @property
     def done(self) -> EventOfRule | None:
         """What a run did to the message last; None where none did, or where it was seen after that."""
-        acted = [one for one in self.events if one.outcome == "acted" and one.action != Action.COPY]
+        acted = [one for one in self.events if one.outcome == MarkerKind.ACTED and one.action != Action.COPY]
         last = max(acted, key=lambda one: datetime.fromisoformat(one.at), default=None)
         return None if self.seen else last
 
@@ -72,7 +73,7 @@ def history(lake: Path, msg_id: str) -> History:
         except LedgerBroken as error:
             errors.append(f"{name}: {error}")
         found += (_with_rule(event, lake) for event in mine)
-        acted = [event for event in mine if event.outcome == "acted" and event.action != Action.COPY]
+        acted = [event for event in mine if event.outcome == MarkerKind.ACTED and event.action != Action.COPY]
         done = {(event.run, event.msg_key) for event in acted}
         try:
             last = seen_in_snapshots(lake, name, msg_id, done)
@@ -90,7 +91,7 @@ def _is_done_since(one: Whereabouts, acted: Iterable[Event]) -> bool:
 
 def _with_try(one: Whereabouts, mine: Iterable[Event]) -> Whereabouts:
     """With the last try after it was seen that failed. Parameters: `mine` what the ledger has of its queue manager."""
-    tries = (event.at for event in mine if event.msg_key == one.msg_key and event.outcome == "failed")
+    tries = (event.at for event in mine if event.msg_key == one.msg_key and event.outcome == MarkerKind.FAILED)
     since = datetime.fromisoformat(one.seen_at)
     return replace(one, tried_at=max((at for at in tries if datetime.fromisoformat(at) >= since), default=""))
 

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from mqops.lake.run import RunFolder
 from mqops.look.runs import Runs, run_line
 from mqops.look.taken_since import taken, takers
+from mqops.workflow import Workflow
 
-DEAD_LETTERS = "dlq_rules"
 """This workflow cannot see messages without an MQDLH, and looks at no others that a person must place."""
 MOST_LATER = 16
 """Later runs that are looked at, the newest: each costs a look at its plan and at the ledger."""
@@ -45,7 +45,7 @@ def placed_since(run: RunFolder, left: Collection[Placed]) -> dict[Placed, str]:
         known,
         queues,
         since=at,
-        fits=lambda one: one.at >= at and one.run != run.run and one.workflow != DEAD_LETTERS,
+        fits=lambda one: one.at >= at and one.run != run.run and one.workflow != Workflow.DLQ_RULES,
     )
     found: dict[Placed, str] = {}
     for taker in islice((one for one in later if RunFolder(one.run.run).plan.is_dir()), MOST_LATER):

@@ -27,7 +27,7 @@ from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.lake.stop import Stop, lifted_in, stop_in
 from mqops.ledger.core.account import Account, account
-from mqops.ledger.core.marker import About, Marker
+from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.file import markers_of
 from mqops.look.core.question import Asked, became_of
 from mqops.look.core.run_state import RunLine
@@ -211,8 +211,8 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         pruned=PRUNED.find(run),
         undoes=undone.run if undone else "",
         planned_at=_planned_at(run) if plan else "",
-        begun_at=min((one.at for one in markers if one.kind == "issued"), default=""),
-        acted_at=max((one.at for one in markers if one.kind == "acted"), default=""),
+        begun_at=min((one.at for one in markers if one.kind == MarkerKind.ISSUED), default=""),
+        acted_at=max((one.at for one in markers if one.kind == MarkerKind.ACTED), default=""),
         failures=_failures(markers),
         progress=read_live_progress(run),
         unmoved=unmoved,
@@ -261,7 +261,7 @@ def _failures(markers: Sequence[Marker]) -> tuple[Failure, ...]:
     found = Counter(
         (reason_name(row.reason or 0), row.dest_q, row.dest_q_mgr)
         for marker in markers
-        if marker.kind == "failed"
+        if marker.kind == MarkerKind.FAILED
         for row in marker.rows
     )
     return tuple(Failure(*what, messages=number) for what, number in found.most_common())
@@ -272,7 +272,7 @@ def _people(asked_by: str, markers: Sequence[Marker]) -> dict[str, str]:
     task, has it."""
     about: About = {"requested_by": asked_by}
     for marker in markers:
-        if marker.kind in {"issued", "resumed"}:
+        if marker.kind in {MarkerKind.ISSUED, MarkerKind.RESUMED}:
             about = {**about, **marker.about}
     return {name: str(about[name]) for name in _PEOPLE if about.get(name)}
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 
 from mqops.lake.parquet import UTC_TIME
 from mqops.observe.core.columns import SNAPSHOT_COLUMNS
+from mqops.plan_row import Column, ColumnType
 
-_TYPES = {
+_TYPES: dict[ColumnType, pa.DataType] = {
     "string": pa.string(),
     "binary": pa.binary(),
     "long": pa.int64(),
     "integer": pa.int32(),
+    "boolean": pa.bool_(),
     "timestamp": UTC_TIME,
 }
-SNAPSHOT = pa.schema([pa.field(name, _TYPES[kind], nullable=nullable) for name, kind, nullable in SNAPSHOT_COLUMNS])
+
+
+def schema_of(columns: Iterable[Column]) -> pa.Schema:
+    """The schema of a table."""
+    return pa.schema([pa.field(column.name, _TYPES[column.type], nullable=column.nullable) for column in columns])
+
+
+SNAPSHOT = schema_of(SNAPSHOT_COLUMNS)

@@ -11,7 +11,6 @@ from datetime import datetime
 from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
 
 from mqops.act.approved_plan import ApprovedPlan, plan_rows
 from mqops.act.core.port import Taken
@@ -21,7 +20,7 @@ from mqops.actions import Action
 from mqops.clock import utc, utc_text
 from mqops.counted import counted
 from mqops.errors import InProgress, LakeError, MQError, MqopsError, SettingsError, TransientMQError
-from mqops.lake.bodies import rows_with
+from mqops.lake.bodies import Whole, rows_with
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account
 from mqops.ledger.core.chain import Proof
@@ -313,19 +312,13 @@ class _Look:
         keys = {row.msg_key for row in rows}
         contents: dict[str, str] = {}
         with suppress(LakeError):
-            for one in rows_with(snapshot, {"msg_key": keys}, _Content):
+            for one in rows_with(snapshot, {"msg_key": keys}, Whole):
                 contents[one.msg_key] = content_key(one.md, one.body)
         for row in rows:
             if row.msg_key in contents:
                 found.again[contents[row.msg_key]] += 1
             else:
                 self._unsure.add(row.msg_id)
-
-
-class _Content(NamedTuple):
-    msg_key: str
-    md: bytes
-    body: bytes
 
 
 def _identified(got: RawMessage) -> tuple[str, bytes, bytes]:

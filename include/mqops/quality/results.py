@@ -27,7 +27,8 @@ from mqops.lake.files import lake_errors, make_folder, write_json
 from mqops.lake.handed_on import HANDED_ON
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
-from mqops.message_checks import WORKFLOW, QualitySummary
+from mqops.message_checks import QualitySummary
+from mqops.workflow import Workflow
 
 RESULT = "quality.json"
 SUMMARY = Checked(QualitySummary)
@@ -97,7 +98,7 @@ def _suites(one: QualitySummary) -> set[str]:
 def of_quality_workflow(run: RunFolder) -> bool:
     """Whether the quality workflow has made a run. Raises `LakeError`."""
     known = HANDED_ON.find(run)
-    return known is not None and known.dag_id.endswith(f"_{WORKFLOW}")
+    return known is not None and known.dag_id.endswith(f"_{Workflow.SNAPSHOT_QUALITY}")
 
 
 def docs_of(run: RunFolder) -> Path | None:

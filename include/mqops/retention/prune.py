@@ -29,8 +29,9 @@ from mqops.look.runs import Runs, run_line
 from mqops.look.words.state import RunState
 from mqops.prove.records import UNDO_RECORD
 from mqops.retention.core.due import OVER, Candidate, Decided, Due, Part, Policy, decided
+from mqops.workflow import Workflow
 
-COPIES = frozenset({"undo", "message_load"})
+COPIES = frozenset({Workflow.UNDO, Workflow.MESSAGE_LOAD})
 """Workflows whose snapshots are no queue's."""
 _GOING = ".removed-"
 

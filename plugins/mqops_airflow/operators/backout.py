@@ -9,6 +9,7 @@ from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.printable import printable
 from mqops.queue_names import not_seen
+from mqops.workflow import Workflow
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
@@ -68,7 +69,7 @@ class BackoutCheckOperator(CheckOperator):
             raise SettingsError(not_seen(surveyed.setting.unseen))
         if not surveyed.queues:
             why = md("Nothing to do: the backout queues are empty")
-            return self.nothing_to_do(context, {"queue": "", **found}, "backout_reprocess", why)
+            return self.nothing_to_do(context, {"queue": "", **found}, Workflow.BACKOUT_REPROCESS, why)
         return self.begin(
             *(context, lake(estate), surveyed.queues, found),
             form=form,

@@ -15,6 +15,7 @@ from mqops.given_file import table_text
 from mqops.lake.run import RunFolder
 from mqops.printable import printable
 from mqops.rules import parse
+from mqops.workflow import Workflow
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.approval.which_run import acting, acts, waited_for
 from mqops_airflow.connections.reach import connection_for
@@ -116,7 +117,7 @@ class DlqCheckOperator(CheckOperator):
             why = md("Nothing to do: {} are empty", joined(", ", queues))
             if len(queues) == 1:
                 why = md("Nothing to do: {} is empty", queues[0])
-            return self.nothing_to_do(context, {"queue": ",".join(queues), **found}, "dlq_rules", why)
+            return self.nothing_to_do(context, {"queue": ",".join(queues), **found}, Workflow.DLQ_RULES, why)
         return self.begin(context, lake(estate), filled, found, form=form)
 
     def _queues(self, session: Session, named: str, also: Iterable[str]) -> list[str]:

@@ -17,6 +17,7 @@ from mqops.lake.run import RunFolder
 from mqops.misnamed import is_alias
 from mqops.printable import printable
 from mqops.queue_names import not_seen
+from mqops.workflow import Workflow
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.outcome_text import keep_for_note
@@ -73,7 +74,7 @@ class ExpiryCheckOperator(CheckOperator):
             self.log.error("%s", printable(not_seen(chosen.unseen)))
         if not chosen.why:
             refuse_unseen(chosen.unseen)
-            return self.nothing_to_do(context, found, "expiry_scan")
+            return self.nothing_to_do(context, found, Workflow.EXPIRY_SCAN)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             return hand_on(context, folder, found)
 
@@ -109,7 +110,7 @@ class ExpiryReportOperator(BaseOperator):
         more = replace(summary, unseen=unseen, aliases=found.aliases, balanced=summary.balanced and not unseen)
         report(self, context, more)
         context["outlet_events"][self.asset].extra = more.to_json()
-        if warning := trigger_again(self.log, self.queue_manager, "expiry_scan"):
+        if warning := trigger_again(self.log, self.queue_manager, Workflow.EXPIRY_SCAN):
             keep_for_note(context, md("{} {}", in_words(summary), warning))
         return more.to_json()
 

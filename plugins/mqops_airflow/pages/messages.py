@@ -25,6 +25,7 @@ from mqops.decide.backout_setting import read_setting
 from mqops.errors import MqopsError, SettingsError
 from mqops.lake.pruned import removed
 from mqops.lake.run import RunFolder
+from mqops.ledger.core.marker import MarkerKind
 from mqops.look.core.criteria import IDENTIFIERS, criteria
 from mqops.look.core.run_state import RunLine
 from mqops.look.core.searched import passed_over_lines
@@ -383,7 +384,7 @@ def _unjudged(story: MessageStory) -> str:
 
 def outcome(event: EventOfRule) -> str:
     """What a line of the ledger says of the message, for people."""
-    if event.outcome != "acted":
+    if event.outcome != MarkerKind.ACTED:
         return _SPOKEN.get(event.outcome, event.outcome)
     return "discarded" if event.action in DISCARDS else _NO_MOVE.get(event.action, "moved")
 

@@ -17,12 +17,13 @@ from starlette.exceptions import HTTPException
 from mqops.counted import counted
 from mqops.estate_sections import dag_prefix
 from mqops.look.words.text import AirflowLink, Link, Text, Value, joined
+from mqops.workflow import Workflow
 from mqops_airflow.ui.views import path_of_dag, path_of_run
 
-FORMS = {
-    "dlq_rules": ("dead_letters", "handle", "The dead letters of {}, with the form of this run"),
-    "expiry_scan": ("expiry", "", "What expires on {}"),
-    "snapshot_quality": ("quality", "", "The quality checks of {}, with the form of this run"),
+FORMS: dict[str, tuple[str, str, str]] = {
+    Workflow.DLQ_RULES: ("dead_letters", "handle", "The dead letters of {}, with the form of this run"),
+    Workflow.EXPIRY_SCAN: ("expiry", "", "What expires on {}"),
+    Workflow.SNAPSHOT_QUALITY: ("quality", "", "The quality checks of {}, with the form of this run"),
 }
 """Workflow → the page about it, the place there, and what it is called. Backout queues are on Estate."""
 EXPLAIN = "mq_trigger_explain"

@@ -18,7 +18,6 @@ from mqops.decide.preflight_record import read_preflight
 from mqops.deciders.registry import by_choice
 from mqops.expiry.record import SCANNED
 from mqops.lake.run import RunFolder
-from mqops.look.placed_since import DEAD_LETTERS
 from mqops.look.run_view import RunView
 from mqops.look.scan_reports import scan_reports
 from mqops.look.taken_since import taken_by_later
@@ -26,7 +25,7 @@ from mqops.look.words import balance, scan, steps, unmoved
 from mqops.look.words import run as words
 from mqops.look.words.plan import folded
 from mqops.look.words.text import NOTHING, Label, Link, Table, Text, Time, said, sentences
-from mqops.message_checks import WORKFLOW as QUALITY
+from mqops.workflow import Workflow
 from mqops_airflow.pages.by_hand import by_hand, for_others, more_by_hand
 from mqops_airflow.pages.charts import chart_of
 from mqops_airflow.pages.queue_figures import figures_now
@@ -76,7 +75,7 @@ class _InWords:
     def __init__(self, who: Reader, seen: Seen) -> None:
         asked, view, story = seen.asked, seen.view, seen.story
         line = story.line
-        checks = line.workflow == QUALITY or words.CHECK in seen.tasks
+        checks = line.workflow == Workflow.SNAPSHOT_QUALITY or words.CHECK in seen.tasks
         waits = who_answers(who, asked, seen.tasks.get(APPROVE))
         self.state = seen.state
         self.what = words.title(story, checks=checks)
@@ -231,7 +230,7 @@ class _Full:
 
     def __init__(self, who: Reader, seen: Seen) -> None:
         run, line, full = seen.asked.run, seen.story.line, found_full(seen.story)
-        dead, dag_id, dry = line.workflow == DEAD_LETTERS, seen.asked.dag_id, balance.would(seen.view)
+        dead, dag_id, dry = line.workflow == Workflow.DLQ_RULES, seen.asked.dag_id, balance.would(seen.view)
         replays = [queue for queue, manager in full if not manager] if dead and who.may_start(RECOVER) else []
         since = partial(words.since_then, line, taken_by_later(run) if dry or full else ())
         self.rooms = tuple(rooms(full, figures_now(who.estate, [run.queue_manager])[run.queue_manager])) if full else ()

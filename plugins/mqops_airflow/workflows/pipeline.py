@@ -12,6 +12,7 @@ from mqops import form_files
 from mqops.estate import EstateFile
 from mqops.estate_sections import Approval, BackoutReprocess, DlqRules, Notify, PoisonGuard, QueueManager, dag_prefix
 from mqops.estate_values import MAX_UNIT_OF_WORK
+from mqops.workflow import Workflow
 from mqops_airflow.forms import params
 from mqops_airflow.notices.notify import deadline, usable
 from mqops_airflow.operators.act import PlanActOperator
@@ -30,7 +31,7 @@ Fields: TypeAlias = Mapping[str, Param]
 MOST_RUNS = 8
 """Runs of one DAG at the same time, so that a plan that waits for its answer does not keep the others waiting. Two that
 would act on the same queue do not: see `mqops_airflow.approval.which_run.waited_for`."""
-CHOOSE_QUEUES = frozenset({"backout_reprocess", "snapshot_quality"})
+CHOOSE_QUEUES = frozenset({Workflow.BACKOUT_REPROCESS, Workflow.SNAPSHOT_QUALITY})
 """Workflows that find their queues by patterns or definitions: one that ends meanwhile, as a dynamic queue does with
 its program, is passed over."""
 TEMPLATES = {"handed_on": handed_on}

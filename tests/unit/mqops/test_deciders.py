@@ -27,6 +27,7 @@ from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.history import events
 from mqops.ledger.file import LedgerFile
 from mqops.undo.in_process import act_undo
+from mqops.workflow import Workflow
 
 CAROL = Stop(by="carol@desk", at="2026-11-21T12:00:00Z")
 OLD = {"PutDate": "20200101", "PutTime": "12000000"}
@@ -35,6 +36,11 @@ OLD = {"PutDate": "20200101", "PutTime": "12000000"}
 @pytest.fixture
 def manager(queue_manager):
     return queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+
+
+def test_plans_and_ledgers_have_these_names_of_workflows():
+    assert {*DECIDERS} == {"dlq_rules", "backout_reprocess", "age_out", "undo", "recover", "message_load"}
+    assert {*DECIDERS} == {*Workflow} - {"expiry_scan", "snapshot_quality"}  # which have no plan
 
 
 @pytest.mark.parametrize("name", DECIDERS)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from mqops.errors import LakeError, LedgerBroken
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import LaneToken, Marker, MarkerRow, unpack
+from mqops.ledger.core.marker import LaneToken, Marker, MarkerKind, MarkerRow, unpack
 from mqops.ledger.core.replays import CAPPED, put_in_runs
 from mqops.ledger.file import LedgerFile
 
@@ -274,6 +274,40 @@ def test_a_marker_of_another_version_says_which_version_finishes_its_run():
     told = f"version 9, kind '{GOOD.kind}', was written by another version of mqops. Use that version to finish run "
     with pytest.raises(LedgerBroken, match=re.escape(told + GOOD.run)):
         Marker.from_json(GOOD.to_json() | {"v": 9})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"v": None},
+        {"kind": "ticket"},
+        {"kind": []},  # which cannot be looked up
+        {"unit": None},
+        {"first": "x"},
+        {"first": 1.5},
+        {"rows": 5},
+        {"rows": [[1, "key"]]},
+        {"rows": [["x", "key", "00", "FWD", "r", "Q", "QM", None]]},
+        {"absent": ["x"]},
+        {"left": []},
+    ],
+)
+def test_a_line_that_is_no_marker_is_refused(wrong):
+    with pytest.raises(LedgerBroken):
+        Marker.from_json(GOOD.to_json() | wrong)
+
+
+def test_a_line_of_an_earlier_version_is_read_and_written_as_it_was():
+    row = [7, "key", "00" * 24, "FWD", "rule-1", "Q", "QM", None]  # without the body's digest
+    old = {"unit": "ab" * 24, "v": 1, "run": "run", "plan": "plan", "kind": "acted", "at": "now", "lane": 1}
+    old |= {"first": 0, "next": 1, "last": True, "rows": [row], "absent": [3]}
+    read = Marker.from_json(old | {"seq": 1, "recorded_at": "now", "prev": "", "hash": ""})
+    assert (read.kind, read.rows, read.absent) == (MarkerKind.ACTED, (MarkerRow(*row),), (3,))
+    assert json.dumps(read.to_json()) == json.dumps(old | {"rows": [[*row, ""]]})
+
+
+def test_the_words_that_stand_in_ledgers_are_these():
+    assert {*MarkerKind} == {"issued", "acted", "failed", "resumed", "outcome", "revealed", "pruned"}
 
 
 def test_a_marker_is_not_a_lane_token():

@@ -239,6 +239,12 @@ def test_all_errors_are_told_at_once_in_the_order_of_their_lines() -> None:
     ]
 
 
+def test_all_errors_of_one_expectation_are_told_at_once() -> None:
+    text = between(column="no", min_value="low", severity="no", where={"priority": {"like": "1"}, "queue": 5})
+    told = sorted(problem.split(": ")[1].removeprefix("expectations.0.") for problem in problems(text))
+    assert told == ["column", "min_value", "severity", "where.priority.like", "where.queue"]
+
+
 def test_json_errors_have_their_line() -> None:
     assert problems('{"suite": "s",\n"expectations": [}', "s.json")[0].startswith("s.json:2: not valid JSON: ")
     wrong = problems('{"suite": "s",\n\t"expectations": [\n\t{"id": "a", "expect": "no"}]}', "s.json")

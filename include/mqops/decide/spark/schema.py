@@ -2,25 +2,8 @@
 
 from __future__ import annotations
 
-from pyspark.sql.types import (
-    BinaryType,
-    BooleanType,
-    DataType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
+from mqops.observe.spark.schema import struct_of
+from mqops.plan_row import PLAN_COLUMNS
 
-from mqops.plan_row import PLAN_COLUMNS, ColumnType
-
-_TYPES: dict[ColumnType, DataType] = {
-    "string": StringType(),
-    "binary": BinaryType(),
-    "long": LongType(),
-    "integer": IntegerType(),
-    "boolean": BooleanType(),
-}
-PLAN = StructType([StructField(column.name, _TYPES[column.type], column.nullable) for column in PLAN_COLUMNS])
+PLAN = struct_of(PLAN_COLUMNS)
 """One row a message of the frozen set (`mqops.plan_row.PlanRow`)."""

@@ -188,28 +188,8 @@ def unpack(raw: bytes) -> Marker | LaneToken:
     except LedgerBroken as error:
         raise LedgerBroken(f"A message on the ledger queue is neither marker nor lane token: {error}") from None
     if isinstance(found, schema.LaneTokenBody):
-        return LaneToken(run=found.run, plan=found.plan, lane=found.lane, next=found.next, behind=found.behind)
-    if isinstance(found, schema.Issued):
-        return Marker(
-            unit=found.unit,
-            run=found.run,
-            plan=found.plan,
-            kind=MarkerKind.ISSUED,
-            at=found.at,
-            lanes=found.lanes,
-            about=found.about,
-        )
-    return Marker(
-        unit=found.unit,
-        run=found.run,
-        plan=found.plan,
-        kind=MarkerKind(found.kind),
-        at=found.at,
-        lane=found.lane,
-        first=found.first,
-        next=found.next,
-        last=found.last,
-        rows=tuple(map(MarkerRow._make, found.rows)),
-        absent=found.absent,
-        left=found.left,
-    )
+        return _TOKEN_READER.validate_python(dict(found))
+    return _READER.validate_python(dict(found))
+
+
+_TOKEN_READER = TypeAdapter(LaneToken)

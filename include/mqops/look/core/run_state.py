@@ -24,8 +24,8 @@ from mqops.look.words.state import RunState
 from mqops.message_checks import QualitySummary
 from mqops.model import ActSummary, Counts, ObserveSummary, RunSummary
 from mqops.queue_names import not_seen
+from mqops.workflow import Workflow
 
-UNDO = "undo"
 """The name of the decider `mqops.deciders.undo`, which this room does not know."""
 MOST_NAMED = 3
 """Queues that are named before they are counted."""
@@ -53,7 +53,7 @@ class PlanKnown:
 
     queue: str
     rows: int
-    workflow: str = "dlq_rules"  # the plan of an earlier version does not say it
+    workflow: str = Workflow.DLQ_RULES  # the plan of an earlier version does not say it
     requested_by: str = ""
     unseen: tuple[str, ...] = ()
     actions: Mapping[str, int] = field(default_factory=dict)
@@ -128,7 +128,7 @@ class RunLine:
     @property
     def is_undo(self) -> bool:
         """Whether it undoes another run: its plan puts messages back, and is about none that it has read on a queue."""
-        return self.workflow == UNDO
+        return self.workflow == Workflow.UNDO
 
     @property
     def moved_word(self) -> str:
@@ -269,7 +269,7 @@ def as_of(line: RunLine, now: str, *, stopped: bool) -> RunLine:
 def _workflow(files: RunFiles) -> str:
     """The workflow of a run without a plan."""
     if files.expiry:
-        return "expiry_scan"
+        return Workflow.EXPIRY_SCAN
     if files.quality:
         return files.quality.workflow
     return "snapshot" if files.observe else ""

@@ -9,6 +9,7 @@ from mqops.actions import NO_RULE_FITS, Action
 from mqops.counted import counted
 from mqops.look.words.text import NOTHING, Cell, Label, Lines, Link, OfRun, Table, Text, said, sentences
 from mqops.model import Destination
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.look.dead_letters import Change, DeadLetterGroup, DeadLetters, Decided
@@ -171,5 +172,5 @@ def _decided(what: Decided, one: QueueAnatomy, *, by_hand: bool, may_look: bool)
         return said("{} {}{}", Label("stays", "warn"), NO_RULE_FITS, more)
     if what.line is None:
         return said("{} {:breaks}", Label("no rule", "warn"), str(what.decision))
-    rule = Link(f"line {what.line}", "rules", query | {"workflow": "dlq_rules"}, f"line-{what.line}")
+    rule = Link(f"line {what.line}", "rules", query | {"workflow": Workflow.DLQ_RULES}, f"line-{what.line}")
     return said("{}: {:breaks}", rule, str(what.decision))
