@@ -21,7 +21,7 @@ BACKED_OUT = 3
 
 
 def seen_to_loop(known: Known) -> Iterator[Problem]:
-    """What a browse of now has found."""
+    """The messages that loop, by a browse that was made now."""
     return (Problem(what=what, place=Place.QUEUE, about=queue) for queue, what in known.poison.items())
 
 
