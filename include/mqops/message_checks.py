@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mqops.as_json import JsonObject, json_object
+from mqops.model import AsJson
 from mqops.workflow import Workflow
 
 NOTHING: Mapping[str, int] = {"critical": 0, "warning": 0, "info": 0}
@@ -55,7 +55,7 @@ class QueueQuality:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QualitySummary:
+class QualitySummary(AsJson):
     """The outcome of all suites on one snapshot.
 
     Attributes:
@@ -105,7 +105,3 @@ class QualitySummary:
     def not_met(self, severity: str) -> tuple[CheckResult, ...]:
         """The expectations of a severity that are not met."""
         return tuple(check for check in self.checks if check.severity == severity and not check.met)
-
-    def to_json(self) -> JsonObject:
-        """A JSON object, of JSON's own types only: XCom would keep a tuple as something else."""
-        return json_object(self)

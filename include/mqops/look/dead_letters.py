@@ -202,7 +202,7 @@ def _trend(runs: Iterable[RunLine]) -> tuple[Count, ...]:
 
 
 def _acted(runs: Runs, anatomy: QueueAnatomy, taken_by: Sequence[Taker]) -> Iterator[Change]:
-    """What runs have done to the queue since it was looked at: that of the look counts before it is proved, too."""
+    """The changes by runs since the queue was looked at. The run of the look counts also before it is proved."""
     lines = {one.run: one for one in runs.proved_since(anatomy.observed_at)}
     if anatomy.run and (own := runs.one(anatomy.run)):
         lines[own.run] = own
@@ -221,7 +221,7 @@ def _acted(runs: Runs, anatomy: QueueAnatomy, taken_by: Sequence[Taker]) -> Iter
 
 
 def _so_far(line: RunLine) -> Change:
-    """What a run has done that is not proved yet."""
+    """The changes by a run that is not proved yet."""
     counts = {name: getattr(line, name) for name in ("moved", "discarded", "left", "gone")}
     counts["moved"] = 0 if line.copies else line.moved
     return Change(run=line.run, whole="," in line.queue, **counts)
@@ -229,7 +229,7 @@ def _so_far(line: RunLine) -> Change:
 
 @kept(most=1024)
 def _change(proved: Proved, queue: str) -> Change:
-    """What a proved run has done to a queue. Raises `LakeError`, `LedgerBroken`."""
+    """The changes of a queue by a proved run. Raises `LakeError`, `LedgerBroken`."""
     run = RunFolder(proved.run)
     rules = [one for one in SUMMARY.read(run).rules if one.queue == queue]
     takes = [one for one in rules if one.action in TAKES]
@@ -271,7 +271,7 @@ def _groups(anatomy: QueueAnatomy, judged: Mapping[Group, tuple[Decided, ...]]) 
 
 @dataclass(frozen=True, slots=True)
 class _Keyed:
-    """A table as a key: its text says all."""
+    """A rules table as the key of a cache: tables with the same text are the same."""
 
     table: Table = field(compare=False)
     digest: str = ""
@@ -282,7 +282,7 @@ class _Keyed:
 
 @kept(most=32)
 def _judged(run: Path, queue: str, table: _Keyed, taken_by: tuple[Taker, ...]) -> dict[Group, tuple[Decided, ...]]:
-    """Group → what the table decides for what was not taken since. Raises as `_left`."""
+    """Group → the decisions of the table for the messages that no run has taken since. Raises as `_left`."""
     recorded = replace(Recorded.of(run), without=taken(taken_by).get(queue))
     decide = recorded.decision_by(table.table)
     found: dict[Group, Counter[tuple[SnapshotDecision, int | None]]] = {}

@@ -147,7 +147,7 @@ class Figures:
 
 
 def figures(connection: MqConnection, lake: Path, name: str) -> Figures:
-    """What a queue manager answers now, or what it answered last, with the reason why it does not answer."""
+    """The figures of a queue manager of now, or its last ones with the reason why it does not answer now."""
     try:
         with connect(connection) as session:
             found = _answers(session, named_in_estate(name))
@@ -158,7 +158,7 @@ def figures(connection: MqConnection, lake: Path, name: str) -> Figures:
 
 
 def last_figures(lake: Path, name: str, unreachable: str) -> Figures:
-    """What a queue manager answered last. Parameters: `unreachable` why it does not answer now."""
+    """The last figures of a queue manager. Parameters: `unreachable` why it does not answer now."""
     try:
         return replace(_kept(folder_of(lake, name)), unreachable=unreachable)
     except (MqopsError, OSError):
@@ -284,7 +284,7 @@ def _program(row: dict[int, Any]) -> str:
 
 
 def _named(programs: Iterable[str]) -> tuple[str, ...]:
-    """The programs, each once, with its handles where it has several; those with the most handles first."""
+    """The programs, each once, with the number of its handles where it has several; most handles first."""
     counts = Counter(programs).most_common()
     shown = [f"{name} ({number} handles)" if number > 1 else name for name, number in counts[:MOST_NAMED]]
     return (*shown, *([f"{len(counts) - MOST_NAMED:,} more"] if len(counts) > MOST_NAMED else []))

@@ -39,13 +39,13 @@ class History:
 
     @property
     def done(self) -> EventOfRule | None:
-        """What a run did to the message last; None where none did, or where it was seen after that."""
+        """The last act of a run on the message; None where no run acted on it, or where it was seen after that act."""
         acted = [one for one in self.events if one.outcome == MarkerKind.ACTED and one.action != Action.COPY]
         last = max(acted, key=lambda one: datetime.fromisoformat(one.at), default=None)
         return None if self.seen else last
 
     def of(self, queue_manager: str, msg_key: str, msg_id: str) -> History:
-        """What of it is about one message: by MsgId, or by its identity where the MsgId is blank."""
+        """The history of one message alone, known by its MsgId, or by its identity where the MsgId is blank."""
         return History(
             events=tuple(
                 one for one in self.events if one.msg_key == msg_key or (msg_id.strip("0") and one.msg_id == msg_id)
@@ -84,13 +84,13 @@ def history(lake: Path, msg_id: str) -> History:
 
 
 def _is_done_since(one: Whereabouts, acted: Iterable[Event]) -> bool:
-    """Whether a run moved or discarded a message after it was seen by another. Parameters: `acted` what runs did."""
+    """Whether a run moved or discarded a message after another run saw it. Parameters: `acted` the acts of runs."""
     at = datetime.fromisoformat(one.seen_at)
     return any(event.msg_key == one.msg_key and datetime.fromisoformat(event.at) >= at for event in acted)
 
 
 def _with_try(one: Whereabouts, mine: Iterable[Event]) -> Whereabouts:
-    """With the last try after it was seen that failed. Parameters: `mine` what the ledger has of its queue manager."""
+    """The message with its last failed try after it was seen. Parameters: `mine` the events of its queue manager."""
     tries = (event.at for event in mine if event.msg_key == one.msg_key and event.outcome == MarkerKind.FAILED)
     since = datetime.fromisoformat(one.seen_at)
     return replace(one, tried_at=max((at for at in tries if datetime.fromisoformat(at) >= since), default=""))

@@ -197,7 +197,7 @@ class _Whole(NamedTuple):
 
 
 class _Judge(NamedTuple):
-    """What decides about a message. Parameters: `tries` rule key → failed tries; `where` of a backout run."""
+    """The rules table that judges a message. Parameters: `tries` rule key → failed tries; `where` of a backout run."""
 
     table: TableFrom | None
     tries: Mapping[str, int]

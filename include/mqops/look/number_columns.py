@@ -63,7 +63,7 @@ def _ages(batch: pa.RecordBatch) -> pa.Array:
 
 
 def _integers(texts: pa.Array, known: pa.Array) -> np.ndarray:
-    """Texts of eight digits as numbers. Parameters: `known` which are; the others are some number."""
+    """Texts of eight digits as numbers. Parameters: `known` which texts are such; the others become any number."""
     safe = pc.if_else(known, texts, pa.scalar(_SOME_TIME, texts.type))
     found: np.ndarray = safe.cast(pa.int64()).to_numpy(zero_copy_only=False)
     return found

@@ -158,7 +158,7 @@ def _ambiguous(run: RunFolder, _digest: str) -> tuple[str, ...]:
 
 
 class Planned(NamedTuple):
-    """What a plan has in mind: action → messages. Parameters: `digest` of the plan, "" where there is none."""
+    """The actions of a plan → messages. Parameters: `digest` of the plan, "" for a run without a plan."""
 
     digest: str = ""
     actions: Mapping[Action, int] = MappingProxyType({})
@@ -170,7 +170,7 @@ def acted_on(actions: Mapping[Action, int]) -> int:
 
 
 def planned_actions(run: RunFolder) -> Planned:
-    """What the run's plan has in mind. Raises `LakeError`."""
+    """The actions of the run's plan; none for a run without a plan. Raises `LakeError`."""
     plan = PLAN.find(run)
     return Planned(plan.digest, plan.actions) if plan else Planned()
 
@@ -208,7 +208,7 @@ def look_now(connection: MqConnection, found: Preflight) -> tuple[str, tuple[Loo
 
 
 def _last(run: RunFolder, line: RunLine, plan: PlanSummary) -> RunLine | None:
-    """The plan of the same workflow and queue that was made before this one, if it is still there."""
+    """The newest earlier plan of the same workflow and queue that the lake still has."""
     known = Runs.in_folder(run.lake_folder)
     for one in known.before(line, MOST_LOOKED_AT, workflow=plan.workflow):
         older = (one.at, one.run) < (line.at, line.run)

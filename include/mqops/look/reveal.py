@@ -71,7 +71,7 @@ def refuse_question(queue_manager: str, who: str, kind: Account) -> None:
 
 
 def _account(who: str, kind: Account) -> str:
-    """What is compared: a login whole, of user@host the user, whose name may have an @ of its own."""
+    """The name that is compared: a whole login; of user@host the user, whose name may have an @ of its own."""
     return who if kind is Account.AIRFLOW else who.rpartition("@")[0] or who
 
 

@@ -92,7 +92,7 @@ def rules_in_use(lake: Path, queue_manager: str, workflow: str, table: Table) ->
 
 
 def _acted(line: RunLine) -> bool:
-    """Whether a run was carried out: a dry run tells what a rule would do, and so do the runs after it."""
+    """Whether a run was carried out. A dry run counts the same messages that the next run counts again."""
     stopped = line.state is RunState.STOPPED and line.moved + line.discarded > 0
     return stopped or line.state in {RunState.DONE, RunState.UNBALANCED, RunState.UNFINISHED}
 

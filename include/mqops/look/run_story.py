@@ -146,7 +146,7 @@ class RunStory:
 
     @property
     def workflow(self) -> str:
-        """Its workflow, also of an undo that has no plan yet."""
+        """The workflow of the run, also of an undo that has no plan yet."""
         return Workflow.UNDO if self.undoes else self.line.workflow
 
     @property

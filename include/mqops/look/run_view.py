@@ -52,13 +52,13 @@ class RunView:
 
     @property
     def looked_too_early(self) -> bool:
-        """Whether an undo has been proved since these outcomes were seen, of which some may have changed by that."""
+        """Whether an undo was proved after the outcomes were seen, so that some of the outcomes may have changed."""
         may_change = self.untold or any(what == THERE for what, _messages, _meaning in self.outcomes)
         return bool(may_change) and self.outcomes_at < self.undone_at
 
     @property
     def over(self) -> bool:
-        """Whether nothing more comes of it by itself."""
+        """Whether the run has ended: nothing more happens without a person."""
         return self.story.line.state in OVER or bool(self.story.line.proved_at and not self.story.begun_at)
 
 

@@ -128,7 +128,7 @@ class Runs:
         return folder_of(self.lake, self.queue_manager)
 
     def caught_up(self) -> Runs:
-        """The same; what changed is read now, and not for each question. For several questions of one look."""
+        """The same runs for several questions of one look: changes are read now, and not for each question again."""
         self._asked(lambda _index: None)
         return replace(self, fresh=True)
 
@@ -157,16 +157,16 @@ class Runs:
         return int(number)
 
     def newest(self, limit: int, *, queue: str = "", workflow: str = "") -> list[RunLine]:
-        """The newest of a queue or a workflow."""
+        """The newest runs of a queue or a workflow."""
         return self.such(_wanted(queue=queue, workflow=workflow), limit=limit)
 
     def before(self, line: RunLine, limit: int, *, workflow: str) -> list[RunLine]:
-        """The newest of a workflow on the same queues that are older than a run."""
+        """The newest runs of a workflow on the same queues that are older than a run."""
         wanted = _wanted(workflow=workflow).and_("queues = ? AND at <= ? AND run <> ?", line.queue, line.at, line.run)
         return self.such(wanted, limit=limit)
 
     def since(self, at: str, limit: int) -> list[RunLine]:
-        """The newest whose snapshots have messages and are not older. Parameters: `at` ISO 8601 UTC."""
+        """The newest runs whose snapshots have messages and are not older. Parameters: `at` ISO 8601 UTC."""
         return self.such(_Wanted("messages AND at >= ?", (at,)), limit=limit)
 
     def one(self, run: str) -> RunLine | None:
@@ -174,7 +174,7 @@ class Runs:
         return next(iter(self.such(_Wanted("run = ?", (run,)))), None)
 
     def proved_since(self, at: str) -> list[RunLine]:
-        """Those that were proved since. Parameters: `at` ISO 8601 UTC."""
+        """The runs that were proved since. Parameters: `at` ISO 8601 UTC."""
         return self.such(_Wanted("proved_at >= ?", (at,)))
 
     def queues(self) -> list[str]:
@@ -191,15 +191,15 @@ class Runs:
         )
 
     def with_messages(self, limit: int) -> list[RunLine]:
-        """The newest whose snapshots have messages."""
+        """The newest runs whose snapshots have messages."""
         return self.such(_Wanted("messages"), limit=limit)
 
     def in_states(self, *states: RunState) -> list[RunLine]:
-        """Those that are in one of these states now."""
+        """The runs that are in one of the states now."""
         return self.such(_wanted(states=states), states=states)
 
     def that_ask(self) -> list[RunLine]:
-        """Those that wait for an approval, as far as somebody can answer yet."""
+        """The runs that wait for an approval that somebody can still give."""
         return [line for line in self.such(_Wanted("asks")) if line.asks]
 
     def put_on(self, most: int) -> set[str]:
@@ -210,7 +210,7 @@ class Runs:
         return {str(queue) for (queue,) in self._rows(statement, most, self.queue_manager)}
 
     def observed(self, runs: Iterable[RunLine]) -> list[tuple[RunLine, str, int]]:
-        """Each run with each queue of its snapshot, and the messages there."""
+        """Each run with each queue of its snapshot, and the number of messages on the queue."""
 
         def found(index: RunsIndex) -> list[tuple[RunLine, str, int]]:
             statement = "SELECT queue, messages FROM observed WHERE run = ? ORDER BY rowid"
@@ -219,11 +219,11 @@ class Runs:
         return self._asked(found)
 
     def that_took(self, since: str) -> list[RunLine]:
-        """Those that were proved since (ISO 8601 UTC), and whose messages were moved, discarded or gone."""
+        """The runs that were proved since (ISO 8601 UTC), of whose messages some were moved, discarded or gone."""
         return self.such(_Wanted("takes AND proved_at >= ?", (since,)))
 
     def undos_of(self, runs: Iterable[str]) -> list[tuple[RunLine, str]]:
-        """The undos of these runs, the newest first, each with the run that it undoes."""
+        """The undos of the runs, the newest first, each with the run that it undoes."""
         now, stopped = utc_now(), stop_in(self.folder) is not None
 
         def found(index: RunsIndex) -> list[tuple[RunLine, str]]:
@@ -235,7 +235,7 @@ class Runs:
         return self._asked(found)
 
     def begun(self) -> Begun:
-        """Those that have begun to act."""
+        """The runs that have begun to act."""
         now, stopped = utc_now(), stop_in(self.folder) is not None
 
         def found(index: RunsIndex) -> Begun:
@@ -252,7 +252,7 @@ class Runs:
         return self._asked(found)
 
     def not_begun(self, runs: Collection[str]) -> tuple[str, ...]:
-        """Those of these runs that the lake does not have, or that have not begun there."""
+        """The keys of the runs that are not in the lake, or that have not begun to act there."""
         begun = {str(run) for (run,) in self._rows("SELECT run FROM run WHERE begun")} if runs else set[str]()
         return tuple(sorted(set(runs) - begun))
 

@@ -149,7 +149,7 @@ class RunsIndex:
             raise failed
 
     def _those(self, runs: Iterable[str]) -> set[str]:
-        """Those that the index has."""
+        """The runs among these that the index has."""
         return {run for run in runs if self.rows("SELECT 1 FROM run WHERE run = ?", (run,)).fetchone()}
 
     def _write(self, fresh: Sequence[tuple[int, Row]], gone: Iterable[str], listed: int) -> None:
@@ -183,7 +183,7 @@ class RunsIndex:
 
 
 def _changed(run: Path) -> int | None:
-    """When a run's folder changed; None where it is not there, or no folder."""
+    """When a run's folder changed; None where there is no such folder."""
     try:
         found = os.lstat(run)
     except FileNotFoundError:

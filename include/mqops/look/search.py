@@ -177,7 +177,7 @@ class Search:
 
 
 def _begins_so(column: str, text: str) -> Callable[[Transmitted], bool]:
-    """Whether a column of what an MQXQH says begins with a hexadecimal text."""
+    """Whether an identifier in an MQXQH begins with a hexadecimal text."""
     low, high = id_range(text)
     return lambda said: low <= getattr(said, column) <= high
 
@@ -263,7 +263,7 @@ def _may_have_text(pattern: str) -> Test:
 
 
 def _has_bytes(wanted: bytes) -> Test:
-    """Whether the bytes stand in what follows the MQMD."""
+    """Whether the bytes stand in a message behind its MQMD."""
 
     def test(batch: pa.RecordBatch) -> pa.Array:
         return pa.array([wanted in body for body in batch.column("body").to_pylist()], pa.bool_())

@@ -64,7 +64,7 @@ def criteria_of(asked: Mapping[str, Any]) -> Criteria:
 
 
 def bounded() -> None:
-    """Bound what this process may use."""
+    """Bound the memory of this process, and let it come after others."""
     os.nice(NICE)
     with suppress(ValueError, OSError):  # where the system has a lower bound already
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
@@ -72,7 +72,7 @@ def bounded() -> None:
 
 
 def _some_seconds() -> None:
-    """Let it have SECONDS of processor more than it has used; then the system ends it."""
+    """Allow this process SECONDS more of processor time; after that the system ends it."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
     with suppress(ValueError, OSError):

@@ -40,7 +40,7 @@ PUTS_BACK = frozenset(action.value for action in Action if action.puts_back)
 
 
 class Proved(NamedTuple):
-    """A run with what its proof says. It says the same as long as `proved_at` (ISO 8601 UTC) is the same."""
+    """A run and its proof, which is the same as long as `proved_at` (ISO 8601 UTC) is the same."""
 
     run: Path
     proved_at: str
@@ -69,7 +69,7 @@ def takers(
 
 
 def without(messages: pa.Table, taken_by: Sequence[Taker]) -> pa.Table:
-    """Messages without those that were taken.
+    """The messages that no run has taken.
 
     Parameters: `messages` with the columns `queue` and `msg_key`.
 
@@ -134,7 +134,7 @@ def _bytes(found: Mapping[str, pa.ChunkedArray]) -> int:
 
 @kept(most=MOST, size=_bytes)
 def _taken(one: Taker) -> Mapping[str, pa.ChunkedArray]:
-    """Queue → identities of what a run has taken from it. What a proof says never changes. Raises as `without`."""
+    """Queue → identities of the messages that a run has taken from it. A proof never changes. Raises as `without`."""
     run = RunFolder(one.run.run)
     if not run.plan.is_dir():
         raise LakeError(f"The plan of run {run.run} was removed: which messages it has taken is not known any more")
@@ -148,7 +148,7 @@ def _taken(one: Taker) -> Mapping[str, pa.ChunkedArray]:
 
 
 def acted(run: RunFolder, actions: Collection[str]) -> Iterator[MarkerRow]:
-    """What a run did with one of these actions, by the ledger. Raises `LakeError`, `LedgerBroken`."""
+    """The messages on which a run carried out one of the actions, by the ledger. Raises `LakeError`, `LedgerBroken`."""
     for marker in markers_of(run, kind=MarkerKind.ACTED):
         yield from (row for row in marker.rows if row.action in actions)
 

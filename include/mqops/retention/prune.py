@@ -13,7 +13,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import Runs, run_line
 from mqops.look.words.state import RunState
+from mqops.model import AsJson
 from mqops.prove.records import UNDO_RECORD
 from mqops.retention.core.due import OVER, Candidate, Decided, Due, Part, Policy, decided
 from mqops.workflow import Workflow
@@ -37,7 +38,7 @@ _GOING = ".removed-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pruned:
+class Pruned(AsJson):
     """What a pass has removed, or in a dry run would remove, of one queue manager's runs.
 
     Parameters: `runs` of which something was removed; `parts` part → runs; `bytes` that were freed; `kept` why runs
@@ -50,10 +51,6 @@ class Pruned:
     bytes: int = 0
     kept: Mapping[str, int] = field(default_factory=dict)
     in_progress: int = 0
-
-    def to_json(self) -> dict[str, object]:
-        """For `--json`."""
-        return asdict(self)
 
 
 def queue_managers(lake: Path) -> list[str]:

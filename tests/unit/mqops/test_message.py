@@ -101,6 +101,7 @@ def test_a_dead_letter_is_taken_apart_and_judged(manager, view):
     assert (md["Persistence"], md["MsgType"], md["Feedback"]) == ("MQPER_PERSISTENT", "MQMT_DATAGRAM", "MQFB_NONE")
     assert (md["Report"], md["MsgId"]) == ("MQRO_PASS_MSG_ID + MQRO_EXPIRATION", msg_id.hex())
     assert [one["name"] for one in found["headers"]] == ["MQDLH", "MQRFH2"]
+    assert list(header(found, "MQDLH")) == ["name", "offset", "length", "fields"]
     dlh = header(found, "MQDLH")["fields"]
     assert (dlh["Reason"], dlh["DestQName"], dlh["PutApplType"]) == ("MQRC_Q_FULL", "A", "MQAT_JAVA")
     usr, jms = header(found, "MQRFH2")["folders"]
@@ -619,6 +620,7 @@ def test_text_is_found_beside_NULs_and_bytes_that_are_none_and_the_rest_is_count
         after = ["--after", pages[-1]["next"]]
     assert [len(page["messages"]) for page in pages] == [4, 2]
     assert [sum(page.get("passed_over", {}).values()) for page in pages] == [0, 2]
+    assert ["passed_over" in page for page in pages] == [False, True]
 
 
 def test_a_pattern_stands_for_the_queues_of_a_snapshot(manager, mqops, lake):

@@ -76,6 +76,10 @@ def test_a_run_that_was_carried_out_names_what_was_left_and_what_failed(manager,
     ]
     assert found["people"]["requested_by"] == found["plan"].get("requested_by", found["people"]["requested_by"])
     assert found["summary"]["balanced"]
+    plan = read_json(find_run(lake, key=key).plan_json)
+    of_plan = ("digest", "table_source", "table_digest", "rows", "bytes", "observed", "actions", "rules", "remarks")
+    assert list(found["plan"].items()) == [(name, plan[name]) for name in of_plan]
+    assert (found["approval"], found["dag"], found["quality"]) == ({}, {}, [])
     text = mqops("run", "show", key[:-3]).stdout  # the beginning of a key will do
     assert f"run {key}: done\n" in text
     assert "    balance   4 planned = 1 moved + 1 discarded + 2 left + 0 gone: balances\n" in text
@@ -117,6 +121,7 @@ def test_law5_a_message_that_is_gone_at_the_proof_is_named_with_the_time(manager
         pymqi.Queue(connection, DLQ).get(None, pymqi.MD(MsgId=ids[0]))
         connection.commit()
     act(manager.connection, run, approved=plan.digest)
+    assert [(one["state"], one["moved"], one["left"]) for one in listed(mqops)] == [("begun", 1, 0)]  # by act.json
     summary = prove(manager.connection, run)
     (one,) = shown(mqops, run.run)["messages"]
     assert (one["became"], one["why"]) == ("gone", "not on the queue when the run was proved")
@@ -210,6 +215,7 @@ def test_filters_choose_runs(manager, mqops, lake):
     (one,) = listed(mqops, "--limit", "1")
     assert one["workflow"] == "snapshot"
     assert mqops("runs", "--limit", "1").stdout.endswith("2 more runs: --limit 0 shows all\n")
+    assert mqops("runs", "--limit", "1", "--state", "done").stdout.endswith("1 more run: --limit 0 shows all\n")
     assert shown(mqops, undo)["undoes"] == first
     assert mqops("run", "show", "no", expect=1).stderr.startswith("mqops: ")
 

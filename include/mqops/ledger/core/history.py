@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
-from mqops.as_json import JsonObject
 from mqops.ledger.core.chain import head_in
 from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqwire.names import reason_name
@@ -51,10 +50,6 @@ class Event:
     body: str
     line: int
     hash: str
-
-    def to_json(self) -> JsonObject:
-        """A JSON object."""
-        return {name: getattr(self, name) for name in COLUMNS}
 
 
 COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(Event))

@@ -47,18 +47,18 @@ class Criteria:
 
     @property
     def asks_for_payload(self) -> bool:
-        """Whether the answer tells something of bodies or properties (law 9)."""
+        """Whether the messages that are found tell a part of bodies or properties (law 9)."""
         conditions = self.rule.extensions if self.rule else ()
         return bool(self.text or self.some_bytes) or asks_for_payload(one.question for one in conditions)
 
     @property
     def whole_ids(self) -> dict[str, bytes]:
-        """The MsgId and the CorrelId that are given with all their digits: a queue manager can match these."""
+        """The MsgId and the CorrelId, where all their digits are given: MQGET can match a whole identifier."""
         return {name: bytes.fromhex(text) for name, text in self.identifiers if len(text) == DIGITS}
 
 
 def id_range(text: str) -> tuple[bytes, bytes]:
-    """The least and the greatest identifier that begins so. Parameters: `text` hex digits."""
+    """The least and the greatest identifier that begins with a text. Parameters: `text` hex digits."""
     low, high = (bytes.fromhex(text.ljust(DIGITS, end)) for end in "0f")
     return low, high
 

@@ -127,29 +127,29 @@ class RunLine:
 
     @property
     def is_undo(self) -> bool:
-        """Whether it undoes another run: its plan puts messages back, and is about none that it has read on a queue."""
+        """Whether the run undoes another run: its plan puts messages back that the run itself read on no queue."""
         return self.workflow == Workflow.UNDO
 
     @property
     def moved_word(self) -> str:
-        """What is said of the messages that it has put."""
+        """The word for the messages that the run has put: moved, or copied."""
         return moved_word([Action.COPY] if self.copies else [])
 
     @property
     def word(self) -> str:
-        """Its state on a page. Checks that are not met have found something: the run itself has not failed."""
+        """The word for the state on a page. Where checks are not met, the run itself has not failed."""
         return "not in order" if self.state is RunState.FAILED else self.state.value
 
     @property
     def meaning(self) -> str:
-        """What its state means, in words."""
+        """The meaning of the state, in words."""
         if self.state is RunState.DONE and self.unseen:
             return f"carried out and proved, but {counted(self.unseen, 'queue')} could not be looked at"
         return self.checks if self.state in {RunState.CHECKED, RunState.FAILED} else self.state.meaning
 
     @property
     def proved_since(self) -> bool:
-        """Whether it was proved, and has not acted since. The proof says nothing of what was done after it."""
+        """Whether the run was proved and has not acted since: a proof says nothing of later units of work."""
         return bool(self.proved_at) and self.acted_at <= self.proved_at
 
 
@@ -191,7 +191,7 @@ def _planned(asked: Asked | None) -> RunState:
 
 
 def checks_in_words(quality: QualitySummary) -> str:
-    """What quality checks found; and which messages no check was about."""
+    """The result of quality checks, and the number of messages that no check was about."""
     found = _found_in_words(quality)
     names = [one.queue for one in quality.queues if one.not_checked]
     if number := quality.not_checked:

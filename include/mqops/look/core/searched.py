@@ -40,7 +40,7 @@ CHAIN_COLUMNS = tuple(ChainRow.__annotations__)
 
 
 class Transmitted(NamedTuple):
-    """What the first MQXQH of a message says of it: identifiers, and where it goes."""
+    """The identifiers and the destination of a message, by its first MQXQH."""
 
     msg_id: bytes
     correl_id: bytes
@@ -56,7 +56,7 @@ class Data(NamedTuple):
 
 
 def transmitted(message: ChainRow) -> Transmitted | None:
-    """What its MQXQH says; None for a message without one."""
+    """The identifiers and the destination in the MQXQH of a message; None for a message without an MQXQH."""
     chain, _error = _chain(message)
     header = chain.first("MQXQH")
     if header is None or not isinstance(header.value, MQXQH):

@@ -149,7 +149,7 @@ def _why(error: WireError, *, revealed: bool) -> str:
 
 
 def _chain(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> tuple[MQDLH | None, Chain, WireError | None]:
-    """The MQDLH, None without a valid one; the chain behind it, and what ends that early."""
+    """The MQDLH, None without a valid one; the chain of headers behind it, and the error that ends the chain early."""
     try:
         dead, _rest = dlh_of(raw_format, encoding, ccsid, body)
     except WireError:
@@ -174,7 +174,7 @@ def _header(header: Header, body: bytes, *, revealed: bool) -> HeaderShown:
 
 
 def _of_family(found: HeaderShown, header: Header, value: MQH, body: bytes, *, revealed: bool) -> HeaderShown:
-    """A header with what stands behind its first 32 bytes."""
+    """A header with the fields behind its first 32 bytes."""
     rest = body[header.offset + BEGIN : header.offset + header.length]
     broken = ""
     if header.name == "MQRFH":
@@ -262,7 +262,7 @@ def _texts(element: Element, path: str) -> Iterator[tuple[str, Element]]:
 
 
 def _bad_folder(folder: Folder, error: WireError, *, revealed: bool) -> FolderShown:
-    """What is known of a folder that is not valid, and its bytes."""
+    """A folder that is not valid: its place, the error, and its bytes."""
     raw = folder.raw
     return {
         "name": folder.name,

@@ -27,7 +27,7 @@ from mqops.workflow import Workflow
 
 
 def backout_queues(known: Known) -> Iterator[Problem]:
-    """Those that have messages, besides the dead-letter queue."""
+    """The backout queues that have messages, besides the dead-letter queue."""
     apart = {known.figures.dead_letter_queue, PROTECTION_ERRORS}
     queues = [one for one in known.figures.queues if one.depth and one.is_backout and one.name not in apart]
     ambiguous, failed = tried(

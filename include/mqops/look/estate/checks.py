@@ -63,7 +63,7 @@ NOTES = (
 
 
 def found_by(checks: Iterable[Check], known: Known) -> Iterator[tuple[tuple[Problem, ...], tuple[Problem, ...]]]:
-    """What each check has found, and that it failed."""
+    """The problems that each check has found; a check that fails is a problem itself."""
     return (tried(check.failed, partial(_all, check, known), ()) for check in checks)
 
 

@@ -30,7 +30,7 @@ _NONE = pa.table(
 
 
 def seen_to_loop(known: Known) -> Iterator[Problem]:
-    """What a browse of now has found."""
+    """The messages that loop, by a browse that was made now."""
     return (
         Problem(what=what, place=Place.QUEUE, about=queue, looping_queue=queue) for queue, what in known.poison.items()
     )

@@ -13,7 +13,7 @@ NO_READER = " (no program has it open for input: check that its application runs
 
 
 def nearly_full(known: Known) -> Iterator[Problem]:
-    """Each of them, and what to do about it."""
+    """The queues that are nearly full, each with the remedy."""
     full = [one for one in known.figures.queues if one.nearly_full]
     recorded, failed = tried(
         "Which queues are recorded cannot be read",

@@ -89,7 +89,7 @@ class _Reading:
         self.problems: list[Problem] = []
 
     def of(self, what: str, read: Callable[[], T], otherwise: T) -> T:
-        """What `read` gives, or `otherwise`. Parameters: as of `tried`."""
+        """The value that `read` gives, or `otherwise` where it fails. Parameters: as of `tried`."""
         value, failed = tried(what, read, otherwise)
         self.problems += failed
         return value
@@ -194,7 +194,7 @@ def _today(known: Known) -> dict[str, list[int]]:
 
 
 def _undone(known: Known, runs: Iterable[RunLine]) -> Iterator[tuple[str, str]]:
-    """The undos among these runs, and the run that each undoes."""
+    """The undos among the runs, each with the run that it undoes."""
     for run in runs:
         record = UNDO_RECORD.find(RunFolder(known.path(run)))
         if record is not None:

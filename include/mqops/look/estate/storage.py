@@ -9,7 +9,7 @@ from mqops.look.estate.problem import Place, Problem
 
 
 def in_storage(known: Known) -> Iterator[Problem]:
-    """All of them in one sentence, besides those that are problems."""
+    """The storage queues that have messages, in one sentence."""
     found = [one for one in known.figures.storage if one.depth]
     if found:
         named = ", ".join(f"{one.name} (CURDEPTH {one.depth:,})" for one in found)

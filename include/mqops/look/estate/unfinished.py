@@ -19,7 +19,7 @@ _WRONG = (RunState.UNBALANCED, RunState.UNFINISHED, RunState.STOPPED)
 
 
 def unfinished(known: Known) -> Iterator[Problem]:
-    """Those of which the lake alone tells it."""
+    """The runs that are not finished, as far as the lake alone tells it."""
     wrong = known.runs.in_states(*_WRONG) if known.runs else ()
     return (_of(run, what) for run in wrong if (what := _wrong_with(run)))
 
@@ -55,7 +55,7 @@ def _of(run: RunLine, what: str) -> Problem:
 
 
 def _wrong_with(run: RunLine) -> str:
-    """What is wrong with a run; "" where nothing is."""
+    """The fault of a run, in words; "" where it has none."""
     if run.state is RunState.UNBALANCED:
         return f"Run {run.run} does not balance: find the cause first"
     if run.state is RunState.UNFINISHED or (run.state is RunState.STOPPED and (run.begun or run.approved_by)):

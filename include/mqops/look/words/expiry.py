@@ -39,13 +39,13 @@ def in_short(found: Forecast, told: Mapping[str, Expires], until: str) -> Iterat
 
 
 def no_chart(found: Forecast, chart_ends: str) -> str:
-    """What stands in place of the chart. Parameters: `chart_ends` in words."""
+    """The sentence in place of an empty chart. Parameters: `chart_ends` in words."""
     others = "other " if any(one.past for one in found.queues) else ""
     return f"None of the {others}messages in the snapshots expires{f' before {chart_ends}' if found.beyond else ''}."
 
 
 def beyond(found: Forecast, chart_ends: str) -> Text:
-    """What expires after the end of the chart."""
+    """How many messages expire after the end of the chart."""
     if not found.beyond:
         return NOTHING
     number, at = counted(found.beyond, "message expires", "messages expire"), str(found.next_beyond or "")

@@ -122,7 +122,7 @@ WHY_LEFT: Mapping[Action, str] = {
 
 
 def rule_in_words(line: int | None, action: Action, *, by_choice: bool = False, fates: Fates = MOVES) -> str:
-    """What has decided about messages.
+    """The rule, or else the person or workflow, that decided about messages.
 
     Parameters: `line` of the rule, None for none; `by_choice` whether a person, and no rules table, chooses the
     messages of the workflow.

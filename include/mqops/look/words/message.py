@@ -31,7 +31,7 @@ def origin(story: MessageStory, words: str, moment: Callable[[str], str]) -> Tex
 
 
 def done(event: EventOfRule | None, outcome: str) -> Text:
-    """What a run did to the message since. Parameters: `event` of the ledger; `outcome` the same in words."""
+    """The last act of a run on the message. Parameters: `event` of the ledger; `outcome` of it in words."""
     if not event:
         return NOTHING
     to = said(" to {:name}", str(Destination(event.dest_q, event.dest_q_mgr))) if event.dest_q else NOTHING

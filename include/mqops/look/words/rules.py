@@ -38,8 +38,8 @@ def versions(used: RulesInUse, now: str) -> Table:
 
 
 def compared(digest: str, run: str, messages: int, *, first_only: bool) -> Text:
-    """On what two versions were compared. Parameters: `digest` of the earlier one; `first_only` whether only the first
-    messages of the snapshot of `run` were."""
+    """The messages on which two versions were compared. Parameters: `digest` of the earlier version; `first_only`
+    whether only the first messages of the snapshot of `run` were."""
     first = " (the first ones only, because a table asks for what is in them)" if first_only else ""
     words = "Version {} and the table of now, on the snapshot of run {:name}: {} compared{}."
     return said(words, digest[:12], run, counted(messages, "message"), first)

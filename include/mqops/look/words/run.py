@@ -79,7 +79,7 @@ def beside(line: RunLine) -> str:
 
 
 def title(story: RunStory, *, checks: bool) -> str:
-    """What a run is, for its title. Parameters: `checks` whether it checks messages."""
+    """The kind of a run, for its title. Parameters: `checks` whether the run checks messages."""
     line, queues = story.line, story.line.queue.split(",")
     if story.undoes:
         return f"undo of run {story.undoes}"
@@ -141,7 +141,7 @@ def held(story: RunStory) -> Iterator[str]:
 
 
 def heading(fates: Fates, *, would: bool) -> str:
-    """Over the figures of a run."""
+    """The heading over the figures of a run."""
     return f"What {fates.plan} would do" if would else "What became of the messages"
 
 

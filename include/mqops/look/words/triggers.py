@@ -43,7 +43,7 @@ def queues(audit: Audit, queue_manager: str) -> Table:
 
 
 def warnings(audit: Audit) -> Iterator[str]:
-    """What is wrong besides the queues."""
+    """The initiation queues without a trigger monitor, and the processes that no queue names."""
     for name in audit.unserved:
         yield (
             f"No trigger monitor has the initiation queue {name} open for input: its trigger messages wait there. "
