@@ -15,7 +15,7 @@ from mq_support import DLQ, dead_letter
 
 STEPS = 3
 """Steps of a pass that read the run's files: the plan, act and the proof."""
-MOST_CONNECTIONS = 6
+MOST_CONNECTIONS = 4
 CONNECTS = {"MQCONN", "MQCONNX"}
 OF_LEDGER = ("keys.json", "signed_by.json", "head.json", "index.json", "archived.json")
 """JSON files of the ledger, not of a run's folder."""
