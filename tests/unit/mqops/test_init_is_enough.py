@@ -62,6 +62,7 @@ NO_QUEUE_MANAGER = {
         "ledger export",
         "ledger rekey",
         "ledger index",
+        "lake prune",
     ),
 }
 """Commands that read files only."""
