@@ -38,6 +38,7 @@ queue_managers:
 """
 ALL_WORKFLOWS = """\
 lake: lake
+retention: {snapshots: 30d}
 queue_managers:
   QM1:
     connection: mq_qm1

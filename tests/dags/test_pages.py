@@ -46,7 +46,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
     (folder / "lake" / "QM1").chmod(0o700)
     run = runs / "hostile"
     run.mkdir(mode=0o700)
-    observed = {"observed_at": "2026-01-02T03:04:05Z", "messages": 7, "queues": [{"queue": HOSTILE}]}
+    observed = {"run": "hostile", "queue_manager": "QM1", "observed_at": "2026-01-02T03:04:05Z"}
+    observed |= {"messages": 7, "bytes": 7, "queues": [{"queue": HOSTILE, "messages": 7, "bytes": 7}]}
     (run / "observe.json").write_text(json.dumps(observed))
     (folder / "lake" / "FILE").write_text("a file where the folder should be")
     environment = {
