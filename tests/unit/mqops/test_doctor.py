@@ -25,10 +25,14 @@ from mqops.errors import PermanentMQError, mq_error
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.queue import DEFINITION
+from mqops.look.core.question import Answer, Asked, Question
+from mqops.look.runs import APPROVAL
 from mqops.message_checks import QualitySummary
+from mqops.model import ObserveSummary
 from mqops.mq.browse import browse
 from mqops.mq.connection import connect
 from mqops.observe.core.anatomy import Group, label
+from mqops.observe.recorded import OBSERVED
 from mqops.quality.results import keep
 from mqwire import constants as c
 
@@ -510,10 +514,15 @@ def test_estate_status_has_all_problems_of_the_page_estate(manager, mqops_here, 
         run.quality_json.parent.mkdir()
         keep(run, replace(found, failed={"critical": 2, "warning": 0, "info": 0}, by_workflow=True))
         approved = RunFolder.at(lake, "QM1", "approved").create()
-        observed = {"observed_at": "2026-11-01T00:00:00+00:00", "queues": [], "messages": 0}
-        write_json(approved.path.joinpath("observe.json"), observed)
+        at = "2026-11-01T00:00:00+00:00"
+        OBSERVED.write(
+            approved,
+            ObserveSummary(run="approved", queue_manager="QM1", observed_at=at, messages=0, bytes=0, queues=()),
+        )
         write_json(approved.plan_json, {"queue": "A", "workflow": "dlq_rules", "rows": 1})
-        write_json(approved.path.joinpath("approval.json"), {"answer": {"approved": True, "by": "alice"}})
+        answer = Answer(approved=True, by_id="alice", by="alice", at=at)
+        question = Question(dag_id="qm1_dlq_rules", run_id="one", digest="d", text="t")
+        APPROVAL.write(approved, Asked(question=question, task_instance="task", answer=answer))
         shown = mqops_here("estate", "status", str(tmp_path / "estate.yaml"), expect=1).stdout
         served.close()
     for told in (
