@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-TEXT: Mapping[str, object] = {"type": ["string", "null"]}
-NAME: Mapping[str, object] = {"type": "string", "minLength": 1, "maxLength": 48}
+TEXT: dict[str, object] = {"type": ["string", "null"]}
+NAME: dict[str, object] = {"type": "string", "minLength": 1, "maxLength": 48}
 
 
-def _field(label: str, description: str, schema: Mapping[str, object] = TEXT) -> dict[str, object]:
-    return {"label": label, "description": description, "schema": dict(schema)}
+def _field(label: str, description: str, schema: dict[str, object] = TEXT) -> dict[str, object]:
+    return {"label": label, "description": description, "schema": schema}
 
 
 def get_provider_info() -> dict[str, object]:

@@ -47,6 +47,7 @@ queue_managers:
     expiry_scan: {}
     snapshot_quality: {suites: [any.yaml]}
     trigger_monitor: {queues: [IQ]}
+    poison_guard: {}
 """
 RULES = "ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE) HEADER(YES)\n"
 

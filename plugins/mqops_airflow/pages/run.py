@@ -152,9 +152,8 @@ class _Scan:
         reports = scan_reports(lake(who.estate), found) if found.done else None
         told = [scan.who_gets_reports(found, reports)] if found.done else []
         told += [scan.reports_found(found, reports)] if reports else []
-        wrong = ["The figures of a queue do not add up: the task report says which"]
         self.found = found
-        self.problems = [] if found.balanced else wrong
+        self.problems = () if found.balanced else ("The figures of a queue do not add up: the task report says which",)
         self.queues = scan.by_queue(found)
         self.sentences = [text for text in told if text]
         self.reasons = list(scan.report_reasons(reports)) if reports else []

@@ -18,6 +18,7 @@ MODULES = (
     "mqops_airflow.operators.backout",
     "mqops_airflow.workflows.documentation",
     "mqops_airflow.operators.expiry",
+    "mqops_airflow.operators.guard",
     "mqops_airflow.workflows.pipeline",
     "mqops_airflow.operators.quality",
     "mqops_airflow.operators.recover",

@@ -278,9 +278,8 @@ def in_tasks(plan: BaseOperator, approval: Approval, notify: Notify | None, asse
     folder = "{{ handed_on(dag_run, params['queue_manager'])['folder'] }}"
     route = InTaskRouteOperator(task_id="route", folder=folder, approval=approval)
     approve = approve_task(folder, approval, notify)
-    act = InTaskActOperator(
-        task_id="act", folder=folder, approval=approval, trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS
-    )
+    rule = TriggerRule.ALL_SUCCESS if asks else TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS
+    act = InTaskActOperator(task_id="act", folder=folder, approval=approval, trigger_rule=rule)
     prove = InTaskProveOperator(
         task_id="prove",
         plan_task="plan",
