@@ -46,7 +46,7 @@ class LazyGroup(Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         found = [name for name, entry in COMMANDS.items() if find_spec(entry.partition(":")[0]) is not None]
-        return sorted({*found, *DECIDERS} - UNLISTED)
+        return sorted({*found, *map(str, DECIDERS)} - UNLISTED)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in (names := self.list_commands(ctx)) and cmd_name not in UNLISTED:

@@ -18,6 +18,7 @@ from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.errors import SettingsError, mq_error
 from mqops.lake.run_file import RunFile
 from mqops.ledger.core.marker import About
+from mqops.misnamed import is_alias
 from mqops.mqsc import mqsc_name
 from mqops.queue_names import not_seen, selected
 from mqops.workflow import Workflow
@@ -103,6 +104,7 @@ def select(session: Session, request: GuardRequest) -> Loops:
         queues=found.found,
         not_seen=found.not_seen,
         unseen=tuple(sorted(name for name in hidden if selected(name, ["*"]))),
+        notes=tuple(is_alias(name, base) for name in request.queues if (base := _base(name, known)) != name),
     )
     return Loops(queues=tuple(one.queue for one in found.found), some_may_end=not request.queues, guarded=guarded)
 
@@ -143,7 +145,8 @@ def _named(
             what = f"{name} of {queue_manager}"
             raise mq_error(c.MQCC_FAILED, c.MQRC_UNKNOWN_OBJECT_NAME, verb="MQCMD_INQUIRE_Q", object_name=what)
         if why := _no_input(one, apart):
-            raise SettingsError(f"{name} of {queue_manager} {why}")
+            alias = "" if base == name else f" is an alias of {base}, which"
+            raise SettingsError(f"{name} of {queue_manager}{alias} {why}")
         found[base] = one
     return list(found.values())
 

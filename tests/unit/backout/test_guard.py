@@ -289,6 +289,16 @@ def test_P13_nothing_is_done_where_nothing_loops(manager, mqops):
     assert (counts(manager, "REPLIES"), counts(manager, "PAY.IN")) == ([5], [2])
 
 
+def test_an_alias_is_told_whether_anything_loops_or_not(manager, mqops):
+    manager.mqsc("DEFINE QALIAS(PAY.ALIAS) TARGET(PAY.IN)")
+    told = "PAY.ALIAS is an alias of PAY.IN, which is looked at"
+    guard = ("backout", "guard", "PAY.ALIAS", "--dry-run", "--watch", "0")
+    assert mqops(*guard)["remarks"] == [told]
+    manager.put("PAY.IN", [({}, b"bad")])
+    backed_out(manager, "PAY.IN", 3)
+    assert told in mqops(*guard)["plan"]["remarks"]
+
+
 def test_P08_a_good_message_with_the_identifiers_of_one_that_loops_stays(manager, mqops):
     same = {"MsgId": b"S" * 24, "CorrelId": b"C" * 24}
     manager.put("PAY.IN", [(same, b"loops"), (same, b"good")])

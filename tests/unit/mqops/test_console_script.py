@@ -53,6 +53,7 @@ def test_each_command_works_as_a_program(manager, script, tmp_path):
         "dlq": script("dlq", "run", "--once", DLQ, "QM1", "--json", text=TABLE),
         "ledger": script("ledger", "verify"),
         "runs": script("runs"),
+        "lake": script("lake", "prune", "--snapshots", "1d", "--dry-run"),
     }
     run = json.loads(said["dlq"])
     said["run"] = script("run", "show", run["run"])

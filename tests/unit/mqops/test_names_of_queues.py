@@ -47,6 +47,7 @@ COMMANDS: dict[str, Callable[[str, str], tuple[str, ...]]] = {
     "anatomy": lambda queue, _file: ("dlq", "anatomy", queue),
     "dlq": lambda queue, file: ("dlq", "run", queue, "--once", "--dry-run", "--rules", file),
     "backout": lambda queue, file: ("backout", "run", queue, "--rules", file, "--dry-run"),
+    "guard": lambda queue, _file: ("backout", "guard", queue, "--dry-run", "--watch", "0"),
     "scan": lambda queue, _file: ("expiry", "scan", queue),
     "forecast": lambda queue, _file: ("expiry", "forecast", queue),
     "age-out": lambda queue, _file: ("expiry", "age-out", queue, "--older-than", "1d", "--dry-run"),
@@ -60,7 +61,9 @@ TO: dict[str, Callable[[str, str], tuple[str, ...]]] = {
 """Commands that put on a queue that is named."""
 TAKES_A_NAME = {
     **dict.fromkeys(("message find", "message show", "message export", "snapshot", "dlq anatomy", "dlq run"), "read"),
-    **dict.fromkeys(("backout run", "expiry scan", "expiry forecast", "expiry age-out", "trigger explain"), "read"),
+    **dict.fromkeys(
+        ("backout run", "backout guard", "expiry scan", "expiry forecast", "expiry age-out", "trigger explain"), "read"
+    ),
     **dict.fromkeys(("message move", "message copy", "message discard", "message park", "message replay"), "read"),
     "message load": "put on",
     "runs": "a filter of what was recorded",

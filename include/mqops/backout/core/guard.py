@@ -255,15 +255,18 @@ def _who(readers: Sequence[str] | None) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarded:
     """What a look over input queues has found; stored as RUN/guard.json. Parameters: `not_seen` queues that could not
-    be browsed."""
+    be browsed; `unseen` queues that the connection's user may not inquire; `notes` sentences about names that are
+    aliases."""
 
     queue_manager: str
     queues: tuple[Looping, ...] = ()
     not_seen: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def remarks(self) -> Iterable[str]:
         """For the approver."""
+        yield from self.notes
         for one in self.queues:
             yield from one.remarks()
         if self.not_seen:
