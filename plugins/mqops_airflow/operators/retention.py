@@ -50,9 +50,11 @@ class LakeRetentionOperator(BaseOperator):
                 continue
             done.append(one)
             what = ", ".join(counted(number, part) for part, number in one.parts.items()) or "nothing"
-            self.log.info("%s: %s: %s", printable(name), "would be removed" if dry else "removed", what)
+            self.log.info("%s: %s: %s", printable(name), "would be removed" if dry else "removed", printable(what))
             for why, number in one.kept.items():
-                self.log.info("%s: %s all: %s", printable(name), counted(number, "run keeps", "runs keep"), why)
+                self.log.info(
+                    "%s: %s all: %s", printable(name), counted(number, "run keeps", "runs keep"), printable(why)
+                )
         freed = counted(sum(one.bytes for one in done) >> 20, "MiB", "MiB")
         runs = counted(sum(one.runs for one in done), "run")
         told = md("{} of {} {}", words(freed), words(runs), words("would be removed" if dry else "removed"))
