@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mqops.errors import MQError, SettingsError
 from mqops.ledger.queue import NAME as LEDGER
-from mqops.mq.inquire import base_queue, queue_attribute, queue_manager_attribute
+from mqops.mq.inquire import base_queue, deadq, queue_attribute
 from mqops.mq.session import Session
 from mqwire import constants as c
 
@@ -29,14 +29,10 @@ def check_source(session: Session, queue: str) -> None:
     name = queue if base == queue else f"{queue} (an alias of {base})"
     if base == LEDGER:
         raise SettingsError(f"{name} holds the records of mqops: no workflow takes messages from it")
-    if base.startswith("SYSTEM.") and base not in {DEAD_LETTERS, PROTECTION_ERRORS, _dead_letter_queue(session)}:
+    if base.startswith("SYSTEM.") and base not in {DEAD_LETTERS, PROTECTION_ERRORS, deadq(session)}:
         raise SettingsError(f"{name} is a queue of the queue manager: no workflow takes messages from it")
     if _usage(session, base) == c.MQUS_TRANSMISSION:
         raise SettingsError(f"{name} is a transmission queue: no workflow takes the messages of a channel")
-
-
-def _dead_letter_queue(session: Session) -> str:
-    return str(queue_manager_attribute(session, c.MQCA_DEAD_LETTER_Q_NAME))
 
 
 def _usage(session: Session, queue: str) -> int:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from mqops.backout.core.misconfigured import Misconfigured, backout_queue_of, misconfigured, of_queue
-from mqops.errors import LOST_CONNECTION, MQError, SettingsError
+from mqops.errors import LOST_CONNECTION, MQError
 from mqops.model import AsJson, QueueDefinition
 from mqops.mq.authority import Grant, who_may
-from mqops.mq.inquire import dead_letter_queue, queue_definitions, queue_manager_name, queue_names, unseen_queues
+from mqops.mq.inquire import deadq, queue_definitions, queue_manager_name, queue_names, unseen_queues
 from mqops.mq.session import Session
 from mqops.mqsc import mqsc_name
 from mqwire import constants as c
@@ -39,7 +39,7 @@ class BackoutAudit(AsJson):
 def wrong_settings(session: Session) -> tuple[Misconfigured, ...]:
     """The queues whose BOQNAME cannot take their messages, by the definitions alone. Raises `MQError`."""
     known = {one.name: one for one in queue_definitions(session)}
-    return tuple(misconfigured(known, _deadq(session), _hidden(session, known)))
+    return tuple(misconfigured(known, deadq(session), _hidden(session, known)))
 
 
 def _hidden(session: Session, known: Mapping[str, QueueDefinition]) -> set[str]:
@@ -55,7 +55,7 @@ def audit(session: Session) -> BackoutAudit:
         MQError: the command server refuses.
     """
     known = {one.name: one for one in queue_definitions(session) if not one.name.startswith(_NOT_OF_APPLICATIONS)}
-    wrong = {one.queue: one for one in misconfigured(known, _deadq(session), _hidden(session, known))}
+    wrong = {one.queue: one for one in misconfigured(known, deadq(session), _hidden(session, known))}
     rights = ""
     try:
         for one in _without_right(session, known, wrong):
@@ -72,13 +72,6 @@ def audit(session: Session) -> BackoutAudit:
         unseen=unseen_queues(session, ["*"]),
         rights=rights,
     )
-
-
-def _deadq(session: Session) -> str:
-    try:
-        return dead_letter_queue(session)
-    except SettingsError:
-        return ""
 
 
 def _without_right(

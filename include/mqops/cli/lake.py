@@ -88,9 +88,9 @@ def prune(
     undone, or is needed by an undo keeps all; so does the newest one with all messages of a queue. The ledger says what
     was removed, when, by whom and why. Times are such as 12h or 30d.
     """
+    from mqops.lake.run import queue_managers as in_lake  # noqa: PLC0415
     from mqops.retention.core.due import UNDO, Ages, Policy  # noqa: PLC0415
     from mqops.retention.prune import prune as remove  # noqa: PLC0415
-    from mqops.retention.prune import queue_managers as in_lake  # noqa: PLC0415
     from mqops.retention.prune import survey  # noqa: PLC0415
 
     given = any(one is not None for one in (snapshots, plans, runs, most_runs, most_size))

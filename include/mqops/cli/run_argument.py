@@ -46,11 +46,12 @@ def _completed(ctx: click.Context, incomplete: str, wanted: Callable[[Path], boo
 def completed_queue_managers(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The queue managers of the lake whose names begin so."""
     from mqops.estate_values import MQ_NAME  # noqa: PLC0415
-    from mqops.lake.run import queue_manager_of  # noqa: PLC0415
+    from mqops.lake.run import queue_managers  # noqa: PLC0415
 
     lake = Path(ctx.params.get("lake") or os.environ.get("MQOPS_LAKE") or default_lake())
-    names = sorted(queue_manager_of(path.parent) for path in lake.glob("*/runs"))
-    return [CompletionItem(name) for name in names if name.startswith(incomplete) and MQ_NAME.fullmatch(name)]
+    return [
+        CompletionItem(name) for name in queue_managers(lake) if name.startswith(incomplete) and MQ_NAME.fullmatch(name)
+    ]
 
 
 def run_argument(

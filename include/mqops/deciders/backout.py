@@ -95,7 +95,7 @@ def survey(
     from mqops.backout.core.origin import backout_queues, setting  # noqa: PLC0415
     from mqops.backout.poison import looping  # noqa: PLC0415
     from mqops.ledger.queue import NAME as LEDGER  # noqa: PLC0415
-    from mqops.mq.inquire import queue_definitions, queue_manager_name, unseen_queues  # noqa: PLC0415
+    from mqops.mq.inquire import deadq, queue_definitions, queue_manager_name, unseen_queues  # noqa: PLC0415
 
     name = queue_manager_name(session)
     definitions = queue_definitions(session)
@@ -118,7 +118,7 @@ def survey(
     queues = tuple(dict.fromkeys(bases.get(queue, queue) for queue in queues))
     for queue in queues:
         check_source(session, queue)
-    dead_letters = _dead_letter_queue(session)
+    dead_letters = deadq(session)
     apart = {dead_letters, bases.get(dead_letters, ""), quarantine, bases.get(quarantine, ""), LEDGER}
     chosen = tuple(queues) or tuple(queue for queue in backout_queues(definitions) if queue not in apart)
     away = {*apart, *backout_queues(definitions)}
@@ -155,15 +155,6 @@ def _refuse_quarantine(quarantine: str, definitions: Sequence[QueueDefinition], 
     names = (quarantine, found.base) if found.base else (quarantine,)
     whys = [wrong.why for one in names if (wrong := misnamed(one, known.get(one)))]
     raise SettingsError(f"{what[0].upper()}{what[1:]} {queue_manager} has {', '.join((quarantine, *whys))}: {_LOCAL}")
-
-
-def _dead_letter_queue(session: Session) -> str:
-    from mqops.mq.inquire import dead_letter_queue  # noqa: PLC0415 - loads the MQ library
-
-    try:
-        return dead_letter_queue(session)
-    except SettingsError:
-        return ""
 
 
 def decide(request: BackoutRequest, run: RunFolder) -> PlanSummary:

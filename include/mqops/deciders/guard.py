@@ -81,12 +81,12 @@ def select(session: Session, request: GuardRequest) -> Loops:
         MQError: the queue manager cannot be inquired, or has no queue of a name (2085).
     """
     from mqops.backout.guard_look import opened_for_puts, watched  # noqa: PLC0415 - loads the MQ library
-    from mqops.mq.inquire import queue_definitions, queue_manager_name, queue_names  # noqa: PLC0415
+    from mqops.mq.inquire import deadq, queue_definitions, queue_manager_name, queue_names  # noqa: PLC0415
 
     before = set() if request.queues else queue_names(session)
     known = {one.name: one for one in queue_definitions(session)}
     hidden = (before & queue_names(session)) - known.keys() if before else before
-    dead_letters = _dead_letter_queue(session)
+    dead_letters = deadq(session)
     apart = {dead_letters, _base(dead_letters, known), *backout_queues(known.values())}
     inputs = _named(request.queues, known, apart, queue_manager_name(session)) or [
         one
@@ -122,15 +122,6 @@ def _takes_dead_letters(name: str, known: Mapping[str, QueueDefinition]) -> bool
     """Whether the DEADQ is a queue that messages can be put on: a local one, or one that cannot be seen."""
     base = known.get(_base(name, known))
     return bool(name) and (base is None or (base.kind == "local" and not base.transmission))
-
-
-def _dead_letter_queue(session: Session) -> str:
-    from mqops.mq.inquire import dead_letter_queue  # noqa: PLC0415 - loads the MQ library
-
-    try:
-        return dead_letter_queue(session)
-    except SettingsError:
-        return ""
 
 
 def _named(

@@ -41,6 +41,7 @@ from mqops.mq.connection import MqConnection
 from mqops.mq.inquire import (
     command,
     dead_letter_queue,
+    deadq,
     depth,
     inquire_queues,
     is_zos,
@@ -209,7 +210,7 @@ def dead_letters(session: Session) -> Check:
 def letters(session: Session) -> Check:
     """Reports, and messages that expire, among the first messages of the dead-letter queue. Raises `MQError`."""
     name = "dead letters"
-    queue = _deadq(session)
+    queue = deadq(session)
     try:
         kinds = first_kinds(session, queue) if queue else None
     except MQError as error:
@@ -246,7 +247,7 @@ def poison(session: Session, name: str) -> Check:
     """Messages at or over BOTHRESH that a program gets again and again. Parameters: `name` of the queue manager.
     Raises `MQError`."""
     definitions = queue_definitions(session)
-    apart = {*backout_queues(definitions), _deadq(session)}
+    apart = {*backout_queues(definitions), deadq(session)}
     found, not_browsed = looping(session, definitions, apart=apart, queue_manager=name)
     ones = [fails("poison", str(one), one.do) for one in found]
     if not_browsed:
@@ -256,13 +257,6 @@ def poison(session: Session, name: str) -> Check:
             unknown("poison", not_seen(unseen), "Give the user DSP, INQ and BROWSE on those that are to be seen")
         )
     return summed_up("poison", ones, "no message of a queue with BOTHRESH is at or over it")
-
-
-def _deadq(session: Session) -> str:
-    try:
-        return dead_letter_queue(session)
-    except SettingsError:
-        return ""
 
 
 def message_lengths(session: Session) -> Check:

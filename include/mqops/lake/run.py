@@ -64,6 +64,11 @@ def queue_manager_of(folder: Path) -> str:
     return unquote(folder.name.replace("+", "%"))
 
 
+def queue_managers(lake: Path) -> list[str]:
+    """The queue managers that have runs in a lake."""
+    return sorted(queue_manager_of(path.parent) for path in lake.glob("*/runs"))
+
+
 @dataclass(frozen=True, slots=True)
 class RunFolder:
     """Where a run keeps its snapshot and its plan."""

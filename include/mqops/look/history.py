@@ -10,7 +10,7 @@ from pathlib import Path
 from mqops.actions import Action
 from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError, LedgerBroken
-from mqops.lake.run import RunFolder, folder_of, queue_manager_of
+from mqops.lake.run import RunFolder, folder_of, queue_managers
 from mqops.ledger.core.history import COLUMNS, Event, events
 from mqops.ledger.core.marker import MarkerKind
 from mqops.ledger.file import LedgerFile, all_ledgers
@@ -98,7 +98,7 @@ def _with_try(one: Whereabouts, mine: Iterable[Event]) -> Whereabouts:
 
 def with_runs(lake: Path) -> list[str]:
     """The queue managers that have a ledger or runs in the lake."""
-    return sorted({*all_ledgers(lake), *(queue_manager_of(path.parent) for path in lake.glob("*/runs"))})
+    return sorted({*all_ledgers(lake), *queue_managers(lake)})
 
 
 def _events(lake: Path, name: str, msg_id: str) -> Iterator[Event]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from mqops.clock import utc_now
 from mqops.errors import MqopsError
 from mqops.lake.run import folder_of
+from mqops.ledger.core.identity import line_id
 from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerKind, MarkerRow
 from mqops.ledger.file import LedgerFile
 from mqops.model import EVERYBODY, Account
@@ -91,10 +91,9 @@ def record_reveals(
     lines = []
     for first in range(0, len(rows), LINE_ROWS):
         part = tuple(rows[first : first + LINE_ROWS])
-        text = "\0".join(("mqops", "revealed", queue_manager, queue, part[0].msg_key, str(first), who, at))
         lines.append(
             Marker(
-                unit=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:48],
+                unit=line_id(MarkerKind.REVEALED, queue_manager, queue, part[0].msg_key, first, who, at),
                 run=run,
                 plan="",
                 kind=MarkerKind.REVEALED,

@@ -14,7 +14,7 @@ from mqops.actions import SENDS
 from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
 from mqops.expiry.record import SCANNED
-from mqops.lake.run import RunFolder, folder_of, queue_manager_of
+from mqops.lake.run import RunFolder, folder_of, queue_manager_of, queue_managers
 from mqops.lake.run_file import RunFile
 from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
@@ -63,7 +63,7 @@ def count_runs(lake: Path, **such: Unpack[Such]) -> int:
 def _runs(lake: Path, such: Such) -> list[Runs]:
     if name := such.get("queue_manager"):
         return [Runs(lake, name)]
-    return [Runs(lake, name) for name in sorted(queue_manager_of(path.parent) for path in lake.glob("*/runs"))]
+    return [Runs(lake, name) for name in queue_managers(lake)]
 
 
 def run_line(run: RunFolder) -> RunLine:

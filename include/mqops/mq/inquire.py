@@ -70,6 +70,11 @@ def queue_manager_name(session: Session) -> str:
     return str(queue_manager_attribute(session, c.MQCA_Q_MGR_NAME))
 
 
+def deadq(session: Session) -> str:
+    """The queue manager's DEADQ, "" where it names none. Raises `MQError`."""
+    return str(queue_manager_attribute(session, c.MQCA_DEAD_LETTER_Q_NAME))
+
+
 def dead_letter_queue(session: Session) -> str:
     """The queue manager's DEADQ.
 
@@ -77,8 +82,7 @@ def dead_letter_queue(session: Session) -> str:
         MQError: the queue manager cannot be inquired.
         SettingsError: it names none.
     """
-    with opened(session, "", c.MQOT_Q_MGR) as handle:
-        name = str(session.inquire(handle, c.MQCA_DEAD_LETTER_Q_NAME))
+    name = deadq(session)
     if not name:
         raise SettingsError(f"{session.name} has no dead-letter queue: ALTER QMGR DEADQ(name), or name the queue")
     return name

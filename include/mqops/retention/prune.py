@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections import Counter
@@ -21,19 +20,18 @@ from mqops.clock import utc_text
 from mqops.errors import InProgress, SettingsError
 from mqops.lake.files import lake_errors
 from mqops.lake.pruned import PRUNED, PrunedRun
-from mqops.lake.run import RunFolder, folder_of, queue_manager_of
+from mqops.lake.run import RunFolder, folder_of
+from mqops.ledger.core.identity import line_id
 from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import RunLine
+from mqops.look.expiry_forecast import COPIES
 from mqops.look.runs import Runs, run_line
 from mqops.look.words.state import RunState
 from mqops.model import AsJson
 from mqops.prove.records import UNDO_RECORD
 from mqops.retention.core.due import OVER, Candidate, Decided, Due, Part, Policy, decided
-from mqops.workflow import Workflow
 
-COPIES = frozenset({Workflow.UNDO, Workflow.MESSAGE_LOAD})
-"""Workflows whose snapshots are no queue's."""
 _GOING = ".removed-"
 
 
@@ -51,11 +49,6 @@ class Pruned(AsJson):
     bytes: int = 0
     kept: Mapping[str, int] = field(default_factory=dict)
     in_progress: int = 0
-
-
-def queue_managers(lake: Path) -> list[str]:
-    """Those that have runs in a lake."""
-    return sorted(queue_manager_of(path.parent) for path in lake.glob("*/runs"))
 
 
 def survey(lake: Path, queue_manager: str, policy: Policy, *, now: datetime) -> Decided:
@@ -165,9 +158,8 @@ def _record(folder: Path, queue_manager: str, sized: list[tuple[Due, int]], *, w
     """Rule 1: the ledger first, for it may refuse; then each run that stays."""
     lines = []
     for one, size in sized:
-        text = "\0".join(("mqops", "pruned", queue_manager, one.run, at))
         about: About = {"requested_by": who, "removed": ", ".join(one.parts), "bytes": size, "why": one.why}
-        unit = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:48]
+        unit = line_id(MarkerKind.PRUNED, queue_manager, one.run, at)
         lines.append(Marker(unit=unit, run=one.run, plan="", kind=MarkerKind.PRUNED, at=at, about=about))
     with LedgerFile(folder).writer() as writer:
         writer.add(lines)

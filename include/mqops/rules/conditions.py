@@ -21,7 +21,7 @@ from mqops.rules.keyword import COMPARED_NUMBERS, Keyword, ValueKind
 from mqops.rules.keywords import KEYWORDS
 from mqops.rules.pattern import text_match
 from mqops.rules.syntax import Token
-from mqops.rules.values import BadValue, in_range, one_of, property_name
+from mqops.rules.values import SECONDS, BadValue, in_range, one_of, property_name
 
 Answer: TypeAlias = str | int | None
 """The value of a message that a condition is compared with; None if the message has none."""
@@ -46,7 +46,7 @@ class _Units(NamedTuple):
 _UNITS: Mapping[ValueKind, _Units] = {
     ValueKind.COMPARED: _Units({"": 1}, "write a number"),
     ValueKind.AGE: _Units(
-        {"S": 1, "M": 60, "H": 3600, "D": 86400},
+        SECONDS,
         "write a number and its unit, s, m, h or d",
     ),
     ValueKind.SIZE: _Units({"": 1, "K": 1024, "M": 1024 * 1024}, "write a number of bytes, or of K or M"),

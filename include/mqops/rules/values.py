@@ -207,7 +207,8 @@ def _name(keyword: Keyword, text: str) -> str:
 
 
 _WAIT = re.compile(r"([0-9]{1,9})([SMHD])")
-_SECONDS = {"S": 1, "M": 60, "H": 3600, "D": 86_400}
+SECONDS = {"S": 1, "M": 60, "H": 3600, "D": 86_400}
+"""Of the units of time."""
 _MOST_WAIT = 366 * 86_400
 
 
@@ -220,7 +221,7 @@ def _waits(keyword: Keyword, text: str) -> str:
                 f"{one.strip(' ')!r} is not a time of {keyword.name}: write a number and s, m, h or d, with commas "
                 f"between several and quotes around all, such as {keyword.examples[0]}"
             )
-        if not 1 <= int(found[1]) * _SECONDS[found[2]] <= _MOST_WAIT:
+        if not 1 <= int(found[1]) * SECONDS[found[2]] <= _MOST_WAIT:
             raise BadValue(f"{one.strip(' ')} is out of the range of {keyword.name}: write 1s to 366d")
     return text
 
@@ -228,7 +229,7 @@ def _waits(keyword: Keyword, text: str) -> str:
 def seconds_of(waits: str) -> tuple[int, ...]:
     """The times of a BACKOFF in seconds, none where it is empty."""
     pairs = (_WAIT.fullmatch(folded(one.strip(" "))) for one in waits.split(",") if waits)
-    return tuple(int(found[1]) * _SECONDS[found[2]] for found in pairs if found)
+    return tuple(int(found[1]) * SECONDS[found[2]] for found in pairs if found)
 
 
 _TYPED: dict[ValueKind, Callable[[Keyword, str], str | int]] = {

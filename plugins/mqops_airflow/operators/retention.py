@@ -30,8 +30,9 @@ class LakeRetentionOperator(BaseOperator):
 
     def execute(self, context: Context) -> XCom:
         from mqops.clock import utc  # noqa: PLC0415
+        from mqops.lake.run import queue_managers  # noqa: PLC0415
         from mqops.retention.of_estate import policy_of  # noqa: PLC0415
-        from mqops.retention.prune import prune, queue_managers, survey  # noqa: PLC0415
+        from mqops.retention.prune import prune, survey  # noqa: PLC0415
 
         estate = estate_file()
         if estate.estate.retention is None:

@@ -25,6 +25,13 @@ def identity_key(identity: bytes) -> str:
     return hashlib.sha256(identity).hexdigest()
 
 
+def line_id(*parts: str | int) -> str:
+    """`unit` of a line that stands in the ledger only and is of no plan, in hex. Parameters: `parts` the kind of the
+    line, and what tells it from others of that kind."""
+    text = "\0".join(map(str, ("mqops", *parts)))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:48]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanIdentity:
     """Which plan: the run's key and the plan's digest (hex). All identifiers follow from it."""
