@@ -35,6 +35,7 @@ from mqops.cli.passes import (
     yes_option,
 )
 from mqops.cli.run_argument import one_queue_manager, queue_manager_argument, queue_manager_option
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.deciders.backout import BACKOUT, BackoutQueues, BackoutRequest
 from mqops.deciders.decider import NothingToDo
@@ -63,6 +64,7 @@ def backout() -> None:
 @backout.command()
 @click.argument("queues", nargs=-1)
 @queue_manager_option
+@connecting_options
 @rules_option
 @dry_run_option
 @unit_size_option
@@ -138,6 +140,7 @@ def run(
 @backout.command()
 @click.argument("queues", nargs=-1)
 @queue_manager_option
+@connecting_options
 @click.option("--limit", type=click.IntRange(0), default=0, show_default="0: all", help="Most messages of a queue.")
 @click.option(
     "--watch",
@@ -216,6 +219,7 @@ def _show_no_loop(found: Selection, *, as_json: bool) -> ExitCode:
 
 @backout.command()
 @queue_manager_argument
+@connecting_options
 @json_option
 @errors_are_usage
 def audit(*, queue_manager: str, named: str, as_json: bool) -> None:

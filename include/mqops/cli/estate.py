@@ -12,6 +12,7 @@ import click
 from mqops.cli.estate_status import status
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, show_json, show_line
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
 from mqops.estate import EstateFile, as_plain, load, parse
@@ -39,6 +40,7 @@ def estate() -> None:
     metavar="NAME",
     help="With --live: a user or group that mqops works as, besides the connection's user; may be repeated.",
 )
+@connecting_options
 @click.pass_context
 def check(ctx: click.Context, file: Path, as_json: bool, live: bool, own: tuple[str, ...]) -> None:
     """Check the estate FILE (default: the project's): every error with file, line and field.

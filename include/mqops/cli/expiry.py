@@ -24,6 +24,7 @@ from mqops.cli.passes import (
     yes_option,
 )
 from mqops.cli.run_argument import queue_manager_option
+from mqops.cli.user_option import connecting_options
 from mqops.clock import utc_text
 from mqops.counted import counted
 from mqops.deciders.decider import NothingToDo, Selection
@@ -42,6 +43,7 @@ def expiry() -> None:
 @expiry.command()
 @click.argument("queues", nargs=-1)
 @queue_manager_option
+@connecting_options
 @click.option(
     "--recheck",
     default=3600,
@@ -97,6 +99,7 @@ def scan(
 @expiry.command()
 @click.argument("queues", nargs=-1)
 @queue_manager_option
+@connecting_options
 @lake_option
 @json_option
 @known_errors
@@ -148,6 +151,7 @@ def _show_aliases(aliases: Mapping[str, str]) -> None:
 @click.argument("queues", nargs=-1, required=True)
 @click.option("--older-than", required=True, help="The age from which messages are discarded: 90s, 30m, 12h, 7d.")
 @queue_manager_option
+@connecting_options
 @dry_run_option
 @yes_option
 @unit_size_option
