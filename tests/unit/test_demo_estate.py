@@ -47,7 +47,7 @@ def test_what_an_operator_altered_stays_when_the_demonstration_starts_again(
     estate.define_missing("QM1")
     manager.mqsc("ALTER QLOCAL(CARDS.AUTH) MAXDEPTH(77)\nDELETE QLOCAL(FX.RATES)\n")
     estate.define_missing("QM1")
-    told = manager.mqsc("DISPLAY QLOCAL(CARDS.AUTH) MAXDEPTH\nDISPLAY QLOCAL(FX.RATES) PUT\n")
+    told = estate.mqlite("mqsc", "QM1", stdin="DISPLAY QLOCAL(CARDS.AUTH) MAXDEPTH\nDISPLAY QLOCAL(FX.RATES) PUT\n")
     assert "MAXDEPTH(77)" in told
     assert "PUT(DISABLED)" in told
 
