@@ -31,7 +31,7 @@ class PlanActOperator(MqSparkSubmitOperator):
     def execute(self, context: Context) -> XCom:  # type: ignore[override]
         found = permission(context, self.folder, self.approval)
         self.application_args = [
-            *(self.application_args or ()),
+            *self.application_args,
             f"--plan-digest={found.digest}",
             f"--requested-by={found.requested_by}",
             f"--approved-by={found.approved_by}",
