@@ -23,6 +23,11 @@ ESTATE = Path(__file__).resolve().parents[1] / "estate.yaml"
 """The estate file of the sources, which an installed mqops does not have: used where MQOPS_ESTATE names no other."""
 
 
+def estate_argument() -> Path:
+    """The estate file of a command that is given none: that of the sources, else `estate.yaml` where it is called."""
+    return ESTATE if ESTATE.exists() else Path(ESTATE.name)
+
+
 class Storage:
     """Which queues of a queue manager are storage. Each is asked about once, and only when it matters.
 

@@ -10,13 +10,18 @@ from typing import ClassVar
 
 from airflow.plugins_manager import AirflowPlugin
 
-from mqops_airflow.approval import marked
-from mqops_airflow.forms import formats
-from mqops_airflow.notices import notes
-from mqops_airflow.pages import app, data_docs
-from mqops_airflow.spark import imported_once
-from mqops_airflow.ui import table, views
-from mqops_airflow.workflows import pipeline  # noqa: F401
+from mqops.parts import missing_part
+
+try:
+    from mqops_airflow.approval import marked
+    from mqops_airflow.forms import formats
+    from mqops_airflow.notices import notes
+    from mqops_airflow.pages import app, data_docs
+    from mqops_airflow.spark import imported_once
+    from mqops_airflow.ui import table, views
+    from mqops_airflow.workflows import pipeline  # noqa: F401
+except ModuleNotFoundError as error:  # the core alone in an Airflow: its page of plugins shows this sentence
+    raise missing_part(error) or error from error
 
 formats.register()
 
