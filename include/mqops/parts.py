@@ -8,7 +8,7 @@ from pathlib import Path
 from mqops.errors import SettingsError
 
 PART_OF = {
-    **dict.fromkeys(("pymqi", "pymqe"), "mq"),
+    **dict.fromkeys(("pymqi", "pymqe", "icu", "numpy"), "mq"),
     **dict.fromkeys(("cffi", "_cffi_backend"), "embedded"),
     **dict.fromkeys(("pyspark", "py4j", "grpc", "pandas", "zstandard"), "spark"),
     **dict.fromkeys(("great_expectations", "nh3"), "quality"),

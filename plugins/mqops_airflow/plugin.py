@@ -6,8 +6,6 @@ file. So what the DAG files import is loaded here, once, and not in each of thes
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from airflow.plugins_manager import AirflowPlugin
 
 from mqops.parts import missing_part
@@ -30,7 +28,10 @@ class MqopsPlugin(AirflowPlugin):
     """Registers mqops with Airflow."""
 
     name = "mqops"
-    listeners: ClassVar = [imported_once, marked, notes]
-    fastapi_apps: ClassVar = [{"app": app.app, "url_prefix": table.PREFIX, "name": "mqops"}]
-    external_views: ClassVar = views.external_views()
-    operator_extra_links: ClassVar = [data_docs.DataDocsLink(), views.RunLink()]
+    listeners = [imported_once, marked, notes]  # noqa: RUF012 - instance variables to Airflow's own types
+    fastapi_apps = [{"app": app.app, "url_prefix": table.PREFIX, "name": "mqops"}]  # noqa: RUF012
+    external_views = views.external_views()
+    operator_extra_links = [  # noqa: RUF012
+        data_docs.DataDocsLink(),
+        views.RunLink(),
+    ]

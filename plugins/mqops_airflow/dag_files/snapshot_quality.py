@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from airflow.sdk import DAG
 
@@ -40,7 +41,7 @@ def build(file: EstateFile, name: str, settings: QueueManager, section: Snapshot
             "limit": params.limit(section.limit),
         },
     ) as dag:
-        submitted = {"mq_conn_id": settings.connection, "conn_id": file.estate.spark_connection(name)}
+        submitted: Any = {"mq_conn_id": settings.connection, "conn_id": file.estate.spark_connection(name)}
         check = QualityCheckOperator(task_id="check", queue_manager=name)
         observe = observe_task(name, WORKFLOW, queues="queues", limit="limit", **submitted)
         quality = QualitySubmitOperator(

@@ -28,7 +28,7 @@ class PlanActOperator(MqSparkSubmitOperator):
         self.folder = folder
         self.approval = approval
 
-    def execute(self, context: Context) -> XCom:  # type: ignore[override]
+    def execute(self, context: Context) -> XCom:
         found = permission(context, self.folder, self.approval)
         self.application_args = [
             *self.application_args,

@@ -80,7 +80,7 @@ class MqSparkSubmitOperator(BaseOperator):
     needs_queue_manager = True
     """Whether the job gets the connection to the queue manager. A job that only reads the lake does not."""
 
-    template_fields = (
+    template_fields: tuple[str, ...] = (
         *("application", "application_args", "name", "conf", "env_vars", "properties_file"),
         *("summary", "repeated"),
     )
@@ -121,7 +121,7 @@ class MqSparkSubmitOperator(BaseOperator):
         self.once = once
         self._process: JobProcess | None = None
 
-    def execute(self, context: Context) -> XCom:  # type: ignore[override]
+    def execute(self, context: Context) -> XCom:
         if self.once and Path(self.summary).exists():
             self.log.info("Kept %s of an earlier try", printable(self.summary))
         else:
