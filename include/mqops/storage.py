@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from mqops.estate import EstateFile
 
 ESTATE = Path(__file__).resolve().parents[1] / "estate.yaml"
-"""The project's estate file, where MQOPS_ESTATE names no other."""
+"""The estate file of the sources, which an installed mqops does not have: used where MQOPS_ESTATE names no other."""
+
+
+def estate_argument() -> Path:
+    """The estate file of a command that is given none: that of the sources, else `estate.yaml` where it is called."""
+    return ESTATE if ESTATE.exists() else Path(ESTATE.name)
 
 
 class Storage:

@@ -22,7 +22,7 @@ from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
 from mqops.estate import load
 from mqops.lake_place import lake_named
-from mqops.storage import ESTATE
+from mqops.storage import estate_argument
 
 if TYPE_CHECKING:
     from mqops.estate_sections import QueueManager
@@ -67,7 +67,7 @@ class _Stands:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path), default=ESTATE, envvar="MQOPS_ESTATE")
+@click.argument("file", type=click.Path(path_type=Path), default=estate_argument, envvar="MQOPS_ESTATE")
 @click.option(
     "--only",
     "names",
