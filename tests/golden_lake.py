@@ -61,7 +61,7 @@ mqops.ledger.segments.SEGMENT_SIZE = {SEGMENT}
 from mqops.cli import main
 main()
 """
-KILLED = 60
+KILLED = 30
 """Messages of the run that is killed; a few of them have gone by then."""
 IN_SYNCPOINT, ROOM = 2, 4 << 20
 
@@ -75,16 +75,22 @@ class Site:
         self.homes.mkdir(mode=0o700)
         user = os.environ.get("USER") or "root"
         (folder / "estate.yaml").write_text(ESTATE.format(lake=self.lake, user=user))
-        own = {
-            "MQLITE_HOME": str(self.homes),
-            "MQOPS_LAKE": str(self.lake),
-            "MQOPS_ESTATE": str(folder / "estate.yaml"),
-        }
-        self.environment = {**os.environ, **own, "COLUMNS": "200"}
-        os.environ |= own
+        self._own = {"MQLITE_HOME": str(self.homes), "MQOPS_LAKE": str(self.lake)}
+        self._own["MQOPS_ESTATE"] = str(folder / "estate.yaml")
         self._mqlite("create", "QM1")
         self._mqlite("mqsc", "QM1", text=MQSC)
         self.mqops("init", "QM1", "--run", "--yes")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of a command."""
+        return {**os.environ, **self._own, "COLUMNS": "200"}
+
+    def _connected(self) -> Any:
+        import pymqi  # noqa: PLC0415 - it reads the environment when it connects
+
+        os.environ |= self._own
+        return pymqi.connect("QM1")
 
     def _mqlite(self, *words: str, text: str = "") -> None:
         done = subprocess.run(
@@ -110,9 +116,9 @@ class Site:
 
     def put(self, queue: str, bodies: list[bytes], **fields: Any) -> None:
         """Persistent messages."""
-        import pymqi  # noqa: PLC0415 - by the environment that this class sets
+        import pymqi  # noqa: PLC0415
 
-        manager = pymqi.connect("QM1")
+        manager = self._connected()
         opened = pymqi.Queue(manager, queue)
         for body in bodies:
             opened.put(body, pymqi.MD(Version=2, Persistence=1, **fields))
@@ -136,7 +142,7 @@ class Site:
         """CURDEPTH."""
         import pymqi  # noqa: PLC0415
 
-        manager = pymqi.connect("QM1")
+        manager = self._connected()
         number = pymqi.Queue(manager, queue, pymqi.CMQC.MQOO_INQUIRE).inquire(pymqi.CMQC.MQIA_CURRENT_Q_DEPTH)
         manager.disconnect()
         return int(number)
@@ -145,7 +151,7 @@ class Site:
         """A program that gets a message and backs out."""
         import pymqi  # noqa: PLC0415
 
-        manager = pymqi.connect("QM1")
+        manager = self._connected()
         opened = pymqi.Queue(manager, queue)
         for _ in range(times):
             opened.get(None, pymqi.MD(), pymqi.GMO(Options=IN_SYNCPOINT))
@@ -176,9 +182,8 @@ def finished(site: Site) -> None:
     site.mqops("message", "move", "OLD", *move, "--to", "SHORT")
     for name in ("orders.txt", "orders.parquet"):
         site.mqops("message", "export", "ORDERS", str(site.lake.parent / name), "-m", "QM1", "--json")
-    site.mqops(
-        "message", "load", str(site.lake.parent / "orders.txt"), "LOADED", "-m", "QM1", "--run", "--yes", "--json"
-    )
+    file = str(site.lake.parent / "orders.txt")
+    site.mqops("message", "load", file, "LOADED", "-m", "QM1", "--run", "--yes", "--json")
     snapshot = site.mqops("snapshot", "PARKED", "-m", "QM1", "--json")
     suite = Path(__file__).parent / "data" / "suites" / "quick.yaml"
     site.mqops("quality", "check", "--snapshot", _run(snapshot), "--suite", str(suite), "--json", codes=(0, 1))
@@ -194,13 +199,13 @@ def finished(site: Site) -> None:
 
 
 def killed(site: Site) -> None:
-    """A finished run, and one that is killed while it puts two messages a second."""
+    """A finished run, and one that is killed while it puts eight messages a second."""
     handler = ("dlq", "run", "--once", DLQ, "QM1", "--json")
     site.dead_letters(0, 4, "ORDERS", "DROP")
     site.mqops(*handler, text=RULES)
     before = site.depth("ORDERS")
     site.dead_letters(10, KILLED, "ORDERS", "DROP", "PARK")
-    process = site.begin(*handler, "--unit-size", "2", "--pace", "4")
+    process = site.begin(*handler, "--unit-size", "2", "--pace", "8")
     assert process.stdin
     process.stdin.write(RULES)
     process.stdin.close()
@@ -213,14 +218,27 @@ def killed(site: Site) -> None:
     print("killed with", site.depth(DLQ), "of", KILLED, "messages left")
 
 
+def said(site: Site) -> None:
+    """Keep what this version says of its runs: later ones must say the same."""
+    folder = str(site.lake.parent)
+    runs = site.mqops("runs", "--limit", "0", "--json")["runs"]
+    shown = {one["run"]: site.mqops("run", "show", one["run"], "-m", "QM1", "--json") for one in runs}
+    head = site.mqops("ledger", "verify", "QM1", "--json")["ledgers"][0]["head"]
+    text = json.dumps({"runs": runs, "shown": shown, "head": head}).replace(folder, "FOLDER")
+    (site.lake.parent / "said.json").write_text(json.dumps({"folder": folder, **json.loads(text)}, indent=1))
+
+
 def _run(done: Any) -> str:
     return str(done["run"])
 
 
 def main(folder: Path, archive: Path) -> None:
     """Both lakes, in one archive."""
-    finished(Site(folder / "finished"))
-    killed(Site(folder / "killed"))
+    sites = Site(folder / "finished"), Site(folder / "killed")
+    finished(sites[0])
+    killed(sites[1])
+    for site in sites:
+        said(site)
 
     def plain(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
         info.uid = info.gid = 0

@@ -1,0 +1,190 @@
+"""What each released version left behind (tests/data/golden, made by tests/golden_lake.py) is read, verified, proved,
+finished and undone by this one, and nothing that it signed, hashed or chained is written anew."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from golden_lake import KILLED
+from mq_support import DLQ, LEDGER, Manager, read_lines
+
+from mqops.cli import main
+from mqops.formats import KEY
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.seal import _END_LENGTH
+from mqops.ledger.queue import NAME
+
+GOLDEN = sorted((Path(__file__).parents[2] / "data" / "golden").glob("*.tar.xz"))
+assert GOLDEN
+
+
+class Site:
+    """A golden lake with its queue manager, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.lake = folder, folder / "lake"
+        self.manager = Manager("QM1", folder / "queue_managers")
+        self.said: dict[str, Any] = read_json(folder / "said.json")
+
+    def run(self, *words: str, code: int = 0, text: str = "") -> str:
+        """A command; what it prints."""
+        own = {"MQLITE_HOME": str(self.manager.home), "MQOPS_LAKE": str(self.lake)}
+        done = CliRunner().invoke(main, [*words], env=own, input=text)
+        assert done.exit_code == code, (words, done.output)
+        return done.stdout
+
+    def json(self, *words: str, code: int = 0) -> Any:
+        """The same with --json; the folder is called as in what the old version said."""
+        text = self.run(*words, "--json", code=code)
+        return json.loads(text.replace(str(self.folder), "FOLDER").replace(self.said["folder"], "FOLDER"))
+
+    def newest(self, **wanted: Any) -> str:
+        """The newest run that the old version has said that of."""
+        runs = self.said["runs"]
+        return next(one["run"] for one in runs if all(one[name] == value for name, value in wanted.items()))
+
+    def signed(self) -> dict[str, str]:
+        """The files that are signed, hashed or chained, with their digests."""
+        folder = self.lake / "QM1"
+        names = ("ledger/segments/*", "ledger/keys.json", "runs/*/plan/*", "runs/*/plan.json", "runs/*/snapshot/*")
+        found = [path for name in names for path in folder.glob(name)]
+        assert len(found) > len(names)
+        return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The lines of the open segment."""
+        return read_lines(self.lake / "QM1" / "ledger" / "ledger.jsonl")
+
+
+@pytest.fixture(scope="module", params=GOLDEN, ids=lambda path: path.name.removesuffix(".tar.xz"))
+def unpacked(request, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("golden")
+    with tarfile.open(request.param) as file:
+        file.extractall(folder, filter="fully_trusted")
+    return folder
+
+
+@pytest.fixture
+def finished(unpacked, tmp_path) -> Site:
+    """Each test may change it."""
+    return Site(Path(shutil.copytree(unpacked / "finished", tmp_path / "site")))
+
+
+@pytest.fixture
+def killed(unpacked, tmp_path) -> Site:
+    return Site(Path(shutil.copytree(unpacked / "killed", tmp_path / "site")))
+
+
+def is_in(said: Any, now: Any) -> bool:
+    """Whether this version says what the old one said; it may say more."""
+    if isinstance(said, dict) and isinstance(now, dict):
+        return all(name in now and is_in(value, now[name]) for name, value in said.items())
+    if isinstance(said, list) and isinstance(now, list):
+        return len(said) == len(now) and all(map(is_in, said, now))
+    return bool(said == now)
+
+
+def test_what_it_says_of_its_runs_is_said_still(finished):
+    before = finished.signed()
+    (ledger,) = finished.json("ledger", "verify", "QM1")["ledgers"]
+    assert (ledger["head"], ledger["error"], ledger["unsigned"]) == (finished.said["head"], "", 0)
+    assert is_in(finished.said["runs"], finished.json("runs", "--limit", "0")["runs"])
+    for run, said in finished.said["shown"].items():
+        now = finished.json("run", "show", run, "-m", "QM1")
+        assert is_in(said, now), (run, said, now)
+    assert finished.signed() == before
+
+
+def test_its_runs_are_undone_its_plans_carried_out_and_its_exports_loaded(finished):
+    before = finished.signed()
+    moved = finished.newest(workflow="dlq_rules", state="done")
+    done = finished.run("undo", moved, "-m", "QM1", "--yes", "--json")
+    assert json.loads(done.splitlines()[-1])["moved"] == 1
+    planned = finished.newest(state="planned")
+    plan = finished.said["shown"][planned]["plan"]["digest"]
+    acted = finished.json("dlq", "act", planned, "-m", "QM1", "--approve", plan, code=1)  # MISSING is missing still
+    assert (acted["balanced"], acted["moved"], acted["discarded"]) == (True, 2, 2)
+    for file in ("orders.txt", "orders.parquet"):
+        loaded = finished.json("message", "load", str(finished.folder / file), "SHORT", "-m", "QM1", "--run", "--yes")
+        assert loaded["balanced"]
+    (ledger,) = finished.json("ledger", "verify", "QM1")["ledgers"]
+    assert ledger["ok"]
+    assert before.items() <= finished.signed().items()
+
+
+def test_a_run_that_was_killed_is_finished_proved_and_undone(killed):
+    before, left = killed.signed(), killed.manager.depth(DLQ)
+    run = killed.newest(state="begun")
+    assert 0 < left < KILLED
+    summary = killed.json("resume", run, "--finish")
+    assert (summary["planned"], summary["balanced"], summary["left"], summary["gone"]) == (KILLED, True, 0, 0)
+    assert summary["moved"] + summary["discarded"] == KILLED
+    assert (killed.manager.depth(DLQ), killed.manager.depth(LEDGER)) == (0, 0)
+    assert killed.json("run", "show", run)["state"] == "done"
+    killed.run("undo", run, "--yes", "--json")
+    assert killed.manager.depth(DLQ) == KILLED
+    (ledger,) = killed.json("ledger", "verify", "QM1")["ledgers"]
+    assert ledger["ok"]
+    assert before.items() <= killed.signed().items()
+    for path in (killed.lake / "QM1" / "runs" / run).glob("*.json"):  # what this version wrote, and what stood there
+        if path.name in {"act.json", "summary.json", "progress.json"}:
+            assert read_json(path)[KEY] == 1, path
+
+
+def unsign(site: Site, run: RunFolder) -> None:
+    """Make of a run that was killed one that a version without signatures began."""
+    issued = read_json(run.issued_json)
+    run.issued_json.write_text(json.dumps({name: issued[name] for name in ("run", "plan", "lanes")}))
+    replace_messages(site, [(md, body[:-_END_LENGTH] + b"}") for md, body in site.manager.messages(NAME)])
+
+
+def replace_messages(site: Site, messages: list[tuple[dict[str, Any], bytes]]) -> None:
+    """Other messages than there are on the ledger queue, whose heads stay."""
+    there = [*site.manager.heads(), *messages]
+    site.manager.mqlite("mqsc", "QM1", text=f"CLEAR QLOCAL({NAME})\n")
+    site.manager.put(NAME, [({one: md[one] for one in ("MsgId", "CorrelId")}, body) for md, body in there])
+
+
+def test_an_unsigned_run_is_finished_by_a_person_who_answers_for_it(killed):
+    run = RunFolder(killed.lake / "QM1" / "runs" / killed.newest(state="begun"))
+    unsign(killed, run)
+    strange = json.loads(killed.manager.bodies(NAME)[0]) | {"lanes": [1, 2]}
+    killed.manager.put(NAME, [({"MsgId": bytes(23) + b"x", "CorrelId": b"y"}, json.dumps(strange).encode())])
+    there, lines = sorted(killed.manager.bodies(NAME)), killed.lines()
+    refused = killed.run("resume", run.run, "--finish", code=1)
+    assert not refused
+    words = ("run", "adopt", run.run, "-m", "QM1")
+    seen = killed.json(*words, "--dry-run")
+    assert (seen["problems"], seen["strange"], seen["lane_tokens"]) == ([], 0, 1)
+    assert "dry run: nothing was changed" in killed.run(*words, "--dry-run")
+    killed.run(*words, "--yes", code=2)  # no reason
+    killed.run(*words, "--why", "checked by us", text="n\n", code=1)
+    assert (sorted(killed.manager.bodies(NAME)), killed.lines()) == (there, lines)
+    summary = killed.json(*words, "--why", "checked by us", "--yes")
+    assert (summary["planned"], summary["balanced"], summary["left"], summary["gone"]) == (KILLED, True, 0, 0)
+    (resumed,) = (one["about"] for one in killed.lines() if one["kind"] == "resumed")
+    assert (resumed["why"], resumed["unsigned"], resumed["lane_tokens"]) == ("checked by us", True, 1)
+    assert "@" in resumed["finished_by"]
+    assert killed.json("ledger", "verify", "QM1")["ok"]
+    assert killed.manager.depth(DLQ) == 0
+    killed.run(*words, "--why", "again", "--yes", code=1)  # it is signed now
+
+
+def test_an_unsigned_run_whose_lane_token_is_gone_is_not_finished(killed):
+    run = RunFolder(killed.lake / "QM1" / "runs" / killed.newest(state="begun"))
+    unsign(killed, run)
+    there = [(md, body) for md, body in killed.manager.messages(NAME) if b'"ticket"' not in body]
+    replace_messages(killed, there)
+    before = killed.manager.depth(DLQ)
+    seen = killed.json("run", "adopt", run.run, "--dry-run", code=1)
+    assert ["has no lane token at its position" in one for one in seen["problems"]] == [True]
+    killed.run("run", "adopt", run.run, "--why", "so", "--yes", code=1)
+    assert (killed.manager.depth(DLQ), len(killed.manager.messages(NAME))) == (before, len(there))
