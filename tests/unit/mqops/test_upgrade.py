@@ -19,7 +19,10 @@ from mqops.cli import main
 from mqops.formats import KEY
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
-from mqops.ledger.core.seal import _END_LENGTH
+from mqops.ledger.core.marker import Marker, MarkerKind
+from mqops.ledger.core.seal import _END_LENGTH, ARCHIVED, CHECKPOINT, HEAD, MESSAGE, sign_message
+from mqops.ledger.file import LedgerFile
+from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import NAME
 
 GOLDEN = sorted((Path(__file__).parents[2] / "data" / "golden").glob("*.tar.xz"))
@@ -40,6 +43,13 @@ class Site:
         done = CliRunner().invoke(main, [*words], env=own, input=text)
         assert done.exit_code == code, (words, done.output)
         return done.stdout
+
+    def told(self, *words: str) -> str:
+        """What a command prints that is refused."""
+        own = {"MQLITE_HOME": str(self.manager.home), "MQOPS_LAKE": str(self.lake)}
+        done = CliRunner().invoke(main, [*words], env=own)
+        assert done.exit_code, (words, done.output)
+        return done.output
 
     def json(self, *words: str, code: int = 0) -> Any:
         """The same with --json; the folder is called as in what the old version said."""
@@ -74,8 +84,10 @@ def unpacked(request, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def finished(unpacked, tmp_path) -> Site:
-    """Each test may change it."""
-    return Site(Path(shutil.copytree(unpacked / "finished", tmp_path / "site")))
+    """Each test may change it. Its archive is where it is now."""
+    site = Site(Path(shutil.copytree(unpacked / "finished", tmp_path / "site")))
+    site.run("ledger", "archive", "QM1", "--to", str(site.folder / "archive"))
+    return site
 
 
 @pytest.fixture
@@ -188,3 +200,61 @@ def test_an_unsigned_run_whose_lane_token_is_gone_is_not_finished(killed):
     assert ["has no lane token at its position" in one for one in seen["problems"]] == [True]
     killed.run("run", "adopt", run.run, "--why", "so", "--yes", code=1)
     assert (killed.manager.depth(DLQ), len(killed.manager.messages(NAME))) == (before, len(there))
+
+
+NEWER = "was written by a newer mqops (format 99; this version reads up to 1): upgrade mqops, nothing was changed"
+
+
+def as_newer(site: Site, body: bytes, purpose: bytes = MESSAGE) -> bytes:
+    """What a newer version would have signed: more than this one knows."""
+    said = json.loads(body) | {"v": 99, "of a later version": 1}
+    said = {name: value for name, value in said.items() if name not in {"key", "hmac"}}
+    return sign_message(KeyRing(site.lake / "QM1"), json.dumps(said, separators=(",", ":")).encode(), purpose)
+
+
+@pytest.mark.parametrize("kind", ["marker", "lane token", "head"])
+def test_a_message_of_a_newer_version_stays_where_it_is(killed, kind):
+    """Whoever meets it refuses to go on: a pass, the run itself, a drain."""
+    found, heads = killed.manager.messages(NAME), killed.manager.heads()
+    is_one = {"marker": b'"acted"', "lane token": b'"ticket"', "head": b"nothing"}[kind]
+    messages = [(md, as_newer(killed, body) if is_one in body else body) for md, body in found]
+    if kind == "head":
+        messages += [(md, as_newer(killed, body, HEAD)) for md, body in heads]
+        heads.clear()
+    killed.manager.mqlite("mqsc", "QM1", text=f"CLEAR QLOCAL({NAME})\n")
+    for md, body in [*heads, *messages]:
+        killed.manager.put(NAME, [({one: md[one] for one in ("MsgId", "CorrelId")}, body)])
+    newer, depth = {body for _md, body in messages if b'"v":99' in body}, killed.manager.depth(DLQ)
+    assert newer
+    run = killed.newest(state="begun")
+    for words in (("resume", run, "--finish"), ("ledger", "drain", "-m", "QM1")):
+        assert NEWER in killed.told(*words), words
+    assert newer <= {body for _md, body in [*killed.manager.messages(NAME), *killed.manager.heads()]}
+    assert killed.manager.depth(DLQ) == depth
+    assert not (killed.lake / "QM1" / "ledger" / "set_aside.jsonl").exists()
+
+
+def test_a_line_of_a_newer_version_is_not_followed_by_one_of_this(killed, monkeypatch):
+    file = LedgerFile(killed.lake / "QM1", str)
+    line = Marker(unit="ab" * 24, run="r9", plan="", kind=MarkerKind.PRUNED, at="2027-01-01T00:00:00Z", about={})
+    with monkeypatch.context() as newer, file.writer() as writer:
+        newer.setattr("mqops.ledger.core.marker.VERSION", 99)
+        writer.add([line])
+    before = file.path.read_bytes()
+    depth = killed.manager.depth(DLQ)
+    for words in (("ledger", "verify", "QM1"), ("resume", killed.newest(state="begun"), "--finish")):
+        assert NEWER in killed.told(*words), words
+    assert (file.path.read_bytes(), killed.manager.depth(DLQ)) == (before, depth)
+
+
+@pytest.mark.parametrize("purpose", [CHECKPOINT, ARCHIVED])
+def test_a_statement_of_a_newer_version_is_refused(finished, purpose):
+    folder = finished.lake / "QM1" / "ledger" / "segments"
+    path = folder / "archived.json" if purpose is ARCHIVED else max(folder.glob("0*.json"))
+    path.write_bytes(as_newer(finished, path.read_bytes(), purpose) + b"\n")
+    run = finished.newest(state="planned")
+    digest = finished.said["shown"][run]["plan"]["digest"]
+    depth = finished.manager.depth(DLQ)
+    for words in (("ledger", "verify", "QM1"), ("dlq", "act", run, "-m", "QM1", "--approve", digest)):
+        assert NEWER in finished.told(*words), words
+    assert finished.manager.depth(DLQ) == depth
