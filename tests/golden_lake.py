@@ -63,7 +63,7 @@ main()
 """
 KILLED = 30
 """Messages of the run that is killed; a few of them have gone by then."""
-IN_SYNCPOINT, ROOM = 2, 4 << 20
+IN_SYNCPOINT = 2  # MQGMO_SYNCPOINT
 
 
 class Site:

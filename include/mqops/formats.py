@@ -71,7 +71,7 @@ def numbered(kind: str, value: object) -> object:
 
 
 def _with_number(kind: str, value: object) -> object:
-    return {KEY: number_of(kind), **value} if isinstance(value, Mapping) else value
+    return {KEY: FIRST} | dict(value) | {KEY: number_of(kind)} if isinstance(value, Mapping) else value
 
 
 def refuse_newer(kind: str, what: object, value: object) -> None:
