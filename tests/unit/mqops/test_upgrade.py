@@ -16,10 +16,12 @@ from golden_lake import KILLED
 from mq_support import DLQ, LEDGER, Manager, read_lines
 
 from mqops.cli import main
+from mqops.errors import LakeError
 from mqops.formats import KEY
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
-from mqops.ledger.core.marker import Marker, MarkerKind
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import Marker, MarkerKind, MarkerRow
 from mqops.ledger.core.seal import _END_LENGTH, ARCHIVED, CHECKPOINT, HEAD, MESSAGE, sign_message
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
@@ -168,14 +170,20 @@ def replace_messages(site: Site, messages: list[tuple[dict[str, Any], bytes]]) -
 def test_an_unsigned_run_is_finished_by_a_person_who_answers_for_it(killed):
     run = RunFolder(killed.lake / "QM1" / "runs" / killed.newest(state="begun"))
     unsign(killed, run)
-    strange = json.loads(killed.manager.bodies(NAME)[0]) | {"lanes": [1, 2]}
-    killed.manager.put(NAME, [({"MsgId": bytes(23) + b"x", "CorrelId": b"y"}, json.dumps(strange).encode())])
+    plan = PlanIdentity(run=run.run, digest=read_json(run.plan_json)["digest"])
+    row = MarkerRow(row=29, msg_key="of another plan", msg_id="", action="FWD", rule_key="", dest_q="A", dest_q_mgr="")
+    forged = Marker(
+        unit=plan.marker_id(0, 28, "acted").hex(), run=plan.run, plan=plan.digest, kind=MarkerKind.ACTED,
+        at="2026-01-01T00:00:00Z", first=28, next=30, last=True, rows=(row,), absent=(28,),
+    )  # fmt: skip
+    ids = {"MsgId": bytes.fromhex(forged.unit), "CorrelId": plan.markers()}
+    killed.manager.put(NAME, [(ids, forged.pack())])
     there, lines = sorted(killed.manager.bodies(NAME)), killed.lines()
     refused = killed.run("resume", run.run, "--finish", code=1)
     assert not refused
     words = ("run", "adopt", run.run, "-m", "QM1")
     seen = killed.json(*words, "--dry-run")
-    assert (seen["problems"], seen["strange"], seen["lane_tokens"]) == ([], 0, 1)
+    assert (seen["problems"], seen["strange"], seen["lane_tokens"]) == ([], 1, 1)
     assert "dry run: nothing was changed" in killed.run(*words, "--dry-run")
     killed.run(*words, "--yes", code=2)  # no reason
     killed.run(*words, "--why", "checked by us", text="n\n", code=1)
@@ -185,6 +193,7 @@ def test_an_unsigned_run_is_finished_by_a_person_who_answers_for_it(killed):
     (resumed,) = (one["about"] for one in killed.lines() if one["kind"] == "resumed")
     assert (resumed["why"], resumed["unsigned"], resumed["lane_tokens"]) == ("checked by us", True, 1)
     assert "@" in resumed["finished_by"]
+    assert [one["kind"] for one in read_lines(killed.lake / "QM1" / "ledger" / "set_aside.jsonl")] == ["forged"]
     assert killed.json("ledger", "verify", "QM1")["ok"]
     assert killed.manager.depth(DLQ) == 0
     killed.run(*words, "--why", "again", "--yes", code=1)  # it is signed now
@@ -258,3 +267,25 @@ def test_a_statement_of_a_newer_version_is_refused(finished, purpose):
     for words in (("ledger", "verify", "QM1"), ("dlq", "act", run, "-m", "QM1", "--approve", digest)):
         assert NEWER in finished.told(*words), words
     assert finished.manager.depth(DLQ) == depth
+
+
+@pytest.mark.parametrize("ends_at", ["drain", "OpenLedger.note_issued"])
+def test_taking_over_an_unsigned_run_goes_on_where_it_ended(killed, monkeypatch, ends_at):
+    run = RunFolder(killed.lake / "QM1" / "runs" / killed.newest(state="begun"))
+    unsign(killed, run)
+    words = ("run", "adopt", run.run, "--why", "ours", "--yes")
+
+    def end(*_given: object, **_more: object) -> None:
+        raise LakeError("the process ends here")
+
+    with monkeypatch.context() as ending:
+        ending.setattr(f"mqops.ledger.adopt.{ends_at}", end)
+        assert "the process ends here" in killed.told(*words)
+    assert not read_json(run.issued_json).get("signed")
+    seen = killed.json("run", "adopt", run.run, "--dry-run")
+    assert (seen["lane_tokens"], seen["problems"], len(seen["open_lanes"])) == (0, [], 1)
+    with monkeypatch.context() as alone:  # the rest is the ordinary path
+        alone.setattr("mqops.deciders.run.finish_run", end)
+        assert "the process ends here" in killed.told(*words)
+    assert read_json(run.issued_json)["signed"] is True
+    assert killed.json("ledger", "verify", "QM1")["ok"]
