@@ -102,6 +102,10 @@ class LakeError(MqopsError):
     """The lake cannot be read or written. Repair the disk or the folder and repeat; no message was lost."""
 
 
+class NewerFormat(LakeError):
+    """A newer version of mqops wrote this, and this one does not understand it. Upgrade mqops; nothing was changed."""
+
+
 class InProgress(MqopsError):
     """Another process is at work on the same run; wait for it to end and repeat."""
 

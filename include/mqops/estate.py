@@ -11,10 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mqops.errors import SettingsError
+from mqops.errors import NewerFormat, SettingsError
 from mqops.estate_parts import MANAGERS, Usable, may_ask_for_four_eyes, part_of, usable
 from mqops.estate_sections import Estate, QueueManager, RulesWorkflow, four_eyes
 from mqops.estate_values import MQ_NAME
+from mqops.formats import KEY, refuse_newer
 from mqops.given_file import text_of
 from mqops.lake_place import lake_named
 from mqops.settings_file import Document, FieldPath, Problem, read
@@ -146,6 +147,10 @@ def parse(text: str, *, source: str = "estate.yaml") -> tuple[Estate | None, Doc
         source: the file's name, for error texts.
     """
     document = read(text, source=source)
+    try:
+        refuse_newer("estate.yaml", source, document.value)
+    except NewerFormat as error:
+        return None, Document(source=source, problems=[document.problem((KEY,), str(error))])
     return document.check(Estate), document
 
 

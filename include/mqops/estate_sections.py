@@ -31,6 +31,7 @@ from mqops.estate_values import (
     not_empty,
     some,
 )
+from mqops.formats import FIRST
 from mqops.lake_place import why_no_lake
 from mqops.model import EVERYBODY, Account
 
@@ -401,6 +402,7 @@ class Estate(Section):
     """All of it.
 
     Attributes:
+        format: the format version of the file (`mqops.formats`).
         lake: folder of snapshots, plans and ledgers, relative to the estate file.
         spark: Airflow connection that names the Spark master, where a queue manager names none of its own.
         job_environment: further environment variables that Spark jobs get (docs/spark_security.md).
@@ -408,6 +410,7 @@ class Estate(Section):
         retention: what is removed of old runs; absent, nothing is.
     """
 
+    format: Annotated[int, Field(ge=FIRST)] = FIRST
     lake: Annotated[str, Field(min_length=1), AfterValidator(_can_be_a_lake)]
     spark: ConnectionId = "spark_default"
     job_environment: Annotated[tuple[EnvironmentName, ...], Field(strict=False)] = ()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mqops.actions import Action
+from mqops.cli.adopt import adopt
 from mqops.cli.columns import show_folded
 from mqops.cli.group import Group
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
@@ -98,6 +99,9 @@ def _line(line: RunLine) -> str:
 @click.group(cls=Group)
 def run() -> None:
     """One run of the lake."""
+
+
+run.add_command(adopt)
 
 
 @run.command()

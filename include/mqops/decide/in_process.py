@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +30,7 @@ from mqops.decide.counts import PlanTotals
 from mqops.decide.message_groups import bound
 from mqops.decide.recorded import PLAN as PLAN_SUMMARY
 from mqops.errors import PlanChanged
-from mqops.lake.files import make_durable, make_folder
+from mqops.lake.files import make_durable, make_folder, read_json_lines
 from mqops.lake.parquet import read_parquet, write_parquet
 from mqops.lake.run import RunFolder
 from mqops.observe.arrow import SNAPSHOT
@@ -206,9 +205,8 @@ class Past:
 
 
 def _tries(run: RunFolder) -> dict[str, dict[str, int]]:
-    if not run.tries.exists():
-        return {}
-    return {row["msg_key"]: row["tries"] for row in map(json.loads, run.tries.read_text().splitlines())}
+    found = read_json_lines(run.tries) if run.tries.exists() else ()
+    return {row["msg_key"]: row["tries"] for row in found}
 
 
 def plan_row(number: int, message: SnapshotRow, table: Table, tries: Mapping[str, int]) -> DecidedRow:

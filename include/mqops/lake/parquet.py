@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -11,18 +12,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mqops.errors import LakeError
+from mqops import formats
+from mqops.errors import LakeError, NewerFormat
 from mqops.lake.files import lake_errors
 from mqops.lake.pruned import removed
 
 R = TypeVar("R", bound=NamedTuple)
 
+KIND = "*.parquet"
+"""What `mqops.formats` calls a Parquet file."""
 UTC_TIME = pa.timestamp("us", tz="UTC")
 """The type of a time in the lake."""
 
 SPARK_ROW_GROUPS = {"parquet.block.row.count.limit": "50000"}
 """Options for Spark's writer. A row group is the least that one task reads: text that compresses well puts a million
 messages into one, and then one processor does the work of all."""
+SPARK_FORMAT = {formats.PARQUET_KEY: formats.number_of(KIND)}
+"""Metadata of a column, by which Spark says the format: it writes no metadata of the file's own."""
+_FORMAT = {formats.PARQUET_KEY: str(formats.number_of(KIND))}
+_SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
+_SPARK_NUMBER = re.compile(f'"{re.escape(formats.PARQUET_KEY)}":([0-9]{{1,9}})'.encode())
 
 
 def write_parquet(folder: Path, schema: pa.Schema, content: Iterable[pa.RecordBatch]) -> int:
@@ -38,7 +47,8 @@ def write_parquet(folder: Path, schema: pa.Schema, content: Iterable[pa.RecordBa
 def write_parquet_to(place: Path | BinaryIO, schema: pa.Schema, content: Iterable[pa.RecordBatch]) -> int:
     """Write a Parquet file to a place or an open file; returns the number of rows. Raises `OSError`."""
     written = 0
-    with pq.ParquetWriter(place, schema, compression="zstd") as writer:
+    noted = schema.with_metadata({**(schema.metadata or {}), **_FORMAT})
+    with pq.ParquetWriter(place, noted, compression="zstd") as writer:
         for batch in content:
             writer.write_batch(batch)
             written += batch.num_rows
@@ -172,8 +182,38 @@ def _others(
 
 
 def open_parquet(part: Path) -> pq.ParquetFile:
-    """One file, for reading. What it gives goes through `in_utc`: its times may be of a kind that has no zone."""
-    return pq.ParquetFile(part, coerce_int96_timestamp_unit="us")
+    """One file, for reading. What it gives goes through `in_utc`: its times may be of a kind that has no zone. Raises
+    `NewerFormat`."""
+    file = pq.ParquetFile(part, coerce_int96_timestamp_unit="us")
+    try:
+        refuse_newer(part, file.metadata)
+    except NewerFormat:
+        file.close()
+        raise
+    return file
+
+
+def refuse_newer(part: Path, footer: pq.FileMetaData) -> None:
+    """Refuse a file that a newer version wrote. Raises `NewerFormat`."""
+    said = footer.metadata or {}
+    number = said.get(formats.PARQUET_KEY.encode(), b"")
+    if not number and (of_spark := _SPARK_NUMBER.search(said.get(_SPARK_SCHEMA, b""))):
+        number = of_spark[1]
+    if number.isdigit():
+        formats.refuse_newer_number(KIND, part, int(number))
+
+
+def refuse_newer_folder(folder: Path) -> None:
+    """Refuse Parquet files that a newer version wrote, before Spark reads them. One job writes a folder: its first file
+    says it.
+
+    Raises:
+        LakeError: the folder or the file cannot be read.
+        NewerFormat: a newer version wrote it.
+    """
+    with lake_errors(folder):
+        for part in _parts(folder)[:1]:
+            _footer(part)
 
 
 def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -199,9 +239,11 @@ def bounds(folder: Path, *columns: str) -> tuple[tuple[Any, Any] | None, ...]:
 
 def _footer(part: Path) -> pq.FileMetaData:
     try:
-        return pq.read_metadata(part)
+        footer = pq.read_metadata(part)
     except pa.ArrowInvalid as error:
         raise _not_whole(part, error) from error
+    refuse_newer(part, footer)
+    return footer
 
 
 def _not_whole(part: Path, error: pa.ArrowInvalid) -> LakeError:
@@ -227,6 +269,6 @@ def _check_columns(part: Path, wanted: Sequence[str], there: Sequence[str]) -> N
     missing = sorted(set(wanted) - set(there))
     if missing:
         raise LakeError(
-            f"{part} was written by another version of mqops, without the columns {', '.join(missing)}. "
+            f"{part} was written by an earlier version of mqops, without the columns {', '.join(missing)}. "
             "Use that version, or make a new run"
         )

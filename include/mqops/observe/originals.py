@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
-from mqops.lake.parquet import read_parquet, rows_as
+from mqops.lake.parquet import read_parquet, refuse_newer, rows_as
 from mqops.observe.arrow import SNAPSHOT
 
 Which: TypeAlias = tuple[str, str, int]
@@ -84,6 +84,7 @@ class Originals:
         (path,) = sorted(snapshot.glob("*.parquet"))
         with lake_errors(path):
             self._file = pq.ParquetFile(path)
+            refuse_newer(path, self._file.metadata)
             self._places = dict(self._positions())
         self._groups: OrderedDict[int, list[Original]] = OrderedDict()
 

@@ -11,6 +11,7 @@ from mqops.actions import PUTS
 from mqops.backout.core.decision import NOWHERE, to_quarantine
 from mqops.backout.core.origin import JMS_QUEUE, Setting
 from mqops.decide.spark.schema import PLAN
+from mqops.lake.files import refuse_newer_lines
 from mqops.lake.run import RunFolder
 
 _REPLAYS = "msg_key string, replays int"
@@ -73,4 +74,5 @@ def replays_of(spark: SparkSession, run: RunFolder) -> DataFrame | None:
     """RUN/replays.jsonl, None where no message of the snapshot was put back before."""
     if not run.replays.exists() or run.replays.stat().st_size == 0:
         return None
+    refuse_newer_lines(run.replays)
     return spark.read.schema(_REPLAYS).json(str(run.replays), mode="FAILFAST")

@@ -32,8 +32,8 @@ from mqops.decide.spark.rules import chosen_rule, compared
 from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import totals_of
 from mqops.errors import PlanChanged, RulesError, SettingsError
-from mqops.lake.files import make_durable, written_anew
-from mqops.lake.parquet import SPARK_ROW_GROUPS, bounds
+from mqops.lake.files import make_durable, refuse_newer_lines, written_anew
+from mqops.lake.parquet import SPARK_FORMAT, SPARK_ROW_GROUPS, bounds
 from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.observe.core import expired
@@ -88,7 +88,7 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     tries = _tries(spark, folder)
     plan, messages = _planned(spark, request, table, where, tries=tries, observed=observed.messages)
     with written_anew(folder.plan) as place:
-        plan.write.options(**SPARK_ROW_GROUPS).parquet(str(place))
+        plan.withMetadata(plan.columns[0], SPARK_FORMAT).write.options(**SPARK_ROW_GROUPS).parquet(str(place))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, observed)
     used_up = _used_up(spark.read.schema(PLAN).parquet(str(folder.plan)), messages, table, tries)
@@ -199,6 +199,7 @@ def frozen_set(snapshot: DataFrame, request: Request, asked: Sequence[str], *, i
 def _tries(spark: SparkSession, folder: RunFolder) -> DataFrame | None:
     if not folder.tries.exists() or folder.tries.stat().st_size == 0:
         return None
+    refuse_newer_lines(folder.tries)
     return spark.read.schema(_TRIES).json(str(folder.tries), mode="FAILFAST")
 
 
