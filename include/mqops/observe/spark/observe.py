@@ -17,6 +17,7 @@ from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, s
 from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.observe import snapshot
 from mqops.observe.expired import discarded, states_of
+from mqops.observe.sealed import sealing_for
 from mqops.observe.spark.datasource import register
 from mqops.observe.unseen import unseen
 from mqops.spark_job import spark_errors
@@ -53,7 +54,7 @@ def observe(
             if queue not in at_first:
                 session.close(session.open(queue, OPEN_OPTIONS))
         before, settled = states_of(session, names), settled_queues(session)
-    source = register(spark, connection)
+    source = register(spark, connection, sealing_for(run))
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
     options: dict[str, str | int] = {
         "queues": ",".join(names),
