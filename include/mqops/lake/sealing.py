@@ -18,17 +18,17 @@ import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
-import zstandard
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from mqops.errors import BodiesLocked, LakeError
 from mqops.lake.body_keys import BodyKey, BodyKeys, keys_of
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 BODY_COLUMNS = ("body", "text_decoded", "properties")
 """Columns of a snapshot that are what an application wrote."""
@@ -38,7 +38,7 @@ NEEDED = ("queue", "position", SEALED)
 NONCE = 12  # bytes, as NIST SP 800-38D has it for random ones: 2**32 messages of a key, and each run has its own
 _LEVEL = 1
 _TEXT, _PROPERTIES = 1, 2
-_DATA_KEY_BITS = 256
+_DATA_KEY_LENGTH = 32  # bytes: AES-256
 
 
 class Broken(Exception):
@@ -68,7 +68,7 @@ class Sealing:
 
     def __init__(self, key: bytes) -> None:
         self._key = key
-        self._cipher = AESGCM(key)
+        self._cipher = _cipher(key)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Sealing, (self._key,)
@@ -82,6 +82,8 @@ class Sealing:
         )
 
     def _values(self, batch: pa.RecordBatch) -> Iterator[bytes]:
+        import zstandard  # noqa: PLC0415 - only where bodies are encrypted
+
         nonces = os.urandom(NONCE * batch.num_rows)
         encrypt, compress = self._cipher.encrypt, zstandard.ZstdCompressor(level=_LEVEL).compress
         columns = [batch.column(name).to_pylist() for name in BODY_COLUMNS]
@@ -95,6 +97,9 @@ class Sealing:
         Raises:
             Broken: a value is not what was encrypted.
         """
+        import zstandard  # noqa: PLC0415
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415
+
         take = [index for index, name in enumerate(BODY_COLUMNS) if name in wanted]
         found: list[list[Any]] = [[] for _ in take]
         decrypt, decompress = self._cipher.decrypt, zstandard.ZstdDecompressor().decompress
@@ -109,6 +114,12 @@ class Sealing:
                 column.append(row[index])
         kinds = [pa.binary() if BODY_COLUMNS[index] == "body" else pa.string() for index in take]
         return {BODY_COLUMNS[i]: pa.array(c, kind) for i, c, kind in zip(take, found, kinds, strict=True)}
+
+
+def _cipher(key: bytes) -> AESGCM:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - only where bodies are encrypted
+
+    return AESGCM(key)
 
 
 def _places(batch: pa.RecordBatch) -> Iterator[bytes]:
@@ -166,7 +177,7 @@ def new_sealing(run: RunFolder, keys: BodyKeys) -> Sealing:
     """
     if DATA_KEY.exists(run):
         return Sealing(_decrypted(run, DATA_KEY.read(run), keys))
-    key = AESGCM.generate_key(_DATA_KEY_BITS)
+    key = os.urandom(_DATA_KEY_LENGTH)
     DATA_KEY.write(run, _encrypted(run, key, keys.newest))
     return Sealing(key)
 
@@ -208,17 +219,19 @@ def encrypt_anew(run: RunFolder, keys: BodyKeys) -> bool:
 
 def _encrypted(run: RunFolder, data_key: bytes, by: BodyKey) -> DataKey:
     nonce = os.urandom(NONCE)
-    value = nonce + AESGCM(by.secret).encrypt(nonce, data_key, _about(run))
+    value = nonce + _cipher(by.secret).encrypt(nonce, data_key, _about(run))
     return DataKey(key=by.id, data_key=base64.b64encode(value).decode())
 
 
 def _decrypted(run: RunFolder, found: DataKey, keys: BodyKeys) -> bytes:
+    from cryptography.exceptions import InvalidTag  # noqa: PLC0415
+
     key = keys.find(found.key)
     if key is None:
         raise BodiesLocked(f"It is not among the keys that it gets ({', '.join(one.id for one in keys.keys)})")
     try:
         value = base64.b64decode(found.data_key, validate=True)
-        return AESGCM(key.secret).decrypt(value[:NONCE], value[NONCE:], _about(run))
+        return _cipher(key.secret).decrypt(value[:NONCE], value[NONCE:], _about(run))
     except (InvalidTag, ValueError):
         raise LakeError(
             f"{DATA_KEY.path(run)} was changed, or is that of another run: its data key cannot be decrypted. Restore "

@@ -15,9 +15,12 @@ from mqops import estate_before
 from mqops.errors import SettingsError
 from mqops.estate import EstateFile, load_usable
 from mqops.estate_sections import Estate, QueueManager, dag_prefix
+from mqops_airflow.connections import body_keys
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG
+
+body_keys.install()  # whatever reads or writes the lake in Airflow's processes finds it by way of this module
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
@@ -83,7 +84,7 @@ def _opener(
             except Broken as error:
                 row = [*zip(batch.column("queue").to_pylist(), batch.column("position").to_pylist(), strict=True)]
                 place = row.index((error.queue, error.position))
-                raise broken(batch.column(_FILE)[place].as_py().removeprefix("file://"), error) from None
+                raise broken(unquote(urlsplit(batch.column(_FILE)[place].as_py()).path), error) from None
             arrays = [*(batch.column(name) for name in names), *(made[name] for name in wanted)]
             yield pa.RecordBatch.from_arrays(arrays, names=[*names, *wanted])
 
