@@ -16,7 +16,8 @@ from mqwire.errors import WireError
 from mqwire.structures import MQDLH, MQDLH_LAYOUT
 
 _OPEN = [column.name for column in SNAPSHOT_COLUMNS if column.name not in BODY_COLUMNS]
-_Open: Any = NamedTuple("_Open", [(name, Any) for name in (*_OPEN, MASKED)])
+_made: Any = NamedTuple
+_Open = _made("_Open", [(name, Any) for name in (*_OPEN, MASKED)])
 
 
 class Locked(NamedTuple):
