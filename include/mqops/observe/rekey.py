@@ -10,7 +10,7 @@ from mqops.errors import SettingsError
 from mqops.lake.body_keys import KeyPlace, add_key, drop_keys, keys_in, keys_of, note_of
 from mqops.lake.run import RunFolder, queue_manager_of, run_folders
 from mqops.lake.sealing import DATA_KEY, encrypt_anew
-from mqops.observe.sealed import key_place
+from mqops.observe.sealed import noted_place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +66,9 @@ def rekey_snapshots(lake_folder: Path, *, forget: bool) -> Rekeyed:
 
 def _place(lake_folder: Path) -> KeyPlace:
     name = queue_manager_of(lake_folder)
-    noted = note_of(lake_folder)
-    place = key_place(lake_folder, name) or (noted.place if noted else None)
+    place = noted_place(lake_folder, name)
+    if place is None and (noted := note_of(lake_folder)):
+        place = noted.place
     if place is None:
         raise SettingsError(
             f"The estate does not say that bodies of {name} are encrypted: give it `bodies` with `keys`, a file "

@@ -28,20 +28,18 @@ _PLACE = re.compile(r"[A-Za-z0-9]+(\.[A-Za-z0-9]+)? at offset [0-9]+")
 
 
 def key_place(lake_folder: Path, queue_manager: str) -> KeyPlace | None:
-    """Where the keys are by which new snapshots of a queue manager are encrypted; None where they are not. What the
-    estate says is noted in the lake.
+    """Where the keys are by which new snapshots of a queue manager are encrypted; None where they are not.
 
     Raises:
         SettingsError: the estate is not valid, or puts the keys into the lake.
-        LakeError: it cannot be noted.
+        LakeError: LAKE/<queue manager>/bodies.json cannot be read.
     """
-    file, noted = estate_here(), note_of(lake_folder)
+    file = estate_here()
     found = file.queue_manager(queue_manager) if file else None
     if file is None or found is None:
+        noted = note_of(lake_folder)
         return noted.place if noted and noted.encrypted else None
     if found.bodies is None:
-        if noted and noted.encrypted:
-            note(lake_folder, noted.place, encrypted=False)
         return None
     keys, connection = found.bodies.keys, found.bodies.connection
     place = KeyPlace(file=str(file.key_file(keys)) if keys else "", connection=connection or "")
@@ -50,7 +48,16 @@ def key_place(lake_folder: Path, queue_manager: str) -> KeyPlace | None:
             f"bodies.keys of {queue_manager} in {file.path} is in the lake: a copy of the lake would have the keys "
             "with what they protect. Name a file elsewhere"
         )
-    note(lake_folder, place, encrypted=True)
+    return place
+
+
+def noted_place(lake_folder: Path, queue_manager: str) -> KeyPlace | None:
+    """As `key_place`; what counts by now is noted in the lake, for who reads. Raises as that."""
+    place = key_place(lake_folder, queue_manager)
+    if place is not None:
+        note(lake_folder, place, encrypted=True)
+    elif (noted := note_of(lake_folder)) and noted.encrypted:
+        note(lake_folder, noted.place, encrypted=False)
     return place
 
 
@@ -62,7 +69,7 @@ def sealing_for(run: RunFolder) -> Sealing | None:
         SettingsError, LakeError: as `key_place`, or what is in the place of the keys is not keys.
     """
     name = run.queue_manager
-    place = key_place(run.lake_folder, name)
+    place = noted_place(run.lake_folder, name)
     if place is None:
         return None
     try:

@@ -17,6 +17,8 @@ from click.testing import CliRunner, Result
 from mq_support import DLQ, Manager, dead_letter
 
 from mqops.cli import main
+from mqops.doctor import this_machine
+from mqops.doctor.check import State
 from mqops.errors import BodiesLocked, LakeError, SettingsError
 from mqops.lake import body_keys
 from mqops.lake.body_keys import KeyPlace, add_key, ask_for_passwords, keys_in
@@ -197,6 +199,10 @@ def test_a_new_key_encrypts_what_is_new_and_no_snapshot_is_written_anew(
     assert read(old) == [b"Geheimnis"]
     assert {path: path.read_bytes() for path in old.snapshot.iterdir()} == files
     assert good("lake", "rekey", "QM1", "--lake", lake, "--snapshots")["snapshots"] == 0
+    keys.rename(tmp_path / "moved.json")
+    estate(QM1={"keys": "moved.json"})
+    assert good("lake", "rekey", "QM1", "--lake", lake, "--snapshots")["keys"] == str(tmp_path / "moved.json")
+    assert read(old) == [b"Geheimnis"]
     assert found_in(lake) == set()
 
 
@@ -331,6 +337,19 @@ def test_keys_are_private_and_not_in_the_lake(tmp_path: Path, estate: Callable[.
         written(lake, "second", b"Geheimnis")
     path = estate(QM1={"keys": "a", "connection": "b"})
     assert "name one of keys, a file, and connection" in mqops("estate", "check", path).output
+
+
+def test_the_doctor_looks_for_the_keys(tmp_path: Path, estate: Callable[..., Path]) -> None:
+    folder, keys = tmp_path / "lake" / "QM1", tmp_path / "qm1.json"
+    estate(QM1=None)
+    assert [*this_machine.body_keys(folder)] == []
+    estate(QM1={"keys": "qm1.json"})
+    (check,) = this_machine.body_keys(folder)
+    assert check.state is State.FAILS
+    assert f"The key file {keys} is not there" in check.what
+    key = add_key(keys, "")
+    (check,) = this_machine.body_keys(folder)
+    assert (check.state, check.what) == (State.HOLDS, f"{key} of {keys} encrypts")
 
 
 def test_a_try_that_begins_again_keeps_the_data_key_of_the_first(tmp_path: Path, estate: Callable[..., Path]) -> None:
