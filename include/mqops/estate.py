@@ -106,6 +106,10 @@ class EstateFile:
         """
         return self._below(relative, "rules file")
 
+    def key_file(self, named: str) -> Path:
+        """The file of keys that `bodies` of a queue manager names."""
+        return (self.path.parent / named).resolve()
+
     def suite(self, relative: str) -> Path:
         """The file of a suite of expectations.
 

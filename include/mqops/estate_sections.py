@@ -293,6 +293,25 @@ class TriggerMonitor(Section):
 Workflow = TypeVar("Workflow", bound=Section)
 
 
+class Bodies(Section):
+    """Where the keys are by which the bodies of messages in the lake are encrypted: one of the two. Absent: they are
+    not encrypted.
+
+    Attributes:
+        keys: a private file, absolute or relative to the estate file, outside the lake (`mqops lake rekey` makes it).
+        connection: an Airflow connection whose password is what such a file holds.
+    """
+
+    keys: Annotated[str, Field(min_length=1)] | None = None
+    connection: ConnectionId | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Bodies:
+        if (self.keys is None) == (self.connection is None):
+            raise ValueError("name one of keys, a file, and connection, an Airflow connection")
+        return self
+
+
 class QueueManager(Section):
     """One queue manager: the Airflow connection (type `mq`) that reaches it, and its workflows.
 
@@ -300,12 +319,14 @@ class QueueManager(Section):
         storage: queues (names, or beginnings and `*`) on which messages lie until a person looks at them
             (`mqops.storage`).
         reveal: who may see the payload of a message (`mqops message show --reveal`); nobody else may.
+        bodies: how the bodies of its messages are encrypted in the lake; absent, they are not.
     """
 
     connection: ConnectionId
     spark: ConnectionId | None = None
     storage: Annotated[tuple[QueuePattern, ...], Field(strict=False)] = ()
     reveal: Reveal = Reveal()
+    bodies: Bodies | None = None
     dlq_rules: DlqRules | None = None
     snapshot_quality: SnapshotQuality | None = None
     backout_reprocess: BackoutReprocess | None = None

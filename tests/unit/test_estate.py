@@ -121,7 +121,7 @@ def test_everything_set() -> None:
         ),
         (
             small("connection:", "zzz: 1\n    connection:"),
-            ["e.yaml:4: queue_managers.QM1.zzz: is not a known key; known here: backout_reprocess, connection, "],
+            ["e.yaml:4: queue_managers.QM1.zzz: is not a known key; known here: backout_reprocess, bodies, "],
         ),
         (small("rules.txt", "/etc/passwd"), ["e.yaml:6: queue_managers.QM1.dlq_rules.rules: must be a path below"]),
         (small("rules.txt", "../x"), ["e.yaml:6: queue_managers.QM1.dlq_rules.rules: must be a path below"]),

@@ -8,8 +8,6 @@ from functools import partial
 from itertools import chain
 
 from mqops.clock import utc_now
-from mqops.lake.files import make_folder
-from mqops.lake.parquet import write_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
 from mqops.model import ObserveSummary
@@ -19,10 +17,10 @@ from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, s
 from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.mq.session import RawMessage, Session
 from mqops.observe import snapshot
-from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 from mqops.observe.expired import discarded, states_of
+from mqops.observe.sealed import write_snapshot
 from mqops.observe.unseen import unseen
 
 
@@ -51,7 +49,6 @@ def observe(
     with connect(connection) as session:
         name = queue_manager_name(session)
         names = tuple(queues) or (usable_dead_letter_queue(session),)
-        make_folder(run.snapshot)
         before, settled = states_of(session, names), settled_queues(session)
         at = datetime.fromisoformat(observed_at)
         batches = (
@@ -63,7 +60,7 @@ def observe(
             )
             for queue in names
         )
-        write_parquet(run.snapshot, SNAPSHOT, chain.from_iterable(batches))
+        write_snapshot(run, chain.from_iterable(batches))
         expired = discarded(before, states_of(session, names))
         settled &= settled_queues(session)
         gone = gone_of(session, names) if some_may_end else ()

@@ -1,7 +1,7 @@
 """Tells people what waits for them, by a notifier of Airflow that the estate names (SMTP, Slack ...; see `Notify`).
 
-1. `Notice` has all that people are told of: a further one is a member, and a call of `tell_people` where it is seen, by a
-   task that gets `notify=usable(notify)` where `workflows/pipeline.py` makes it.
+1. `Notice` has all that people are told of: a further one is a member, and a call of `tell_people` where it is seen, by
+   a task that gets `notify=usable(notify)` where `workflows/pipeline.py` makes it.
 2. The notifier's arguments are templates of Airflow. Beside Airflow's own values they have `mqops.subject`,
    `mqops.text` and `mqops.link`. No text of a message is among them.
 3. A notifier that fails is a warning in the log: the question is asked, and the run goes on, without it.

@@ -29,7 +29,8 @@ from mqops.expiry.group import members
 from mqops.expiry.record import known
 from mqops.lake import stop
 from mqops.lake.files import json_of
-from mqops.lake.parquet import open_parquet, refuse_newer_folder
+from mqops.lake.parquet import refuse_newer_folder
+from mqops.lake.part_file import PartFile
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
 from mqops.ledger.keys import KeyRing
@@ -147,7 +148,7 @@ def unnumbered_of(folder: Path) -> dict[str, bool]:
 
 def is_numbered(path: Path) -> bool:
     if path.suffix == ".parquet":
-        with open_parquet(path) as file:
+        with PartFile(path) as file:
             footer = file.metadata.metadata or {}
         return formats.PARQUET_KEY.encode() in b"".join([*footer, *footer.values()])
     if path.suffix in {".db", ".sqlite"}:

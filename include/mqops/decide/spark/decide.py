@@ -33,13 +33,15 @@ from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import totals_of
 from mqops.errors import PlanChanged, RulesError, SettingsError
 from mqops.lake.files import make_durable, refuse_newer_lines, written_anew
-from mqops.lake.parquet import SPARK_FORMAT, SPARK_ROW_GROUPS, bounds
+from mqops.lake.parquet import SPARK_ROW_GROUPS, bounds
+from mqops.lake.parquet_format import SPARK_FORMAT
 from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.observe.core import expired
 from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.observe.recorded import OBSERVED
 from mqops.observe.spark.schema import SNAPSHOT
+from mqops.observe.spark.sealed import read_snapshot
 from mqops.rules import Table, parse
 from mqops.workflow import Workflow
 from mqwire.constants import MQ_MSG_ID_LENGTH
@@ -124,10 +126,10 @@ def _planned(
 ) -> tuple[DataFrame, DataFrame]:
     """The rows of the plan, and the messages that it is for. Parameters: `observed` messages in the snapshot."""
     folder = request.folder
-    snapshot = spark.read.schema(SNAPSHOT).parquet(str(folder.snapshot))
+    asked = [*columns_for(table.questions), *message_groups.asked_by(table)]
+    snapshot = read_snapshot(spark, folder.snapshot, asked)
     positions, queues, flags = bounds(folder.snapshot, "position", "queue", "msg_flags")
     one_queue = queues is not None and queues[0] == queues[1]
-    asked = [*columns_for(table.questions), *message_groups.asked_by(table)]
     messages = frozen_set(snapshot, request, asked, is_numbered=one_queue and positions == (0, observed - 1))
     if where is not None:
         messages = with_origins(messages, where)
