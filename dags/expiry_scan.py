@@ -6,6 +6,7 @@ from airflow.sdk import DAG
 
 from mqops.estate_sections import ExpiryScan, QueueManager, dag_prefix
 from mqops_airflow.forms import params
+from mqops_airflow.notices.notify import usable
 from mqops_airflow.operators.expiry import ExpiryCheckOperator, ExpiryReportOperator, RefreshExpiryOperator
 from mqops_airflow.runs.workplace import dags_of, estate_file, schedule_of, spark_job
 from mqops_airflow.spark.submit import MqSparkSubmitOperator
@@ -33,7 +34,10 @@ def build(name: str, settings: QueueManager, section: ExpiryScan) -> DAG:
         user_defined_macros=TEMPLATES,
         params={"queues": params.queues(section.queues), "all_filled": params.all_filled()},
     ) as dag:
-        check = ExpiryCheckOperator(task_id="check", queue_manager=name, recheck=section.recheck.total_seconds())
+        notify = usable(_ESTATE.notify)
+        check = ExpiryCheckOperator(
+            task_id="check", queue_manager=name, recheck=section.recheck.total_seconds(), notify=notify
+        )
         scan = MqSparkSubmitOperator(
             task_id="scan",
             name=f"{prefix} expiry",
@@ -46,7 +50,11 @@ def build(name: str, settings: QueueManager, section: ExpiryScan) -> DAG:
             conn_id=_ESTATE.spark_connection(name),
         )
         report = ExpiryReportOperator(
-            task_id="report", folder=folder, asset=workflow_asset(name, WORKFLOW, "report"), queue_manager=name
+            task_id="report",
+            folder=folder,
+            asset=workflow_asset(name, WORKFLOW, "report"),
+            queue_manager=name,
+            notify=notify,
         )
         check >> scan >> report
     return dag
