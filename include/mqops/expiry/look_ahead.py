@@ -9,21 +9,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
 from mqops.clock import utc
 from mqops.expiry.core.calendar import Calendar
-from mqops.expiry.core.candidates import Known, QueueNow
 from mqops.expiry.core.forecast import Outlook, openmetrics, outlook
 from mqops.expiry.core.outcome import ExpirySummary, QueueScan
-from mqops.expiry.group import known_by_all, members
-from mqops.expiry.record import known, seen
-from mqops.expiry.scan import Candidates, FirstTell, lake_folder, run_scan
+from mqops.expiry.record import known, note_seen
+from mqops.expiry.recorded import as_scanned, of_scans, recorded_outlook
+from mqops.expiry.scan import Candidates, FirstTell, run_scan
 from mqops.lake.files import make_folder, write_bytes
+from mqops.lake.run import folder_of
 from mqops.mq.connection import MqConnection
 
 
@@ -60,44 +59,29 @@ def look_ahead(
         first_tell=first_tell,
     )
     done = {scan.queue: scan for scan in summary.queues}
-    taught = {**found.known, **_own(lake, found.queue_manager, done)}
-    made = outlook(
-        found.queue_manager, (_now(queue, done) for queue in found.queues), taught, now=utc(), calendar=calendar
-    )
+    folder = folder_of(lake, found.queue_manager)
+    taught = {**found.known, **of_scans(known(folder), done)}
+    queues = tuple(as_scanned(queue, done) for queue in found.queues)
+    made = outlook(found.queue_manager, queues, taught, now=utc(), calendar=calendar)
     if not patterns:
+        note_seen(folder, queues, found.group)
         keep_metrics(lake, made)
     return LookAhead(found, summary, made)
 
 
 def after_scan(lake: Path, queue_manager: str, scans: Iterable[QueueScan], calendar: Calendar) -> Outlook:
-    """What will expire on the queues that a check has seen (`note_seen`), now that the candidates were scanned.
+    """What will expire on the queues that a check has seen, now that the candidates were scanned; kept by rule 2.
 
     Raises:
         LakeError: what the check has seen, or what scans taught, cannot be read.
     """
-    folder, done = lake_folder(lake, queue_manager), {scan.queue: scan for scan in scans}
-    noted = seen(folder)
-    taught = known_by_all(known(folder), members(lake, noted.group) if noted.group else (), noted.queues).known
-    queues = (_now(queue, done) for queue in noted.queues)
-    made = outlook(queue_manager, queues, {**taught, **_own(lake, queue_manager, done)}, now=utc(), calendar=calendar)
+    made = recorded_outlook(lake, queue_manager, calendar=calendar, now=utc(), scans=scans)
     keep_metrics(lake, made)
     return made
 
 
 def keep_metrics(lake: Path, made: Outlook) -> None:
     """Write the figures by rule 2. Raises `LakeError`."""
-    path = lake_folder(lake, made.queue_manager) / "expiry" / "forecast.prom"
+    path = folder_of(lake, made.queue_manager) / "expiry" / "forecast.prom"
     make_folder(path.parent)
     write_bytes(path, openmetrics(made).encode())
-
-
-def _now(queue: QueueNow, done: Mapping[str, QueueScan]) -> QueueNow:
-    """A queue as its scan has left it."""
-    scan = done.get(queue.name)
-    return replace(queue, depth=scan.left + scan.in_flight) if scan else queue
-
-
-def _own(lake: Path, queue_manager: str, done: Container[str]) -> dict[str, Known]:
-    """What the scans of now have taught."""
-    taught = known(lake_folder(lake, queue_manager))
-    return {queue: one for queue, one in taught.items() if queue in done}

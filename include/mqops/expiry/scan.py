@@ -27,7 +27,7 @@ from mqops.expiry.queue_manager import (
 from mqops.expiry.record import SCANNED, forget_others, known, learn
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import queue_manager_name, unseen_queues
+from mqops.mq.inquire import queue_manager_name, queue_names
 from mqops.mq.session import Session, is_gone
 from mqops.queue_names import selected
 
@@ -94,8 +94,9 @@ def candidates(
     """
     name, group, now = queue_manager_name(session), group_of(session), utc()
     wanted = tuple(patterns)
+    before = queue_names(session)
     everything = local_queues(session)
-    hidden = unseen_queues(session, named("*"))
+    hidden = sorted((before & queue_names(session)) - {queue.name for queue in everything})  # as `unseen_queues`
     aliases = bases_of(session, everything, (one for one in wanted if one not in hidden))
     wanted = tuple(aliases.get(one, one) for one in wanted)
     queues = named_by(everything, (one for one in wanted if one not in hidden))
