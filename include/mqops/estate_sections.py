@@ -298,11 +298,14 @@ class ExpiryScan(TriggeredWorkflow):
         interval: time between two scans; absent, there is no schedule.
         queues: names, or beginnings and `*`; `SYSTEM.` and `MQOPS.` queues are looked at only if named so.
         recheck: after this time a queue with messages is looked at, whatever the last scan taught.
+        tell_from: people are told (`notify`) when so many messages of a dead-letter, backout or storage queue expire
+            before work begins again (`calendar`); absent, nobody is.
     """
 
     interval: Duration | None = None
     queues: Annotated[tuple[QueuePattern, ...], Field(strict=False), AfterValidator(some)] = ("*",)
     recheck: Duration = timedelta(hours=1)
+    tell_from: Annotated[int, Field(ge=1)] | None = None
 
 
 class TriggerMonitor(Section):
@@ -461,6 +464,8 @@ class Estate(Section):
         job_environment: further environment variables that Spark jobs get (docs/spark_security.md).
         notify: who tells people what waits for them.
         retention: what is removed of old runs; absent, nothing is.
+        calendar: when people are at work (`mqops.expiry.calendar_file`), relative to the estate file; absent, from
+            08:00 UTC each day.
     """
 
     format: Annotated[int, Field(ge=FIRST)] = FIRST
@@ -469,6 +474,7 @@ class Estate(Section):
     job_environment: Annotated[tuple[EnvironmentName, ...], Field(strict=False)] = ()
     notify: Notify | None = None
     retention: Retention | None = None
+    calendar: InsideFile | None = None
     queue_managers: Annotated[dict[MqName, QueueManager], Field(min_length=1)]
 
     @model_validator(mode="after")

@@ -42,8 +42,8 @@ LOG = logging.getLogger(__name__)
 
 
 class Told(NamedTuple):
-    """Parameters: `when` it is told, in words; `task` that tells it, "" for Airflow's triggerer; `subject` and `text`
-    with the names of their values in braces."""
+    """Parameters: `when` it is told, in words; `task` of the DAGs of plans that tells it, "" where Airflow's triggerer
+    does, or another DAG; `subject` and `text` with the names of their values in braces."""
 
     when: str
     task: str
@@ -68,6 +68,12 @@ class Notice(Enum):
     )
     UNBALANCED = Told(
         when="a run does not balance", task="prove", subject="{queue_manager}: a run does not balance", text="{why}"
+    )
+    EXPIRES = Told(
+        when="so many dead letters, backed-out and stored messages expire before people are at work again",
+        task="",
+        subject="{queue_manager}: {messages} messages that wait for a person vanish before {until}",
+        text="{why}.",
     )
 
 

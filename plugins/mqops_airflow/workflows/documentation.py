@@ -206,6 +206,9 @@ manager that decides what has expired.
 | scan | browses these queues on Spark, one task for each queue, without message data |
 | report | for each queue: messages found, discarded and left, and when the next one expires |
 
+The note of a run says what of dead-letter, backout and storage queues expires before people are at work again. A queue
+that a queue-sharing group shares is left to the member that scanned it last, while that one looks for candidates.
+
 Each queue is scanned at least every {recheck}. To scan queues now in any case, use `mq_refresh_expiry`.
 """
 

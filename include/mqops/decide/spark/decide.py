@@ -41,7 +41,6 @@ from mqops.observe.core import expired
 from mqops.observe.core.answers import columns_for
 from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.observe.recorded import OBSERVED
-from mqops.observe.spark.schema import SNAPSHOT
 from mqops.observe.spark.sealed import read_snapshot
 from mqops.rules import Table, parse
 from mqops.workflow import Workflow
