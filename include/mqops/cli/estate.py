@@ -141,7 +141,7 @@ def rules_problems(estate_file: EstateFile) -> list[str]:
     from mqops.rules import parse as parse_rules  # noqa: PLC0415
 
     managers = estate_file.estate.queue_managers.values()
-    tables = {(each.rules, each.origins) for item in managers for _, each in item.workflows(RulesWorkflow)}
+    tables = {(each.rules, each.names_origins) for item in managers for _, each in item.workflows(RulesWorkflow)}
     problems = []
     for relative, origins in sorted(tables):
         try:

@@ -14,7 +14,6 @@ from mqops.backout.core.decision import with_origin
 from mqops.backout.core.origin import Setting
 from mqops.counted import counted
 from mqops.decide import backout_setting
-from mqops.decide.core.answers import answers
 from mqops.decide.in_process import Past
 from mqops.decide.recorded import PLAN
 from mqops.errors import SettingsError
@@ -47,6 +46,7 @@ from mqops.look.search import PassedOver, Search
 from mqops.model import Account
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
+from mqops.observe.core.answers import answers
 from mqops.observe.core.columns import SnapshotRow, pattern_values
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.observe.tries import current

@@ -112,7 +112,8 @@ BACKOUT_REPROCESS = """
 
 Processes messages that applications have backed out too often, on {queues}: the rules table {rules} says what
 happens to each message. `ACTION(RETRY)` puts it back on the queue it came from: the queue that names the backout queue
-as BOQNAME. If several queues name it, the MQRFH2 of the message decides (`jms/Dst`). A message whose origin is
+as BOQNAME. If several queues name it, the estate's table `origins` decides ({origins}), else the MQRFH2 of the message
+(`jms/Dst`). A message whose origin is
 ambiguous is counted as AMBIGUOUS and left, unless a rule names a queue for it.
 
 A message (same MsgId and body) that was put back {replays} goes to {quarantine} instead.
@@ -145,6 +146,7 @@ def backout_reprocess_page(name: str, section: BackoutReprocess) -> str:
         rules=section.rules,
         replays=number(section.replay_cap, "time"),
         quarantine=section.quarantine,
+        origins=number(len(section.origins), "row"),
         policy=policy_of(section.approval),
         timeout=section.approval.timeout,
         unit_of_work=section.unit_of_work,
