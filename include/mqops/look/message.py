@@ -41,6 +41,7 @@ from mqops.look.find import (
     looked_at,
 )
 from mqops.look.history import History, history
+from mqops.look.quarantined import Quarantined, quarantined
 from mqops.look.reveal import record_reveals, refuse_unless_named, revealed_row
 from mqops.look.search import PassedOver, Search
 from mqops.model import Account
@@ -102,7 +103,13 @@ class MessageStory:
             "ledger": as_json(self.past.events),
             "seen": as_json(self.past.seen),
             "errors": as_json(self.past.errors),
+            "quarantine": as_json(self.quarantined),
         }
+
+    @property
+    def quarantined(self) -> Quarantined | None:
+        """Why it is in quarantine; None where it is not, as far as the ledger knows."""
+        return quarantined(self.past.events)
 
 
 def show_live(

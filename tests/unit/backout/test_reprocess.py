@@ -202,6 +202,39 @@ def test_replay_cap_by_msg_id_and_body_then_quarantine(manager, work):
     }
 
 
+def test_any_program_can_ask_why_a_message_is_in_quarantine(manager, work, tmp_path, monkeypatch):
+    monkeypatch.setenv("MQLITE_HOME", str(manager.home))
+    [msg_id] = manager.put("PAY", [({}, b"poison")])
+    fixed = ("-m", "QM1", "--lake", str(tmp_path / "lake"))
+
+    def shown(queue: str, *more: str) -> Any:
+        done = CliRunner().invoke(main, ["message", "show", queue, msg_id.hex(), *fixed, *more])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    runs = []
+    for _ in range(3):
+        fail_all(manager, "PAY")
+        runs.append(work("FORMAT(NOT) ACTION(IGNORE)\nACTION(RETRY)", cap=2))
+        if len(runs) < 3:
+            assert json.loads(shown("PAY", "--json"))["quarantine"] is None
+    why = json.loads(shown("MQOPS.QUARANTINE", "--json"))["quarantine"]
+    assert (why["queue"], why["run"]) == ("MQOPS.QUARANTINE", runs[2].run)
+    assert [(one["queue"], one["run"], one["rule_line"]) for one in why["put_back"]] == [
+        ("PAY", runs[0].run, 2),
+        ("PAY", runs[1].run, 2),
+    ]
+    assert why["put_back"][0]["at"] < why["put_back"][1]["at"] < why["at"]
+    told = " ".join(shown("MQOPS.QUARANTINE").split())
+    assert f"In quarantine on MQOPS.QUARANTINE since {why['at']}, by run {runs[2].run}." in told
+    assert "It had been put back 2 times and came again each time: " in told
+    assert f"on PAY by line 2 of the rules of run {runs[1].run}" in told
+    assert manager.bodies("MQOPS.QUARANTINE") == [b"poison"], "its bytes are its application's"
+    undo = CliRunner().invoke(main, ["undo", runs[2].run, "--yes", *fixed])
+    assert undo.exit_code == 0, undo.output
+    assert json.loads(shown("PAY.BOQ", "--json"))["quarantine"] is None
+
+
 def test_replay_cap_counts_also_what_was_requeued_without_its_context(manager, work):
     [msg_id] = manager.put("PAY.BOQ", [({}, b"poison")])
     assert work(cap=1).moved == 1
