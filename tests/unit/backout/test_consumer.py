@@ -419,25 +419,31 @@ def test_P08_P09_five_percent_poison_and_a_backout_queue_that_fills_up(manager, 
 
 
 def consume_and_kill(manager: Manager, errors: Path, kills: int, seed: int, most: int) -> int:
-    """Run the program until it ends by itself, and kill it so often before, each time after some deliveries, at most
-    `most`: so no message is in two killed units of work. Gives the number of kills. Parameters: `errors` its file of
+    """Run the program until it ends by itself, and have it killed so often before: after some deliveries, at most
+    `most`, and by turns between its put of a poisonous message and the commit. No good message is in two killed units
+    of work. Gives the number of kills. Parameters: `errors` its file of
     errors."""
     chosen, done = random.Random(seed), 0
     command = [sys.executable, str(PROGRAM), manager.name, "IN", "OUT"]
     while True:
         with (
             errors.open("wb") as file,
-            subprocess.Popen(command, env=manager.environment, stdout=subprocess.PIPE, stderr=file) as one,
+            subprocess.Popen(
+                [*command, *(["DIE"] if done < kills and done % 2 else [])],
+                env=manager.environment,
+                stdout=subprocess.PIPE,
+                stderr=file,
+            ) as one,
         ):
             assert one.stdout is not None
-            last = chosen.randint(2, most) if done < kills else 0
+            last = chosen.randint(2, most) if done < kills and not done % 2 else 0
             for number, _line in enumerate(one.stdout, 1):
                 if number == last:
                     one.kill()
-                    done += 1
                     break
             if one.wait() == 0:
                 return done
+            done += 1
             assert one.returncode == -signal.SIGKILL, errors.read_text()
 
 
