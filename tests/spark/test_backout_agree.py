@@ -82,7 +82,7 @@ def message(number: int, destination: str | None, **fields: Any) -> tuple[bytes,
 @pytest.mark.parametrize(
     ("queue", "backoff"), [("SHARED.BOQ", ()), ("SOLE.BOQ", (60, 7200)), ("GIVEN", ()), ("DEADQ", (3600,))]
 )
-def test_P08_P13_both_decide_the_same(spark: Any, make_run: Any, queue: str, backoff: tuple[int, ...]) -> None:
+def test_P08_both_decide_the_same(spark: Any, make_run: Any, queue: str, backoff: tuple[int, ...]) -> None:
     messages = [message(number, where) for number, where in enumerate(DESTINATIONS)]
     messages += [message(90, None), dead(91, dlh_dest_q_name="TWO"), dead(92)]
     run: RunFolder = make_run(messages, queue=queue)
@@ -158,7 +158,7 @@ def backed_out(draw: Any) -> tuple[bytes, bytes]:
     return md.pack(encoding=c.MQENC_NATIVE, ccsid=1208), header + text
 
 
-def test_P13_the_table_of_origins_decides_alike(spark: Any) -> None:
+def test_P08_the_table_of_origins_decides_alike(spark: Any) -> None:
     rows, messages = generated(origin_rows(), ROWS), generated(backed_out(), KINDS)
     counting = {
         "SHARED.BOQ": [n for n, row in enumerate(rows) if not row.backout_queue and row.queue != "PAY"],

@@ -434,7 +434,7 @@ def backout_run(manager: Manager, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return run
 
 
-def test_P13_the_table_of_origins_decides_and_says_why(manager, backout_run):
+def test_P08_the_table_of_origins_decides_and_says_why(manager, backout_run):
     messages = [
         ({"ReplyToQ": "ONE.REPLY"}, b"by reply queue"),
         (RFH2, with_property()),
@@ -479,7 +479,7 @@ def test_P13_the_table_of_origins_decides_and_says_why(manager, backout_run):
     assert (manager.bodies("TWO"), manager.bodies("PAY")) == ([with_property()], [b"sole"])
 
 
-def test_P13_a_row_that_names_its_backout_queue_counts_there_and_nowhere_else(manager, backout_run):
+def test_P08_a_row_that_names_its_backout_queue_counts_there_and_nowhere_else(manager, backout_run):
     manager.mqsc("DEFINE QLOCAL(GIVEN)")
     for queue in ("GIVEN", "PAY.BOQ", "SHARED.BOQ"):
         manager.put(queue, [({"Format": "MINE"}, queue.encode())])
@@ -500,7 +500,7 @@ def test_P13_a_row_that_names_its_backout_queue_counts_there_and_nowhere_else(ma
     ],
 )
 @pytest.mark.parametrize("queue", ["SHARED.BOQ", "GIVEN"])
-def test_P13_an_ambiguous_message_comes_with_the_row_that_would_decide_it(manager, backout_run, message, queue):
+def test_P08_an_ambiguous_message_comes_with_the_row_that_would_decide_it(manager, backout_run, message, queue):
     manager.mqsc("DEFINE QLOCAL(GIVEN)")
     manager.put(queue, [message, message])
     plan = backout_run(more=("--dry-run", queue))["plan"]
@@ -513,7 +513,7 @@ def test_P13_an_ambiguous_message_comes_with_the_row_that_would_decide_it(manage
     assert manager.depth("ONE" if queue == "SHARED.BOQ" else "ELSEWHERE") == 2
 
 
-def test_P13_a_table_that_is_not_valid_is_told_and_nothing_is_moved(manager, backout_run):
+def test_P08_a_table_that_is_not_valid_is_told_and_nothing_is_moved(manager, backout_run):
     manager.put("SHARED.BOQ", [({}, b"x")])
     told = backout_run('- {when: "FROMAT(MQSTR)", queue: ONE}')
     assert "origins.0.when: at character 1: 'FROMAT' is not a keyword" in told["error"]["message"]
