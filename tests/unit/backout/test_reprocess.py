@@ -451,6 +451,8 @@ def test_P08_the_table_of_origins_decides_and_says_why(manager, backout_run):
         """- {when: "PROP('jms.Dst' = '*TWO')", queue: ONE}""",
         '- {when: "MSGTYPE(*)", queue: ELSEWHERE}',
         '- {when: "FORMAT(NEVER)", queue: GONE}',
+        '- {when: "FORMAT(NEVER)", queue: ONE, backout_queue: GONE}',
+        '- {when: "FORMAT(NEVER)", queue: ONE, backout_queue: ONE}',
     )
     told = backout_run(*rows, more=("--explain",))
     assert {one["msg_id"]: (one["origin"], one["by"], one["row"]) for one in told["origins"]} == {
@@ -469,9 +471,12 @@ def test_P08_the_table_of_origins_decides_and_says_why(manager, backout_run):
     assert "backout_reprocess.origins.1 wants PROP('usr.app' = 'sh?p')" in whys[ids[4]]
     assert "it has an MQDLH" in whys[ids[5]]
     assert "discreet" not in json.dumps(told), "what a message says is not shown"
-    assert [one.partition(":")[0] for one in told["plan"]["remarks"] if "decides nothing" in one] == [
-        "backout_reprocess.origins.3 decides nothing",  # ELSEWHERE has no BOQNAME
-        "backout_reprocess.origins.4 decides nothing",
+    idle = [one.partition(" decides nothing: ") for one in told["plan"]["remarks"] if "decides nothing" in one]
+    assert [(which[-1], why.partition(":")[0]) for which, _, why in idle] == [
+        ("3", "ELSEWHERE names no other queue as BOQNAME"),
+        ("4", "GONE is no local queue for messages of programs"),
+        ("5", "there is no queue GONE"),
+        ("6", "ONE is its queue and its backout_queue"),
     ]
     done = backout_run(*rows)
     assert (done["planned"], done["moved"], done["left"]) == (7, 5, 2)
