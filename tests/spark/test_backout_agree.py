@@ -158,7 +158,7 @@ def backed_out(draw: Any) -> tuple[bytes, bytes]:
     return md.pack(encoding=c.MQENC_NATIVE, ccsid=1208), header + text
 
 
-def test_P13_the_table_of_origins_decides_alike(spark: Any) -> None:
+def test_P08_the_table_of_origins_decides_alike(spark: Any) -> None:
     rows, messages = generated(origin_rows(), ROWS), generated(backed_out(), KINDS)
     counting = {
         "SHARED.BOQ": [n for n, row in enumerate(rows) if not row.backout_queue and row.queue != "PAY"],

@@ -421,8 +421,10 @@ def test_P08_P09_five_percent_poison_and_a_backout_queue_that_fills_up(manager, 
 def consume_and_kill(manager: Manager, errors: Path, kills: int, seed: int, most: int) -> int:
     """Run the program until it ends by itself, and have it killed so often before: after some deliveries, at most
     `most`, and by turns between its put of a poisonous message and the commit. No good message is in two killed units
-    of work. Gives the number of kills. Parameters: `errors` its file of
-    errors."""
+    of work. Gives the number of kills.
+
+    Parameters: `errors` the file for what the program writes on standard error.
+    """
     chosen, done = random.Random(seed), 0
     command = [sys.executable, str(PROGRAM), manager.name, "IN", "OUT"]
     while True:
@@ -448,7 +450,7 @@ def consume_and_kill(manager: Manager, errors: Path, kills: int, seed: int, most
 
 
 @pytest.mark.parametrize("marking", MARKINGS, indirect=True)
-def test_P08_P09_P13_a_consumer_that_is_killed_leaves_each_message_in_exactly_one_place(manager, marking, tmp_path):
+def test_P08_P09_a_consumer_that_is_killed_leaves_each_message_in_exactly_one_place(manager, marking, tmp_path):
     """5 % of the messages are poison, BOTHRESH is 3, the backout queue fills up half-way, and what is put back too
     often goes to quarantine. MQOPS_CONSUMER_MESSAGES=50000 is the full size."""
     poison = MESSAGES // 20

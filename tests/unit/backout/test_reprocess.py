@@ -434,7 +434,7 @@ def backout_run(manager: Manager, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return run
 
 
-def test_P13_the_table_of_origins_decides_and_says_why(manager, backout_run):
+def test_P08_the_table_of_origins_decides_and_says_why(manager, backout_run):
     messages = [
         ({"ReplyToQ": "ONE.REPLY"}, b"by reply queue"),
         (RFH2, with_property()),
@@ -451,6 +451,8 @@ def test_P13_the_table_of_origins_decides_and_says_why(manager, backout_run):
         """- {when: "PROP('jms.Dst' = '*TWO')", queue: ONE}""",
         '- {when: "MSGTYPE(*)", queue: ELSEWHERE}',
         '- {when: "FORMAT(NEVER)", queue: GONE}',
+        '- {when: "FORMAT(NEVER)", queue: ONE, backout_queue: GONE}',
+        '- {when: "FORMAT(NEVER)", queue: ONE, backout_queue: ONE}',
     )
     told = backout_run(*rows, more=("--explain",))
     assert {one["msg_id"]: (one["origin"], one["by"], one["row"]) for one in told["origins"]} == {
@@ -469,9 +471,12 @@ def test_P13_the_table_of_origins_decides_and_says_why(manager, backout_run):
     assert "backout_reprocess.origins.1 wants PROP('usr.app' = 'sh?p')" in whys[ids[4]]
     assert "it has an MQDLH" in whys[ids[5]]
     assert "discreet" not in json.dumps(told), "what a message says is not shown"
-    assert [one.partition(":")[0] for one in told["plan"]["remarks"] if "decides nothing" in one] == [
-        "backout_reprocess.origins.3 decides nothing",  # ELSEWHERE has no BOQNAME
-        "backout_reprocess.origins.4 decides nothing",
+    idle = [one.partition(" decides nothing: ") for one in told["plan"]["remarks"] if "decides nothing" in one]
+    assert [(which[-1], why.partition(":")[0]) for which, _, why in idle] == [
+        ("3", "ELSEWHERE names no other queue as BOQNAME"),
+        ("4", "GONE is no local queue for messages of programs"),
+        ("5", "there is no queue GONE"),
+        ("6", "ONE is its queue and its backout_queue"),
     ]
     done = backout_run(*rows)
     assert (done["planned"], done["moved"], done["left"]) == (7, 5, 2)
@@ -479,7 +484,7 @@ def test_P13_the_table_of_origins_decides_and_says_why(manager, backout_run):
     assert (manager.bodies("TWO"), manager.bodies("PAY")) == ([with_property()], [b"sole"])
 
 
-def test_P13_a_row_that_names_its_backout_queue_counts_there_and_nowhere_else(manager, backout_run):
+def test_P08_a_row_that_names_its_backout_queue_counts_there_and_nowhere_else(manager, backout_run):
     manager.mqsc("DEFINE QLOCAL(GIVEN)")
     for queue in ("GIVEN", "PAY.BOQ", "SHARED.BOQ"):
         manager.put(queue, [({"Format": "MINE"}, queue.encode())])
@@ -500,7 +505,7 @@ def test_P13_a_row_that_names_its_backout_queue_counts_there_and_nowhere_else(ma
     ],
 )
 @pytest.mark.parametrize("queue", ["SHARED.BOQ", "GIVEN"])
-def test_P13_an_ambiguous_message_comes_with_the_row_that_would_decide_it(manager, backout_run, message, queue):
+def test_P08_an_ambiguous_message_comes_with_the_row_that_would_decide_it(manager, backout_run, message, queue):
     manager.mqsc("DEFINE QLOCAL(GIVEN)")
     manager.put(queue, [message, message])
     plan = backout_run(more=("--dry-run", queue))["plan"]
@@ -513,7 +518,7 @@ def test_P13_an_ambiguous_message_comes_with_the_row_that_would_decide_it(manage
     assert manager.depth("ONE" if queue == "SHARED.BOQ" else "ELSEWHERE") == 2
 
 
-def test_P13_a_table_that_is_not_valid_is_told_and_nothing_is_moved(manager, backout_run):
+def test_P08_a_table_that_is_not_valid_is_told_and_nothing_is_moved(manager, backout_run):
     manager.put("SHARED.BOQ", [({}, b"x")])
     told = backout_run('- {when: "FROMAT(MQSTR)", queue: ONE}')
     assert "origins.0.when: at character 1: 'FROMAT' is not a keyword" in told["error"]["message"]

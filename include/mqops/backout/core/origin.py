@@ -17,7 +17,7 @@ An ambiguous origin is blank. It takes a rule that names a queue to move such a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
@@ -137,7 +137,7 @@ def setting(
         misconfigured=tuple(misconfigured(known, dead_letter_queue, unseen)),
         dead_letter_queue=dead_letter_queue,
         unseen=unseen,
-        notes=(*notes, *_by_alias(known, worked_on), *_idle(rows, known)),
+        notes=(*notes, *_by_alias(known, worked_on), *_idle(rows, known, unseen)),
         backoff=backoff,
         origins=rows,
         counting={queue: tuple(_counting(rows, queue, known)) for queue in worked_on} if rows else {},
@@ -159,19 +159,25 @@ def _counting(rows: Iterable[OriginRow], queue: str, known: Mapping[str, QueueDe
             yield number
 
 
-def _idle(rows: Iterable[OriginRow], known: Mapping[str, QueueDefinition]) -> Iterable[str]:
+def _idle(rows: Iterable[OriginRow], known: Mapping[str, QueueDefinition], unseen: Collection[str]) -> Iterable[str]:
     """A sentence for each row that counts on no backout queue."""
     for number, row in enumerate(rows):
-        target = known.get(row.queue)
-        at = row.backout_queue or (backout_queue_of(target, known) if target else "")
-        if at and any(True for _ in _counting([row], at, known)):
-            continue
-        why = f"{row.queue} names no other queue as BOQNAME: give the row a backout_queue, or correct its queue"
-        if target is None or target.kind != "local" or target.transmission:
-            why = f"{row.queue} is no local queue for messages of programs: correct the name"
-        elif row.backout_queue:
-            why = f"{row.queue} is its backout_queue: correct one of them"
-        yield f"{SECTION}.{number} decides nothing: {why}"
+        if why := _why_idle(row, known, unseen):
+            yield f"{SECTION}.{number} decides nothing: {why}"
+
+
+def _why_idle(row: OriginRow, known: Mapping[str, QueueDefinition], unseen: Collection[str]) -> str:
+    target = known.get(row.queue)
+    if hidden := next((name for name in (row.queue, row.backout_queue) if name in unseen), ""):
+        return f"the connection's user may not inquire {hidden} (+dsp, +inq)"
+    if target is None or target.kind != "local" or target.transmission:
+        return f"{row.queue} is no local queue for messages of programs: correct the name"
+    at = row.backout_queue or backout_queue_of(target, known)
+    if not at or (at == row.queue and not row.backout_queue):
+        return f"{row.queue} names no other queue as BOQNAME: give the row a backout_queue, or correct its queue"
+    if at == row.queue:
+        return f"{at} is its queue and its backout_queue: correct one of them"
+    return "" if at in known else f"there is no queue {at}: correct the name, or define it"
 
 
 def backout_queues(definitions: Iterable[QueueDefinition]) -> tuple[str, ...]:
