@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.lake.files import make_folder, write_json
 from mqops.lake.run import folder_of
@@ -70,7 +71,10 @@ def foretold(
     section = settings.expiry_scan if settings else None
     if section and section.tell_from and _is_news(folder_of(lake(estate), queue_manager), made, section.tell_from):
         why = ". ".join(filter(None, (sentence(one, made) for one in made.queues if one.kind.waits)))
-        told = {"queue_manager": queue_manager, "messages": f"{made.waiting:,}", "until": made.until, "why": why}
+        vanish = counted(
+            made.waiting, "message that waits for a person vanishes", "messages that wait for a person vanish"
+        )
+        told = {"queue_manager": queue_manager, "vanish": vanish, "until": made.until, "why": why}
         tell_people(notify, context, Notice.EXPIRES, **told)
     waiting = [md("{}.", said) for one in made.queues if one.kind.waits and (said := sentence(one, made))]
     return joined(" ", waiting) if waiting else NOTHING

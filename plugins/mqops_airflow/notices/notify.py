@@ -72,7 +72,7 @@ class Notice(Enum):
     EXPIRES = Told(
         when="so many dead letters, backed-out and stored messages expire before people are at work again",
         task="",
-        subject="{queue_manager}: {messages} messages that wait for a person vanish before {until}",
+        subject="{queue_manager}: {vanish} before {until}",
         text="{why}.",
     )
 
