@@ -175,12 +175,13 @@ def _of_connection(place: KeyPlace) -> BodyKeys:
 _passwords: list[Callable[[str], str]] = []
 
 
-def ask_for_passwords(password: Callable[[str], str]) -> None:
+def ask_for_passwords(password: Callable[[str], str] | None) -> None:
     """Let this process read keys from Airflow connections.
 
-    Parameters: `password` gives that of a connection by its id, and raises `MqopsError` where there is none.
+    Parameters: `password` gives that of a connection by its id, and raises `MqopsError` where there is none; None to
+    read none any more.
     """
-    _passwords[:] = [password]
+    _passwords[:] = [password] if password else []
 
 
 def parsed(text: str | bytes, what: str) -> BodyKeys:
