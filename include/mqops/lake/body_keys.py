@@ -175,12 +175,13 @@ def _of_connection(place: KeyPlace) -> BodyKeys:
 _passwords: list[Callable[[str], str]] = []
 
 
-def ask_for_passwords(password: Callable[[str], str]) -> None:
+def ask_for_passwords(password: Callable[[str], str] | None) -> None:
     """Let this process read keys from Airflow connections.
 
-    Parameters: `password` gives that of a connection by its id, and raises `MqopsError` where there is none.
+    Parameters: `password` gives that of a connection by its id, and raises `MqopsError` where there is none; None to
+    read none any more.
     """
-    _passwords[:] = [password]
+    _passwords[:] = [password] if password else []
 
 
 def parsed(text: str | bytes, what: str) -> BodyKeys:
@@ -195,7 +196,17 @@ def parsed(text: str | bytes, what: str) -> BodyKeys:
         first = error.errors(include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "the whole"
         raise SettingsError(f"{what} is not keys as `mqops lake rekey` makes them: {place}: {first['type']}") from None
-    return BodyKeys(tuple(BodyKey(id=one.id, secret=bytes.fromhex(one.secret)) for one in file.keys))
+    keys = [BodyKey(id=one.id, secret=bytes.fromhex(one.secret)) for one in file.keys]
+    changed = [one.id for one in keys if one.id != _id_of(one.secret)]
+    if changed:
+        raise SettingsError(
+            f"{what} was changed: the secret of key {changed[0]} is another one. Restore it from a copy"
+        )
+    return BodyKeys(tuple(keys))
+
+
+def _id_of(secret: bytes) -> str:
+    return hashlib.sha256(b"mqops body key id\0" + secret).hexdigest()[:16]
 
 
 def add_key(path: Path, now: str) -> str:
@@ -206,7 +217,7 @@ def add_key(path: Path, now: str) -> str:
     """
     earlier = _entries(path) if path.is_symlink() or path.exists() else []
     secret = secrets.token_bytes(SECRET_LENGTH)
-    key_id = hashlib.sha256(b"mqops body key id\0" + secret).hexdigest()[:16]
+    key_id = _id_of(secret)
     make_folder(path.parent)
     write_json(path, {"v": 1, "keys": [*earlier, {"id": key_id, "secret": secret.hex(), "made_at": now}]})
     return key_id

@@ -40,8 +40,8 @@ def write_parquet_to(place: Path | BinaryIO, schema: pa.Schema, content: Iterabl
     written = 0
     others = [name for name in schema.names if name != SEALED]  # what is encrypted has no value twice, and no pattern
     compression = {**dict.fromkeys(others, "zstd"), **({SEALED: "none"} if SEALED in schema.names else {})}
-    noted = schema.with_metadata({**(schema.metadata or {}), **FORMAT})
-    with pq.ParquetWriter(place, noted, compression=compression, use_dictionary=others) as writer:
+    options = {"compression": compression, "use_dictionary": others, "write_statistics": others}
+    with pq.ParquetWriter(place, schema.with_metadata({**(schema.metadata or {}), **FORMAT}), **options) as writer:
         for batch in content:
             writer.write_batch(batch)
             written += batch.num_rows

@@ -39,8 +39,8 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     Parameters: `asked` as `ask` has it, and `passwords` connection → password, which keys of bodies are.
     """
     try:
-        if passwords := asked.get("passwords"):
-            ask_for_passwords(passwords.__getitem__)
+        passwords = asked.get("passwords")
+        ask_for_passwords(passwords.__getitem__ if passwords else None)
         run = RunFolder(Path(asked["run"]))
         wanted = criteria_of(asked)
         marks = planned_rows(run, asked["plan"], asked["action"]) if asked["action"] else None

@@ -112,4 +112,4 @@ def sealed(sealing: Sealing, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.R
 def _without_bytes(errors: pa.Array) -> pa.Array:
     coded = errors.dictionary_encode()
     known = [place[0] if (place := _PLACE.match(text)) else "MQDLH" for text in coded.dictionary.to_pylist()]
-    return pa.array([f"{place}: there is no valid one" for place in known], pa.string()).take(coded.indices)
+    return pa.array([f"{place} is not valid" for place in known], pa.string()).take(coded.indices)

@@ -30,6 +30,7 @@ from mqops.observe import snapshot
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 from mqops.observe.sealed import sealed, sealing_for, write_snapshot
+from mqops.undo.in_process import act_undo, plan_undo
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQMD
 
@@ -175,6 +176,7 @@ def test_no_body_is_in_the_lake_in_clear_and_every_workflow_goes_on(
     assert loaded["balanced"]
     assert sorted(manager.bodies("A")) == sorted(body for _fields, body in put)
     assert found_in(lake) == set()
+    assert found_in(lake, ("Unbe",)) == set()  # what stands where an MQDLH should be
     secrets = {one["secret"] for one in json.loads(keys.read_text())["keys"]}
     assert found_in(lake, tuple(secrets)) == set()
 
@@ -276,6 +278,26 @@ def test_what_was_changed_is_an_error_that_names_the_file(
     assert not isinstance(caught.value, BodiesLocked)
 
 
+def test_nothing_is_put_back_from_a_snapshot_that_was_changed(
+    queue_manager: Callable[..., Manager], tmp_path: Path, estate: Callable[..., Path]
+) -> None:
+    manager, lake = queue_manager(mqsc="DEFINE QLOCAL(B)\n"), tmp_path / "lake"
+    estate(QM1={"keys": "qm1.json"})
+    add_key(tmp_path / "qm1.json", "")
+    manager.put(DLQ, [dead_letter("B", b"Geheimnis")])
+    done = good("dlq", "run", "--once", DLQ, "QM1", "--lake", lake, text="ACTION(RETRY)\n")
+    run, undo = RunFolder.at(lake, "QM1", done["run"]), RunFolder.at(lake, "QM1", "undo")
+    plan = plan_undo(manager.connection, run, undo)
+    (part,) = undo.snapshot.iterdir()
+    content, value = part.read_bytes(), pq.read_table(part).column(SEALED)[0].as_py()
+    assert content.count(value) == 1
+    part.write_bytes(content.replace(value, value[:20] + bytes([value[20] ^ 1]) + value[21:]))
+    with pytest.raises(LakeError, match=f"{part} was changed: the body of the message at position 0 of {DLQ} is not"):
+        act_undo(manager.connection, undo, approved=plan.digest)
+    assert manager.bodies("B") == [b"Geheimnis"]
+    assert manager.bodies(DLQ) == []
+
+
 def test_who_does_not_find_the_estate_writes_nothing_in_clear(
     tmp_path: Path, estate: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -331,6 +353,12 @@ def test_keys_are_private_and_not_in_the_lake(tmp_path: Path, estate: Callable[.
     run = written(lake, "run", b"Geheimnis")
     keys.chmod(0o640)
     with pytest.raises(SettingsError, match="Others may read or write the key file"):
+        read(run)
+    keys.chmod(0o600)
+    text = json.loads(keys.read_text())
+    text["keys"][0]["secret"] = "0" * 64
+    keys.write_text(json.dumps(text))
+    with pytest.raises(SettingsError, match=r"qm1\.json was changed: the secret of key"):
         read(run)
     estate(QM1={"keys": "lake/qm1.json"})
     with pytest.raises(SettingsError, match="is in the lake"):
