@@ -13,7 +13,7 @@ PART_OF = {
     **dict.fromkeys(("pyspark", "py4j", "grpc", "pandas", "zstandard"), "spark"),
     **dict.fromkeys(("great_expectations", "nh3"), "quality"),
     **dict.fromkeys(("airflow", "fastapi", "starlette", "sqlalchemy", "jinja2", "markupsafe"), "airflow"),
-    **dict.fromkeys(("jsonschema", "markdown_it", "vl_convert"), "airflow"),
+    **dict.fromkeys(("anyio", "asgiref", "jsonschema", "markdown_it", "vl_convert"), "airflow"),
 }
 """A module that the core does not need → the extra of the package `mqops` that brings it."""
 
