@@ -16,7 +16,6 @@ The type of the Airflow connection decides how: `spark` by spark-submit, `spark_
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import re
 import signal
@@ -34,6 +33,7 @@ from airflow.sdk import Asset
 
 from mqops import errors
 from mqops import spark_private as private
+from mqops.lake.files import read_json
 from mqops.ledger.keys import VARIABLE as LEDGER_KEYS
 from mqops.printable import printable
 from mqops_airflow.connections.hook import MqHook, existing_connection
@@ -106,7 +106,7 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
             self.log.info("Kept %s of an earlier try", printable(self.summary))
         else:
             self._submit()
-        summary = json.loads(Path(self.summary).read_text(encoding="utf-8"))
+        summary = read_json(Path(self.summary))
         shown = {key: summary[key] for key in self.shown or summary}
         for key, value in shown.items():
             if isinstance(value, (str, int, float)):
