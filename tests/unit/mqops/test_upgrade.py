@@ -204,7 +204,7 @@ def test_an_unsigned_run_is_finished_by_a_person_who_answers_for_it(killed):
     assert (summary["planned"], summary["balanced"], summary["left"], summary["gone"]) == (KILLED, True, 0, 0)
     (resumed,) = (one["about"] for one in killed.lines() if one["kind"] == "resumed")
     assert (resumed["why"], resumed["unsigned"], resumed["lane_tokens"]) == ("checked by us", True, 1)
-    assert "@" in resumed["finished_by"]
+    assert f"; finished by {resumed['finished_by']} (checked by us)" in killed.run("run", "show", run.run)
     assert [one["kind"] for one in read_lines(killed.lake / "QM1" / "ledger" / "set_aside.jsonl")] == ["forged"]
     assert killed.json("ledger", "verify", "QM1")["ok"]
     assert killed.manager.depth(DLQ) == 0
