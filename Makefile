@@ -76,6 +76,8 @@ full: crash
 		tests/property/test_mqlite_machine.py tests/property/test_mqlite_fuzz.py tests/property/test_mqlite_admin_input.py
 	@$(ENV) MQOPS_LEDGER_FUZZ=1000000 MQOPS_LEDGER_SEGMENTS=2000 MQOPS_LEDGER_KILLS=200 python -m pytest -o faulthandler_timeout=14400 \
 		tests/property/test_ledger_fuzz.py tests/property/test_ledger_segments.py
+	@$(ENV) folder=$$(mktemp -d) && python tests/golden_lake.py $$folder/site $$folder/this.tar.xz && \
+		MQOPS_GOLDEN=$$folder/this.tar.xz python -m pytest -o faulthandler_timeout=14400 tests/unit/mqops/test_upgrade.py
 	@$(ENV) MQOPS_SOAK_MESSAGES=10000 MQOPS_SOAK_TRIGGERER_KILLS=20 MQOPS_SOAK_SCHEDULER_KILLS=5 MQOPS_SOAK_ENDS=3 \
 		python -m pytest -o faulthandler_timeout=14400 tests/e2e/test_trigger_soak.py
 	@$(ENV) MQOPS_QUICK_ANSWERS=10 python -m pytest -o faulthandler_timeout=14400 tests/e2e/test_evening.py

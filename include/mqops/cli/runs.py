@@ -172,7 +172,8 @@ def _plan(found: RunStory) -> Iterator[str]:
 
 
 def _approval(found: RunStory) -> str:
-    finished = f"; finished by {found.people['finished_by']}" if "finished_by" in found.people else ""
+    why = f" ({found.people['why']})" if "why" in found.people else ""
+    finished = f"; finished by {found.people['finished_by']}{why}" if "finished_by" in found.people else ""
     if found.people.get("approved_by"):
         return f"; approved: {found.people['approved_by']}{finished}"
     answer = found.approval.answer if found.approval else None

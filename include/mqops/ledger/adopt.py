@@ -176,14 +176,15 @@ def adopt(session: Session, ledger: OpenLedger, *, who: str, why: str) -> Unsign
     ledger.noted = Issued(run=noted.run, plan=noted.plan, lanes=noted.lanes, signed=True, key=key)
     drain(session, ledger)
     at = utc_now()
-    counted = {"markers": found.markers, "lane_tokens": found.lane_tokens}
+    said: dict[str, str | int | float | bool | None] = {"finished_by": who, "why": why.strip(), "unsigned": True}
+    said |= {"markers": found.markers, "lane_tokens": found.lane_tokens}
     line = Marker(
         unit=ledger.plan.resumed_id(at).hex(),
         run=ledger.plan.run,
         plan=ledger.plan.digest,
         kind=MarkerKind.RESUMED,
         at=at,
-        about={"finished_by": who, "why": why.strip(), **counted, "unsigned": True},
+        about=said,
     )
     with ledger.file.writer() as writer:
         writer.add([line])

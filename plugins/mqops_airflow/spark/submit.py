@@ -17,7 +17,6 @@ The type of the Airflow connection decides how: `spark` by spark-submit, `spark_
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import re
 import signal
@@ -33,6 +32,7 @@ from airflow.sdk import Asset, BaseOperator
 from mqops import errors
 from mqops import spark_private as private
 from mqops.lake.body_keys import VARIABLE as BODY_KEYS
+from mqops.lake.files import read_json
 from mqops.ledger.keys import VARIABLE as LEDGER_KEYS
 from mqops.printable import printable
 from mqops_airflow.connections.body_keys import password
@@ -130,7 +130,7 @@ class MqSparkSubmitOperator(BaseOperator):
             self.log.info("Kept %s of an earlier try", printable(self.summary))
         else:
             self._submit()
-        summary = json.loads(Path(self.summary).read_text(encoding="utf-8"))
+        summary = read_json(Path(self.summary))
         shown = {key: summary[key] for key in self.shown or summary}
         for key, value in shown.items():
             if isinstance(value, (str, int, float)):

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from format_support import says_format
 from mq_support import DLQ, dead_letter
 
 import mqops
@@ -129,36 +130,9 @@ def test_all_that_a_pass_leaves_says_its_format(manager, mqops_here, lake):
     mqops_here("resume", "-m", "QM1")
     mqops_here("expiry", "scan", "A", "-m", "QM1", "--all")
     mqops_here("runs")
-    assert len(unnumbered_of(lake)) > 10
-    assert not [path for path, numbered in unnumbered_of(lake).items() if not numbered]
-    assert not [path for path, numbered in unnumbered_of(manager.home).items() if not numbered]
-
-
-def unnumbered_of(folder: Path) -> dict[str, bool]:
-    """The files below a folder, and whether each says its format; those that have none: locks, empty notes, figures for
-    another program."""
-    without = {".lock", ".prom", ".crc", ".log", ".yaml", ".html", ".txt", "", ".db-wal", ".db-shm"}
-    there = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix not in without]
-    return {
-        str(path): is_numbered(path)
-        for path in there
-        if path.stat().st_size and path.suffix not in {".db-wal", ".db-shm"}
-    }
-
-
-def is_numbered(path: Path) -> bool:
-    if path.suffix == ".parquet":
-        with PartFile(path) as file:
-            footer = file.metadata.metadata or {}
-        return formats.PARQUET_KEY.encode() in b"".join([*footer, *footer.values()])
-    if path.suffix in {".db", ".sqlite"}:
-        with closing(sqlite3.connect(path)) as database:
-            return database.execute("PRAGMA user_version").fetchone()[0] > 0 or path.name in formats.CACHES
-    content = path.read_bytes()
-    values = [json_of(line, path) for line in (content.splitlines() if path.suffix == ".jsonl" else [content])]
-    if path.name in formats.ENTRIES:
-        values = [one for value in values for one in (value.values() if isinstance(value, dict) else value)]
-    return all(formats.KEY in one or formats.LEDGER_KEY in one for one in values)
+    assert len(says_format(lake)) > 10
+    assert not [path for path, numbered in says_format(lake).items() if not numbered]
+    assert not [path for path, numbered in says_format(manager.home).items() if not numbered]
 
 
 def test_parquet_of_a_newer_version_is_refused(manager, mqops_here, lake):
