@@ -22,12 +22,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from mqops.errors import SettingsError
-from mqops.mq.browse import browse, while_there
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import queue_manager_name
-from mqops.observe.batches import record_batches
-from mqops.observe.core.decode import Browsed
 from mqops.observe.spark.schema import SNAPSHOT
+from mqops.pandas_later import arrow_without_pandas
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,6 +61,13 @@ class MqReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The messages of a queue as record batches. Raises `MQError`."""
+        # Spark plans the read in processes of its own, which import this module: what browses is imported here.
+        from mqops.mq.browse import browse, while_there  # noqa: PLC0415
+        from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
+        from mqops.observe.batches import record_batches  # noqa: PLC0415
+        from mqops.observe.core.decode import Browsed  # noqa: PLC0415
+
+        arrow_without_pandas()
         assert isinstance(partition, QueuePartition)
         with connect(self._connection) as session:
             browsed = Browsed(
