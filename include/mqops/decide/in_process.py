@@ -82,7 +82,7 @@ def decide(
             run,
             table,
             retry_not_due.leave_not_due(run, _plan_rows(run, table, where), not_due),
-            backoff=where.backoff if where else (),
+            backoff=backout.backoff(where),
             split_groups=split_groups,
         ),
         workflow=workflow,

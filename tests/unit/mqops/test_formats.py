@@ -29,9 +29,7 @@ from mqops.estate import load
 from mqops.expiry.group import members
 from mqops.expiry.record import known
 from mqops.lake import stop
-from mqops.lake.files import json_of
 from mqops.lake.parquet import refuse_newer_folder
-from mqops.lake.part_file import PartFile
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
 from mqops.ledger.keys import KeyRing

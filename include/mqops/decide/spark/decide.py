@@ -107,7 +107,7 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
             *no_text.remarks(folder, table),
             *(ambiguous.remarks(folder, where) if where else ()),
             *remarks(summary.actions, used_up),
-            *backoff.remarks(waiting_until(folder, table, where.backoff if where else ())),
+            *backoff.remarks(waiting_until(folder, table, backout.backoff(where))),
             *([WAY_OUT] if used_up else []),
             *pacing.remarks(),
         ),
@@ -143,9 +143,9 @@ def _planned(
         messages,
         snapshot,
         table,
-        message_groups.puts_of(spark, folder, table, where.backoff if where else ()),
+        message_groups.puts_of(spark, folder, table, backout.backoff(where)),
         waits=waiting(messages, table, tries),
-        backoff=where.backoff if where else (),
+        backoff=backout.backoff(where),
         may_have_groups=flags != (0, 0),
     )
     return plan, messages
