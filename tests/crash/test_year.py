@@ -33,7 +33,7 @@ RUNS = int(os.environ.get("MQOPS_YEAR_RUNS", "8"))
 SEED = int(os.environ.get("MQOPS_YEAR_SEED", "0")) or random.randrange(1_000_000)
 SELDOM = RUNS // 200
 EACH = {"prune": 5, "estate": 3} | {
-    name: max(SELDOM, few) for name, few in {"rekey": 6, "restart": 7, "kill": 4}.items()
+    name: max(SELDOM, few) for name, few in {"rekey": 6, "restart": 7, "kill": 8}.items()
 }
 """What happens beside the runs → each so many runs."""
 MOST_GROWTH = 64 << 20

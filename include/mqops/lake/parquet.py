@@ -56,12 +56,24 @@ def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) ->
     """
     with lake_errors(folder):
         for part in _parts(folder):
-            try:
-                with PartFile(part) as file:
-                    _check_columns(part, columns, file.names)
-                    yield from file.batches(rows, columns)
-            except pa.ArrowInvalid as error:
-                raise _not_whole(part, error) from error
+            yield from read_part(part, columns, rows=rows)
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """The Parquet files of a folder, in the order in which they are read. Raises `LakeError`."""
+    with lake_errors(folder):
+        return list(_parts(folder))
+
+
+def read_part(part: Path, columns: Sequence[str], *, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
+    """The same of one file. Raises `LakeError`."""
+    with lake_errors(part):
+        try:
+            with PartFile(part) as file:
+                _check_columns(part, columns, file.names)
+                yield from file.batches(rows, columns)
+        except pa.ArrowInvalid as error:
+            raise _not_whole(part, error) from error
 
 
 def rows_with(folder: Path, column: str, values: pa.Array) -> pa.Array:

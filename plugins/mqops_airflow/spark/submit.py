@@ -17,6 +17,7 @@ The type of the Airflow connection decides how: `spark` by spark-submit, `spark_
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import re
 import signal
