@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain
 
 from mqops.clock import utc_now
+from mqops.errors import LakeError
 from mqops.lake.files import lake_errors, make_folder
 from mqops.lake.parquet import is_sealed, write_parquet, write_parquet_to
 from mqops.lake.run import RunFolder
@@ -93,7 +94,12 @@ def _copied_news(session: Session, run: RunFolder, browsed: Browsed, before: Run
     """Link into a run's snapshot what has not changed since a run before, and copy the other messages of the queue;
     False, and nothing is there, where the queue changed meanwhile, or where bodies are encrypted: each run has a data
     key of its own. Raises as `observe`."""
-    if noted_place(run.lake_folder, run.queue_manager) or is_sealed(before.snapshot):
+    if noted_place(run.lake_folder, run.queue_manager):
+        return False
+    try:
+        if is_sealed(before.snapshot):
+            return False
+    except LakeError:  # it was pruned
         return False
     known = unchanged(session, browsed.queue, before)
     try:
