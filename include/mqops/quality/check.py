@@ -131,10 +131,10 @@ def read_snapshot(spark: SparkSession, folder: Path, *, needs_body: bool = True)
     """
     from mqops.observe.spark import sealed  # noqa: PLC0415
 
-    stored = sealed.schema_in(folder)
     with _unreadable(folder):
         there = {field.name: field.dataType for field in spark.read.parquet(str(folder)).schema}
     refuse_newer_folder(folder)
+    stored = sealed.schema_of(there)
     wrong = [field.name for field in stored if there.get(field.name) != field.dataType]
     if wrong:
         raise SettingsError(

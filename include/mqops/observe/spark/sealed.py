@@ -44,9 +44,9 @@ ENCRYPTED = StructType(
 """The schema of an encrypted file."""
 
 
-def schema_in(folder: Path) -> StructType:
-    """The schema of the files in a snapshot's folder. Raises `LakeError`."""
-    return ENCRYPTED if is_sealed(folder) else SNAPSHOT
+def schema_of(columns: Collection[str]) -> StructType:
+    """The schema of a snapshot whose files have these columns."""
+    return ENCRYPTED if SEALED in columns else SNAPSHOT
 
 
 def read_snapshot(spark: SparkSession, folder: Path, asked: Collection[str]) -> DataFrame:
