@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -16,7 +17,8 @@ from spark_support import job_here
 from mqops.act.approved_plan import read_approved_plan
 from mqops.act.core.lanes import lane_of
 from mqops.act.in_process import act as act_plainly
-from mqops.act.spark.act import ActTask, _acted, _in_order, _with_lanes, act
+from mqops.act.spark import act as spark_act
+from mqops.act.spark.act import ActTask, _acted, _checked, _in_order, _with_lanes, act
 from mqops.decide.core.pacing import NO_LIMITS, Pacing
 from mqops.decide.in_process import decide
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -131,7 +133,7 @@ def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(m
     ledger = OpenLedger(LedgerFile(run.lake_folder), approved_plan.identity, run)
     with OneSession(manager.connection) as step:
         begin(step, approved_plan, ledger, lambda: [400], {})
-    rows = plain._dealt(plain._rows(run, approved_plan), act_plainly_lanes, NO_LIMITS)[0]
+    rows = plain._dealt(plain.acted_rows(run, approved_plan), act_plainly_lanes, NO_LIMITS)[0]
 
     def execute():
         with plain.LaneWorker(task.connection, task.approved_plan, task.unit_size) as worker:
@@ -171,6 +173,24 @@ def test_law2_rows_changed_after_the_plan_was_made_are_not_acted_on(manager, spa
     with pytest.raises(PlanChanged, match=f"the plan was made with {digest}: its files were changed"):
         again(manager.connection, run, approved=digest)
     assert manager.depth(DLQ) == 12
+
+
+@pytest.mark.parametrize("pacing", [NO_LIMITS, Pacing(canary=2)], ids=["no canaries", "canaries"])
+def test_many_rows_are_checked_and_counted_by_spark_as_few_are_in_its_client(
+    manager, spark, planned, monkeypatch, pacing
+):
+    fill(manager, 24)
+    run = planned("DESTQ(T1) ACTION(IGNORE)\nDESTQ(T2) ACTION(DISCARD)\nACTION(RETRY)")
+    plan = replace(read_approved_plan(run), pacing=pacing)
+    rows = spark.read.parquet(str(run.plan))
+    here = _checked(run, rows, plan, 4)()
+    monkeypatch.setattr(spark_act, "FEW", 0)
+    assert _checked(run, rows, plan, 4)() == here
+    assert sum(here) == 20
+    assert (len(here), any(here[4:])) == ((8, True) if pacing.has_canaries else (4, False))
+    other = replace(plan, identity=replace(plan.identity, digest="0" * 64))
+    with pytest.raises(PlanChanged, match="its files were changed"):
+        _checked(run, rows, other, 4)
 
 
 def test_D11_two_runs_over_the_same_queue_move_every_message_once(manager, spark, planned):

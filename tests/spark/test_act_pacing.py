@@ -184,7 +184,7 @@ def test_plain_and_spark_decide_the_same_and_deal_the_same(manager, spark, lake)
     assert any(row["together"] != row["row"] for row in rows[0])
 
     approved_plan = read_approved_plan(runs[0])
-    dealt = plain._dealt(plain._rows(runs[0], approved_plan), 6, approved_plan.pacing)
+    dealt = plain._dealt(plain.acted_rows(runs[0], approved_plan), 6, approved_plan.pacing)
     with_spark = dealt_by_spark(spark.read.parquet(str(runs[1].plan)), 6, approved_plan.pacing).collect()
     assert sorted((row["lane"], row["position"], row["row"]) for row in with_spark) == [
         (lane, row.position, row.row) for lane, of_lane in enumerate(dealt) for row in of_lane

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mqops.act.core.lanes import Row
 from mqops.decide.arrow import read_plan
 from mqops.decide.core import PlanSummary, plan_digest, row_digest
 from mqops.decide.core.pacing import Pacing, covered
@@ -15,7 +17,6 @@ from mqops.lake.pruned import removed
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import About
 from mqops.ledger.noted import ISSUED
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
@@ -148,10 +149,41 @@ def plan_rows(run: RunFolder, approved_plan: ApprovedPlan) -> Iterator[PlanRow]:
     check_rows(approved_plan, plan_digest(digests))
 
 
-def about_plan(approved_plan: ApprovedPlan, more: About) -> About:
-    """What the "issued" marker says about a plan: workflow, queue, rules table, rows, who asked, who approved.
+def acted_rows(run: RunFolder, approved_plan: ApprovedPlan) -> list[Row]:
+    """The plan's rows with an action, not yet dealt to lanes. Each says whether another row has its identifiers.
 
-    Parameters: `more` further entries, which replace those of the plan.
+    Raises PlanChanged where the rows are not those the plan was made with.
     """
-    names = ("workflow", "queue_manager", "queue", "table_digest", "rows", "requested_by")
-    return {name: getattr(approved_plan.summary, name) for name in names} | dict(more)
+    same: Counter[tuple[bytes, bytes]] = Counter()
+    rows = []
+    for one in plan_rows(run, approved_plan):
+        same[one.msg_id, one.correl_id] += 1
+        if one.action.acts:
+            rows.append(_row(one))
+    for row in rows:
+        row.duplicate_id = same[row.msg_id, row.correl_id] > 1
+    return rows
+
+
+def _row(row: PlanRow) -> Row:
+    """A row for the mover, without its place in a lane."""
+    return Row(
+        row=row.row,
+        position=-1,
+        queue=row.queue,
+        msg_key=row.msg_key,
+        msg_id=row.msg_id,
+        correl_id=row.correl_id,
+        body_length=row.body_length,
+        action=row.action,
+        rule_key=row.rule_key or "",
+        dest_q=row.dest_q,
+        dest_q_mgr=row.dest_q_mgr,
+        header=row.header,
+        alternate_user=row.alternate_user,
+        tries=row.tries,
+        body_sha256=row.body_sha256,
+        unit_group=row.unit_group,
+        order_key=row.order_key,
+        together=row.together,
+    )

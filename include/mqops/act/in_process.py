@@ -9,7 +9,7 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from mqops.act.approved_plan import ApprovedPlan, plan_rows, read_approved_plan
+from mqops.act.approved_plan import ApprovedPlan, acted_rows, read_approved_plan
 from mqops.act.beginning import begin
 from mqops.act.canary import CanaryDecision, decided, watch
 from mqops.act.core.deal import deal, home_lanes, in_order
@@ -38,7 +38,7 @@ from mqops.ledger.stop_message import StopWatch, refuse_if_stopped_for_all
 from mqops.model import ActSummary
 from mqops.mq.connection import OneSession, Reach, connect, one_session
 from mqops.mq.session import Session
-from mqops.plan_row import COLUMNS, PlanRow
+from mqops.plan_row import COLUMNS
 
 ROW_COLUMNS = tuple(name for name in COLUMNS if name in {field.name for field in fields(Row)})
 """What acting reads of a plan."""
@@ -170,9 +170,9 @@ def act(
     ledger = OpenLedger(LedgerFile(run.lake_folder), approved_plan.identity, run)
     with run.lock(), one_session(connection) as step:
         refuse_if_stopped(run)
-        rows = _rows(run, approved_plan)
+        rows = acted_rows(run, approved_plan)
         lanes, about_run, reached = begin(
-            step, approved_plan, ledger, lambda: _lengths(rows, approved_plan.pacing), about, needs=needs
+            step, approved_plan, ledger, lambda: lane_lengths(rows, approved_plan.pacing), about, needs=needs
         )
         by_lane = _dealt(rows, len(lanes), approved_plan.pacing)
 
@@ -268,31 +268,16 @@ def _unfinished(step: OneSession, ledger: OpenLedger, lanes: Sequence[int], prog
     return unfinished
 
 
-def _rows(run: RunFolder, approved_plan: ApprovedPlan) -> list[Row]:
-    """The plan's rows with an action, not yet dealt to lanes. Each says whether another row has its identifiers.
-
-    Raises PlanChanged where the rows are not those the plan was made with.
-    """
-    same: Counter[tuple[bytes, bytes]] = Counter()
-    rows = []
-    for one in plan_rows(run, approved_plan):
-        same[one.msg_id, one.correl_id] += 1
-        if one.action.acts:
-            rows.append(_row(one))
-    for row in rows:
-        row.duplicate_id = same[row.msg_id, row.correl_id] > 1
-    return rows
-
-
 def canary_lanes(lanes: Sequence[int], pacing: Pacing) -> range:
     """The lanes of the canaries: the second half, if the plan has canaries."""
     return range(home_lanes(len(lanes), pacing), len(lanes))
 
 
-def _lengths(rows: list[Row], pacing: Pacing) -> list[int]:
-    lanes = 2 if pacing.has_canaries else 1
-    counts = Counter(dealt.lane for dealt in deal(sorted(rows, key=in_order), lanes, pacing))
-    return [counts[lane] for lane in range(lanes)]
+def lane_lengths(rows: list[Row], pacing: Pacing, lanes: int = 1) -> list[int]:
+    """The number of rows in each lane. Parameters: `lanes` without those of canaries."""
+    number = lanes * 2 if pacing.has_canaries else lanes
+    counts = Counter(dealt.lane for dealt in deal(sorted(rows, key=in_order), number, pacing))
+    return [counts[lane] for lane in range(number)]
 
 
 def _dealt(rows: list[Row], lanes: int, pacing: Pacing) -> list[list[Row]]:
@@ -302,30 +287,6 @@ def _dealt(rows: list[Row], lanes: int, pacing: Pacing) -> list[list[Row]]:
         row.position = position
         by_lane[lane].append(row)
     return by_lane
-
-
-def _row(row: PlanRow) -> Row:
-    """A row for the mover, without its place in a lane."""
-    return Row(
-        row=row.row,
-        position=-1,
-        queue=row.queue,
-        msg_key=row.msg_key,
-        msg_id=row.msg_id,
-        correl_id=row.correl_id,
-        body_length=row.body_length,
-        action=row.action,
-        rule_key=row.rule_key or "",
-        dest_q=row.dest_q,
-        dest_q_mgr=row.dest_q_mgr,
-        header=row.header,
-        alternate_user=row.alternate_user,
-        tries=row.tries,
-        body_sha256=row.body_sha256,
-        unit_group=row.unit_group,
-        order_key=row.order_key,
-        together=row.together,
-    )
 
 
 def make_row(position: int, row: Mapping[str, Any]) -> Row:

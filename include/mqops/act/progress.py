@@ -50,7 +50,7 @@ class Progress:
 
     An error that leaves it says at its end which run it was, how many messages had moved, and the command that goes on.
 
-    Parameters: `lengths` rows of each lane; `about` the plan's `mqops.act.approved_plan.about_plan`; `reached` lane →
+    Parameters: `lengths` rows of each lane; `about` what the "issued" marker says of the plan; `reached` lane →
     its position in the ledger; `put` what is said of messages that are put, by the plan's actions.
     """
 

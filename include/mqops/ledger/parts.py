@@ -34,8 +34,8 @@ from mqops.ledger.segments import Opened, Segments
 
 WORTH = 64 * 2**20
 """Bytes of closed segments for which processes are started."""
-MOST = 16 * 2**20
-"""Bytes of results that are kept, about."""
+MOST = 64 * 2**20
+"""Bytes of results that are kept, about: those of 200,000 plans. Of more plans the oldest segments are checked anew."""
 _OF_A_PLAN = frozenset({MarkerKind.ISSUED, MarkerKind.ACTED})
 """Kinds of lines that say that a plan was carried out."""
 

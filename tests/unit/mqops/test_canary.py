@@ -380,7 +380,7 @@ def test_lanes_of_canaries_are_the_second_half(manager, lake):
     fill(manager, "A", "B", each=4)
     run, _plan = planned(manager, lake, canary=1)
     approved_plan = acting.read_approved_plan(run)
-    dealt = acting._dealt(acting._rows(run, approved_plan), 2, approved_plan.pacing)
+    dealt = acting._dealt(acting.acted_rows(run, approved_plan), 2, approved_plan.pacing)
     assert [[(row.dest_q, row.position) for row in lane] for lane in dealt] == [
         [*(("A", n) for n in range(3)), *(("B", n) for n in range(3, 6))],
         [("A", 0), ("B", 1)],

@@ -19,6 +19,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
@@ -128,7 +129,7 @@ class Marker:
                 f"A line of version {body.get('v')}, kind '{body.get('kind')}', is not one of the ledger"
             )
         try:
-            return _READER.validate_python(body)
+            return _marker_reader().validate_python(body)
         except ValidationError as error:
             raise LedgerBroken(f"This is not a marker: {error.errors(include_input=False)[0]['loc'][0]}") from None
 
@@ -145,7 +146,6 @@ class Marker:
         return found
 
 
-_READER = TypeAdapter(Marker)
 _KINDS = tuple(MarkerKind)
 
 
@@ -190,8 +190,16 @@ def unpack(raw: bytes) -> Marker | LaneToken:
     except LedgerBroken as error:
         raise LedgerBroken(f"A message on the ledger queue is neither marker nor lane token: {error}") from None
     if isinstance(found, schema.LaneTokenBody):
-        return _TOKEN_READER.validate_python(dict(found))
-    return _READER.validate_python(dict(found))
+        return _token_reader().validate_python(dict(found))
+    return _marker_reader().validate_python(dict(found))
 
 
-_TOKEN_READER = TypeAdapter(LaneToken)
+@cache
+def _marker_reader() -> TypeAdapter[Marker]:
+    """Made when the first marker is read: that takes a fiftieth of a second, and most processes read none."""
+    return TypeAdapter(Marker)
+
+
+@cache
+def _token_reader() -> TypeAdapter[LaneToken]:
+    return TypeAdapter(LaneToken)
