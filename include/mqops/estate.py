@@ -106,6 +106,10 @@ class EstateFile:
         """
         return self._below(relative, "rules file")
 
+    def key_file(self, named: str) -> Path:
+        """The file of keys that `bodies` of a queue manager names."""
+        return (self.path.parent / named).resolve()
+
     def suite(self, relative: str) -> Path:
         """The file of a suite of expectations.
 
@@ -113,6 +117,15 @@ class EstateFile:
             SettingsError: the path leads out of the estate file's folder.
         """
         return self._below(relative, "suite")
+
+    @property
+    def calendar(self) -> Path | None:
+        """The calendar's file, None where the estate names none.
+
+        Raises:
+            SettingsError: the path leads out of the estate file's folder.
+        """
+        return self._below(self.estate.calendar, "calendar") if self.estate.calendar else None
 
     def _below(self, relative: str, what: str) -> Path:
         folder = self.path.parent.resolve()
@@ -128,6 +141,8 @@ class EstateFile:
 
     def missing_files(self) -> Iterator[Problem]:
         """A problem for each file that the estate names and that is not there."""
+        if self.calendar and not self.calendar.is_file():
+            yield self._document.problem(("calendar",), f"there is no file {self.calendar}")
         for name, queue_manager in self.estate.queue_managers.items():
             for workflow, settings in queue_manager.workflows(RulesWorkflow):
                 if not self.rules(settings.rules).is_file():

@@ -282,6 +282,28 @@ def written_anew(folder: Path) -> Iterator[Path]:
             shutil.rmtree(one, ignore_errors=True)
 
 
+def size_of(folder: Path) -> int:
+    """Bytes of the files in a folder and below, 0 where there is none. A file that N folders share by links counts for
+    an Nth.
+
+    Raises:
+        LakeError: it cannot be read.
+    """
+    found = 0
+    with lake_errors(folder):
+        try:
+            entries = list(os.scandir(folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return 0
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                found += size_of(Path(entry.path))
+            else:
+                state = entry.stat(follow_symlinks=False)
+                found += state.st_size // max(1, state.st_nlink)
+    return found
+
+
 def missing_files(folder: Path, sizes: Mapping[str, int]) -> list[str]:
     """Which of these files (name → size in bytes) are not there as they were."""
     found = {name: path.stat().st_size for name in sizes if (path := folder / name).is_file()}

@@ -10,8 +10,10 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
+from mqops.clock import moment
 from mqops.command import command
 from mqops.errors import LakeError, Stopped
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, mark, refuse_newer, write_json
@@ -51,6 +53,12 @@ class LiftedStop(Stop):
         who = f" by {self.lifted_by}" if self.lifted_by else ""
         when = f" at {self.lifted_at}" if self.lifted_at else ""
         return Stop.__str__(self) + printable(f"; taken back{who}{when}")
+
+    def within(self, begin: datetime, end: datetime) -> bool:
+        """Whether it was in force between two times. People write such files, too: of a stop whose beginning cannot be
+        read it is known that it was in force when it was taken back."""
+        over = moment(self.lifted_at) or end
+        return (moment(self.at) or over) <= end and over >= begin
 
 
 _STOP = Checked(Stop)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from heapq import nsmallest
@@ -243,11 +242,7 @@ def _stopped(run: RunFolder, line: RunLine, *, late: Stop | None) -> Iterator[st
     """
     begin, end = (datetime.fromisoformat(one) for one in (line.at or utc_now(), line.proved_at or utc_now()))
     for what, folder in (("this run was", run.path), (f"all runs of {run.queue_manager} were", run.lake_folder)):
-        for one in lifted_in(folder):
-            with suppress(ValueError, TypeError):  # somebody wrote the file by hand
-                over = datetime.fromisoformat(one.lifted_at) if one.lifted_at else end
-                if datetime.fromisoformat(one.at) <= end and over >= begin:
-                    yield f"{what} stopped {one}"
+        yield from (f"{what} stopped {one}" for one in lifted_in(folder) if one.within(begin, end))
     if late is not None:
         yield f"this run was stopped {late}: it has done all of its plan, so this holds nothing back"
 
