@@ -2,7 +2,7 @@
 
 1. A file or message says its format as a whole number: an object of JSON under `format`, as its first member; a list,
    or an object whose names are names of queues (`ENTRIES`), in each of its entries; a line of JSON in itself; a signed
-   body of the ledger and its key file under `v`; a Parquet file in the metadata of its schema; a SQLite database as
+   body of the ledger and a file of keys under `v`; a Parquet file in the metadata of its schema; a SQLite database as
    `user_version`.
 2. What does not say it has format 1: so are the files of version 0.1.0.
 3. The number of a kind (`NUMBERS`) is raised when an earlier version would take what is written now for something else,
@@ -35,9 +35,9 @@ NUMBERS: Mapping[str, int] = MappingProxyType(
             *("plan.json", "preflight.json", "backout.json", "handling.json", "guard.json", "age_out.json"),
             *("approval.json", "handed_on.json", "issued.json", "act.json", "canary.json", "progress.json"),
             *("summary.json", "outcomes.json", "gone.json", "session.json", "undo.json", "load.json", "expiry.json"),
-            *("quality.json", "pruned.json", "stop.json", "stops_lifted.json"),
+            *("quality.json", "pruned.json", "stop.json", "stops_lifted.json", "bodies.json"),
             # LAKE/<queue manager>/
-            *("queues.json", "group.json", "changes.jsonl"),
+            *("queues.json", "seen.json", "told.json", "group.json", "changes.jsonl", "body keys"),
             # LAKE/<queue manager>/ledger/
             *("ledger.jsonl", "keys.json", "signed_by.json", "head.json", "checkpoint", "archived.json"),
             *("proved.jsonl", "set_aside.jsonl", "stops_taken.jsonl", "taken_off.jsonl"),
@@ -71,7 +71,9 @@ def numbered(kind: str, value: object) -> object:
 
 
 def _with_number(kind: str, value: object) -> object:
-    return {KEY: FIRST} | dict(value) | {KEY: number_of(kind)} if isinstance(value, Mapping) else value
+    if not isinstance(value, Mapping) or LEDGER_KEY in value:  # it says it already
+        return value
+    return {KEY: FIRST} | dict(value) | {KEY: number_of(kind)}
 
 
 def refuse_newer(kind: str, what: object, value: object) -> None:

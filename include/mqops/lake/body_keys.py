@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mqops.command import command
 from mqops.errors import BodiesLocked, MqopsError, SettingsError
+from mqops.formats import refuse_newer_body
 from mqops.lake.files import lake_errors, make_folder, write_json
 from mqops.lake.run import queue_manager_of
 from mqops.lake.run_file import Checked
@@ -193,6 +194,7 @@ def parsed(text: str | bytes, what: str) -> BodyKeys:
     try:
         file = _KeyFile.model_validate_json(text)
     except ValidationError as error:
+        refuse_newer_body("body keys", what, text.encode() if isinstance(text, str) else text)
         first = error.errors(include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "the whole"
         raise SettingsError(f"{what} is not keys as `mqops lake rekey` makes them: {place}: {first['type']}") from None

@@ -29,6 +29,7 @@ from mqops.estate import load
 from mqops.expiry.group import members
 from mqops.expiry.record import known
 from mqops.lake import stop
+from mqops.lake.body_keys import parsed
 from mqops.lake.parquet import refuse_newer_folder
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
@@ -98,6 +99,11 @@ def test_a_file_beside_the_runs_of_a_newer_version_is_refused(run, kind):
         read(run)
     assert f"{path} was written by a newer mqops (format 99;" in str(refused.value)
     assert path.name in formats.NUMBERS or kind == "anatomy"
+
+
+def test_keys_of_bodies_of_a_newer_version_are_refused():
+    with pytest.raises(NewerFormat, match=re.escape(SENTENCE.format("The key file"))):
+        parsed('{"v": 99, "keys": [], "of a later version": 1}', "The key file")
 
 
 def test_a_stop_of_a_newer_version_stops_and_what_it_kept_is_not_written_over(run):
