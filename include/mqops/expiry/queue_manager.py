@@ -28,7 +28,7 @@ from mqops.mq.inquire import (
     queue_manager_name,
 )
 from mqops.mq.named_queue import definition_of
-from mqops.mq.session import Session
+from mqops.mq.session import Session, is_gone
 from mqops.queue_names import selected
 from mqops.storage import dead_letters_in_estate, named_in_estate
 from mqwire import constants as c
@@ -120,6 +120,17 @@ def _refuse_no_local(session: Session, alias: str, base: str, local: Container[s
         return
     if behind is None or behind.kind != "local":
         raise mq_error(c.MQCC_FAILED, c.MQRC_UNKNOWN_OBJECT_NAME, verb="MQCMD_INQUIRE_Q", object_name=alias)
+
+
+def may_browse(session: Session, queue: str) -> bool:
+    """Whether this user may browse a queue, and it is there. Raises `MQError` for another reason."""
+    try:
+        session.close(session.open(queue, OPEN_OPTIONS))
+    except MQError as error:
+        if error.reason == c.MQRC_NOT_AUTHORIZED or is_gone(error):
+            return False
+        raise
+    return True
 
 
 def scan_queue(session: Session, queue: str, *, now: Callable[[], datetime], last_put: str = "") -> QueueScan:

@@ -20,6 +20,7 @@ from mqops.expiry.queue_manager import (
     group_of,
     has_refresh,
     local_queues,
+    may_browse,
     named_by,
     refresh_expiry,
     scan_queue,
@@ -86,7 +87,8 @@ def candidates(
 
     Parameters: `patterns` names, or beginnings and `*`; `all_filled` every one that has messages, whatever is known;
     `forecast` whether it is to be known what will expire, too; `waiting` also the dead-letter, backout and storage
-    queues, whatever their names are; `interval` of the scans, None for one by hand.
+    queues, whatever their names are (of those that may not be browsed nothing is known); `interval` of the scans, None
+    for one by hand.
 
     Raises:
         MQError: the queue manager cannot be inquired, or a queue is not there.
@@ -100,7 +102,9 @@ def candidates(
     aliases = bases_of(session, everything, (one for one in wanted if one not in hidden))
     wanted = tuple(aliases.get(one, one) for one in wanted)
     queues = named_by(everything, (one for one in wanted if one not in hidden))
-    queues += [queue for queue in everything if waiting and queue.kind.waits and queue not in queues]
+    also = [queue for queue in everything if waiting and queue.kind.waits and queue not in queues]
+    closed = {queue.name for queue in also if queue.depth and not may_browse(session, queue.name)}
+    queues += also
     own, of_group = lake_folder(lake, name), list[tuple[Member, Path]]()
     forget_others(own, {queue.name for queue in everything})
     if group:
@@ -109,7 +113,7 @@ def candidates(
         of_group = list(members(lake, group))
     taught = known_by_all(known(own), of_group, queues)
     left = left_to_others(taught, name, now=now, interval=interval)
-    here = [queue for queue in queues if queue.name not in left]
+    here = [queue for queue in queues if queue.name not in left and queue.name not in closed]
     known_here = {} if all_filled else taught.known
     why = worth_scanning(here, known_here, now=now, recheck=recheck, forecast=forecast)
     return Candidates(

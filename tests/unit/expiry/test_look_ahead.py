@@ -99,6 +99,26 @@ def test_of_what_did_not_change_the_last_look_counts_and_nothing_is_browsed(mana
     assert whole["PAY"]["looked_at"] > first["PAY"].scanned_at
 
 
+def test_a_dead_letter_queue_that_may_not_be_browsed_ends_no_forecast_and_nothing_is_known_of_it(
+    manager, command, monkeypatch
+):
+    manager.put(DLQ, [({"Expiry": DAY}, b"x")] * 2)
+    manager.put("PAY", [({}, b"x")])
+    manager.mqlite("user", "add", "QM1", "app", text="secret\n")
+    manager.mqsc(
+        "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ,DSP)\n"
+        "SET AUTHREC PROFILE('**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(INQ,DSP)\n"
+        "SET AUTHREC PROFILE('PAY') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,INQ,DSP)\n"
+        "SET AUTHREC PROFILE(SYSTEM.ADMIN.COMMAND.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT)\n"
+        "SET AUTHREC PROFILE(SYSTEM.DEFAULT.MODEL.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(GET,DSP)\n"
+    )
+    app = {"queue_manager": "QM1", "user": "app", "password": "secret"}
+    monkeypatch.setenv("MQOPS_CONNECTION", json.dumps(app))
+    done = command("forecast")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "of 2 messages on 1 queue it is not known when they expire" in done.stdout
+
+
 def with_reports(manager: Manager, expiry: int) -> None:
     """On PAY two messages that expire soon, and ask for a report. Parameters: `expiry` in tenths of a second."""
     report = {"Report": CMQC.MQRO_EXPIRATION_WITH_FULL_DATA, "ReplyToQ": "REPORTS"}
