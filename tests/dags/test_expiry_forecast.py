@@ -17,7 +17,6 @@ from mq_support import DLQ, Manager
 from mqops.estate_sections import Notify
 from mqops.expiry.calendar_file import calendar_of
 from mqops.expiry.core.calendar import in_words
-from mqops.expiry.look_ahead import look_ahead
 from mqops.expiry.queue_manager import scan_queue
 from mqops.expiry.scan import run_scan, write_summary
 from mqops.lake.run import RunFolder
@@ -166,19 +165,3 @@ def test_a_calendar_that_cannot_be_used_is_an_error_of_the_log_and_ends_no_run(
 def test_both_tasks_that_tell_have_the_notifier_of_the_estate(site: Manager, dag_file: Any) -> None:
     (dag,) = (dag for dag in vars(dag_file("expiry_scan")).values() if isinstance(dag, DAG) and dag.dag_id != REFRESH)
     assert [dag.get_task(task).notify for task in ("check", "report")] == [NOTIFY, NOTIFY]
-
-
-def test_the_page_says_what_vanishes_before_people_are_at_work_again(
-    site: Manager, estate_folder: Path, client: Any
-) -> None:
-    assert "Before people are at work again" not in client("/expiry", queue_manager="QM1").text
-    site.put(DLQ, [({"Expiry": SOON}, b"x")] * 4)
-    site.put("PAY", [({"Expiry": SOON}, b"x")] * 2)
-    lake = estate_folder / "lake"
-    calendar = calendar_of(estate_folder / "calendar.yaml")
-    look_ahead(site.connection, lake, (), calendar=calendar, recheck=timedelta(days=30))
-    text = client("/expiry", queue_manager="QM1").text.replace("<wbr>", "")
-    assert f"<li>4 dead letters vanish before {words_of_work(estate_folder)}: {DLQ}" in text
-    assert f"<li>2 messages expire before {words_of_work(estate_folder)} on 1 other queue</li>" in text
-    assert 'aria-label="Messages by the time until they expire, and by what their queue is for"' in text
-    assert "within 6h" in text

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import unescape
 
 from mq_support import DLQ, let_expire
 from pymqi import CMQC
 from runs_on_pages import letters, planned
 
+from mqops.expiry.calendar_file import calendar_of
+from mqops.expiry.look_ahead import look_ahead
 from mqops.expiry.queue_manager import dead_letters_now, dead_letters_since, scan_queue
 from mqops.expiry.scan import write_summary
 from mqops.lake.run import RunFolder
@@ -126,3 +128,22 @@ def test_a_scan_names_the_reasons_of_its_reports_as_soon_as_a_run_has_looked(man
     scanned("none")
     planned(manager, lake)
     assert "reports of expiry" not in said("none")
+
+
+def test_the_page_says_what_vanishes_before_people_are_at_work_again(manager, estate_folder, client):
+    assert "Before people are at work again" not in client("/expiry", queue_manager="QM1").text
+    begins = datetime.now(UTC) + timedelta(hours=12)
+    days = "days: [Mon, Tue, Wed, Thu, Fri, Sat, Sun]"
+    (estate_folder / "calendar.yaml").write_text(f"time_zone: UTC\nhours: {begins:%H}:00-{begins:%H}:01\n{days}\n")
+    estate = estate_folder / "estate.yaml"
+    estate.write_text(estate.read_text() + "calendar: calendar.yaml\n")
+    calendar = calendar_of(estate_folder / "calendar.yaml")
+    manager.put(DLQ, [({"Expiry": 36_000}, b"x")] * 4)
+    manager.put("A", [({"Expiry": 36_000}, b"x")] * 2)
+    lake = estate_folder / "lake"
+    _found, _summary, made = look_ahead(manager.connection, lake, (), calendar=calendar, recheck=timedelta(days=1))
+    text = client("/expiry", queue_manager="QM1").text.replace("<wbr>", "")
+    assert f"<li>4 dead letters vanish before {made.until}: {DLQ}" in text
+    assert f"<li>2 messages expire before {begins:%H}:00 " in text
+    assert 'aria-label="Messages by the time until they expire, and by what their queue is for"' in text
+    assert "within 6h" in text

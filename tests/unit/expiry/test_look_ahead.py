@@ -93,7 +93,7 @@ def test_of_what_did_not_change_the_last_look_counts_and_nothing_is_browsed(mana
     first = known(tmp_path / "lake" / "QM1")
     manager.put("KEEP.1", [({"Expiry": DAY // 2}, b"y")])
     again = json.loads(command("forecast", "--json").stdout)
-    assert (again["PAY"]["looked_at"], again["KEEP.1"]["before"]["messages"]) == (first["PAY"].scanned_at, 2)
+    assert (again["PAY"]["looked_at"], again["KEEP.1"]["1d"]) == (first["PAY"].scanned_at, 2)
     assert again["KEEP.1"]["looked_at"] > first["KEEP.1"].scanned_at
     whole = json.loads(command("forecast", "--all", "--json").stdout)
     assert whole["PAY"]["looked_at"] > first["PAY"].scanned_at
