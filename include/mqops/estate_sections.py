@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from mqops.estate_values import (
     MAX_UNIT_OF_WORK,
@@ -31,8 +31,10 @@ from mqops.estate_values import (
     not_empty,
     some,
 )
+from mqops.formats import FIRST
 from mqops.lake_place import why_no_lake
 from mqops.model import EVERYBODY, Account
+from mqops.rules import parse_conditions
 
 
 def _can_be_a_lake(place: str) -> str:
@@ -178,7 +180,7 @@ class RulesWorkflow(MovingWorkflow):
         rules: the rules table, relative to the estate file.
     """
 
-    origins: ClassVar[bool] = False
+    names_origins: ClassVar[bool] = False
     """Whether the table may name the origin of a message (&ORIGQ)."""
 
     rules: InsideFile
@@ -217,6 +219,34 @@ class SnapshotQuality(Section):
     limit: Annotated[int, Field(ge=1)] | None = None
 
 
+def conditions(value: object) -> str:
+    """Conditions on a message, as in a rules table (`mqops.rules.parse_conditions`)."""
+    if not isinstance(value, str):
+        raise ValueError(f"must be text (found {value!r}); put it in quotes")
+    _rule, problems = parse_conditions(value)
+    if problems:
+        raise ValueError("; ".join(f"at character {one.column}: {one.message}" for one in problems))
+    return value.strip()
+
+
+Conditions = Annotated[str, BeforeValidator(conditions)]
+
+
+class OriginOfMessages(Block):
+    """A row of the table that says where messages on a shared backout queue came from
+    (`mqops.backout.core.origin_table`).
+
+    Attributes:
+        when: conditions on the message, as in a rules table.
+        queue: the queue that a message came from for which they hold.
+        backout_queue: the only backout queue that the row is for; absent, that which `queue` names as BOQNAME.
+    """
+
+    when: Conditions
+    queue: MqName
+    backout_queue: MqName | None = None
+
+
 class BackoutReprocess(RulesWorkflow):
     """The workflow that deals with the backout queues of one queue manager.
 
@@ -226,14 +256,17 @@ class BackoutReprocess(RulesWorkflow):
         quarantine: the queue for messages that were put back so often.
         backoff: how long a message waits that was put back and came again: after its first replay, its second, and so
             on; the last time holds for all further ones. A rule's BACKOFF counts before it.
+        origins: where messages came from that are on a backout queue of several queues; the first row that fits
+            decides.
     """
 
-    origins: ClassVar[bool] = True
+    names_origins: ClassVar[bool] = True
 
     queues: Annotated[tuple[MqName, ...], Field(strict=False), AfterValidator(some)] | None = None
     replay_cap: Annotated[int, Field(ge=1)] = 3
     quarantine: MqName
     backoff: Annotated[tuple[Duration, ...], Field(strict=False)] = ()
+    origins: Annotated[tuple[OriginOfMessages, ...], Field(strict=False)] = ()
 
 
 class PoisonGuard(MovingWorkflow):
@@ -265,11 +298,14 @@ class ExpiryScan(TriggeredWorkflow):
         interval: time between two scans; absent, there is no schedule.
         queues: names, or beginnings and `*`; `SYSTEM.` and `MQOPS.` queues are looked at only if named so.
         recheck: after this time a queue with messages is looked at, whatever the last scan taught.
+        tell_from: people are told (`notify`) when so many messages of a dead-letter, backout or storage queue expire
+            before work begins again (`calendar`); absent, nobody is.
     """
 
     interval: Duration | None = None
     queues: Annotated[tuple[QueuePattern, ...], Field(strict=False), AfterValidator(some)] = ("*",)
     recheck: Duration = timedelta(hours=1)
+    tell_from: Annotated[int, Field(ge=1)] | None = None
 
 
 class TriggerMonitor(Section):
@@ -422,18 +458,23 @@ class Estate(Section):
     """All of it.
 
     Attributes:
+        format: the format version of the file (`mqops.formats`).
         lake: folder of snapshots, plans and ledgers, relative to the estate file.
         spark: Airflow connection that names the Spark master, where a queue manager names none of its own.
         job_environment: further environment variables that Spark jobs get (docs/spark_security.md).
         notify: who tells people what waits for them.
         retention: what is removed of old runs; absent, nothing is.
+        calendar: when people are at work (`mqops.expiry.calendar_file`), relative to the estate file; absent, from
+            08:00 UTC each day.
     """
 
+    format: Annotated[int, Field(ge=FIRST)] = FIRST
     lake: Annotated[str, Field(min_length=1), AfterValidator(_can_be_a_lake)]
     spark: ConnectionId = "spark_default"
     job_environment: Annotated[tuple[EnvironmentName, ...], Field(strict=False)] = ()
     notify: Notify | None = None
     retention: Retention | None = None
+    calendar: InsideFile | None = None
     queue_managers: Annotated[dict[MqName, QueueManager], Field(min_length=1)]
 
     @model_validator(mode="after")

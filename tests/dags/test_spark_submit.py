@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -12,11 +13,13 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from mqops import errors
+from mqops_airflow.spark.spark_submit import shown, submission
 from mqops_airflow.spark.submit import SparkJobFailed, job_error, master_must_answer, spread
 from mqops_demo.spark_archive import write_properties
 
@@ -288,3 +291,68 @@ def test_a_master_that_does_not_answer_says_what_to_do(master: str, why: str) ->
 def test_repeated_arguments() -> None:
     assert spread("--id", "a,b") == ["--id=a", "--id=b"]
     assert spread("--id", "") == []
+
+
+def connection(host: str | None, port: int | None = None, conn_type: str = "spark", **extra: str) -> Any:
+    return SimpleNamespace(host=host, port=port, conn_type=conn_type, extra_dejson=extra)
+
+
+@pytest.mark.parametrize(
+    ("made", "master"),
+    [
+        (connection("local[*]"), "local[*]"),
+        (connection("yarn"), "yarn"),
+        (connection("spark://a,b", 7077), "spark://a,b:7077"),
+        (connection("a", 7077), "spark://a:7077"),  # of a URI
+        (connection("k8s://https://h", 443), "k8s://https://h:443"),
+        (connection("h", 443, conn_type="k8s"), "k8s://h:443"),
+    ],
+)
+def test_the_master_of_a_connection(made: Any, master: str) -> None:
+    """As Airflow's Spark provider reads it."""
+    assert submission("spark_default", made).master == master
+
+
+def test_all_that_a_connection_says_is_on_the_command_line(tmp_path: Path) -> None:
+    fields = {"queue": "q", "namespace": "mq", "principal": "me@REALM", "keytab": base64.b64encode(b"\x05k").decode()}
+    asked = submission("spark_default", connection("yarn", **fields))
+    assert asked.keytab == b"\x05k"
+    assert b"\x05k".hex() not in repr(asked)
+    command = asked.command(
+        *("job", {"spark.a": "1"}, "/act.py", ["--run=r"]), properties="/p", keytab=tmp_path / "keytab"
+    )
+    assert Path(command[0]).name == "spark-submit"
+    assert command[1:] == [
+        *("--master", "yarn", "--deploy-mode", "client", "--name", "job"),
+        *("--conf", "spark.a=1", "--conf", "spark.kubernetes.namespace=mq"),
+        *("--properties-file", "/p", "--keytab", str(tmp_path / "keytab"), "--principal", "me@REALM", "--queue", "q"),
+        *("/act.py", "--run=r"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ({"deploy-mode": "cluster"}, "has deploy mode cluster; mqops needs client"),
+        (
+            {"spark-binary": "/bin/rm"},
+            "has spark-binary '/bin/rm'; it may be spark-submit, spark2-submit, spark3-submit",
+        ),
+        ({"keytab": "no base64!"}, "has a keytab that is not in base64"),
+    ],
+)
+def test_what_a_connection_may_not_say(extra: dict[str, str], message: str) -> None:
+    with pytest.raises(errors.SettingsError, match=re.escape(message)):
+        submission("spark_default", connection("yarn", **extra))
+
+
+def test_without_spark_the_part_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = submission("spark_default", connection("yarn", **{"spark-binary": "spark3-submit"}))
+    with pytest.raises(errors.SettingsError, match=r"there is no spark3-submit on PATH: .* install `mqops\[spark\]`"):
+        asked.command("job", {}, "/act.py", [], properties=None, keytab=None)
+
+
+def test_a_log_has_no_secret_of_a_setting() -> None:
+    assert shown(["spark-submit", "--conf", "spark.ssl.keyPassword=x", "--conf", "spark.a=1", "j.py"]) == (
+        "spark-submit --conf spark.ssl.keyPassword=****** --conf spark.a=1 j.py"
+    )

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
+from mqops.lake.parquet_format import FORMAT, refuse_newer
 from mqops.lake.part_file import PartFile, in_utc
 from mqops.lake.pruned import removed
 from mqops.lake.sealing import SEALED
@@ -40,7 +41,7 @@ def write_parquet_to(place: Path | BinaryIO, schema: pa.Schema, content: Iterabl
     others = [name for name in schema.names if name != SEALED]  # what is encrypted has no value twice, and no pattern
     compression = {**dict.fromkeys(others, "zstd"), **({SEALED: "none"} if SEALED in schema.names else {})}
     options = {"compression": compression, "use_dictionary": others, "write_statistics": others}
-    with pq.ParquetWriter(place, schema, **options) as writer:
+    with pq.ParquetWriter(place, schema.with_metadata({**(schema.metadata or {}), **FORMAT}), **options) as writer:
         for batch in content:
             writer.write_batch(batch)
             written += batch.num_rows
@@ -55,12 +56,24 @@ def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) ->
     """
     with lake_errors(folder):
         for part in _parts(folder):
-            try:
-                with PartFile(part) as file:
-                    _check_columns(part, columns, file.names)
-                    yield from file.batches(rows, columns)
-            except pa.ArrowInvalid as error:
-                raise _not_whole(part, error) from error
+            yield from read_part(part, columns, rows=rows)
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """The Parquet files of a folder, in the order in which they are read. Raises `LakeError`."""
+    with lake_errors(folder):
+        return list(_parts(folder))
+
+
+def read_part(part: Path, columns: Sequence[str], *, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
+    """The same of one file. Raises `LakeError`."""
+    with lake_errors(part):
+        try:
+            with PartFile(part) as file:
+                _check_columns(part, columns, file.names)
+                yield from file.batches(rows, columns)
+        except pa.ArrowInvalid as error:
+            raise _not_whole(part, error) from error
 
 
 def rows_with(folder: Path, column: str, values: pa.Array) -> pa.Array:
@@ -183,6 +196,19 @@ def _others(
     return in_utc(batch)
 
 
+def refuse_newer_folder(folder: Path) -> None:
+    """Refuse Parquet files that a newer version wrote, before Spark reads them. One job writes a folder: its first file
+    says it.
+
+    Raises:
+        LakeError: the folder or the file cannot be read.
+        NewerFormat: a newer version wrote it.
+    """
+    with lake_errors(folder):
+        for part in _parts(folder)[:1]:
+            _footer(part)
+
+
 def bounds(folder: Path, *columns: str) -> tuple[tuple[Any, Any] | None, ...]:
     """The least and the greatest value of each column, which the files' footers tell; None where they do not.
 
@@ -196,9 +222,11 @@ def bounds(folder: Path, *columns: str) -> tuple[tuple[Any, Any] | None, ...]:
 
 def _footer(part: Path) -> pq.FileMetaData:
     try:
-        return pq.read_metadata(part)
+        footer = pq.read_metadata(part)
     except pa.ArrowInvalid as error:
         raise _not_whole(part, error) from error
+    refuse_newer(part, footer)
+    return footer
 
 
 def _not_whole(part: Path, error: pa.ArrowInvalid) -> LakeError:
@@ -224,6 +252,6 @@ def _check_columns(part: Path, wanted: Sequence[str], there: Sequence[str]) -> N
     missing = sorted(set(wanted) - set(there))
     if missing:
         raise LakeError(
-            f"{part} was written by another version of mqops, without the columns {', '.join(missing)}. "
+            f"{part} was written by an earlier version of mqops, without the columns {', '.join(missing)}. "
             "Use that version, or make a new run"
         )

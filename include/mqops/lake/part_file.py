@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from mqops.errors import NewerFormat
+from mqops.lake.parquet_format import refuse_newer
 from mqops.lake.sealing import BODY_COLUMNS, NEEDED, SEALED, Broken, Sealing, broken, in_clear, run_of, sealing_of
 
 UTC_TIME = pa.timestamp("us", tz="UTC")
@@ -24,7 +26,8 @@ _AT_A_TIME = 2000
 
 
 class PartFile:
-    """A context manager. Parameters: `path` of the file, which is below the folder of its run if it is encrypted.
+    """A context manager. Parameters: `path` of the file, below the folder of its run if it is encrypted. Raises
+    `NewerFormat`.
 
     Attributes: `names` of the columns that can be asked for; `metadata` its footer.
     """
@@ -32,6 +35,11 @@ class PartFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        try:
+            refuse_newer(path, self._file.metadata)
+        except NewerFormat:
+            self._file.close()
+            raise
         stored = self._file.schema_arrow.names
         self._is_sealed = SEALED in stored
         self.names = in_clear(stored)

@@ -14,7 +14,6 @@ from mqops.backout.core.decision import with_origin
 from mqops.backout.core.origin import Setting
 from mqops.counted import counted
 from mqops.decide import backout_setting
-from mqops.decide.core.answers import answers, columns_for
 from mqops.decide.in_process import Past
 from mqops.decide.recorded import PLAN
 from mqops.errors import BodiesLocked, SettingsError
@@ -44,11 +43,13 @@ from mqops.look.find import (
 )
 from mqops.look.history import History, history
 from mqops.look.locked import locked
+from mqops.look.quarantined import Quarantined, quarantined
 from mqops.look.reveal import record_reveals, refuse_unless_named, revealed_row
 from mqops.look.search import PassedOver, Search
 from mqops.model import Account
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
+from mqops.observe.core.answers import answers, columns_for
 from mqops.observe.core.columns import SnapshotRow, pattern_values
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.observe.tries import current
@@ -104,7 +105,13 @@ class MessageStory:
             "ledger": as_json(self.past.events),
             "seen": as_json(self.past.seen),
             "errors": as_json(self.past.errors),
+            "quarantine": as_json(self.quarantined),
         }
+
+    @property
+    def quarantined(self) -> Quarantined | None:
+        """Why it is in quarantine; None where it is not, as far as the ledger knows."""
+        return quarantined(self.past.events)
 
 
 def show_live(

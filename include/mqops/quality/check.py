@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import make_folder, write_json
+from mqops.lake.parquet import refuse_newer_folder
 from mqops.message_checks import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.model import ObserveSummary
 from mqops.printable import printable
@@ -132,6 +133,7 @@ def read_snapshot(spark: SparkSession, folder: Path, *, needs_body: bool = True)
 
     with _unreadable(folder):
         there = {field.name: field.dataType for field in spark.read.parquet(str(folder)).schema}
+    refuse_newer_folder(folder)
     stored = sealed.schema_of(there)
     wrong = [field.name for field in stored if there.get(field.name) != field.dataType]
     if wrong:

@@ -24,14 +24,10 @@ from pyspark.sql.types import StructType
 
 from mqops.errors import SettingsError
 from mqops.lake.sealing import Sealing
-from mqops.mq.browse import browse, while_there
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import queue_manager_name
-from mqops.observe.batches import record_batches
-from mqops.observe.core.decode import Browsed
-from mqops.observe.sealed import sealed
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.observe.spark.sealed import ENCRYPTED
+from mqops.pandas_later import arrow_without_pandas
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,6 +64,14 @@ class MqReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The messages of a queue as record batches. Raises `MQError`."""
+        # Spark plans the read in processes of its own, which import this module: what browses is imported here.
+        from mqops.mq.browse import browse, while_there  # noqa: PLC0415
+        from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
+        from mqops.observe.batches import record_batches  # noqa: PLC0415
+        from mqops.observe.core.decode import Browsed  # noqa: PLC0415
+        from mqops.observe.sealed import sealed  # noqa: PLC0415
+
+        arrow_without_pandas()
         assert isinstance(partition, QueuePartition)
         with connect(self._connection) as session:
             browsed = Browsed(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mqops.clock import utc_now
 from mqops.lake.files import written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS
+from mqops.lake.parquet_format import SPARK_FORMAT
 from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.mq.browse import OPEN_OPTIONS
@@ -64,7 +65,8 @@ def observe(
     }
     rows = spark.read.format(source).options(**options).load()
     with written_anew(run.snapshot) as place, spark_errors(run.snapshot):
-        rows.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
+        noted = rows.withMetadata(rows.columns[0], SPARK_FORMAT)
+        noted.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
     with connect(connection) as session:
         expired = discarded(before, states_of(session, names))
         settled &= settled_queues(session)
