@@ -35,7 +35,7 @@ NUMBERS: Mapping[str, int] = MappingProxyType(
             *("plan.json", "preflight.json", "backout.json", "handling.json", "guard.json", "age_out.json"),
             *("approval.json", "handed_on.json", "issued.json", "act.json", "canary.json", "progress.json"),
             *("summary.json", "outcomes.json", "gone.json", "session.json", "undo.json", "load.json", "expiry.json"),
-            *("quality.json", "pruned.json", "stop.json", "stops_lifted.json"),
+            *("quality.json", "pruned.json", "bodies.json", "stop.json", "stops_lifted.json"),
             # LAKE/<queue manager>/
             *("queues.json", "group.json", "changes.jsonl"),
             # LAKE/<queue manager>/ledger/
@@ -43,7 +43,7 @@ NUMBERS: Mapping[str, int] = MappingProxyType(
             *("proved.jsonl", "set_aside.jsonl", "stops_taken.jsonl", "taken_off.jsonl"),
             # messages on MQOPS.LEDGER
             *("marker", "lane token", "head", "stop"),
-            "estate.yaml",
+            *("estate.yaml", "body_keys.json"),
         ),
         FIRST,
     )
