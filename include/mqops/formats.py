@@ -43,7 +43,7 @@ NUMBERS: Mapping[str, int] = MappingProxyType(
             *("proved.jsonl", "set_aside.jsonl", "stops_taken.jsonl", "taken_off.jsonl"),
             # messages on MQOPS.LEDGER
             *("marker", "lane token", "head", "stop"),
-            "estate.yaml",
+            *("estate.yaml", "body_keys.json"),
         ),
         FIRST,
     )

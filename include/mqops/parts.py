@@ -10,7 +10,7 @@ from mqops.errors import SettingsError
 PART_OF = {
     **dict.fromkeys(("pymqi", "pymqe", "icu", "numpy"), "mq"),
     **dict.fromkeys(("cffi", "_cffi_backend"), "embedded"),
-    **dict.fromkeys(("pyspark", "py4j", "grpc", "pandas", "zstandard"), "spark"),
+    **dict.fromkeys(("pyspark", "py4j", "grpc", "pandas"), "spark"),
     **dict.fromkeys(("great_expectations", "nh3"), "quality"),
     **dict.fromkeys(("airflow", "fastapi", "starlette", "sqlalchemy", "jinja2", "markupsafe"), "airflow"),
     **dict.fromkeys(("anyio", "asgiref", "jsonschema", "markdown_it", "vl_convert"), "airflow"),

@@ -24,6 +24,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from mqops import formats
 from mqops.command import command
 from mqops.errors import BodiesLocked, MqopsError, SettingsError
 from mqops.formats import refuse_newer_body
@@ -33,6 +34,8 @@ from mqops.lake.run_file import Checked
 
 VARIABLE = "MQOPS_BODY_KEYS"
 NOTE = "bodies.json"
+KIND = "body_keys.json"
+"""What `mqops.formats` calls a file of keys, whatever its name."""
 SECRET_LENGTH = 32  # bytes: AES-256
 
 
@@ -80,7 +83,7 @@ class _KeyEntry(BaseModel):
 class _KeyFile(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True)
 
-    v: Annotated[int, Field(ge=1, le=1)]
+    format: Annotated[int, Field(ge=1)] = formats.FIRST
     keys: Annotated[list[_KeyEntry], Field(min_length=1, max_length=1000)]
 
 
@@ -190,6 +193,7 @@ def parsed(text: str | bytes, what: str) -> BodyKeys:
 
     Raises:
         SettingsError: it is not keys. The text of the error shows nothing of it.
+        NewerFormat: a newer version wrote it.
     """
     try:
         file = _KeyFile.model_validate_json(text)
@@ -198,6 +202,7 @@ def parsed(text: str | bytes, what: str) -> BodyKeys:
         first = error.errors(include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "the whole"
         raise SettingsError(f"{what} is not keys as `mqops lake rekey` makes them: {place}: {first['type']}") from None
+    formats.refuse_newer_number(KIND, what, file.format)
     keys = [BodyKey(id=one.id, secret=bytes.fromhex(one.secret)) for one in file.keys]
     changed = [one.id for one in keys if one.id != _id_of(one.secret)]
     if changed:
@@ -221,13 +226,13 @@ def add_key(path: Path, now: str) -> str:
     secret = secrets.token_bytes(SECRET_LENGTH)
     key_id = _id_of(secret)
     make_folder(path.parent)
-    write_json(path, {"v": 1, "keys": [*earlier, {"id": key_id, "secret": secret.hex(), "made_at": now}]})
+    write_json(path, {"keys": [*earlier, {"id": key_id, "secret": secret.hex(), "made_at": now}]})
     return key_id
 
 
 def drop_keys(path: Path, ids: Collection[str]) -> None:
     """Remove keys from a file. Raises as `add_key`."""
-    write_json(path, {"v": 1, "keys": [one for one in _entries(path) if one["id"] not in ids]})
+    write_json(path, {"keys": [one for one in _entries(path) if one["id"] not in ids]})
 
 
 def _entries(path: Path) -> list[dict[str, str]]:

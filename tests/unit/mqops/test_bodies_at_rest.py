@@ -19,7 +19,7 @@ from mq_support import DLQ, Manager, dead_letter
 from mqops.cli import main
 from mqops.doctor import this_machine
 from mqops.doctor.check import State
-from mqops.errors import BodiesLocked, LakeError, SettingsError
+from mqops.errors import BodiesLocked, LakeError, NewerFormat, SettingsError
 from mqops.lake import body_keys
 from mqops.lake.body_keys import KeyPlace, add_key, ask_for_passwords, keys_in
 from mqops.lake.parquet import read_parquet
@@ -356,6 +356,9 @@ def test_keys_are_private_and_not_in_the_lake(tmp_path: Path, estate: Callable[.
         read(run)
     keys.chmod(0o600)
     text = json.loads(keys.read_text())
+    keys.write_text(json.dumps({**text, "format": 2}))
+    with pytest.raises(NewerFormat, match=r"qm1\.json was written by a newer mqops \(format 2;"):
+        read(run)
     text["keys"][0]["secret"] = "0" * 64
     keys.write_text(json.dumps(text))
     with pytest.raises(SettingsError, match=r"qm1\.json was changed: the secret of key"):
