@@ -1,8 +1,9 @@
 """An Airflow for the tests that does what it is told line by line: calls of its API by a person, tasks run one by one.
 
 A line in is `["call", person, method, path, body]`, `["task", DAG, run, task, form]` or `["setting", name, value]`,
-JSON. The line out, to the file descriptor that is the argument, is what the API answers, or the task's state. `command` is
-one of Airflow's command line; `status` is `call` for the number of the answer only; `["page", person, address]` gives a page of mqops. People named as a role
+JSON. The line out, to the file descriptor that is the argument, is what the API answers, or the task's state. `command`
+is one of Airflow's command line; `status`
+is `call` for the number of the answer only; `["page", person, address]` gives a page of mqops. People named as a role
 have that role; everybody else is an administrator, who may write XComs, too. Nothing is scheduled: the order is the
 test's.
 """

@@ -904,10 +904,10 @@ def test_what_airflow_has_cleaned_away_is_told_and_everything_else_goes_on(airfl
         for page in ("run", "plan"):
             told = run.page("operator", page)
             since = r"any more \(`airflow db clean` ran last at \d{4}-\d\d-\d\d"
-            assert re.search(f"Airflow has no record of the run {re.escape(run.key)} of mq_recover {since}", told)
+            assert re.search(f"Airflow has no record of this run of mq_recover {since}", told), told
             assert "In Airflow" not in told
             assert "Approve</button>" not in told
-    for page in ("estate", "runs", "messages"):
+    for page in ("estate", "messages"):
         airflow.say("page", "viewer", f"/mqops/{page}")
     told = done.page("operator", "run")
     assert all(one in told for one in ("alice", "bob", "1 moved"))  # by the lake
