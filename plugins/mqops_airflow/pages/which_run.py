@@ -254,7 +254,7 @@ def started_of(asked: Asked) -> Started:
         if run is None:
             cleaned = session.scalar(select(Log.dttm).where(Log.event == CLEANED).order_by(Log.id.desc()).limit(1))
             by = (HANDED_ON.find(asked.run) or NO_DAG_RUN).found.get("requested_by", "")
-            return Started(kind=str(by), removed=not_in_airflow(asked.dag_id, asked.run_id, _iso(cleaned)))
+            return Started(kind=str(by), removed=not_in_airflow(asked.dag_id, _iso(cleaned)))
         goes_on = run.state in State.unfinished_dr_states
         person, conf = run.triggering_user_name or "", dict(run.conf or {})
         return Started(person=person, kind=str(run.run_type), goes_on=goes_on, conf=conf)

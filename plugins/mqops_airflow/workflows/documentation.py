@@ -235,6 +235,9 @@ messages, for {undo}, in which it can be undone, and the newest of each workflow
 
 The note of a run says how much was removed; its log, which runs keep their files, and why; the ledger, what was removed
 of which run, when and why. A run by hand is **dry** unless its form says otherwise.
+
+Airflow's own database and logs grow, too: `docs/a_year.md` has the `airflow db clean` that goes with it, and what to
+leave out.
 """
 
 

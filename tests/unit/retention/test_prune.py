@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from act_support import send_back
 from click.testing import CliRunner, Result
 from mq_support import DLQ, Manager, dead_letter, until
 
@@ -177,3 +179,25 @@ def test_wrong_options_are_told(lake: Path, options: tuple[str, ...], text: str)
     done = call("lake", "prune", *options, "--lake", str(lake))
     assert done.exit_code != 0
     assert text in said(done)
+
+
+def test_what_tries_an_order_and_a_backoff_need_is_in_the_ledger(queue_manager: Any, tmp_path: Path) -> None:
+    """What failed, what waits behind it and what came again goes on as before when the files of the run are gone."""
+    manager: Manager = queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(SHUT) PUT(DISABLED)\nDEFINE QLOCAL(B)\n")
+    rules, lake = tmp_path / "t.rules", tmp_path / "lake"
+    rules.write_text(
+        "* MQOPS EXTENSIONS\nDESTQ(B) ACTION(RETRY) BACKOFF(1h)\nDESTQ(SHUT) ACTION(RETRY) ORDER(CORRELID)\n"
+        "ACTION(FWD) FWDQ(A) HEADER(NO)\n"
+    )
+    command = ("dlq", "run", DLQ, "QM1", "--once", "--rules", str(rules), "--lake", str(lake))
+    ids = {"CorrelId": b"same order".ljust(24)}
+    manager.put(DLQ, [dead_letter("SHUT", b"1", **ids), dead_letter("SHUT", b"2", **ids), dead_letter("B", b"3")])
+    assert call(*command).exit_code == 1
+    assert (manager.depth("A"), manager.depth("B"), manager.depth(DLQ)) == (0, 1, 2)
+    assert send_back(manager, "B") == 1
+    run = runs_of(lake)[0]
+    for part in (run.snapshot, run.plan):
+        shutil.rmtree(part)
+    assert call(*command).exit_code == 1
+    assert manager.bodies("A") == [b"1"]  # its first rule has had its try
+    assert (manager.depth("SHUT"), manager.depth("B"), manager.depth(DLQ)) == (0, 0, 2)

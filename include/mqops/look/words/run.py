@@ -115,15 +115,13 @@ def pruned(story: RunStory) -> Text:
     return said("{}: it cannot be undone, and its messages are not shown.", story.pruned.sentence(story.line.run))
 
 
-def not_in_airflow(dag_id: str, run_id: str, cleaned_at: str) -> Text:
+def not_in_airflow(dag_id: str, cleaned_at: str) -> Text:
     """The sentence about a run that a DAG made and Airflow does not have any more. Parameters: `cleaned_at` when
     `airflow db clean` ran last, ISO 8601, "" where Airflow does not know."""
     cleaned = said(" (`airflow db clean` ran last at {})", Time(cleaned_at)) if cleaned_at else NOTHING
     return said(
-        "Airflow has no record of the run {} of {} any more{}: its tasks, note and logs are gone from there, and a "
-        "question that was open cannot be answered. What was planned, approved, done and proved is here and in the "
-        "ledger.",
-        run_id,
+        "Airflow has no record of this run of {} any more{}: its tasks, note and logs are gone from there, and nobody "
+        "can answer a question of it. What was planned, approved, done and proved is here and in the ledger.",
         dag_id,
         cleaned,
     )
