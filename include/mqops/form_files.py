@@ -59,7 +59,7 @@ def _chosen(estate: EstateFile, name: str, choices: set[str], what: str, kind: t
 def _choices(estate: EstateFile, listed: Iterable[str], folder: str, endings: tuple[str, ...]) -> set[str]:
     """The names; the listed ones must be below the estate file's folder, as ever, and may be missing."""
     below = estate.path.parent.resolve()
-    named = {name for name in listed if (below / name).resolve().is_relative_to(below)}
+    named = {name for name in dict.fromkeys(listed) if (below / name).resolve().is_relative_to(below)}
     return named | {path.relative_to(below).as_posix() for path in _standing(below / folder, endings)}
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from airflow.sdk import DAG
 
+from mqops import form_files
 from mqops.estate import EstateFile
 from mqops.estate_sections import DlqRules, QueueManager
 from mqops_airflow.forms import params
@@ -17,13 +19,14 @@ from mqops_airflow.workflows.pipeline import by_rules
 WORKFLOW = "dlq_rules"
 
 
-def build(file: EstateFile, name: str, settings: QueueManager, section: DlqRules) -> DAG:
-    """The DAG of one queue manager."""
+def build(file: EstateFile, tables: Sequence[str], name: str, settings: QueueManager, section: DlqRules) -> DAG:
+    """The DAG of one queue manager. Parameters: `tables` that its form may name."""
     return by_rules(
         name,
         settings,
         section,
         file,
+        tables,
         workflow=WORKFLOW,
         description=f"Dead-letter queue rules of {name}",
         page=dlq_rules_page(name, section),
@@ -37,4 +40,4 @@ def build(file: EstateFile, name: str, settings: QueueManager, section: DlqRules
 def dags() -> dict[str, DAG]:
     """The DAGs by their ids, one for each queue manager that has the section in the estate."""
     file = estate_file()
-    return dags_of(WORKFLOW, partial(build, file), file.estate)
+    return dags_of(WORKFLOW, partial(build, file, form_files.tables(file)), file.estate)

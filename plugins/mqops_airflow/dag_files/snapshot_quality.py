@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -22,8 +23,8 @@ from mqops_airflow.workflows.retry import default_args
 WORKFLOW = "snapshot_quality"
 
 
-def build(file: EstateFile, name: str, settings: QueueManager, section: SnapshotQuality) -> DAG:
-    """The DAG of one queue manager."""
+def build(file: EstateFile, suites: Sequence[str], name: str, settings: QueueManager, section: SnapshotQuality) -> DAG:
+    """The DAG of one queue manager. Parameters: `suites` that its form may name."""
     prefix, folder = dag_prefix(name), checked(name, "folder")
     with DAG(
         f"{prefix}_{WORKFLOW}",
@@ -37,7 +38,7 @@ def build(file: EstateFile, name: str, settings: QueueManager, section: Snapshot
         user_defined_macros=TEMPLATES,
         params={
             "queues": params.queues(section.queues),
-            "suites": params.suites(section.suites, form_files.suites(file)),
+            "suites": params.suites(section.suites, suites),
             "limit": params.limit(section.limit),
         },
     ) as dag:
@@ -75,4 +76,4 @@ def build(file: EstateFile, name: str, settings: QueueManager, section: Snapshot
 def dags() -> dict[str, DAG]:
     """The DAGs by their ids, one for each queue manager that has the section in the estate."""
     file = estate_file()
-    return dags_of(WORKFLOW, partial(build, file), file.estate)
+    return dags_of(WORKFLOW, partial(build, file, form_files.suites(file)), file.estate)

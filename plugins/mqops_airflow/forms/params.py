@@ -33,6 +33,8 @@ A_DAY = 24 * 60 * 60
 """Seconds. A longer wait in a form counts as a typing error: the task would hold its slot all that time."""
 MOST = 999_999_999
 """Messages: no queue holds more (IBM MQ, "MaxQDepth")."""
+MOST_OFFERED = 50
+"""Files that a form offers."""
 CARRIED_OUT = "How the plan is carried out"
 """The section of what need not be looked at for most runs."""
 
@@ -154,6 +156,13 @@ def all_filled() -> Param:
     )
 
 
+def _offered(default: Iterable[str], choices: Iterable[str]) -> list[str]:
+    """What a form offers of the files that it may name: its own first, and no more than a person looks through. A file
+    that is not offered may be written. Airflow copies a form for each task of its DAG, so that a list with the files of
+    all queue managers would cost their number squared."""
+    return list(dict.fromkeys((*default, *choices)))[:MOST_OFFERED]
+
+
 def suites(default: Iterable[str], choices: Sequence[str]) -> Param:
     """Suites of expectations, relative to the estate file; `choices` those that a form may name."""
     return Param(
@@ -162,7 +171,7 @@ def suites(default: Iterable[str], choices: Sequence[str]) -> Param:
         type="array",
         minItems=1,
         items={"type": "string", "format": INSIDE_FILE},
-        examples=list(choices),
+        examples=_offered(default, choices),
         description="Suites that the estate lists, or files in expectations/ beside estate.yaml.",
     )
 
@@ -174,7 +183,7 @@ def rules_file(default: str, choices: Sequence[str]) -> Param:
         title="Rules file",
         type="string",
         format=INSIDE_FILE,
-        examples=list(choices),
+        examples=_offered([default], choices),
         description="A table that the estate lists, or a file in rules/ beside estate.yaml.",
     )
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Asset, BaseOperator, Param, TriggerRule
 
-from mqops import form_files
 from mqops.estate import EstateFile
 from mqops.estate_sections import Approval, BackoutReprocess, DlqRules, Notify, PoisonGuard, QueueManager, dag_prefix
 from mqops.estate_values import MAX_UNIT_OF_WORK
@@ -176,6 +175,7 @@ def by_rules(
     settings: QueueManager,
     section: DlqRules | BackoutReprocess,
     file: EstateFile,
+    tables: Sequence[str],
     *,
     workflow: str,
     description: str,
@@ -187,6 +187,7 @@ def by_rules(
     """The DAG `<queue manager>_<workflow>` of a workflow that decides by a rules table.
 
     :param name: of the queue manager, `settings` and `section` what the estate `file` says of it and of the workflow.
+    :param tables: rules tables that the form may name.
     :param page: what the DAG's page says.
     :param check: the operator of the first task.
     :param queues: the field of the form that names the queues, `more` its fields behind the rules table.
@@ -208,7 +209,7 @@ def by_rules(
             **queues,
             "limit": params.limit(),
             "message_ids": params.message_ids(),
-            "rules_file": params.rules_file(section.rules, form_files.tables(file)),
+            "rules_file": params.rules_file(section.rules, tables),
             **(more or {}),
             "unit_of_work": params.unit_of_work(section.unit_of_work, MAX_UNIT_OF_WORK),
             **params.pacing(section.handling),
