@@ -2,10 +2,9 @@
 
 A line in is `["call", person, method, path, body]`, `["task", DAG, run, task, form]` or `["setting", name, value]`,
 JSON. The line out, to the file descriptor that is the argument, is what the API answers, or the task's state. `command`
-is one of Airflow's command line; `status`
-is `call` for the number of the answer only; `["page", person, address]` gives a page of mqops. People named as a role
-have that role; everybody else is an administrator, who may write XComs, too. Nothing is scheduled: the order is the
-test's.
+is one of Airflow's command line; `status` is `call` for the number of the answer only; `["page", person, address]`
+gives a page of mqops. People named as a role have that role; everybody else is an administrator, who may write XComs,
+too. Nothing is scheduled: the order is the test's.
 """
 
 from __future__ import annotations

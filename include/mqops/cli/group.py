@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from mqops.cli.outcome import show_json, show_line, tell_error
 from mqops.errors import MqopsError
+from mqops.pandas_later import WithoutPandas
+from mqops.parts import missing_part
 
 LONGEST = 1000
 """Characters of the longest first sentence."""
@@ -19,26 +20,19 @@ LONGEST = 1000
 DEAD_LETTERS = "dlq"
 
 
-class WithoutPandas:
-    """Keeps pandas out of a process: with the first value that it converts, pyarrow imports pandas where it is
-    installed, which is a quarter of the processor time of a dry run. `mqops dlq` uses neither it nor Spark."""
-
-    @staticmethod
-    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
-        """Refuse pandas, know no other module. Raises `ModuleNotFoundError`."""
-        if name == "pandas":
-            raise ModuleNotFoundError(name)
-
-
 class Group(click.Group):
     """A group of commands that ends so. Only the outermost one's `main` is called. `--help` folds what it says of a
     command; click cuts it off."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names of the commands, with the whole first sentence of each."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, one.get_short_help_str(LONGEST)) for name, one in found if one is not None])
+            formatter.write_dl([(name, self.about(ctx, name)) for name in self.list_commands(ctx)])
+
+    def about(self, ctx: click.Context, name: str) -> str:
+        """The first sentence of a command's help, whole."""
+        found = self.get_command(ctx, name)
+        return found.get_short_help_str(LONGEST) if found else ""
 
     def main(
         self,
@@ -52,20 +46,29 @@ class Group(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **more)
         if args is None and sys.argv[1:2] == [DEAD_LETTERS]:  # a process of its own
-            sys.meta_path.insert(0, WithoutPandas)
+            sys.meta_path.insert(0, WithoutPandas)  # `mqops dlq` uses neither it nor Spark
         words = list(sys.argv[1:] if args is None else args)
         as_json = "--json" in words
         try:
             code = super().main(words, prog_name, complete_var, standalone_mode=False, **more)
-        except MqopsError as error:
-            tell_error(error, as_json=as_json)
+        except (MqopsError, ModuleNotFoundError) as error:
+            told = error if isinstance(error, MqopsError) else missing_part(error)
+            if told is None:
+                raise
+            from mqops.cli.outcome import tell_error  # noqa: PLC0415 - `mqops --help` needs nothing of it
+
+            tell_error(told, as_json=as_json)
             code = 1
         except click.Abort:
+            from mqops.cli.outcome import show_line  # noqa: PLC0415
+
             show_line("Aborted!", err=True)
             code = 1
         except click.ClickException as error:
             error.show()
             if as_json:
+                from mqops.cli.outcome import show_json  # noqa: PLC0415
+
                 show_json({"error": _usage(error)})
             code = error.exit_code
         sys.exit(code if isinstance(code, int) else 0)

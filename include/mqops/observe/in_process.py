@@ -9,8 +9,9 @@ from functools import partial
 from itertools import chain
 
 from mqops.clock import utc_now
+from mqops.errors import LakeError
 from mqops.lake.files import lake_errors, make_folder
-from mqops.lake.parquet import write_parquet, write_parquet_to
+from mqops.lake.parquet import is_sealed, write_parquet, write_parquet_to
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
 from mqops.model import ObserveSummary
@@ -24,6 +25,7 @@ from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 from mqops.observe.expired import discarded, states_of
+from mqops.observe.sealed import noted_place, write_snapshot
 from mqops.observe.unchanged import Changed, unchanged
 from mqops.observe.unseen import unseen
 
@@ -55,7 +57,6 @@ def observe(
     with connect(connection) as session:
         name = queue_manager_name(session)
         names = tuple(queues) or (usable_dead_letter_queue(session),)
-        make_folder(run.snapshot)
         states, settled = states_of(session, names), settled_queues(session)
         at = datetime.fromisoformat(observed_at)
         if not (
@@ -70,7 +71,7 @@ def observe(
                 )
                 for queue in names
             )
-            write_parquet(run.snapshot, SNAPSHOT, chain.from_iterable(batches))
+            write_snapshot(run, chain.from_iterable(batches))
         expired = discarded(states, states_of(session, names))
         settled &= settled_queues(session)
         gone = gone_of(session, names) if some_may_end else ()
@@ -91,9 +92,18 @@ def observe(
 
 def _copied_news(session: Session, run: RunFolder, browsed: Browsed, before: RunFolder) -> bool:
     """Link into a run's snapshot what has not changed since a run before, and copy the other messages of the queue;
-    False, and nothing is there, where the queue changed meanwhile. Raises as `observe`."""
+    False, and nothing is there, where the queue changed meanwhile, or where bodies are encrypted: each run has a data
+    key of its own. Raises as `observe`."""
+    if noted_place(run.lake_folder, run.queue_manager):
+        return False
+    try:
+        if is_sealed(before.snapshot):
+            return False
+    except LakeError:  # it was pruned
+        return False
     known = unchanged(session, browsed.queue, before)
     try:
+        make_folder(run.snapshot)
         known.link(run.snapshot)
         messages = known.split(browse(session, browsed.queue, behind=known.passed_over))
         place, first = known.place_of_stayed(run.snapshot), len(known.descriptors)
@@ -104,6 +114,5 @@ def _copied_news(session: Session, run: RunFolder, browsed: Browsed, before: Run
         write_parquet(run.snapshot, SNAPSHOT, record_batches(browsed, messages.news(), first=first + stayed))
     except Changed:
         shutil.rmtree(run.snapshot)
-        make_folder(run.snapshot)
         return False
     return True
