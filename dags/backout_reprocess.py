@@ -1,34 +1,5 @@
 """`<queue manager>_backout_reprocess`: the backout queues of each queue manager of the estate, by its rules table."""
 
-from __future__ import annotations
+from mqops_airflow.dag_files import backout_reprocess
 
-from airflow.sdk import DAG
-
-from mqops.estate_sections import BackoutReprocess, QueueManager
-from mqops_airflow.forms import params
-from mqops_airflow.operators.backout import BackoutCheckOperator
-from mqops_airflow.runs.workplace import dags_of, estate_file
-from mqops_airflow.workflows.documentation import backout_reprocess_page
-from mqops_airflow.workflows.pipeline import by_rules
-
-_FILE = estate_file()
-WORKFLOW = "backout_reprocess"
-
-
-def build(name: str, settings: QueueManager, section: BackoutReprocess) -> DAG:
-    """The DAG of one queue manager."""
-    return by_rules(
-        name,
-        settings,
-        section,
-        _FILE,
-        workflow=WORKFLOW,
-        description=f"Backed-out messages of {name}",
-        page=backout_reprocess_page(name, section),
-        check=BackoutCheckOperator,
-        queues={"queues": params.backout_queues(section.queues)},
-        more={"replay_cap": params.replay_cap(section.replay_cap)},
-    )
-
-
-globals().update(dags_of(WORKFLOW, build, _FILE.estate))
+globals().update(backout_reprocess.dags())

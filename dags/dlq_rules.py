@@ -1,35 +1,5 @@
 """`<queue manager>_dlq_rules`: the dead-letter queue of each queue manager of the estate, by its rules table."""
 
-from __future__ import annotations
+from mqops_airflow.dag_files import dlq_rules
 
-from airflow.sdk import DAG
-
-from mqops.estate_sections import DlqRules, QueueManager
-from mqops_airflow.forms import params
-from mqops_airflow.operators.check import DlqCheckOperator
-from mqops_airflow.runs.workplace import dags_of, estate_file
-from mqops_airflow.workflows.documentation import dlq_rules_page
-from mqops_airflow.workflows.pipeline import by_rules
-
-_FILE = estate_file()
-WORKFLOW = "dlq_rules"
-
-
-def build(name: str, settings: QueueManager, section: DlqRules) -> DAG:
-    """The DAG of one queue manager."""
-    return by_rules(
-        name,
-        settings,
-        section,
-        _FILE,
-        workflow=WORKFLOW,
-        description=f"Dead-letter queue rules of {name}",
-        page=dlq_rules_page(name, section),
-        check=DlqCheckOperator,
-        queues={
-            "queue": params.queue(section.queue, what=", ".join((f"the dead-letter queue of {name}", *section.also)))
-        },
-    )
-
-
-globals().update(dags_of(WORKFLOW, build, _FILE.estate))
+globals().update(dlq_rules.dags())

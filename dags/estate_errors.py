@@ -1,9 +1,5 @@
 """Has no DAG. What is wrong with the estate file is the import error of this file, so that Airflow's UI shows it."""
 
-from __future__ import annotations
+from mqops_airflow.dag_files import estate_errors
 
-from mqops.errors import SettingsError
-from mqops_airflow.runs.workplace import estate_file
-
-if PROBLEMS := estate_file().problems:
-    raise SettingsError(*PROBLEMS)
+globals().update(estate_errors.dags())

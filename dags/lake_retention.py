@@ -1,33 +1,5 @@
 """`mq_lake_retention`: what old runs no longer need is removed from the lake, as `retention` of the estate says."""
 
-from __future__ import annotations
+from mqops_airflow.dag_files import lake_retention
 
-from airflow.sdk import DAG
-
-from mqops.estate_sections import Retention
-from mqops_airflow.forms import params
-from mqops_airflow.operators.retention import LakeRetentionOperator
-from mqops_airflow.runs.workplace import estate_file
-from mqops_airflow.workflows.documentation import retention_page
-from mqops_airflow.workflows.retry import default_args
-
-
-def build(section: Retention) -> DAG:
-    """The DAG of a lake."""
-    with DAG(
-        "mq_lake_retention",
-        description="Remove from the lake what old runs no longer need",
-        doc_md=retention_page(section),
-        schedule=section.schedule,
-        catchup=False,
-        max_active_runs=1,
-        tags=["mq", "retention"],
-        default_args=default_args(),
-        params={"dry_run": params.dry_run()},
-    ) as dag:
-        LakeRetentionOperator(task_id="prune")
-    return dag
-
-
-if (_section := estate_file().estate.retention) is not None:
-    mq_lake_retention = build(_section)
+globals().update(lake_retention.dags())

@@ -1,32 +1,5 @@
 """`<queue manager>_poison_guard`: messages that loop on the input queues of each queue manager of the estate."""
 
-from __future__ import annotations
+from mqops_airflow.dag_files import poison_guard
 
-from airflow.sdk import DAG
-
-from mqops.estate_sections import PoisonGuard, QueueManager
-from mqops_airflow.forms import params
-from mqops_airflow.operators.guard import GuardPlanOperator
-from mqops_airflow.runs.workplace import dags_of, estate_file
-from mqops_airflow.workflows.documentation import poison_guard_page
-from mqops_airflow.workflows.pipeline import in_one_process
-
-_FILE = estate_file()
-WORKFLOW = "poison_guard"
-
-
-def build(name: str, _settings: QueueManager, section: PoisonGuard) -> DAG:
-    """The DAG of one queue manager."""
-    return in_one_process(
-        name,
-        section,
-        _FILE,
-        workflow=WORKFLOW,
-        plan_operator=GuardPlanOperator,
-        description=f"Messages that loop on {name}",
-        page=poison_guard_page(name, section),
-        form={"queues": params.input_queues(section.queues), "limit": params.limit(section.limit)},
-    )
-
-
-globals().update(dags_of(WORKFLOW, build, _FILE.estate))
+globals().update(poison_guard.dags())

@@ -1,35 +1,5 @@
 """`mq_stop`: the kill switch. Stops acting on a run or on a queue manager, by hand, and lets it go on."""
 
-from __future__ import annotations
+from mqops_airflow.dag_files import stop
 
-from airflow.sdk import DAG
-
-from mqops_airflow.forms import params
-from mqops_airflow.operators.stop import StopOperator
-from mqops_airflow.runs.workplace import estate_to_look
-from mqops_airflow.workflows.documentation import STOP
-from mqops_airflow.workflows.retry import default_args
-
-
-def build(names: list[str]) -> DAG:
-    """The DAG for all queue managers that the estate names, also those whose settings are not valid."""
-    with DAG(
-        "mq_stop",
-        description="Kill switch: stop acting on a run or a queue manager, or go on",
-        doc_md=STOP,
-        schedule=None,
-        catchup=False,
-        tags=["mq", "stop"],
-        default_args=default_args(),
-        params={
-            "do": params.switch(),
-            "queue_manager": params.queue_manager(names),
-            "run": params.stopped_run(),
-            "why": params.why(),
-        },
-    ) as dag:
-        StopOperator(task_id="stop")
-    return dag
-
-
-mq_stop = build(estate_to_look().named)
+globals().update(stop.dags())

@@ -1,43 +1,5 @@
 """`<queue manager>_trigger_monitor`: trigger messages start the DAGs that PROCESS definitions name."""
 
-from __future__ import annotations
+from mqops_airflow.dag_files import trigger_monitor
 
-from airflow.sdk import DAG, Asset, AssetWatcher
-
-from mqops.estate_sections import QueueManager, TriggerMonitor, dag_prefix, startable
-from mqops_airflow.connections.trigger_monitor import TriggerMessages
-from mqops_airflow.operators.start_runs import StartRunsOperator
-from mqops_airflow.runs.workplace import dags_of, estate_file
-from mqops_airflow.workflows.documentation import trigger_monitor_page
-from mqops_airflow.workflows.retry import default_args
-
-WORKFLOW = "trigger_monitor"
-RETRIES = 30
-"""Ten minutes: nobody starts this DAG again if the queue manager or Airflow's API does not answer for a while."""
-
-
-def build(name: str, settings: QueueManager, section: TriggerMonitor) -> DAG:
-    """The DAG of one queue manager; while it is paused, nobody serves the initiation queues."""
-    prefix = dag_prefix(name)
-    messages = TriggerMessages(queue_manager=name, mq_conn_id=settings.connection, queues=section.queues)
-    asset = Asset(
-        name=f"{prefix}_trigger_messages",
-        uri=f"x-mqops://{prefix}/{WORKFLOW}/trigger_messages",
-        group="mqops",
-        watchers=[AssetWatcher(name=f"{prefix}_{WORKFLOW}", trigger=messages)],
-    )
-    with DAG(
-        f"{prefix}_{WORKFLOW}",
-        description=f"Trigger monitor of {name}",
-        doc_md=trigger_monitor_page(name, section, startable(name, settings)),
-        schedule=[asset],
-        catchup=False,
-        max_active_runs=1,
-        tags=["mq", WORKFLOW, name],
-        default_args=default_args(),
-    ) as dag:
-        StartRunsOperator(task_id="start_runs", queue_manager=name, asset=asset, retries=RETRIES)
-    return dag
-
-
-globals().update(dags_of(WORKFLOW, build, estate_file().estate))
+globals().update(trigger_monitor.dags())

@@ -1,31 +1,9 @@
-"""The one Airflow plugin of mqops. What it brings lives in `mqops_airflow`, which Airflow must not load by itself.
+"""The plugin, for an Airflow that has this folder as its plugins folder and mqops on its path but not installed.
 
-The scheduler and the DAG processor load plugins before they fork a process for each task and for each parse of a DAG
-file. So what the DAG files import is loaded here, once, and not in each of these processes.
+Where mqops is installed its entry point brings the plugin, and a second one of the same name would be an import error.
 """
 
-from __future__ import annotations
+from importlib.metadata import entry_points
 
-from typing import ClassVar
-
-from airflow.plugins_manager import AirflowPlugin
-
-from mqops_airflow.approval import marked
-from mqops_airflow.forms import formats
-from mqops_airflow.notices import notes
-from mqops_airflow.pages import app, data_docs
-from mqops_airflow.spark import imported_once
-from mqops_airflow.ui import table, views
-from mqops_airflow.workflows import pipeline  # noqa: F401
-
-formats.register()
-
-
-class MqopsPlugin(AirflowPlugin):
-    """Registers mqops with Airflow."""
-
-    name = "mqops"
-    listeners: ClassVar = [imported_once, marked, notes]
-    fastapi_apps: ClassVar = [{"app": app.app, "url_prefix": table.PREFIX, "name": "mqops"}]
-    external_views: ClassVar = views.external_views()
-    operator_extra_links: ClassVar = [data_docs.DataDocsLink(), views.RunLink()]
+if not entry_points(group="airflow.plugins", name="mqops"):
+    from mqops_airflow.plugin import MqopsPlugin  # noqa: F401

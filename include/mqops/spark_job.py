@@ -17,6 +17,7 @@ from mqops import errors
 from mqops.errors import LakeError, MqopsError, SettingsError, SparkUnreachable
 from mqops.lake_place import lake_named
 from mqops.pandas_later import pandas_later
+from mqops.parts import missing_part, pyspark_must_be_whole
 from mqops.printable import printable
 from mqops.spark_private import UMASK, first_jars, scratch, scratch_parent, settings, short_job_options
 
@@ -42,7 +43,9 @@ def session(name: str, *, short: bool = False) -> SparkSession:
 
     Raises:
         LakeError: Spark's temporary folder cannot be made.
+        SettingsError: another package has overwritten files of pyspark.
     """
+    pyspark_must_be_whole()
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     if remote := os.environ.get("SPARK_REMOTE"):
@@ -167,6 +170,7 @@ def _as_raised(kind: str, text: str) -> MqopsError:
 
 def known_error(error: BaseException) -> tuple[str, str] | None:
     """Class name and text of the `MqopsError` that an exception is, or that Spark quotes from a worker."""
+    error = missing_part(error) or error
     if isinstance(error, MqopsError):
         return type(error).__name__, str(error)
     for kind, text in reversed(_RAISED.findall(str(error))):

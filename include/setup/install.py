@@ -1,8 +1,8 @@
 """Set the project up in its own folder: Python environment, C library, pymqi, Java. Standard library only.
 
 Run by `make run`, `make up` and `make test` with whatever Python 3.11-3.13 the machine has. Everything goes below the
-project: `.tools/` (uv, and a C compiler or Java from PyPI where the machine has none), `.venv/` (the locked packages),
-`build/` (libmqm_r.so, its headers, `env.sh`). A second run finds the same inputs and does nothing.
+project: `.tools/` (uv, and a C compiler or Java from PyPI where the machine has none), `.venv/` (the locked
+packages, libmqm_r.so and its headers), `build/` (`env.sh`). A second run finds the same inputs and does nothing.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def install() -> None:
         run(uv, "venv", "--quiet", "--python", find_python(), VENV, env=offline)
     compiler = c_compiler()
     say("building libmqm_r.so")
-    prefix = BUILD / "mq"
+    prefix = VENV / "mqlite"  # where mqlite looks in every environment
     source = {"PYTHONPATH": str(ROOT / "include")}
     run(python, "-m", "mqlite.c_interface.build", "--prefix", prefix, "--library-only", env={**compiler, **source})
     say("installing the locked packages (the first time this takes a minute: PySpark is 450 MB)")

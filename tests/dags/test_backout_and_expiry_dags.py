@@ -79,7 +79,7 @@ def test_backout_dags_have_the_estates_settings(backout: dict[str, DAG]) -> None
     form = dag.params.dump()
     assert (form["dry_run"], form["queues"], form["replay_cap"], form["rules_file"]) == (True, [], 5, "back.rules")
     assert backout["mvs-1_backout_reprocess"].params.dump()["queues"] == ["A.BOQ", "B.BOQ"]
-    assert backout["mvs-1_backout_reprocess"].get_task("act")._conn_id == "spark_other"
+    assert backout["mvs-1_backout_reprocess"].get_task("act").conn_id == "spark_other"
     for said in ("put back 5 times goes to `QUARANTINE`", "every queue that another one names", "at most 20 messages"):
         assert said in (dag.doc_md or "")
 

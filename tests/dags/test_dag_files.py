@@ -112,7 +112,7 @@ def test_settings_of_the_estate_reach_the_dag(dag_file: Any, estate_folder: Path
         ["Reject"],
     )
     assert dag.get_task("route").approval.auto_approve == AutoApprove(actions=("RETRY", "FWD"), max_messages=20)
-    assert dag.get_task("observe")._conn_id == "spark_everywhere"
+    assert dag.get_task("observe").conn_id == "spark_everywhere"
     assert "at most 20 messages with only RETRY, FWD" in dag.doc_md
 
 

@@ -58,7 +58,7 @@ def test_settings_of_the_estate_reach_the_dag(dags: dict[str, DAG]) -> None:
         "suites": ["expectations/a.yaml", "expectations/b.yaml"],
         "limit": 500,
     }
-    assert dags["mvs-1_snapshot_quality"].get_task("quality")._conn_id == "spark_other"
+    assert dags["mvs-1_snapshot_quality"].get_task("quality").conn_id == "spark_other"
     assert "`PAYMENTS.*`, `SYSTEM.DEAD.LETTER.QUEUE`" in (dag.doc_md or "")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -12,11 +13,13 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from mqops import errors
+from mqops_airflow.spark.spark_submit import shown, submission
 from mqops_airflow.spark.submit import SparkJobFailed, job_error, master_must_answer, spread
 from mqops_demo.spark_archive import write_properties
 
@@ -32,6 +35,7 @@ FOREIGN = {
     "SOMEBODYS_KEY": "1",
 }
 TOKEN = "t0ken-of-the-connect-server"
+BODY_KEYS = "k3ys-of-the-bodies"
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,11 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
     (dags / ".airflowignore").write_text("submitted_job.py\n")
     write_properties(home / "spark.properties")
     estate = home / "estate.yaml"
-    estate.write_text("lake: lake\njob_environment: [ADDED_*]\nqueue_managers:\n  QM1:\n    connection: mq_test\n")
+    estate.write_text(
+        "lake: lake\njob_environment: [ADDED_*]\nqueue_managers:\n"
+        "  QM1: {connection: mq_test, bodies: {connection: bodies_test}}\n"
+        "  QM2: {connection: mq_other, bodies: {connection: bodies_other}}\n"
+    )
     environment = {
         **os.environ,
         **FOREIGN,
@@ -83,6 +91,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
         "AIRFLOW_CONN_CONNECT_PLAIN": json.dumps(
             {"conn_type": "spark_connect", "host": "spark.example.com", "password": TOKEN}
         ),
+        "AIRFLOW_CONN_BODIES_TEST": json.dumps({"conn_type": "generic", "password": BODY_KEYS}),
         "TEST_TOKEN": TOKEN,
         "AIRFLOW_CONN_MQ_TEST": json.dumps(
             {"conn_type": "mq", "login": "app", "password": SECRET, "extra": {"queue_manager": "QM1"}}
@@ -125,6 +134,8 @@ def test_a_job_gets_the_variables_on_the_list(outcome: Outcome, task: str, conne
     assert ("MQOPS_CONNECTION" in variables) is connected
     assert ("MQOPS_LEDGER_KEYS" in variables) is connected
     assert ("MQOPS_ESTATE" in variables) is connected
+    assert "MQOPS_BODY_KEYS" in variables  # those of the queue manager, for whatever reads its snapshots
+    assert seen(outcome, task)["body_keys_length"] == len(json.dumps({"QM1": BODY_KEYS}))
     assert seen(outcome, task).get("keys_of_executors", False) is connected
 
 
@@ -176,6 +187,7 @@ def test_no_secret_in_log_database_or_rendered_fields(outcome: Outcome) -> None:
     assert "Spark Connect client of localhost" in outcome.output
     assert SECRET not in outcome.output
     assert TOKEN not in outcome.output
+    assert BODY_KEYS not in outcome.output
     with sqlite3.connect(outcome.home / "airflow.db") as database:
         (rendered,) = database.execute(
             "select rendered_fields from rendered_task_instance_fields where task_id = 'fine'"
@@ -183,7 +195,7 @@ def test_no_secret_in_log_database_or_rendered_fields(outcome: Outcome) -> None:
     assert "--message-id" in str(rendered)
     files = [path for path in outcome.home.rglob("*") if path.is_file()]
     assert any(path.name.startswith("airflow.db") for path in files)
-    secrets = (SECRET.encode(), TOKEN.encode())
+    secrets = (SECRET.encode(), TOKEN.encode(), BODY_KEYS.encode())
     assert [path for path in files if any(map(path.read_bytes().count, secrets))] == []
 
 
@@ -279,3 +291,68 @@ def test_a_master_that_does_not_answer_says_what_to_do(master: str, why: str) ->
 def test_repeated_arguments() -> None:
     assert spread("--id", "a,b") == ["--id=a", "--id=b"]
     assert spread("--id", "") == []
+
+
+def connection(host: str | None, port: int | None = None, conn_type: str = "spark", **extra: str) -> Any:
+    return SimpleNamespace(host=host, port=port, conn_type=conn_type, extra_dejson=extra)
+
+
+@pytest.mark.parametrize(
+    ("made", "master"),
+    [
+        (connection("local[*]"), "local[*]"),
+        (connection("yarn"), "yarn"),
+        (connection("spark://a,b", 7077), "spark://a,b:7077"),
+        (connection("a", 7077), "spark://a:7077"),  # of a URI
+        (connection("k8s://https://h", 443), "k8s://https://h:443"),
+        (connection("h", 443, conn_type="k8s"), "k8s://h:443"),
+    ],
+)
+def test_the_master_of_a_connection(made: Any, master: str) -> None:
+    """As Airflow's Spark provider reads it."""
+    assert submission("spark_default", made).master == master
+
+
+def test_all_that_a_connection_says_is_on_the_command_line(tmp_path: Path) -> None:
+    fields = {"queue": "q", "namespace": "mq", "principal": "me@REALM", "keytab": base64.b64encode(b"\x05k").decode()}
+    asked = submission("spark_default", connection("yarn", **fields))
+    assert asked.keytab == b"\x05k"
+    assert b"\x05k".hex() not in repr(asked)
+    command = asked.command(
+        *("job", {"spark.a": "1"}, "/act.py", ["--run=r"]), properties="/p", keytab=tmp_path / "keytab"
+    )
+    assert Path(command[0]).name == "spark-submit"
+    assert command[1:] == [
+        *("--master", "yarn", "--deploy-mode", "client", "--name", "job"),
+        *("--conf", "spark.a=1", "--conf", "spark.kubernetes.namespace=mq"),
+        *("--properties-file", "/p", "--keytab", str(tmp_path / "keytab"), "--principal", "me@REALM", "--queue", "q"),
+        *("/act.py", "--run=r"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ({"deploy-mode": "cluster"}, "has deploy mode cluster; mqops needs client"),
+        (
+            {"spark-binary": "/bin/rm"},
+            "has spark-binary '/bin/rm'; it may be spark-submit, spark2-submit, spark3-submit",
+        ),
+        ({"keytab": "no base64!"}, "has a keytab that is not in base64"),
+    ],
+)
+def test_what_a_connection_may_not_say(extra: dict[str, str], message: str) -> None:
+    with pytest.raises(errors.SettingsError, match=re.escape(message)):
+        submission("spark_default", connection("yarn", **extra))
+
+
+def test_without_spark_the_part_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = submission("spark_default", connection("yarn", **{"spark-binary": "spark3-submit"}))
+    with pytest.raises(errors.SettingsError, match=r"there is no spark3-submit on PATH: .* install `mqops\[spark\]`"):
+        asked.command("job", {}, "/act.py", [], properties=None, keytab=None)
+
+
+def test_a_log_has_no_secret_of_a_setting() -> None:
+    assert shown(["spark-submit", "--conf", "spark.ssl.keyPassword=x", "--conf", "spark.a=1", "j.py"]) == (
+        "spark-submit --conf spark.ssl.keyPassword=****** --conf spark.a=1 j.py"
+    )

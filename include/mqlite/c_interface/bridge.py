@@ -11,12 +11,13 @@ from pathlib import Path
 from mqlite.c_interface.build import CLIENT_NAME, LIBRARY
 from mqlite.c_interface.signatures import CALLS
 
+BUILD = "`mqlite build`, or in the sources `make setup`"
 _kept: list[object] = []
 
 
 def prefix() -> Path:
-    """Where the library was built: $MQLITE_PREFIX, else `build/mq` of the project."""
-    return Path(os.environ.get("MQLITE_PREFIX") or Path(__file__).resolve().parents[3] / "build" / "mq")
+    """Where the library was built: $MQLITE_PREFIX, else the folder `mqlite` of the Python environment."""
+    return Path(os.environ.get("MQLITE_PREFIX") or Path(sys.prefix) / "mqlite")
 
 
 def load() -> None:
@@ -37,7 +38,7 @@ def load() -> None:
         finally:
             sys.path.remove(str(place / "bridge"))
     except (OSError, ImportError) as error:
-        raise ImportError(f"The MQ library is missing or cannot be loaded ({error}): run `make setup`") from error
+        raise ImportError(f"The MQ library is missing or cannot be loaded ({error}): run {BUILD}") from error
     from mqlite.c_interface.calls import callbacks  # noqa: PLC0415
     from mqlite.pcf import hook as pcf_server  # noqa: PLC0415
 
@@ -45,7 +46,7 @@ def load() -> None:
 
     table = (ctypes.c_void_p * len(CALLS))()
     if library.mqlite_calls() != len(CALLS):
-        raise ImportError(f"{place / 'lib64' / LIBRARY} is of another version: run `make setup`")
+        raise ImportError(f"{place / 'lib64' / LIBRARY} is of another version: run {BUILD}")
     functions = callbacks(bridge.ffi)
     for position, name in enumerate(CALLS):
         bridge.ffi.def_extern(name=f"py_{name}")(functions[name])

@@ -1,10 +1,11 @@
-"""Build the MQI library and its bridge: `python -m mqlite.c_interface.build --prefix build/mq [--library-only]`.
+"""Build the MQI library and its bridge: `mqlite build`, or `python -m mqlite.c_interface.build --prefix FOLDER
+[--library-only]`.
 
 1. `lib64/libmqm_r.so` is plain C without Python: every call goes through one function table. `libmqic_r.so`, which
    client programs ask for, holds nothing and leads to it.
 2. `inc/` are the headers that pymqi is built against.
 3. `_mqbridge` is a cffi module whose callbacks fill the table; it belongs to one Python version and is built beside.
-The compiler is $CC, else gcc.
+The compiler is $CC, else one on PATH, else zig, where the package `ziglang` is installed.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+import sysconfig
+from importlib.util import find_spec
 from pathlib import Path
 
 from mqlite.c_interface.headers import headers
@@ -21,6 +25,7 @@ from mqlite.c_interface.signatures import BAGS, CALLS, TAIL, TYPES, names
 
 LIBRARY = "libmqm_r.so"
 CLIENT_NAME = "libmqic_r.so"
+PRELOAD = "zz_mqlite.pth"  # read after the files of editable installs, which may put mqlite on the path
 # Handles that a failed call must leave unusable.
 PRESETS = {"MQCONN": "*hconn = -1;", "MQCONNX": "*hconn = -1;", "MQOPEN": "*hobj = -1;"}
 
@@ -76,10 +81,33 @@ def build_library(prefix: Path) -> None:
 def link(source: Path, library: Path, options: list[str]) -> None:
     """Compile one C file to a shared library that is named like its file."""
     new = library.with_suffix(".new")
-    compiler = shlex.split(os.environ.get("CC", "gcc"))
-    command = [*compiler, "-shared", "-fPIC", "-O2", "-w", f"-Wl,-soname,{library.name}", "-o", str(new), str(source)]
+    command = [*compiler(), "-shared", "-fPIC", "-O2", "-w", f"-Wl,-soname,{library.name}", "-o", str(new), str(source)]
     subprocess.run([*command, *options], check=True)
     new.replace(library)
+
+
+def compiler() -> list[str]:
+    """The C compiler's command.
+
+    Raises:
+        FileNotFoundError: there is none; the message says what to install.
+    """
+    if given := os.environ.get("CC"):
+        return shlex.split(given)
+    for name in ("gcc", "cc", "clang"):
+        if shutil.which(name):
+            return [name]
+    if find_spec("ziglang"):
+        return [sys.executable, "-m", "ziglang", "cc"]
+    raise FileNotFoundError("there is no C compiler: install gcc, or `pip install ziglang`, and run it again")
+
+
+def preload_at_start() -> Path:
+    """Have this Python environment load the library when a program imports pymqi or ibmmq; returns the file that says
+    so."""
+    place = Path(sysconfig.get_path("purelib")) / PRELOAD
+    place.write_text("import mqlite.preload\n")
+    return place
 
 
 def build_bridge(prefix: Path) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
@@ -76,6 +79,30 @@ def create(name: str, platform: str, ccsid: int | None, group: str) -> None:
             raise click.ClickException(str(wrong)) from wrong
     sharing = f", queue-sharing group {group}" if group else ""
     show_line(f"IBM MQ queue manager '{name}' created (embedded, {platform}{sharing}).")
+
+
+@main.command("build")
+@click.option("--prefix", type=click.Path(path_type=Path), help="Another folder; $MQLITE_PREFIX must name it then.")
+def build_library(prefix: Path | None) -> None:
+    """Build the MQI library of this Python environment. It needs a C compiler, and the package cffi.
+
+    Then pymqi, which is built against its headers, reaches embedded queue managers. Not for an environment in which
+    programs use IBM's own client: $MQLITE_OFF leaves that alone.
+    """
+    from mqlite.c_interface import bridge, build  # noqa: PLC0415
+
+    place = (prefix or bridge.prefix()).absolute()
+    try:
+        build.build_library(place)
+        build.build_bridge(place)
+        build.preload_at_start()
+    except ModuleNotFoundError as error:
+        raise click.ClickException(f"{error.name} is missing: pip install 'mqops[embedded]'") from error
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise click.ClickException(str(error)) from error
+    show_line(f"The MQI library is in {place}.")
+    if find_spec("pymqi") is None:
+        show_line(f"pymqi is not installed: MQ_FILE_PATH={shlex.quote(str(place))} pip install 'mqops[mq]'")
 
 
 @main.command()

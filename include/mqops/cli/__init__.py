@@ -36,6 +36,27 @@ COMMANDS: dict[str, str] = {
     "resume": "mqops.cli.stop:resume",
 }
 """Subcommand → `module:name` of its click command. Each decider has a subcommand of its name besides."""
+ABOUT: dict[str, str] = {
+    "backout": "Process backout queues.",
+    "dlq": "Process dead-letter queues by a rules table.",
+    "doctor": "Say whether the queue manager and this machine have what mqops needs, and what to do where they do not.",
+    "estate": "The estate file: queue managers and workflows.",
+    "expiry": "Expired messages, and messages that will expire.",
+    "init": "Print the MQSC commands that give a queue manager what mqops needs.",
+    "lake": "The folder of snapshots, plans and ledgers.",
+    "ledger": "The record of everything that was moved or discarded.",
+    "message": "Messages on queues and in snapshots.",
+    "quality": "Check a snapshot with Great Expectations.",
+    "resume": "Remove the stop of `mqops stop`.",
+    "rules": "Check, explain, compare and test rules tables.",
+    "run": "One run of the lake.",
+    "runs": "List the runs of the lake, newest first: when, state, queue, and what became of the messages.",
+    "snapshot": "Copy the messages of queues to the lake.",
+    "stop": "Stop a run, or all runs of a queue manager.",
+    "trigger": "Say why a queue triggers or not.",
+    "undo": "Put back what a run moved and discarded.",
+}
+"""The first sentence of each command's help: `mqops --help` imports no command."""
 UNLISTED = frozenset({"age_out", "backout_reprocess", "dlq_rules", "message_load", "poison_guard", "recover"})
 """Deciders that a noun and a verb name as well (`expiry age-out`, `message move`). Plans, the ledger and DAGs have
 these names: they are commands, and the help leaves them out."""
@@ -47,6 +68,9 @@ class LazyGroup(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         found = [name for name, entry in COMMANDS.items() if find_spec(entry.partition(":")[0]) is not None]
         return sorted({*found, *map(str, DECIDERS)} - UNLISTED)
+
+    def about(self, ctx: click.Context, name: str) -> str:
+        return ABOUT.get(name) or super().about(ctx, name)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in (names := self.list_commands(ctx)) and cmd_name not in UNLISTED:
@@ -64,8 +88,25 @@ class LazyGroup(Group):
         return command
 
 
+def show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    """Print the version, with the commit that it was made of, and end."""
+    if wanted and not ctx.resilient_parsing:
+        from mqops.cli.outcome import show_line  # noqa: PLC0415
+        from mqops.version import version_text  # noqa: PLC0415
+
+        show_line(version_text())
+        ctx.exit()
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="mqops")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=show_version,
+    help="Show the version and exit.",
+)
 @click.pass_context
 def main(ctx: click.Context) -> None:
     """Operations of IBM MQ queue managers: rules, plans, ledger."""

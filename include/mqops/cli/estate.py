@@ -9,16 +9,18 @@ from pathlib import Path
 
 import click
 
+import mqops
 from mqops.cli.estate_status import status
 from mqops.cli.group import Group
-from mqops.cli.outcome import connection_to, show_json, show_line
+from mqops.cli.outcome import connection_to, known_errors, show_json, show_line
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
 from mqops.estate import EstateFile, as_plain, load, parse
 from mqops.estate_sections import RulesWorkflow
 from mqops.given_file import table_text, text_of
 from mqops.lake_place import lake_named
-from mqops.storage import ESTATE
+from mqops.storage import estate_argument
 
 
 @click.group(cls=Group)
@@ -27,7 +29,7 @@ def estate() -> None:
 
 
 @estate.command()
-@click.argument("file", type=click.Path(path_type=Path), default=ESTATE, envvar="MQOPS_ESTATE")
+@click.argument("file", type=click.Path(path_type=Path), default=estate_argument, envvar="MQOPS_ESTATE")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 @click.option(
     "--live", is_flag=True, help="Also ask each queue manager for its queues, and who may put on MQOPS.LEDGER."
@@ -39,6 +41,7 @@ def estate() -> None:
     metavar="NAME",
     help="With --live: a user or group that mqops works as, besides the connection's user; may be repeated.",
 )
+@connecting_options
 @click.pass_context
 def check(ctx: click.Context, file: Path, as_json: bool, live: bool, own: tuple[str, ...]) -> None:
     """Check the estate FILE (default: the project's): every error with file, line and field.
@@ -70,6 +73,29 @@ def check(ctx: click.Context, file: Path, as_json: bool, live: bool, own: tuple[
 
 
 estate.add_command(status)
+
+
+@estate.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@known_errors
+def example(folder: Path) -> None:
+    """Write an example into FOLDER: estate.yaml, its rules tables and suites, and the MQSC of its queue managers.
+
+    A file that is there already is left as it is, and nothing is written then.
+    """
+    source = Path(mqops.__file__).with_name("example")
+    names = [
+        Path(where).relative_to(source) / name
+        for where, _, found in os.walk(source, followlinks=True)
+        for name in found
+    ]
+    if there := [str(folder / name) for name in sorted(names) if (folder / name).exists()]:
+        raise SettingsError(f"already there: {', '.join(there)}. Nothing was written; name another folder")
+    for name in sorted(names):
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes((source / name).read_bytes())
+        show_line(str(place))
 
 
 def trigger_mqsc(estate_file: EstateFile) -> dict[str, list[str]]:
@@ -115,6 +141,8 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
 
 def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
     """Everything wrong with an estate file and the files it names, and the estate where it is readable."""
+    from mqops.expiry.calendar_file import calendar_problems  # noqa: PLC0415
+
     try:
         text = text_of(file)
     except (OSError, UnicodeDecodeError) as error:
@@ -124,7 +152,8 @@ def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
         return [str(problem) for problem in document.problems], None
     estate_file = EstateFile(file, found, document)
     problems = [*lake_problems(), *(str(problem) for problem in estate_file.missing_files())]
-    return problems + rules_problems(estate_file) + suite_problems(estate_file), as_plain(found)
+    problems += [*rules_problems(estate_file), *suite_problems(estate_file), *calendar_problems(estate_file)]
+    return problems, as_plain(found)
 
 
 def lake_problems() -> list[str]:
@@ -141,7 +170,7 @@ def rules_problems(estate_file: EstateFile) -> list[str]:
     from mqops.rules import parse as parse_rules  # noqa: PLC0415
 
     managers = estate_file.estate.queue_managers.values()
-    tables = {(each.rules, each.origins) for item in managers for _, each in item.workflows(RulesWorkflow)}
+    tables = {(each.rules, each.names_origins) for item in managers for _, each in item.workflows(RulesWorkflow)}
     problems = []
     for relative, origins in sorted(tables):
         try:

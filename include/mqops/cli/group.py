@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from mqops.cli.outcome import show_json, show_line, tell_error
 from mqops.errors import MqopsError
 from mqops.pandas_later import WithoutPandas
+from mqops.parts import missing_part
 
 LONGEST = 1000
 """Characters of the longest first sentence."""
@@ -26,9 +26,13 @@ class Group(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names of the commands, with the whole first sentence of each."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, one.get_short_help_str(LONGEST)) for name, one in found if one is not None])
+            formatter.write_dl([(name, self.about(ctx, name)) for name in self.list_commands(ctx)])
+
+    def about(self, ctx: click.Context, name: str) -> str:
+        """The first sentence of a command's help, whole."""
+        found = self.get_command(ctx, name)
+        return found.get_short_help_str(LONGEST) if found else ""
 
     def main(
         self,
@@ -47,15 +51,24 @@ class Group(click.Group):
         as_json = "--json" in words
         try:
             code = super().main(words, prog_name, complete_var, standalone_mode=False, **more)
-        except MqopsError as error:
-            tell_error(error, as_json=as_json)
+        except (MqopsError, ModuleNotFoundError) as error:
+            told = error if isinstance(error, MqopsError) else missing_part(error)
+            if told is None:
+                raise
+            from mqops.cli.outcome import tell_error  # noqa: PLC0415 - `mqops --help` needs nothing of it
+
+            tell_error(told, as_json=as_json)
             code = 1
         except click.Abort:
+            from mqops.cli.outcome import show_line  # noqa: PLC0415
+
             show_line("Aborted!", err=True)
             code = 1
         except click.ClickException as error:
             error.show()
             if as_json:
+                from mqops.cli.outcome import show_json  # noqa: PLC0415
+
                 show_json({"error": _usage(error)})
             code = error.exit_code
         sys.exit(code if isinstance(code, int) else 0)

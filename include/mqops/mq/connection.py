@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mqops.errors import MQError, SettingsError, mq_error
 from mqops.mq.session import Session
+from mqops.parts import missing_part
 from mqwire import constants as c
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def load_pymqi() -> Any:
     try:
         import pymqi  # noqa: PLC0415
     except ImportError as error:
+        if missing := missing_part(error):
+            raise missing from error
         raise SettingsError(
             f"The MQ library cannot be loaded ({error}); run the set-up, or install the IBM MQ client and pymqi"
         ) from error

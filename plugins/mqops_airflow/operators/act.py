@@ -28,10 +28,10 @@ class PlanActOperator(MqSparkSubmitOperator):
         self.folder = folder
         self.approval = approval
 
-    def execute(self, context: Context) -> XCom:  # type: ignore[override]
+    def execute(self, context: Context) -> XCom:
         found = permission(context, self.folder, self.approval)
         self.application_args = [
-            *(self.application_args or ()),
+            *self.application_args,
             f"--plan-digest={found.digest}",
             f"--requested-by={found.requested_by}",
             f"--approved-by={found.approved_by}",

@@ -1,5 +1,4 @@
-"""Where things stand: the estate file and the DAGs that follow from it, the Spark entry points, the switches that the
-environment carries."""
+"""Where things stand: the estate file, the DAGs that follow from it, and the switches that the environment carries."""
 
 from __future__ import annotations
 
@@ -9,22 +8,44 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow.configuration import conf
 from airflow.sdk import get_parsing_context
 
 from mqops import estate_before
 from mqops.errors import SettingsError
 from mqops.estate import EstateFile, load_usable
 from mqops.estate_sections import Estate, QueueManager, dag_prefix
+from mqops.storage import ESTATE
+from mqops_airflow.connections import body_keys
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG
 
-ROOT = Path(__file__).resolve().parents[3]
+VARIABLE = "MQOPS_ESTATE"
+body_keys.install()  # whatever reads or writes the lake in Airflow's processes finds it by way of this module
 
 
 def estate_path() -> Path:
-    """The estate file: $MQOPS_ESTATE, else `include/estate.yaml`."""
-    return Path(os.environ.get("MQOPS_ESTATE") or ROOT / "include" / "estate.yaml")
+    """The estate file: $MQOPS_ESTATE, else `estate.yaml` in the folder of Airflow's DAGs. (mqops that runs from its
+    sources has that of the sources.)"""
+    if given := os.environ.get(VARIABLE):
+        return Path(given)
+    return ESTATE if ESTATE.exists() else Path(conf.get("core", "dags_folder")) / ESTATE.name
+
+
+def name_estate(path: Path) -> None:
+    """Have this process, and the jobs that it starts, use this estate file.
+
+    Raises:
+        SettingsError: MQOPS_ESTATE names another one.
+    """
+    given = os.environ.get(VARIABLE)
+    if given and Path(given).resolve() != path.resolve():
+        raise SettingsError(
+            f"the DAG file asks for the estate {path}, and {VARIABLE} is {given}: Airflow's pages show that one. Name "
+            "the same file in both, or leave one of them out"
+        )
+    os.environ[VARIABLE] = str(path)
 
 
 def estate_file() -> EstateFile:
@@ -48,11 +69,6 @@ def estate_to_look() -> EstateFile:
         return estate_file()
     except SettingsError as problem:
         return estate_before.before(estate_path(), os.environ, problem)
-
-
-def spark_job(name: str) -> str:
-    """Path of a Spark entry point."""
-    return str(ROOT / "spark_jobs" / f"{name}.py")
 
 
 def dags_of(workflow: str, build: Callable[[str, QueueManager, Any], DAG], estate: Estate) -> dict[str, DAG]:

@@ -17,9 +17,7 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 import sys
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,11 +27,11 @@ from uuid import UUID
 from mqops import peer
 from mqops.errors import SettingsError, SparkUnreachable
 from mqops.printable import printable
-from mqops.spark_private import TOKEN, TOKEN_FILE, UMASK
+from mqops.spark_private import TOKEN, TOKEN_FILE
+from mqops_airflow.spark.job_process import JobProcess
 
 CONNECTION_TYPE = "spark_connect"
 DEFAULT_PORT = 15002
-KEPT_LINES = 100  # of the client's output; its error is the last of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,17 +132,15 @@ def server_must_answer(server: Server, conn_id: str) -> None:
         raise SettingsError(f"Airflow connection {conn_id!r} leads to another user's server: {error}") from None
 
 
-class Client:
+class Client(JobProcess):
     """One Spark entry point as a client process.
 
     Parameters: `server` whom it speaks to; `log` gets its output, line by line.
     """
 
     def __init__(self, server: Server, log: Any) -> None:
+        super().__init__(log)
         self.server = server
-        self.log = log
-        self.lines: deque[str] = deque(maxlen=KEPT_LINES)
-        self._process: subprocess.Popen[str] | None = None
 
     def run(
         self,
@@ -157,27 +153,9 @@ class Client:
 
         Parameters: `environment` the process's; the server's is added. `preexec_fn` is called in the new process.
         """
-        self._process = subprocess.Popen(
+        return self.run_command(
             [sys.executable, application, *arguments],
-            env={**environment, **self.server.environment, "PYTHONUNBUFFERED": "1"},  # the log in its own order
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            umask=UMASK,
-            preexec_fn=preexec_fn,  # noqa: PLW1509 - it only calls prctl
+            {**environment, **self.server.environment, "PYTHONUNBUFFERED": "1"},  # the log in its own order
+            said=f"Spark Connect client of {self.server.host}:{self.server.port}: {application}",
+            preexec_fn=preexec_fn,
         )
-        self.log.info(
-            "Spark Connect client of %s:%d: %s", printable(self.server.host), self.server.port, printable(application)
-        )
-        with self._process as process:
-            for line in process.stdout or ():
-                self.lines.append(line.rstrip("\n"))
-                self.log.info("%s", printable(self.lines[-1]))
-        return process.returncode
-
-    def kill(self) -> None:
-        """End the process, where it runs."""
-        if self._process is not None:
-            self._process.kill()

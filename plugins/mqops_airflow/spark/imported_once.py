@@ -11,24 +11,14 @@ After an upgrade of mqops restart Airflow: until then its tasks run the version 
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 
 from airflow.listeners import hookimpl
 
-MODULES = (
-    "mqops_airflow.operators.backout",
-    "mqops_airflow.workflows.documentation",
-    "mqops_airflow.operators.expiry",
-    "mqops_airflow.operators.guard",
-    "mqops_airflow.workflows.pipeline",
-    "mqops_airflow.operators.quality",
-    "mqops_airflow.operators.recover",
-    "mqops_airflow.operators.retention",
-    "mqops_airflow.operators.start_runs",
-    "mqops_airflow.operators.stop",
-    "mqops_airflow.operators.trigger_explain",
-    "mqops_airflow.connections.trigger_monitor",
-)
-"""What the DAG files import."""
+FOLDER = Path(__file__).resolve().parent.with_name("dag_files")
+MODULES = tuple(f"mqops_airflow.dag_files.{found.name}" for found in iter_modules([str(FOLDER)]))
+"""The DAG files of the package, and with them what they import."""
 
 
 @hookimpl

@@ -5,12 +5,13 @@ The type of the Airflow connection decides how: `spark` by spark-submit, `spark_
 1. Credentials reach the driver in the environment variable MQOPS_CONNECTION and nowhere else: not in the arguments, not
    in `env_vars` (Airflow stores rendered fields; YARN and Kubernetes get them as arguments), not in XCom, not in a log.
 2. Hence the driver runs where the task runs: deploy mode `client`, which every kind of master has.
-3. A Spark connection that is not there is an error. (The provider's hook would take the master `yarn` instead.)
+3. A Spark connection that is not there is an error.
 4. The job's own error, class and text, becomes the task's error, so that the retry policy can tell them apart.
 5. The submitted process ends with its task, even when the task is killed, so that a retry does not run beside it.
 6. The job gets the variables of `spark.job_environment`, not Airflow's own, and a private temporary folder.
 7. Where MQOPS_LEDGER_KEYS says in which folder the ledger's keys are, driver and executors get that path: with another
    key than the task has, all that the job signs would look forged. A path is no secret, so it may stand in `conf`.
+8. Keys of message bodies that are in an Airflow connection reach the driver as credentials do, in MQOPS_BODY_KEYS.
 """
 
 from __future__ import annotations
@@ -22,24 +23,26 @@ import re
 import signal
 import socket
 import sys
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from airflow.providers.common.compat.sdk import AirflowException
-from airflow.sdk import Asset
+from airflow.sdk import Asset, BaseOperator
 
 from mqops import errors
 from mqops import spark_private as private
+from mqops.lake.body_keys import VARIABLE as BODY_KEYS
+from mqops.lake.files import read_json
 from mqops.ledger.keys import VARIABLE as LEDGER_KEYS
 from mqops.printable import printable
+from mqops_airflow.connections.body_keys import password
 from mqops_airflow.connections.hook import MqHook, existing_connection
 from mqops_airflow.runs.workplace import estate_file, estate_path, lake
 from mqops_airflow.spark.connect import CONNECTION_TYPE, Client, server_must_answer, server_of
 from mqops_airflow.spark.job_environment import job_environment
+from mqops_airflow.spark.job_process import JobProcess
+from mqops_airflow.spark.spark_submit import master_of, shown, submission
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
@@ -60,9 +63,14 @@ class SparkJobFailed(errors.MqopsError):
     """The Spark job ended with an error that it could not name, or Spark never started it: its output says which."""
 
 
-class MqSparkSubmitOperator(SparkSubmitOperator):
-    """Runs `spark_jobs/<job>.py` for one queue manager; returns the summary that the job wrote.
+class MqSparkSubmitOperator(BaseOperator):
+    """Runs an entry point of `mqops.jobs` for one queue manager; returns the summary that the job wrote.
 
+    :param application: path (templated) of the entry point, `application_args` its arguments (templated).
+    :param conn_id: Airflow connection of type `spark` or `spark_connect`.
+    :param name: of the Spark application.
+    :param conf: Spark settings (templated).
+    :param properties_file: Spark's file of settings (templated); default: $MQOPS_SPARK_PROPERTIES.
     :param mq_conn_id: Airflow connection of type `mq`.
     :param summary: path (templated) of the JSON file that the job writes; becomes the XCom.
     :param shown: the keys of the summary that go to XCom and the asset (none: all); the file may be large.
@@ -77,11 +85,21 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
     needs_queue_manager = True
     """Whether the job gets the connection to the queue manager. A job that only reads the lake does not."""
 
-    template_fields = (*SparkSubmitOperator.template_fields, "summary", "repeated")
+    template_fields: tuple[str, ...] = (
+        *("application", "application_args", "name", "conf", "env_vars", "properties_file"),
+        *("summary", "repeated"),
+    )
 
     def __init__(
         self,
         *,
+        application: str,
+        application_args: Sequence[str] = (),
+        conn_id: str = "spark_default",
+        name: str = "mqops",
+        conf: Mapping[str, str] | None = None,
+        env_vars: Mapping[str, str] | None = None,
+        properties_file: str | None = None,
         mq_conn_id: str,
         summary: str,
         shown: Sequence[str] = (),
@@ -93,20 +111,27 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         if asset is not None:
             kwargs.setdefault("outlets", [asset])
         super().__init__(**kwargs)
+        self.application = application
+        self.application_args = list(application_args)
+        self.conn_id = conn_id
+        self.name = name
+        self.conf = dict(conf or {})
+        self.env_vars = dict(env_vars or {})
+        self.properties_file = properties_file
         self.mq_conn_id = mq_conn_id
         self.summary = summary
         self.shown = tuple(shown)
         self.asset = asset
         self.repeated = dict(repeated or {})
         self.once = once
-        self._client: Client | None = None
+        self._process: JobProcess | None = None
 
-    def execute(self, context: Context) -> XCom:  # type: ignore[override]
+    def execute(self, context: Context) -> XCom:
         if self.once and Path(self.summary).exists():
             self.log.info("Kept %s of an earlier try", printable(self.summary))
         else:
             self._submit()
-        summary = json.loads(Path(self.summary).read_text(encoding="utf-8"))
+        summary = read_json(Path(self.summary))
         shown = {key: summary[key] for key in self.shown or summary}
         for key, value in shown.items():
             if isinstance(value, (str, int, float)):
@@ -116,61 +141,63 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         return shown
 
     def _submit(self) -> None:
-        spark = existing_connection(self._conn_id, "spark")
-        if spark.conn_type == CONNECTION_TYPE:
-            self._run_client(spark)
-            return
-        master = f"{spark.host or ''}:{spark.port}" if spark.port else spark.host or ""
-        master_must_answer(master, self._conn_id)
-        self.properties_file = self.properties_file or os.environ.get("MQOPS_SPARK_PROPERTIES")
-        self.conf = (
-            QUIET
-            | (LOCAL if master.startswith("local") else {})
-            | private.settings(master)
-            | {f"spark.executorEnv.{name}": path for name, path in self._ledger_keys().items()}
-            | (self.conf or {})
-        )
-        for argument, values in self.repeated.items():
-            self.application_args = [*(self.application_args or ()), *spread(argument, values)]
+        spark = existing_connection(self.conn_id, "spark")
         estate = estate_file()
         environment = self._environment(estate.estate.job_environment)
-        with private.scratch(private.scratch_parent(lake(estate), os.environ)) as place:
-            with temporary_files_in(place.folder):  # a keytab of the Spark connection is written there
-                self._hook = self._get_hook()
-            if self._hook._connection["deploy_mode"] == "cluster":
-                raise errors.SettingsError(
-                    f"Spark connection {self._conn_id!r} has deploy mode cluster; mqops needs client, "
-                    "because the driver gets the MQ credentials from its own environment"
-                )
-            try:
-                self._hook.submit(
-                    self.application,
-                    env=place.environment(environment),
-                    preexec_fn=end_with_parent,
-                    umask=private.UMASK,
-                    pass_fds=(place.descriptor,),
-                )
-            except AirflowException as error:
-                raise job_error(self._hook._last_submit_log_lines, str(error), self._conn_id) from None
+        given = [one for argument, values in self.repeated.items() for one in spread(argument, values)]
+        arguments = [*map(str, self.application_args), *given]
+        if spark.conn_type == CONNECTION_TYPE:
+            self._run_client(spark, arguments, environment)
+        else:
+            self._run_spark_submit(spark, arguments, environment, private.scratch_parent(lake(estate), os.environ))
 
-    def _run_client(self, spark: Any) -> None:
+    def _run_spark_submit(
+        self, spark: Any, arguments: Sequence[str], environment: Mapping[str, str], temporary: Path
+    ) -> None:
+        """Run the job by spark-submit. Parameters: `temporary` where private temporary folders are."""
+        master_must_answer(master_of(spark), self.conn_id)
+        asked = submission(self.conn_id, spark)
+        conf = (
+            QUIET
+            | (LOCAL if asked.master.startswith("local") else {})
+            | private.settings(asked.master)
+            | {f"spark.executorEnv.{name}": path for name, path in self._ledger_keys().items()}
+            | self.conf
+        )
+        with private.scratch(temporary) as place:
+            keytab = place.folder / "keytab" if asked.keytab else None
+            if keytab is not None:
+                write_private(keytab, asked.keytab)
+            command = asked.command(
+                *(self.name, conf, self.application, arguments),
+                properties=self.properties_file or os.environ.get("MQOPS_SPARK_PROPERTIES"),
+                keytab=keytab,
+            )
+            self._process = JobProcess(self.log)
+            code = self._process.run_command(
+                command,
+                place.environment(environment),
+                said=f"Spark-Submit cmd: {shown(command)}",
+                preexec_fn=end_with_parent,
+                pass_fds=(place.descriptor,),
+            )
+        if code:
+            raise job_error(
+                self._process.lines, f"Cannot execute: {shown(command)}. Error code is: {code}.", self.conn_id
+            )
+
+    def _run_client(self, spark: Any, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         """Run the job as a client of the Spark Connect server that the connection names."""
-        conn_id = str(self._conn_id)
-        server = server_of(conn_id, spark)
-        server_must_answer(server, conn_id)
-        spread_out = [given for name, values in self.repeated.items() for given in spread(name, values)]
-        arguments = [*map(str, self.application_args or ()), *spread_out]
-        environment = self._environment(estate_file().estate.job_environment)
-        self._client = Client(server, self.log)
-        if self._client.run(self.application, arguments, environment, end_with_parent):
-            raise job_error(self._client.lines, "the client ended with an error", conn_id)
+        server = server_of(self.conn_id, spark)
+        server_must_answer(server, self.conn_id)
+        self._process = client = Client(server, self.log)
+        if client.run(self.application, arguments, environment, end_with_parent):
+            raise job_error(client.lines, "the client ended with an error", self.conn_id)
 
     def on_kill(self) -> None:
         """Airflow ends the task: the job's process ends with it."""
-        if self._client is not None:
-            self._client.kill()
-        else:
-            super().on_kill()
+        if self._process is not None:
+            self._process.kill()
 
     def _environment(self, also: Sequence[str]) -> dict[str, str]:
         """The job's environment: what every job gets, the interpreter, and the credentials.
@@ -179,13 +206,22 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         """
         interpreter = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
         chosen = job_environment(os.environ, also=also, mq=self.needs_queue_manager)
-        # Not to the hook, which would add all of Airflow's environment, or make them arguments (YARN, Kubernetes).
-        given, self.env_vars = self.env_vars or {}, None
-        environment = interpreter | chosen | {name: str(value) for name, value in given.items()}
+        environment = interpreter | chosen | {name: str(value) for name, value in self.env_vars.items()}
         if self.needs_queue_manager:
             environment["MQOPS_CONNECTION"] = MqHook(self.mq_conn_id).get_conn().to_json()
             environment["MQOPS_ESTATE"] = str(estate_path().absolute())  # it names the queues that are storage
-        return environment | self._ledger_keys()
+        return environment | self._ledger_keys() | self._body_keys()
+
+    def _body_keys(self) -> dict[str, str]:
+        """The keys of bodies that are in an Airflow connection, of the queue managers that the task's connection
+        reaches. Those that Airflow does not have are left out: what the job does may need none."""
+        found = {}
+        for name, manager in estate_file().estate.queue_managers.items():
+            conn_id = manager.bodies.connection if manager.bodies and manager.connection == self.mq_conn_id else None
+            if conn_id:
+                with suppress(errors.SettingsError):
+                    found[name] = password(conn_id)
+        return {BODY_KEYS: json.dumps(found)} if found else {}
 
     def _ledger_keys(self) -> dict[str, str]:
         """The folder of the ledger's keys, absolute, where this task has one and the job acts on a queue manager."""
@@ -193,16 +229,10 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         return {LEDGER_KEYS: str(Path(folder).absolute())} if folder else {}
 
 
-@contextmanager
-def temporary_files_in(folder: Path) -> Iterator[None]:
-    """Let this process make its temporary files in a private folder for a while, readable by its own user only."""
-    before, mask = tempfile.tempdir, os.umask(private.UMASK)
-    tempfile.tempdir = str(folder)
-    try:
-        yield
-    finally:
-        tempfile.tempdir = before
-        os.umask(mask)
+def write_private(path: Path, content: bytes) -> None:
+    """Write a new file that only this user can read."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
 
 
 def spread(argument: str, values: str) -> list[str]:
@@ -216,7 +246,7 @@ def end_with_parent() -> None:
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def job_error(lines: Iterable[str], otherwise: str, conn_id: str | None) -> Exception:
+def job_error(lines: Iterable[str], otherwise: str, conn_id: str) -> Exception:
     """The error that the job named in its last line `mqops: <class>: <text>`; without one, the submitter's own text.
 
     Parameters: `lines` the end of the job's output; `otherwise` what spark-submit's failure says; `conn_id` Airflow's
@@ -236,7 +266,7 @@ def job_error(lines: Iterable[str], otherwise: str, conn_id: str | None) -> Exce
     return kind.__new__(kind, named[-1][2])  # not __init__: an MQError would want its reason code
 
 
-def master_must_answer(master: str, conn_id: str | None) -> None:
+def master_must_answer(master: str, conn_id: str) -> None:
     """Look whether a standalone Spark master is there; Spark itself would try for a minute and say little.
 
     Parameters: `conn_id` the Airflow connection that names it.

@@ -12,6 +12,7 @@ from mqops import form_files
 from mqops.estate import EstateFile
 from mqops.estate_sections import Approval, BackoutReprocess, DlqRules, Notify, PoisonGuard, QueueManager, dag_prefix
 from mqops.estate_values import MAX_UNIT_OF_WORK
+from mqops.jobs import job
 from mqops.workflow import Workflow
 from mqops_airflow.forms import params
 from mqops_airflow.notices.notify import deadline, usable
@@ -21,7 +22,7 @@ from mqops_airflow.operators.in_task import InTaskActOperator, InTaskProveOperat
 from mqops_airflow.operators.prove import ProveOperator
 from mqops_airflow.operators.route import PlanRouteOperator
 from mqops_airflow.runs.run_folder import handed_on
-from mqops_airflow.runs.workplace import schedule_of, spark_job
+from mqops_airflow.runs.workplace import schedule_of
 from mqops_airflow.spark.submit import MqSparkSubmitOperator
 from mqops_airflow.workflows.assets import workflow_asset
 from mqops_airflow.workflows.retry import default_args
@@ -59,7 +60,7 @@ def observe_task(
     return MqSparkSubmitOperator(
         task_id="observe",
         name=f"{dag_prefix(name)} observe",
-        application=spark_job("observe"),
+        application=job("observe"),
         application_args=[
             f"--run={folder}",
             f"--queue-manager={name}",
@@ -115,7 +116,7 @@ def plan_and_act(
     decide = MqSparkSubmitOperator(
         task_id="decide",
         name=f"{prefix} decide",
-        application=spark_job("decide"),
+        application=job("decide"),
         application_args=[
             f"--run={folder}",
             f"--workflow={workflow}",
@@ -145,7 +146,7 @@ def plan_and_act(
     act = PlanActOperator(
         task_id="act",
         name=f"{prefix} act",
-        application=spark_job("act"),
+        application=job("act"),
         application_args=[f"--run={folder}", f"--unit-size={checked(name, 'unit_size')}"],
         summary=f"{folder}/act.json",
         folder=folder,

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from mq_support import DLQ, dead_letter
 
-from mqops.cli import COMMANDS
+from mqops.cli import ABOUT, COMMANDS, main
+from mqops.cli.group import LONGEST
 
 TABLE = "ACTION(RETRY)\n"
 ROOT = Path(__file__).parents[3]
@@ -65,3 +67,15 @@ def test_each_command_works_as_a_program(manager, script, tmp_path):
     assert (run["moved"], run["balanced"]) == (1, True)
     assert said["ledger"] == "QM1: 2 lines, unbroken\n"
     assert said["undo"].endswith("1 planned = 1 put back + 0 left + 0 gone: balances\n")
+
+
+def test_the_help_says_what_each_command_says() -> None:
+    """`mqops --help` takes the sentences from a table and imports no command."""
+    context = click.Context(main)
+    commands = {name: main.get_command(context, name) for name in main.list_commands(context)}
+    assert {name: one.get_short_help_str(LONGEST) for name, one in commands.items()} == ABOUT
+    ask = "import sys; from mqops.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    *shown, imported = done.stdout.splitlines()
+    assert "Process backout queues." in " ".join(shown)
+    assert not {"pyarrow", "pydantic", "numpy", "mqops.mq.session"} & {*imported.split()}

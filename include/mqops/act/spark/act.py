@@ -38,6 +38,7 @@ from mqops.decide.spark.digest import digest_of
 from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import FEW
 from mqops.lake.files import lake_errors
+from mqops.lake.parquet import refuse_newer_folder
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import refuse_if_stopped
 from mqops.ledger import noted
@@ -88,6 +89,7 @@ def act(
     with run.lock(), one_session(connection) as step:
         refuse_if_stopped(run)
         with lake_errors(run.plan):
+            refuse_newer_folder(run.plan)
             plan = spark.read.schema(PLAN).parquet(str(run.plan))
         lengths, about_run, reached = begin(
             step, approved_plan, ledger, _checked(run, plan, approved_plan, lanes), about

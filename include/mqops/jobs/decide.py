@@ -1,0 +1,54 @@
+"""Decide what is to become of each message of a run's snapshot: RUN/plan and RUN/plan.json."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from mqops.spark_job import run, session
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--run", required=True, type=Path, help="the run's folder in the lake")
+    parser.add_argument("--rules", required=True, type=Path, help="the rules table")
+    parser.add_argument("--workflow", default="dlq_rules", help="what the plan is for")
+    parser.add_argument("--limit", type=int, default=0, help="most messages, the first in browse order; 0: all")
+    parser.add_argument("--message-id", action="append", default=[], help="only this MsgId (48 hex digits); may repeat")
+    parser.add_argument("--canary", type=int, default=0, help="messages of each destination and rule that go first")
+    parser.add_argument(
+        "--canary-wait", type=int, default=30, help="seconds until it is decided whether they came back"
+    )
+    parser.add_argument("--pace", type=int, default=0, help="most messages a second; 0: no limit")
+    parser.add_argument(
+        "--in-flight", type=int, default=0, help="most messages that may stand on a destination; 0: any"
+    )
+    parser.add_argument("--patience", type=int, default=60, help="seconds to wait for a destination to have room")
+    given = parser.parse_args(arguments)
+
+    from mqops.decide.core.pacing import Pacing  # noqa: PLC0415
+    from mqops.decide.spark.decide import Request, decide, message_id, table_text  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
+
+    request = Request(
+        folder=RunFolder(given.run),
+        table_text=table_text(given.rules),
+        table_source=given.rules.name,
+        workflow=given.workflow,
+        limit=given.limit or None,
+        message_ids=tuple(message_id(text) for text in given.message_id),
+        pacing=Pacing(
+            canary=given.canary,
+            canary_wait=given.canary_wait,
+            pace=given.pace,
+            in_flight=given.in_flight,
+            patience=given.patience,
+        ),
+    )
+    decide(session("mqops decide"), request)
+
+
+if __name__ == "__main__":
+    sys.exit(run(main))

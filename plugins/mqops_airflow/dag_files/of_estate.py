@@ -1,0 +1,70 @@
+"""The DAGs of an estate, for a DAG file of your own. This is public: its names and meaning stay.
+
+    from mqops_airflow import estate_dags
+
+    globals().update(estate_dags("estate.yaml"))
+
+They are ordinary DAGs: a task of your own before or behind theirs is put there by Airflow's own means
+(`my_task >> dags["qm1_dlq_rules"].get_task("check")`).
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Collection
+from importlib import import_module
+from pathlib import Path
+
+from airflow.sdk import DAG
+
+from mqops.errors import SettingsError
+from mqops.printable import printable
+from mqops_airflow.runs.workplace import estate_file, estate_path, name_estate
+
+WORKFLOWS = (
+    "dlq_rules",
+    "backout_reprocess",
+    "poison_guard",
+    "expiry_scan",
+    "trigger_monitor",
+    "snapshot_quality",
+    "recover",
+    "undo",
+    "stop",
+    "lake_retention",
+    "trigger_explain",
+)
+"""Each has a module beside this one. `expiry_scan` brings `mq_refresh_expiry`, too."""
+ERRORS = "estate_errors"
+"""Not a workflow: has no DAG, and raises what is wrong with the estate file."""
+KILL_SWITCH = "stop"
+"""In a DAG file of its own it is there also while the estate file cannot be used."""
+
+
+def estate_dags(estate: str | Path | None = None, *, workflows: Collection[str] = WORKFLOWS) -> dict[str, DAG]:
+    """The DAGs of an estate by their ids, for `globals().update(...)` in a DAG file.
+
+    An error of a queue manager takes away the DAGs of that one alone; it is logged, and the page *Estate* shows it. A
+    DAG file with `workflows=["estate_errors"]` shows it as an import error.
+
+    :param estate: the estate file; a relative path starts at the folder of the calling DAG file. None: $MQOPS_ESTATE,
+        else `estate.yaml` in Airflow's folder of DAGs. An Airflow has one estate: where the file is not that one, set
+        MQOPS_ESTATE for all of its processes, since the pages have no DAG file to read.
+    :param workflows: names of `WORKFLOWS`, or `estate_errors`.
+
+    Raises:
+        SettingsError: nothing of the estate can be used, or MQOPS_ESTATE names another file, or there is no such
+            workflow.
+    """
+    if unknown := sorted({*workflows} - {*WORKFLOWS, ERRORS}):
+        raise SettingsError(f"there is no workflow {', '.join(unknown)}; there are {', '.join(WORKFLOWS)}")
+    caller = Path(sys._getframe(1).f_globals.get("__file__") or ".").resolve().parent
+    name_estate(estate_path().absolute() if estate is None else caller / estate)
+    if {*workflows} - {ERRORS, KILL_SWITCH}:
+        for problem in estate_file().problems:
+            logging.getLogger(__name__).error("%s", printable(problem))
+    found: dict[str, DAG] = {}
+    for name in workflows:
+        found |= import_module(f"mqops_airflow.dag_files.{name}").dags()
+    return found

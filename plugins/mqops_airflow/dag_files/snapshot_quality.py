@@ -1,0 +1,78 @@
+"""`<queue manager>_snapshot_quality`: messages on each queue manager's queues, by suites of expectations."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from airflow.sdk import DAG
+
+from mqops import form_files
+from mqops.estate import EstateFile
+from mqops.estate_sections import QueueManager, SnapshotQuality, dag_prefix
+from mqops.jobs import job
+from mqops_airflow.forms import params
+from mqops_airflow.operators.quality import QualityCheckOperator, QualityReportOperator, QualitySubmitOperator
+from mqops_airflow.runs.workplace import dags_of, estate_file, schedule_of
+from mqops_airflow.workflows.assets import workflow_asset
+from mqops_airflow.workflows.documentation import snapshot_quality_page
+from mqops_airflow.workflows.pipeline import TEMPLATES, checked, observe_task
+from mqops_airflow.workflows.retry import default_args
+
+WORKFLOW = "snapshot_quality"
+
+
+def build(file: EstateFile, name: str, settings: QueueManager, section: SnapshotQuality) -> DAG:
+    """The DAG of one queue manager."""
+    prefix, folder = dag_prefix(name), checked(name, "folder")
+    with DAG(
+        f"{prefix}_{WORKFLOW}",
+        description=f"Data quality of the messages on {name}",
+        doc_md=snapshot_quality_page(name, section),
+        schedule=schedule_of(section.schedule),
+        catchup=False,
+        max_active_runs=1,
+        tags=["mq", WORKFLOW, name],
+        default_args=default_args(),
+        user_defined_macros=TEMPLATES,
+        params={
+            "queues": params.queues(section.queues),
+            "suites": params.suites(section.suites, form_files.suites(file)),
+            "limit": params.limit(section.limit),
+        },
+    ) as dag:
+        submitted: Any = {"mq_conn_id": settings.connection, "conn_id": file.estate.spark_connection(name)}
+        check = QualityCheckOperator(task_id="check", queue_manager=name)
+        observe = observe_task(name, WORKFLOW, queues="queues", limit="limit", **submitted)
+        quality = QualitySubmitOperator(
+            task_id="quality",
+            name=f"{prefix} quality",
+            application=job("quality"),
+            application_args=[f"--run={folder}"],
+            repeated={"--suite": checked(name, "suites")},
+            summary=f"{folder}/quality/quality.json",
+            shown=(
+                "run",
+                "queue_manager",
+                "found",
+                "done",
+                "left",
+                "not_checked",
+                "balanced",
+                "failed",
+                "messages",
+                "suites",
+            ),
+            **submitted,
+        )
+        report = QualityReportOperator(
+            task_id="report", folder=folder, asset=workflow_asset(name, WORKFLOW, "report"), retries=0
+        )
+        check >> observe >> quality >> report
+    return dag
+
+
+def dags() -> dict[str, DAG]:
+    """The DAGs by their ids, one for each queue manager that has the section in the estate."""
+    file = estate_file()
+    return dags_of(WORKFLOW, partial(build, file), file.estate)
