@@ -69,10 +69,15 @@ crash: setup build/spark.jsa
 full: crash
 	@$(ENV) MQOPS_CONSUMER_MESSAGES=5000 MQOPS_EXPIRY_MESSAGES=20000 python -m pytest -o faulthandler_timeout=14400 \
 		tests/unit/backout/test_consumer.py tests/unit/expiry/test_scan.py
+	@$(ENV) MQOPS_CONSUMER_MESSAGES=50000 python -m pytest -o faulthandler_timeout=14400 \
+		tests/unit/backout/test_consumer.py -k killed
+	@$(ENV) MQOPS_YEAR_RUNS=10000 python -m pytest -s -o faulthandler_timeout=14400 tests/crash/test_year.py
 	@$(ENV) MQLITE_MACHINE_STEPS=10000 MQLITE_FUZZ_CASES=1000000 MQLITE_FUZZ=10000 python -m pytest -o faulthandler_timeout=14400 \
 		tests/property/test_mqlite_machine.py tests/property/test_mqlite_fuzz.py tests/property/test_mqlite_admin_input.py
 	@$(ENV) MQOPS_LEDGER_FUZZ=1000000 MQOPS_LEDGER_SEGMENTS=2000 MQOPS_LEDGER_KILLS=200 python -m pytest -o faulthandler_timeout=14400 \
 		tests/property/test_ledger_fuzz.py tests/property/test_ledger_segments.py
+	@$(ENV) folder=$$(mktemp -d) && python tests/golden_lake.py $$folder/site $$folder/this.tar.xz && \
+		MQOPS_GOLDEN=$$folder/this.tar.xz python -m pytest -o faulthandler_timeout=14400 tests/unit/mqops/test_upgrade.py
 	@$(ENV) MQOPS_SOAK_MESSAGES=10000 MQOPS_SOAK_TRIGGERER_KILLS=20 MQOPS_SOAK_SCHEDULER_KILLS=5 MQOPS_SOAK_ENDS=3 \
 		python -m pytest -o faulthandler_timeout=14400 tests/e2e/test_trigger_soak.py
 	@$(ENV) MQOPS_QUICK_ANSWERS=10 python -m pytest -o faulthandler_timeout=14400 tests/e2e/test_evening.py

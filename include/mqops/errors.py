@@ -102,6 +102,14 @@ class LakeError(MqopsError):
     """The lake cannot be read or written. Repair the disk or the folder and repeat; no message was lost."""
 
 
+class NewerFormat(LakeError):
+    """A newer version of mqops wrote this, and this one does not understand it. Upgrade mqops; nothing was changed."""
+
+
+class BodiesLocked(LakeError):
+    """The bodies of a snapshot are encrypted, and this process does not have the key. Give it the key and repeat."""
+
+
 class InProgress(MqopsError):
     """Another process is at work on the same run; wait for it to end and repeat."""
 

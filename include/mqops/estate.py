@@ -11,10 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mqops.errors import SettingsError
+from mqops.errors import NewerFormat, SettingsError
 from mqops.estate_parts import MANAGERS, Usable, may_ask_for_four_eyes, part_of, usable
 from mqops.estate_sections import Estate, QueueManager, RulesWorkflow, four_eyes
 from mqops.estate_values import MQ_NAME
+from mqops.formats import KEY, refuse_newer
 from mqops.given_file import text_of
 from mqops.lake_place import lake_named
 from mqops.settings_file import Document, FieldPath, Problem, read
@@ -105,6 +106,10 @@ class EstateFile:
         """
         return self._below(relative, "rules file")
 
+    def key_file(self, named: str) -> Path:
+        """The file of keys that `bodies` of a queue manager names."""
+        return (self.path.parent / named).resolve()
+
     def suite(self, relative: str) -> Path:
         """The file of a suite of expectations.
 
@@ -112,6 +117,15 @@ class EstateFile:
             SettingsError: the path leads out of the estate file's folder.
         """
         return self._below(relative, "suite")
+
+    @property
+    def calendar(self) -> Path | None:
+        """The calendar's file, None where the estate names none.
+
+        Raises:
+            SettingsError: the path leads out of the estate file's folder.
+        """
+        return self._below(self.estate.calendar, "calendar") if self.estate.calendar else None
 
     def _below(self, relative: str, what: str) -> Path:
         folder = self.path.parent.resolve()
@@ -127,6 +141,8 @@ class EstateFile:
 
     def missing_files(self) -> Iterator[Problem]:
         """A problem for each file that the estate names and that is not there."""
+        if self.calendar and not self.calendar.is_file():
+            yield self._document.problem(("calendar",), f"there is no file {self.calendar}")
         for name, queue_manager in self.estate.queue_managers.items():
             for workflow, settings in queue_manager.workflows(RulesWorkflow):
                 if not self.rules(settings.rules).is_file():
@@ -146,6 +162,10 @@ def parse(text: str, *, source: str = "estate.yaml") -> tuple[Estate | None, Doc
         source: the file's name, for error texts.
     """
     document = read(text, source=source)
+    try:
+        refuse_newer("estate.yaml", source, document.value)
+    except NewerFormat as error:
+        return None, Document(source=source, problems=[document.problem((KEY,), str(error))])
     return document.check(Estate), document
 
 

@@ -25,6 +25,7 @@ from mqops.errors import MqopsError, SettingsError
 from mqops.estate import EstateFile, parse
 from mqops.estate_parts import MANAGERS
 from mqops.estate_sections import Estate
+from mqops.formats import numbered
 from mqops.lake.files import read_json, refuse_foreign, write_bytes
 from mqops.settings_file import Document, FieldPath, read
 
@@ -57,7 +58,8 @@ def _content(file: EstateFile, there: bytes) -> bytes:
     }
     left_out = [name for name in file.named if name not in value[MANAGERS]]
     value[MANAGERS] |= _managers_of(there, file.path, left_out) if left_out else {}
-    return json.dumps({"path": str(file.path), "estate": value, "left_out": left_out}, default=str).encode()
+    kept = numbered(NAME, {"path": str(file.path), "estate": value, "left_out": left_out})
+    return json.dumps(kept, default=str).encode()
 
 
 def _managers_of(there: bytes, path: Path, names: Collection[str]) -> dict[str, Any]:

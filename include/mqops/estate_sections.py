@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from mqops.estate_values import (
     MAX_UNIT_OF_WORK,
@@ -31,8 +31,10 @@ from mqops.estate_values import (
     not_empty,
     some,
 )
+from mqops.formats import FIRST
 from mqops.lake_place import why_no_lake
 from mqops.model import EVERYBODY, Account
+from mqops.rules import parse_conditions
 
 
 def _can_be_a_lake(place: str) -> str:
@@ -178,7 +180,7 @@ class RulesWorkflow(MovingWorkflow):
         rules: the rules table, relative to the estate file.
     """
 
-    origins: ClassVar[bool] = False
+    names_origins: ClassVar[bool] = False
     """Whether the table may name the origin of a message (&ORIGQ)."""
 
     rules: InsideFile
@@ -217,6 +219,34 @@ class SnapshotQuality(Section):
     limit: Annotated[int, Field(ge=1)] | None = None
 
 
+def conditions(value: object) -> str:
+    """Conditions on a message, as in a rules table (`mqops.rules.parse_conditions`)."""
+    if not isinstance(value, str):
+        raise ValueError(f"must be text (found {value!r}); put it in quotes")
+    _rule, problems = parse_conditions(value)
+    if problems:
+        raise ValueError("; ".join(f"at character {one.column}: {one.message}" for one in problems))
+    return value.strip()
+
+
+Conditions = Annotated[str, BeforeValidator(conditions)]
+
+
+class OriginOfMessages(Block):
+    """A row of the table that says where messages on a shared backout queue came from
+    (`mqops.backout.core.origin_table`).
+
+    Attributes:
+        when: conditions on the message, as in a rules table.
+        queue: the queue that a message came from for which they hold.
+        backout_queue: the only backout queue that the row is for; absent, that which `queue` names as BOQNAME.
+    """
+
+    when: Conditions
+    queue: MqName
+    backout_queue: MqName | None = None
+
+
 class BackoutReprocess(RulesWorkflow):
     """The workflow that deals with the backout queues of one queue manager.
 
@@ -226,14 +256,17 @@ class BackoutReprocess(RulesWorkflow):
         quarantine: the queue for messages that were put back so often.
         backoff: how long a message waits that was put back and came again: after its first replay, its second, and so
             on; the last time holds for all further ones. A rule's BACKOFF counts before it.
+        origins: where messages came from that are on a backout queue of several queues; the first row that fits
+            decides.
     """
 
-    origins: ClassVar[bool] = True
+    names_origins: ClassVar[bool] = True
 
     queues: Annotated[tuple[MqName, ...], Field(strict=False), AfterValidator(some)] | None = None
     replay_cap: Annotated[int, Field(ge=1)] = 3
     quarantine: MqName
     backoff: Annotated[tuple[Duration, ...], Field(strict=False)] = ()
+    origins: Annotated[tuple[OriginOfMessages, ...], Field(strict=False)] = ()
 
 
 class PoisonGuard(MovingWorkflow):
@@ -265,11 +298,14 @@ class ExpiryScan(TriggeredWorkflow):
         interval: time between two scans; absent, there is no schedule.
         queues: names, or beginnings and `*`; `SYSTEM.` and `MQOPS.` queues are looked at only if named so.
         recheck: after this time a queue with messages is looked at, whatever the last scan taught.
+        tell_from: people are told (`notify`) when so many messages of a dead-letter, backout or storage queue expire
+            before work begins again (`calendar`); absent, nobody is.
     """
 
     interval: Duration | None = None
     queues: Annotated[tuple[QueuePattern, ...], Field(strict=False), AfterValidator(some)] = ("*",)
     recheck: Duration = timedelta(hours=1)
+    tell_from: Annotated[int, Field(ge=1)] | None = None
 
 
 class TriggerMonitor(Section):
@@ -292,6 +328,25 @@ class TriggerMonitor(Section):
 Workflow = TypeVar("Workflow", bound=Section)
 
 
+class Bodies(Section):
+    """Where the keys are by which the bodies of messages in the lake are encrypted: one of the two. Absent: they are
+    not encrypted.
+
+    Attributes:
+        keys: a private file, absolute or relative to the estate file, outside the lake (`mqops lake rekey` makes it).
+        connection: an Airflow connection whose password is what such a file holds.
+    """
+
+    keys: Annotated[str, Field(min_length=1)] | None = None
+    connection: ConnectionId | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Bodies:
+        if (self.keys is None) == (self.connection is None):
+            raise ValueError("name one of keys, a file, and connection, an Airflow connection")
+        return self
+
+
 class QueueManager(Section):
     """One queue manager: the Airflow connection (type `mq`) that reaches it, and its workflows.
 
@@ -299,12 +354,14 @@ class QueueManager(Section):
         storage: queues (names, or beginnings and `*`) on which messages lie until a person looks at them
             (`mqops.storage`).
         reveal: who may see the payload of a message (`mqops message show --reveal`); nobody else may.
+        bodies: how the bodies of its messages are encrypted in the lake; absent, they are not.
     """
 
     connection: ConnectionId
     spark: ConnectionId | None = None
     storage: Annotated[tuple[QueuePattern, ...], Field(strict=False)] = ()
     reveal: Reveal = Reveal()
+    bodies: Bodies | None = None
     dlq_rules: DlqRules | None = None
     snapshot_quality: SnapshotQuality | None = None
     backout_reprocess: BackoutReprocess | None = None
@@ -401,18 +458,23 @@ class Estate(Section):
     """All of it.
 
     Attributes:
+        format: the format version of the file (`mqops.formats`).
         lake: folder of snapshots, plans and ledgers, relative to the estate file.
         spark: Airflow connection that names the Spark master, where a queue manager names none of its own.
         job_environment: further environment variables that Spark jobs get (docs/spark_security.md).
         notify: who tells people what waits for them.
         retention: what is removed of old runs; absent, nothing is.
+        calendar: when people are at work (`mqops.expiry.calendar_file`), relative to the estate file; absent, from
+            08:00 UTC each day.
     """
 
+    format: Annotated[int, Field(ge=FIRST)] = FIRST
     lake: Annotated[str, Field(min_length=1), AfterValidator(_can_be_a_lake)]
     spark: ConnectionId = "spark_default"
     job_environment: Annotated[tuple[EnvironmentName, ...], Field(strict=False)] = ()
     notify: Notify | None = None
     retention: Retention | None = None
+    calendar: InsideFile | None = None
     queue_managers: Annotated[dict[MqName, QueueManager], Field(min_length=1)]
 
     @model_validator(mode="after")

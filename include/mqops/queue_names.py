@@ -25,6 +25,11 @@ def selected(name: str, patterns: Iterable[str]) -> bool:
     return False
 
 
+def is_named(queue: str, named: Iterable[str]) -> bool:
+    """Whether one of these names, or beginnings and `*`, is the queue's: any queue's."""
+    return any(queue.startswith(one[:-1]) if one.endswith("*") else queue == one for one in named)
+
+
 def not_seen(queues: Sequence[str]) -> str:
     """A sentence about queues that the connection's user may not inquire, "" for none."""
     if not queues:

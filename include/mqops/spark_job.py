@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from mqops import errors
 from mqops.errors import LakeError, MqopsError, SettingsError, SparkUnreachable
 from mqops.lake_place import lake_named
+from mqops.pandas_later import pandas_later
 from mqops.parts import missing_part, pyspark_must_be_whole
 from mqops.printable import printable
 from mqops.spark_private import UMASK, first_jars, scratch, scratch_parent, settings, short_job_options
@@ -63,8 +64,9 @@ def _connect(remote: str) -> None:
 
     Parameters: `remote` the server's address; one of this machine is spoken to through `mqops.spark_client`.
     """
-    from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
-    from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
+    with pandas_later():
+        from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
+        from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
 
     from mqops.spark_client import guarded_builder  # noqa: PLC0415
 

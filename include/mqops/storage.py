@@ -7,13 +7,13 @@ definition: the queue manager's DEADQ, the backout queues (BOQNAME) of other que
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.mq.inquire import dead_letter_queue, inquire_queues, queue_attribute
 from mqops.mq.session import Session
+from mqops.queue_names import is_named
 from mqwire import constants as c
 
 if TYPE_CHECKING:
@@ -60,11 +60,6 @@ class Storage:
             return False
 
 
-def is_named(queue: str, named: Iterable[str]) -> bool:
-    """Whether one of these names, or beginnings and `*` (`named_in_estate`), is the queue's."""
-    return any(queue.startswith(one[:-1]) if one.endswith("*") else queue == one for one in named)
-
-
 def estate_here() -> EstateFile | None:
     """The estate file that MQOPS_ESTATE names, else the project's, as far as it can be used; None if there is neither.
 
@@ -89,6 +84,14 @@ def named_in_estate(queue_manager: str) -> tuple[str, ...]:
     found = file.queue_manager(queue_manager) if file else None
     backout = found.backout_reprocess if found else None
     return (*(found.storage if found else ()), *([backout.quarantine] if backout else []))
+
+
+def dead_letters_in_estate(queue_manager: str) -> tuple[str, ...]:
+    """The dead-letter queues that the estate names for a queue manager, besides its DEADQ. Raises `SettingsError`."""
+    file = estate_here()
+    found = file.queue_manager(queue_manager) if file else None
+    section = found.dlq_rules if found else None
+    return (*([section.queue] if section.queue else []), *section.also) if section else ()
 
 
 def _by_definition(session: Session) -> frozenset[str]:

@@ -56,7 +56,7 @@ What next:
   2. Log in as operator at {address} and open "MQ estate" in the menu: what is wrong, and where.
   3. Open {address}/dags/qm1_dlq_rules and press Trigger: a dry run shows what would be done.
   4. Trigger it again without "Dry run". The plan waits: log in as approver at {address}/required_actions.
-  `make down` ends Airflow, Spark and the queue managers. Messages stay. `make up` sets include/mqsc/ again."""
+  `make down` ends Airflow, Spark and the queue managers. Messages and definitions stay."""
 
 
 def dag_ids(estate: Estate) -> list[str]:

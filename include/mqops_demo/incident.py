@@ -15,7 +15,7 @@ from typing import Any
 import pymqi
 from pymqi import CMQC
 
-from mqops_demo.estate import REPAIRS, depth_of, mqlite, wait_until_empty
+from mqops_demo.estate import REPAIRS, TROUBLE, depth_of, mqlite, wait_until_empty
 
 DEAD_LETTER_QUEUE = "SYSTEM.DEAD.LETTER.QUEUE"
 LEDGER_ROOM = 100  # how many of the postings find room once the operators have mended what they could
@@ -208,7 +208,7 @@ def depth(queue_manager: str, queue: str) -> int:
 def happen(report: Callable[[str], None]) -> None:
     """Let the whole incident happen and the operators mend what they can; `report` gets a line a step."""
     before = depth("QM1", DEAD_LETTER_QUEUE)
-    mqlite("mqsc", "QM1", stdin="ALTER QLOCAL(FX.RATES) PUT(DISABLED)\nALTER QLOCAL(SEPA.BATCH) PUT(DISABLED)\n")
+    mqlite("mqsc", "QM1", stdin=TROUBLE)
     branch = pymqi.connect("BRANCH")
     for traffic in TRAFFIC:
         send(branch, traffic)

@@ -1,10 +1,10 @@
 """An Airflow for the tests that does what it is told line by line: calls of its API by a person, tasks run one by one.
 
 A line in is `["call", person, method, path, body]`, `["task", DAG, run, task, form]` or `["setting", name, value]`,
-JSON. The line out, to the file descriptor that is the argument, is what the API answers, or the task's state. `status`
-is `call` for the number of the answer only; `["page", person, address]` gives a page of mqops. People named as a role
-have that role; everybody else is an administrator, who may write XComs, too. Nothing is scheduled: the order is the
-test's.
+JSON. The line out, to the file descriptor that is the argument, is what the API answers, or the task's state. `command`
+is one of Airflow's command line; `status` is `call` for the number of the answer only; `["page", person, address]`
+gives a page of mqops. People named as a role have that role; everybody else is an administrator, who may write XComs,
+too. Nothing is scheduled: the order is the test's.
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ class AirflowByHand:
 
     def setting(self, name: str, value: str) -> None:
         os.environ[name] = value
+
+    def command(self, *arguments: str) -> None:
+        command(*arguments)
 
     def task(self, dag: str, run: str, task: str, form: dict[str, Any]) -> str:
         # Named, the bundle is only read: else all DAGs are written to the database again for each task.

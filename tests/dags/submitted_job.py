@@ -59,6 +59,7 @@ def main() -> None:
         sys.exit("went wrong without a name")
     if how == "looked_at":
         summary = shuffled() | {"variables": sorted(os.environ), "locked": lock_is_held()}
+        summary |= {"body_keys_length": len(os.environ["MQOPS_BODY_KEYS"])}
         Path(folder, "summary.json").write_text(json.dumps(summary))
         return
     connection = json.loads(os.environ["MQOPS_CONNECTION"])
@@ -75,6 +76,7 @@ def main() -> None:
         "arguments": sys.argv[2:],
         "python": os.environ["PYSPARK_PYTHON"],
         "variables": sorted(os.environ),
+        "body_keys_length": len(os.environ["MQOPS_BODY_KEYS"]),
         "given": os.environ["GIVEN_TO_THE_OPERATOR"],
         "not_shown": "x",
         "server": os.environ.get("SPARK_REMOTE", ""),

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import socketserver
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from datetime import UTC, datetime
 from email import message_from_bytes
 from email.policy import default
 from html import unescape
@@ -36,6 +40,7 @@ from mqops_airflow.notices import outcome_text
 from mqops_airflow.runs.run_folder import HANDED_ON, run_key
 from mqops_airflow.ui.views import address
 from mqops_demo.airflow import NO_PORT
+from mqops_demo.estate import ROOT
 
 HERE = Path(__file__).parent
 ESTATE = """\
@@ -102,6 +107,11 @@ class Airflow:
         run = self.run("mq_recover", "alice", **form, dry_run=False)
         assert run.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
         return run
+
+    def are_begun(self) -> None:
+        """The scheduler, which is not here, notes when it has begun a run."""
+        with closing(sqlite3.connect(self.folder / "airflow" / "airflow.db")) as database, database:
+            database.execute("UPDATE dag_run SET start_date = queued_at")
 
     def open_questions(self) -> int:
         """How many the estate's page counts."""
@@ -867,3 +877,43 @@ def test_P08_P13_one_press_stops_a_loop_where_the_policy_of_the_estate_allows_it
     assert idle.tasks("plan") == ["success"]
     assert idle.states("route", "prove") == ["skipped", "skipped"]
     manager.mqsc(f"CLEAR QLOCAL({DLQ})\nDELETE QLOCAL(LOOP) PURGE\nDELETE QLOCAL(BARE) PURGE\n")
+
+
+def cleaning() -> list[str]:
+    """The command of the page on a year of running, for what is older than now."""
+    (line,) = re.findall(r"^airflow (db clean .*)$", (ROOT / "docs" / "a_year.md").read_text(), re.MULTILINE)
+    words = shlex.split(line)
+    words[words.index("--clean-before-timestamp") + 1] = datetime.now(UTC).isoformat()
+    return words
+
+
+def test_what_airflow_has_cleaned_away_is_told_and_everything_else_goes_on(airflow: Airflow) -> None:
+    """`airflow db clean` takes a run that is done, and one whose question is open."""
+    manager = airflow.manager
+    manager.mqsc("DEFINE QLOCAL(YEAR.1)\nDEFINE QLOCAL(YEAR.2)")
+    manager.put("YEAR.1", [({}, b"x")])
+    manager.put("YEAR.2", [({}, b"x")])
+    done, waits = airflow.asks("YEAR.1"), airflow.asks("YEAR.2")
+    assert [done.answer("bob"), *done.tasks("act", "prove")] == ["success"] * 3
+    at_a = manager.depth("A")
+    assert "In Airflow" in done.page("operator", "run")
+    airflow.are_begun()
+    airflow.say("command", *cleaning())
+    for run in (done, waits):
+        assert airflow.say("status", "carol", "GET", f"/dags/{run.dag}/dagRuns/{run.key}", None)[0] == 404
+        for page in ("run", "plan"):
+            told = run.page("operator", page)
+            since = r"any more \(`airflow db clean` ran last at \d{4}-\d\d-\d\d"
+            assert re.search(f"Airflow has no record of the run {re.escape(run.key)} of mq_recover {since}", told)
+            assert "In Airflow" not in told
+            assert "Approve</button>" not in told
+    for page in ("estate", "runs", "messages"):
+        airflow.say("page", "viewer", f"/mqops/{page}")
+    told = done.page("operator", "run")
+    assert all(one in told for one in ("alice", "bob", "1 moved"))  # by the lake
+    again = airflow.asks("YEAR.2")  # no run waits for the question that nobody can answer
+    assert "NotAllowed: alice started this run" in again.answer("alice")  # four eyes go on
+    undo = airflow.run("mq_undo", "alice", queue_manager="QM1", run=done.key, dry_run=False)
+    assert undo.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
+    assert [undo.answer("bob"), *undo.tasks("act", "prove")] == ["success"] * 3
+    assert (manager.depth("YEAR.1"), manager.depth("YEAR.2"), manager.depth("A")) == (1, 1, at_a - 1)

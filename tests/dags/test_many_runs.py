@@ -12,12 +12,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pages_lake import make_lake
 
+from mqops.clock import utc
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.look import runs_index
@@ -31,6 +33,8 @@ from mqops.look.runs import list_runs
 from mqops.look.runs_index import RECENT_NS
 from mqops.look.words.state import RunState
 from mqops.quality.trend import quality_runs
+from mqops.retention.core.due import Ages, Policy
+from mqops.retention.prune import survey
 
 ROOT = Path(__file__).resolve().parents[2]
 FEW_AND_MANY = int(os.environ.get("MQOPS_RUNS", "2000"))
@@ -125,6 +129,7 @@ def costs(base: Path, runs: int, looked_at: list[str]) -> list[tuple[str, int, i
         "estate": lambda: manager_now(Figures(), lake, "QM1", ledger=ledger),
         "expiry": lambda: expiring_now(lake, "QM1"),
         "quality": lambda: quality_runs(lake, "QM1"),
+        "prune": lambda: survey(lake, "QM1", Policy(ages=Ages(snapshots=timedelta(days=30))), now=utc()),
     }
     found = []
     for name, look in looks.items():

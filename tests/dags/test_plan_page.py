@@ -13,7 +13,7 @@ from runs_on_pages import DAG, QUESTION, letters, of_dag, planned, take, task_of
 from mqops.act.in_process import act
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
-from mqops.deciders.run import plan_run
+from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
@@ -130,6 +130,25 @@ def test_a_destination_that_is_storage_misses_no_reader(manager, estate_folder, 
     assert "storage: a person reads it" in page
     assert "no reader" not in page
     assert "no program has it open" not in page
+
+
+def test_the_page_of_a_message_says_why_it_is_in_quarantine(tmp_path, estate_folder, client):
+    manager = create(tmp_path / "home", "QM1", "DEFINE QLOCAL(BACK)\nDEFINE QLOCAL(A) BOQNAME(BACK)\n")
+    manager.mqsc("DEFINE QLOCAL(MQOPS.QUARANTINE)\n")
+    table = parse("ACTION(RETRY)", origins=True).table
+    assert table
+    fixed = {"connection": manager.connection, "lake": estate_folder / "lake", "table": table, "text": "ACTION(RETRY)"}
+    request, msg_id, summaries = BackoutRequest(**fixed, replay_cap=1, origins=()), b"again and again".ljust(24), []
+    for _ in range(2):
+        manager.put("BACK", [({"MsgId": msg_id}, b"poison")])
+        summaries.append(carry_out(BACKOUT, request, *plan_run(BACKOUT, request)))
+    assert (manager.depth("A"), manager.depth("MQOPS.QUARANTINE")) == (1, 1)
+    first, second = (summary.run for summary in summaries)
+    asked = {"queue_manager": "QM1", "run": second, "queue": "BACK", "msg_id": msg_id.hex()}
+    page = " ".join(re.sub(r"<[^>]*>", "", client("/messages/one", **asked).text).split())
+    assert "In quarantine on MQOPS.QUARANTINE since" in page
+    assert "It had been put back 1 time and came again each time:" in page
+    assert f"on A by line 1 of the rules of run {first}" in page
 
 
 def test_an_ambiguous_origin_is_told_with_what_moves_the_message(tmp_path, estate_folder, client):

@@ -35,6 +35,7 @@ FOREIGN = {
     "SOMEBODYS_KEY": "1",
 }
 TOKEN = "t0ken-of-the-connect-server"
+BODY_KEYS = "k3ys-of-the-bodies"
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,11 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
     (dags / ".airflowignore").write_text("submitted_job.py\n")
     write_properties(home / "spark.properties")
     estate = home / "estate.yaml"
-    estate.write_text("lake: lake\njob_environment: [ADDED_*]\nqueue_managers:\n  QM1:\n    connection: mq_test\n")
+    estate.write_text(
+        "lake: lake\njob_environment: [ADDED_*]\nqueue_managers:\n"
+        "  QM1: {connection: mq_test, bodies: {connection: bodies_test}}\n"
+        "  QM2: {connection: mq_other, bodies: {connection: bodies_other}}\n"
+    )
     environment = {
         **os.environ,
         **FOREIGN,
@@ -86,6 +91,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
         "AIRFLOW_CONN_CONNECT_PLAIN": json.dumps(
             {"conn_type": "spark_connect", "host": "spark.example.com", "password": TOKEN}
         ),
+        "AIRFLOW_CONN_BODIES_TEST": json.dumps({"conn_type": "generic", "password": BODY_KEYS}),
         "TEST_TOKEN": TOKEN,
         "AIRFLOW_CONN_MQ_TEST": json.dumps(
             {"conn_type": "mq", "login": "app", "password": SECRET, "extra": {"queue_manager": "QM1"}}
@@ -128,6 +134,8 @@ def test_a_job_gets_the_variables_on_the_list(outcome: Outcome, task: str, conne
     assert ("MQOPS_CONNECTION" in variables) is connected
     assert ("MQOPS_LEDGER_KEYS" in variables) is connected
     assert ("MQOPS_ESTATE" in variables) is connected
+    assert "MQOPS_BODY_KEYS" in variables  # those of the queue manager, for whatever reads its snapshots
+    assert seen(outcome, task)["body_keys_length"] == len(json.dumps({"QM1": BODY_KEYS}))
     assert seen(outcome, task).get("keys_of_executors", False) is connected
 
 
@@ -179,6 +187,7 @@ def test_no_secret_in_log_database_or_rendered_fields(outcome: Outcome) -> None:
     assert "Spark Connect client of localhost" in outcome.output
     assert SECRET not in outcome.output
     assert TOKEN not in outcome.output
+    assert BODY_KEYS not in outcome.output
     with sqlite3.connect(outcome.home / "airflow.db") as database:
         (rendered,) = database.execute(
             "select rendered_fields from rendered_task_instance_fields where task_id = 'fine'"
@@ -186,7 +195,7 @@ def test_no_secret_in_log_database_or_rendered_fields(outcome: Outcome) -> None:
     assert "--message-id" in str(rendered)
     files = [path for path in outcome.home.rglob("*") if path.is_file()]
     assert any(path.name.startswith("airflow.db") for path in files)
-    secrets = (SECRET.encode(), TOKEN.encode())
+    secrets = (SECRET.encode(), TOKEN.encode(), BODY_KEYS.encode())
     assert [path for path in files if any(map(path.read_bytes().count, secrets))] == []
 
 

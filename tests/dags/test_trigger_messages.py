@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.sdk.module_loading import import_string
 from airflow.triggers.base import TriggerEvent
 from mq_support import Manager, create, until
 
@@ -96,6 +97,18 @@ def test_it_waits_for_a_queue_manager_that_is_not_there(manager: Manager, caplog
 def test_a_changed_estate_gets_a_trigger_of_its_own() -> None:
     kwargs: dict[str, Any] = {"queue_manager": "QM1", "mq_conn_id": "mq_stream", "queues": ["IQ"]}
     assert TriggerMessages(**kwargs).serialize()[1] == kwargs
+
+
+def test_a_trigger_that_a_released_version_put_into_airflows_database_is_found() -> None:
+    """By the name of its class and its arguments, while the new version is installed."""
+    kept: dict[str, dict[str, Any]] = {
+        "mqops_airflow.connections.trigger_monitor.TriggerMessages": {
+            "queue_manager": "QM1", "mq_conn_id": "mq_stream", "queues": ["IQ"]
+        },
+        "mqops_airflow.approval.recorded_answer.RecordedAnswer": {"asked": "u", "at": "2026-01-01T00:00:00+00:00"},
+    }  # fmt: skip
+    for name, kwargs in kept.items():
+        assert import_string(name)(**kwargs).serialize() == (name, kwargs)
 
 
 def test_it_connects_again_after_its_connection_was_broken(manager: Manager) -> None:

@@ -32,7 +32,11 @@ lake: lake
 queue_managers:
   QM1:
     connection: mq_qm1
-    backout_reprocess: {rules: backout.rules, quarantine: MQOPS.QUARANTINE, backoff: [90s, 2h]}
+    backout_reprocess:
+      rules: backout.rules
+      quarantine: MQOPS.QUARANTINE
+      backoff: [90s, 2h]
+      origins: [{when: FORMAT(MQSTR), queue: PAY}]
     snapshot_quality: {queues: ["PAY*"], suites: [suite.yaml]}
 """
 SUITE = "suite: some\nexpectations:\n- {id: any, expect: column_values_to_not_be_null, column: msg_id}\n"
@@ -155,6 +159,7 @@ def test_P08_a_backout_run_waits_as_the_estate_says(estate: Manager, tmp_path: P
     where = read_setting(RunFolder(run))
     assert where is not None
     assert where.backoff == (90, 7200)
+    assert [row.when for row in where.origins] == ["FORMAT(MQSTR)"]
 
 
 def test_a_note_over_half_of_the_queues_says_no_balance() -> None:

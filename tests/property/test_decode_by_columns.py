@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
-from extension_grammar import HEADERS, header
 from fuzzed import DATES, ODD_BYTES, ODD_NUMBERS, Fuzz, md_bytes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,9 @@ from mqwire.errors import WireError
 from mqwire.headers import MQH
 from mqwire.layout import Layout
 from mqwire.structures import MQDLH, MQDLH_LAYOUT, MQMD, MQMD_LAYOUT, MQMDE, MQXQH
+
+sys.path.insert(0, str(Path(__file__).parent))
+from extension_grammar import HEADERS, header
 
 Message = tuple[bytes, bytes]
 BROWSED = browsed("Q", datetime(2026, 1, 1, 12, 0, 0, 999_999, tzinfo=UTC))

@@ -35,8 +35,8 @@ from mqlite.publish_subscribe.topics import matches
 from mqlite.reports.report_message import ARRIVAL, kept_length
 from mqlite.security.authority import profile_matches
 from mqops.backout.core.origin import jms_queue
-from mqops.decide.core.answers import answers
 from mqops.observe.by_columns import record_batch
+from mqops.observe.core.answers import answers
 from mqops.observe.core.decode import Browsed
 from mqops.quality.body import Message, look
 from mqops.quality.columns import COLUMNS, Source

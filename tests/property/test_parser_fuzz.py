@@ -27,7 +27,7 @@ from mqlite.pcf import requests as pcf_requests
 from mqlite.publish_subscribe.topics import matches
 from mqlite.security.authority import profile_matches, valid_profile
 from mqops.backout.core.origin import jms_queue
-from mqops.decide.core.mask import masked
+from mqops.observe.core.mask import masked
 from mqops.observe.core.payload import Described, payload_of
 from mqops.quality.body import Message, look
 from mqops.quality.columns import COLUMNS, Source

@@ -1,4 +1,4 @@
-"""A search that asks columns finds the messages that a rule decides for one by one (`mqops.decide.core.answers`)."""
+"""A search that asks columns finds the messages that a rule decides for one by one (`mqops.observe.core.answers`)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqops.decide.core.answers import answers
 from mqops.look.core.criteria import criteria
 from mqops.look.number_columns import numbers
 from mqops.look.search import Search
+from mqops.observe.core.answers import answers
 from mqops.rules.conditions import Question
 from mqops.rules.keyword import COMPARED_NUMBERS
 from mqops.rules.keywords import KEYWORDS

@@ -27,6 +27,7 @@ from mqops.rules import parse
 
 sys.path.insert(0, str(Path(__file__).parent))
 from dead_letters import dead, headless
+from format_support import says_format
 from spark_support import beside_another_job
 
 TABLE = """\
@@ -231,6 +232,7 @@ def test_plan_json_is_the_summary_and_private(spark, make_run):
     assert document["table_text"] == TABLE
     files = [folder.plan_json, *folder.plan.iterdir()]
     assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    assert all(says_format(folder.plan).values())
 
 
 def test_an_empty_queue_gives_an_empty_plan(spark, make_run):

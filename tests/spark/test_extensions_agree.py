@@ -9,12 +9,12 @@ from pathlib import Path
 from pyspark.sql import functions as F
 from toy_keyword import toy
 
-from mqops.decide.core.answers import answers
 from mqops.decide.in_process import decide
 from mqops.decide.spark.conditions import holds, with_answers
 from mqops.decide.spark.decide import Request
 from mqops.decide.spark.decide import decide as decide_with_spark
 from mqops.decide.spark.rules import chosen_rule, like
+from mqops.observe.core.answers import answers
 from mqops.observe.core.columns import PATTERN_COLUMNS
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.observe.spark.schema import SNAPSHOT

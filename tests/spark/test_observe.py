@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from format_support import says_format
 from mq_support import DLQ, create, dead_letter
 from pymqi import CMQC
 from spark_support import ENVIRONMENT, JOBS, beside_another_job, job_here
@@ -220,6 +221,7 @@ def test_law4_the_snapshot_is_listed_and_private(manager, spark, tmp_path):
     listed = read_json(run.path.joinpath("observe.json"))["files"]
     assert {name: (run.snapshot / name).stat().st_size for name in listed} == listed
     assert any(name.endswith(".parquet") for name in listed)
+    assert all(says_format(run.path).values())  # by Spark's Parquet, too
     for path in run.path.rglob("*"):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 

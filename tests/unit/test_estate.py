@@ -58,6 +58,10 @@ def small(old: str, new: str) -> str:
     return SMALL.replace(old, new)
 
 
+def origins(table: str) -> str:
+    return f"{SMALL}    backout_reprocess:\n      rules: b.txt\n      quarantine: Q\n      origins:{table}\n"
+
+
 def dlq(line: str) -> str:
     return f"{SMALL}      {line}\n"
 
@@ -121,7 +125,7 @@ def test_everything_set() -> None:
         ),
         (
             small("connection:", "zzz: 1\n    connection:"),
-            ["e.yaml:4: queue_managers.QM1.zzz: is not a known key; known here: backout_reprocess, connection, "],
+            ["e.yaml:4: queue_managers.QM1.zzz: is not a known key; known here: backout_reprocess, bodies, "],
         ),
         (small("rules.txt", "/etc/passwd"), ["e.yaml:6: queue_managers.QM1.dlq_rules.rules: must be a path below"]),
         (small("rules.txt", "../x"), ["e.yaml:6: queue_managers.QM1.dlq_rules.rules: must be a path below"]),
@@ -134,6 +138,39 @@ def test_everything_set() -> None:
         (
             dlq('schedule: "0 4 31 4,6 *"'),
             ["e.yaml:7: queue_managers.QM1.dlq_rules.schedule: names a day that never comes"],
+        ),
+        (
+            origins(""" [{when: "FORMAT(MQSTR)", queue: PAY}, {when: "FROMAT(MQSTR)", queue: "a b"}]"""),
+            [
+                "e.yaml:10: queue_managers.QM1.backout_reprocess.origins.1.when: at character 1: 'FROMAT' is not a "
+                "keyword of a rules table: did you mean FORMAT?",
+                "e.yaml:10: queue_managers.QM1.backout_reprocess.origins.1.queue: is not an MQ name",
+            ],
+        ),
+        (
+            origins("""\n        - {when: "FORMAT(A) ACTION(RETRY)", queue: PAY}\n        - {queue: PAY, wen: ''}"""),
+            [
+                "e.yaml:11: queue_managers.QM1.backout_reprocess.origins.0.when: at character 11: ACTION asks nothing "
+                "of a message itself: use one of APPLIDAT, APPLNAME, ",
+                "e.yaml:12: queue_managers.QM1.backout_reprocess.origins.1.when: is required",
+                "e.yaml:12: queue_managers.QM1.backout_reprocess.origins.1.wen: is not a known key; did you mean",
+            ],
+        ),
+        (  # the origin of a message cannot be another one tomorrow
+            origins(""" [{when: "AGE(>5m)", queue: PAY}, {when: DESTQ(A), queue: PAY}, {when: " ", queue: PAY}]"""),
+            [
+                "e.yaml:10: queue_managers.QM1.backout_reprocess.origins.0.when: at character 1: AGE changes while a "
+                "message stays on its queue: use one of",
+                "e.yaml:10: queue_managers.QM1.backout_reprocess.origins.1.when: at character 1: DESTQ asks nothing",
+                "e.yaml:10: queue_managers.QM1.backout_reprocess.origins.2.when: at character 1: no condition: write ",
+            ],
+        ),
+        (
+            origins(""" [{when: "FORMAT(A)\\nFORMAT(B)", queue: PAY}, {when: 7, queue: PAY}]"""),
+            [
+                "e.yaml:10: queue_managers.QM1.backout_reprocess.origins.0.when: at character 1: the conditions go on",
+                "e.yaml:10: queue_managers.QM1.backout_reprocess.origins.1.when: must be text (found 7)",
+            ],
         ),
         (  # six are valid for croniter, and mean something else to Airflow
             dlq('schedule: "0 6 * * MON 30"'),

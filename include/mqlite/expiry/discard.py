@@ -1,4 +1,4 @@
-"""Expired messages are discarded, when a get or a scan finds them (E02-E07, E13, E16)."""
+"""Expired messages are discarded, when a get or a scan finds them (E03-E07, E13, E16)."""
 
 from __future__ import annotations
 

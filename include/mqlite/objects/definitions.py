@@ -24,14 +24,11 @@ SHARED, IGNORE = SHARING_DISPOSITIONS["SHARED"], c.MQSQQM_IGNORE
 
 
 @lru_cache(maxsize=1024)
-def _parsed(text: str) -> Attributes:
+def _parsed(kind: Kind, platform: str, text: str) -> Attributes:
     values: Attributes = json.loads(text)
+    if kind in QUEUE_KINDS:
+        return {**defaults(kind, platform=platform), **values}
     return values
-
-
-def _attributes(text: str) -> Attributes:
-    """The attributes of an object as they are stored. Each MQOPEN reads some, mostly those of the one before."""
-    return dict(_parsed(text))
 
 
 class Objects:
@@ -46,13 +43,18 @@ class Objects:
     def get(self, kind: Kind, name: str) -> Attributes | None:
         """The stored attributes of an object, None if there is none."""
         text = self._store.value(sql.OBJECT, (kind, name))
-        return None if text is None else _attributes(text)
+        return None if text is None else self._attributes(kind, text)
+
+    def _attributes(self, kind: Kind, text: str) -> Attributes:
+        """The attributes of an object as they are stored. Each MQOPEN reads some, mostly those of the one before. A
+        queue that was defined before its kind got an attribute has that attribute's default."""
+        return dict(_parsed(kind, self._platform, text))
 
     def find(self, kinds: Iterable[Kind]) -> Iterator[tuple[Kind, str, Attributes]]:
         """Every object of these kinds, by name within each kind."""
         for kind in kinds:
             for name, text in self._store.all(sql.OBJECTS_OF_KIND, (kind,)):
-                yield kind, name, _attributes(text)
+                yield kind, name, self._attributes(kind, text)
 
     def manager(self, version: int | None = None) -> Attributes:
         """The queue manager's own attributes, read again only after some object has changed.
@@ -62,7 +64,8 @@ class Objects:
         if version is None:
             version = self._store.value(sql.MANAGER_VERSION)
         if version != self._manager_version:
-            self._manager = _attributes(self._store.rows(ObjectRow, sql.OBJECTS_OF_KIND, (Kind.QMGR,))[0].attributes)
+            (row,) = self._store.rows(ObjectRow, sql.OBJECTS_OF_KIND, (Kind.QMGR,))
+            self._manager = self._attributes(Kind.QMGR, row.attributes)
             self._manager_version = version
         return self._manager
 

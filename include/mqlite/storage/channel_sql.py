@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+FORMAT = 1
+"""The format version of the file, its `user_version`; 0, of version 0.1.0, is the same."""
+SET_FORMAT = f"PRAGMA user_version = {FORMAT}"
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS channel (
     name TEXT NOT NULL,

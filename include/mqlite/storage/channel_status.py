@@ -15,6 +15,7 @@ from pathlib import Path
 
 from mqlite.attributes import Value
 from mqlite.storage import channel_sql as sql
+from mqlite.storage.database_format import refuse_newer
 from mqwire import constants as c
 
 BUSY_SECONDS = 30.0
@@ -45,12 +46,16 @@ class StatusFile:
 
     def __init__(self, folder: Path) -> None:
         path = folder / "channels.db"
-        if not path.exists():
+        is_new = not path.exists()
+        if is_new:
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         self._database = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        refuse_newer(self._database, path, sql.FORMAT)
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = NORMAL")
         self._database.execute(sql.SCHEMA)
+        if is_new:
+            self._database.execute(sql.SET_FORMAT)
 
     def close(self) -> None:
         """Close the file."""

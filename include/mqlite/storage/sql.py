@@ -34,7 +34,11 @@ def columns(row: type[NamedTuple]) -> str:
     return ", ".join(row._fields)
 
 
-SCHEMA = """
+FORMAT = 1
+"""The format version of `qm.db`, its `user_version`. A file of version 0.1.0 has 0, which is the same format."""
+FORMAT_OF = "PRAGMA user_version"
+SCHEMA = f"""
+PRAGMA user_version = {FORMAT};
 CREATE TABLE manager (
     name TEXT NOT NULL, platform TEXT NOT NULL, ccsid INTEGER NOT NULL, encoding INTEGER NOT NULL,
     identity BLOB NOT NULL,

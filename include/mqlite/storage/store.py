@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from mqlite.failure import Failure
 from mqlite.storage import sql
+from mqlite.storage.database_format import refuse_newer
 from mqlite.storage.rows import OpenCounts
 from mqlite.storage.write_lock import write_lock
 from mqwire import constants as c
@@ -57,6 +58,7 @@ class Store:
         self._db = sqlite3.connect(
             self.folder / DATABASE, isolation_level=None, check_same_thread=False, cached_statements=256, timeout=60.0
         )
+        refuse_newer(self._db, self.folder / DATABASE, sql.FORMAT)
         for pragma in (sql.BUSY, sql.JOURNAL, sql.SYNC_NORMAL, sql.CHECKPOINT_PAGES, sql.CACHE):
             self._db.execute(pragma)
         if self.member:

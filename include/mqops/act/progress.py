@@ -30,6 +30,7 @@ from mqops.clock import utc_now
 from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import LOST_CONNECTION, LakeError, MQError, MqopsError, OutcomeUnknown, Stopped
+from mqops.formats import numbered
 from mqops.lake.files import FILE_MODE, FOLDER_MODE, mark
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked, RunFile
@@ -118,7 +119,7 @@ class Progress:
 
     def _keep(self, tally: Tally, seconds: float) -> None:
         done = LiveProgress(at=utc_now(), planned=sum(self.lengths), seconds=round(seconds, 1), tally=tally)
-        _replace(PROGRESS.path(self._run), done.to_json())
+        _replace(PROGRESS.path(self._run), numbered(PROGRESS.name, done.to_json()))
 
     def _where(self, error: MqopsError) -> str:
         """Which run, how many messages had moved, and the command that goes on."""
@@ -176,7 +177,7 @@ class ProgressFile:
         _replace(self._path, self._tally.to_json())
 
 
-def _replace(path: Path, content: Mapping[str, object]) -> None:
+def _replace(path: Path, content: object) -> None:
     """Replace a file in one step. It is not flushed to the disk, because nothing depends on it."""
     temporary = path.with_suffix(".part")
     with suppress(OSError):

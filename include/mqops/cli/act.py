@@ -13,6 +13,7 @@ from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import pacing_options, show_run_key, show_summary, this_user, unit_size_option, warn_of
 from mqops.cli.run_argument import connection_for, manager_of_run_option, run_argument
+from mqops.cli.user_option import connecting_options
 
 if TYPE_CHECKING:
     from mqops.decide.core.pacing import Pacing
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     "--approve", "digest", required=True, metavar="DIGEST", help="The digest of the plan, as --dry-run shows it."
 )
 @manager_of_run_option
+@connecting_options
 @unit_size_option
 @pacing_options
 @lake_option

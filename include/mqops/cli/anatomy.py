@@ -12,6 +12,7 @@ from mqops.cli.columns import show_folded
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line, show_text
 from mqops.cli.passes import warn
 from mqops.cli.run_argument import completed_runs, one_queue_manager, queue_manager_argument, snapshot_folder
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.observe.core.anatomy import (
     AGES,
@@ -31,6 +32,7 @@ _COLUMNS = (*AGES, OLDER, UNKNOWN)
 @click.command()
 @click.argument("queue", default="")
 @queue_manager_argument
+@connecting_options
 @click.option(
     "--snapshot",
     metavar="RUN|FOLDER",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -35,6 +36,7 @@ from mqops.cli.passes import (
     yes_option,
 )
 from mqops.cli.run_argument import one_queue_manager, queue_manager_argument, queue_manager_option
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.deciders.backout import BACKOUT, BackoutQueues, BackoutRequest
 from mqops.deciders.decider import NothingToDo
@@ -43,9 +45,11 @@ from mqops.rules.keywords import KEYWORDS
 from mqops.rules.values import BadValue, seconds_of, typed
 
 if TYPE_CHECKING:
+    from mqops.as_json import JsonObject
     from mqops.backout.audit import BackoutAudit
     from mqops.decide.core.pacing import Pacing
     from mqops.deciders.decider import Selection
+    from mqops.lake.run import RunFolder
 
 
 def _backoff(_context: click.Context, parameter: click.Parameter, text: str) -> tuple[int, ...]:
@@ -63,6 +67,7 @@ def backout() -> None:
 @backout.command()
 @click.argument("queues", nargs=-1)
 @queue_manager_option
+@connecting_options
 @rules_option
 @dry_run_option
 @unit_size_option
@@ -88,6 +93,12 @@ def backout() -> None:
     help="How long a message waits that was put back and came again: after its first replay, its second, and so on, "
     "such as 1m,5m,30m,2h. The last time holds for all further ones. A rule's BACKOFF counts before it.",
 )
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="As --dry-run; and for each message: where it came from, and which row of the estate's table "
+    "(backout_reprocess.origins), BOQNAME or header decided that.",
+)
 @lake_option
 @json_option
 @known_errors
@@ -102,6 +113,7 @@ def run(
     replay_cap: int,
     quarantine: str,
     backoff: tuple[int, ...],
+    explain: bool,
     lake: Path,
     as_json: bool,
 ) -> None:
@@ -109,7 +121,8 @@ def run(
 
     The table is that of a dead-letter queue handler, used for messages without an MQDLH. ACTION(RETRY) puts a message
     back on the queue it was backed out from. DESTQ and &ORIGQ are that queue, and REASON is 0. A message whose origin
-    is ambiguous stays unless a rule names a queue for it.
+    is ambiguous stays unless a rule names a queue for it. Where several queues share a backout queue, the table of
+    origins in the estate (MQOPS_ESTATE, else the project's) says which messages came from which.
     """
 
     table, text = read_table(rules_file, origins=True)
@@ -129,15 +142,41 @@ def run(
         warn=warn,
     )
     try:
-        done = run_once(BACKOUT, what, dry_run=dry_run, as_json=as_json)
+        done = run_once(
+            BACKOUT,
+            what,
+            dry_run=dry_run or explain,
+            as_json=as_json,
+            explain=partial(_explain, as_json=as_json) if explain else None,
+        )
     except NothingToDo as nothing:
         sys.exit(_show_nothing(nothing.selection, as_json=as_json))
     sys.exit(ending(done))
 
 
+def _explain(run: RunFolder, *, as_json: bool) -> JsonObject:
+    """The origin of each message of a dry run, as JSON or shown: those together that have it for the same reason."""
+    from mqops.decide.backout_setting import read_setting  # noqa: PLC0415
+    from mqops.decide.origins import explained  # noqa: PLC0415
+
+    where = read_setting(run)
+    found = explained(run, where) if where else iter(())
+    if as_json:
+        return {"origins": [one.to_json() for one in found]}
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for one in found:
+        alike.setdefault((one.queue, one.origin.queue, one.why), []).append(one.msg_id)
+    for (queue, origin, why), ids in alike.items():
+        show_folded(f"{len(ids):8}  from {origin or 'a queue that is not certain'} on {queue}: {why}")
+        for msg_id in ids:
+            show_line(f"          {msg_id}")
+    return {}
+
+
 @backout.command()
 @click.argument("queues", nargs=-1)
 @queue_manager_option
+@connecting_options
 @click.option("--limit", type=click.IntRange(0), default=0, show_default="0: all", help="Most messages of a queue.")
 @click.option(
     "--watch",
@@ -216,6 +255,7 @@ def _show_no_loop(found: Selection, *, as_json: bool) -> ExitCode:
 
 @backout.command()
 @queue_manager_argument
+@connecting_options
 @json_option
 @errors_are_usage
 def audit(*, queue_manager: str, named: str, as_json: bool) -> None:

@@ -12,6 +12,7 @@ import click
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option
 from mqops.cli.passes import dry_run_option, ending, run_once, this_user, unit_size_option, warn
 from mqops.cli.run_argument import queue_manager_option
+from mqops.cli.user_option import connecting_options
 from mqops.deciders.decider import Decider
 
 
@@ -33,7 +34,14 @@ def command_of(decider: Decider[Any]) -> click.Command:
         sys.exit(ending(run_once(decider, request, dry_run=dry_run, as_json=as_json)))
 
     command: Any = known_errors(run)
-    for option in (json_option, lake_option, unit_size_option, dry_run_option, queue_manager_option):
+    for option in (
+        json_option,
+        lake_option,
+        unit_size_option,
+        dry_run_option,
+        connecting_options,
+        queue_manager_option,
+    ):
         command = option(command)
     for field in reversed([field for field in fields(decider.request) if field.name in decider.form]):
         command = _parameter(field)(command)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -38,10 +36,11 @@ from mqops.cli.passes import (
     warn_of,
 )
 from mqops.cli.run_argument import one_queue_manager, queue_manager_argument
+from mqops.cli.user_option import connecting_options, read_password
 from mqops.command import command
 from mqops.counted import counted
 from mqops.decide.core.message_groups import WAY_OUT
-from mqops.errors import MQError, RulesError, SettingsError
+from mqops.errors import MQError, RulesError
 from mqops.look.words.in_lines import nothing_to_do
 from mqops.model import Destination, RunSummary
 from mqops.workflow import Workflow
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from mqops.decide.core.pacing import Pacing
     from mqops.deciders.dead_letters import DeadLetterRequest
     from mqops.deciders.handler import Failure, Handler
-    from mqops.mq.connection import MqConnection
     from mqops.rules import Table
 
 EPILOG = """\
@@ -89,14 +87,7 @@ dlq.add_command(act)
     "table sends its messages to different queues.",
 )
 @click.option("--once", is_flag=True, help="One pass, whatever WAIT and RETRYINT of the table say.")
-@click.option(
-    "-u",
-    "user",
-    default="",
-    metavar="USER",
-    help="Connect as USER, whose password is the first line of standard input.",
-)
-@click.option("-c", "client", is_flag=True, help="Connect as a client: MQSERVER or a channel table says where to.")
+@connecting_options
 @unit_size_option
 @pacing_options
 @lake_option
@@ -114,8 +105,6 @@ def run(
     dry_run: bool,
     split_groups: bool,
     once: bool,
-    user: str,
-    client: bool,
     unit_size: int,
     pacing: Pacing,
     lake: Path,
@@ -146,7 +135,7 @@ def run(
     from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest  # noqa: PLC0415
     from mqops.deciders.run import discard_if_empty, plan_run  # noqa: PLC0415
 
-    password = _password(user)
+    read_password()  # the first line of standard input, before the table
     try:
         table, text = read_table(rules_file, strict=strict, numbers=True)
     except RulesError as error:
@@ -154,7 +143,7 @@ def run(
         raise
     connection = connection_to(one_queue_manager(queue_manager, named) or table.control.inputqm.strip())
     what = DeadLetterRequest(
-        connection=_as_asked(connection, user, password, client=client),
+        connection=connection,
         lake=lake,
         table=table,
         text=text,
@@ -179,22 +168,6 @@ def run(
     except MQError as error:
         amq.say_error(error, connection.queue_manager)
         raise
-
-
-def _password(user: str) -> str:
-    """The first line of standard input, where a user is named."""
-    if not user:
-        return ""
-    password = sys.stdin.buffer.readline().decode("utf-8", "surrogateescape").rstrip("\r\n")
-    if not password:
-        raise SettingsError(f"-u {user} needs the password as the first line of standard input, before the rules table")
-    return password
-
-
-def _as_asked(connection: MqConnection, user: str, password: str, *, client: bool) -> MqConnection:
-    if user:
-        connection = replace(connection, user=user, password=password)
-    return replace(connection, client=True) if client else connection
 
 
 def _first_word(queue: str) -> str:

@@ -10,6 +10,7 @@ import click
 from mqops.cli.columns import show_folded
 from mqops.cli.outcome import connection_to, errors_are_usage, json_option, lake_option, show_json, show_line
 from mqops.cli.run_argument import one_queue_manager, queue_manager_argument
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.errors import SettingsError
 
@@ -18,6 +19,7 @@ _MARKS = {"holds": "ok", "fails": "FAILS", "unknown": "unknown"}
 
 @click.command()
 @queue_manager_argument
+@connecting_options
 @click.option(
     "--own",
     multiple=True,

@@ -13,6 +13,7 @@ import mqops
 from mqops.cli.estate_status import status
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, known_errors, show_json, show_line
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
 from mqops.estate import EstateFile, as_plain, load, parse
@@ -40,6 +41,7 @@ def estate() -> None:
     metavar="NAME",
     help="With --live: a user or group that mqops works as, besides the connection's user; may be repeated.",
 )
+@connecting_options
 @click.pass_context
 def check(ctx: click.Context, file: Path, as_json: bool, live: bool, own: tuple[str, ...]) -> None:
     """Check the estate FILE (default: the project's): every error with file, line and field.
@@ -139,6 +141,8 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
 
 def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
     """Everything wrong with an estate file and the files it names, and the estate where it is readable."""
+    from mqops.expiry.calendar_file import calendar_problems  # noqa: PLC0415
+
     try:
         text = text_of(file)
     except (OSError, UnicodeDecodeError) as error:
@@ -148,7 +152,8 @@ def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
         return [str(problem) for problem in document.problems], None
     estate_file = EstateFile(file, found, document)
     problems = [*lake_problems(), *(str(problem) for problem in estate_file.missing_files())]
-    return problems + rules_problems(estate_file) + suite_problems(estate_file), as_plain(found)
+    problems += [*rules_problems(estate_file), *suite_problems(estate_file), *calendar_problems(estate_file)]
+    return problems, as_plain(found)
 
 
 def lake_problems() -> list[str]:
@@ -165,7 +170,7 @@ def rules_problems(estate_file: EstateFile) -> list[str]:
     from mqops.rules import parse as parse_rules  # noqa: PLC0415
 
     managers = estate_file.estate.queue_managers.values()
-    tables = {(each.rules, each.origins) for item in managers for _, each in item.workflows(RulesWorkflow)}
+    tables = {(each.rules, each.names_origins) for item in managers for _, each in item.workflows(RulesWorkflow)}
     problems = []
     for relative, origins in sorted(tables):
         try:

@@ -16,6 +16,7 @@ from mqops.as_json import JsonObject
 from mqops.cli.columns import show_folded
 from mqops.cli.exit_code import ExitCode
 from mqops.cli.outcome import connection_to, default_lake, errors_are_usage, json_option, show_json, show_line
+from mqops.cli.user_option import connecting_options
 from mqops.clock import utc
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
@@ -74,6 +75,7 @@ class _Stands:
     multiple=True,
     help="Only this one, also one that no estate names; may be repeated.",
 )
+@connecting_options
 @json_option
 @errors_are_usage
 def status(*, file: Path, names: tuple[str, ...], as_json: bool) -> None:

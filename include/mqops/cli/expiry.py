@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import click
 
 from mqops.cli.columns import show_folded
 from mqops.cli.exit_code import ExitCode
+from mqops.cli.expiry_forecast import (
+    all_option,
+    asking,
+    first_tell_option,
+    forecast,
+    next_expires,
+    recheck_option,
+    refused_or_done,
+)
 from mqops.cli.group import Group
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
     ending,
@@ -24,13 +33,12 @@ from mqops.cli.passes import (
     yes_option,
 )
 from mqops.cli.run_argument import queue_manager_option
-from mqops.clock import utc_text
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.deciders.decider import NothingToDo, Selection
 from mqops.estate_values import duration
-from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
+from mqops.expiry.core.outcome import ExpirySummary
 from mqops.misnamed import is_alias
-from mqops.observe.core.expired import Expired
 from mqops.queue_names import not_seen
 
 
@@ -42,24 +50,24 @@ def expiry() -> None:
 @expiry.command()
 @click.argument("queues", nargs=-1)
 @queue_manager_option
-@click.option(
-    "--recheck",
-    default=3600,
-    show_default=True,
-    type=click.IntRange(0),
-    help="Seconds after which a queue is browsed in any case.",
-)
-@click.option(
-    "--all",
-    "all_filled",
-    is_flag=True,
-    help="Browse every queue that has messages, also if an earlier scan found that nothing expires.",
-)
+@connecting_options
+@recheck_option
+@all_option
+@first_tell_option
+@yes_option
 @lake_option
 @json_option
 @known_errors
 def scan(
-    *, queues: tuple[str, ...], queue_manager: str, recheck: int, all_filled: bool, lake: Path, as_json: bool
+    *,
+    queues: tuple[str, ...],
+    queue_manager: str,
+    recheck: int,
+    all_filled: bool,
+    tells_first: bool,
+    yes: bool,
+    lake: Path,
+    as_json: bool,
 ) -> None:
     """Browse those of QUEUES that can hold expired messages.
 
@@ -69,13 +77,16 @@ def scan(
     """
     from mqops.expiry.scan import run_scan  # noqa: PLC0415
 
+    asks = asking(tells_first=tells_first, yes=yes, quiet=as_json)
     found, summary = run_scan(
         connection_to(queue_manager),
         lake,
         queues or ("*",),
         recheck=timedelta(seconds=recheck),
         all_filled=all_filled,
+        first_tell=asks,
     )
+    code = refused_or_done(asks, whole=summary.balanced)
     if as_json:
         show_json(
             {
@@ -83,60 +94,24 @@ def scan(
                 "candidates": dict(found.why),
                 "inhibited": found.inhibited,
                 "aliases": dict(found.aliases),
+                "refused": asks.refused if asks else (),
+                "shared": tuple(found.about_shared()),
             }
         )
-        sys.exit(ExitCode.DONE if summary.balanced else ExitCode.NO)
+        sys.exit(code)
     _show_aliases(found.aliases)
+    for line in found.about_shared():
+        show_folded(line)
     for queue in found.inhibited:
         show_folded(f"{queue} is not looked at: GET(DISABLED)")
     show_folded(f"{summary.queue_manager}: worth a scan: {len(found.why):,} of {counted(found.looked_at, 'queue')}")
     _show(summary)
-    sys.exit(ExitCode.DONE if summary.balanced else ExitCode.NO)
+    if asks and asks.refused:
+        warn(f"not looked at: {', '.join(asks.refused)}")
+    sys.exit(code)
 
 
-@expiry.command()
-@click.argument("queues", nargs=-1)
-@queue_manager_option
-@lake_option
-@json_option
-@known_errors
-def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json: bool) -> None:
-    """Count the messages of QUEUES (as for scan) by the time until they expire.
-
-    This browses every message, so the queue manager discards the messages that have expired. Exit code 1: queues that
-    are meant cannot be seen; standard error names them.
-    """
-    from mqops.expiry.scan import run_scan  # noqa: PLC0415
-
-    found, summary = run_scan(
-        connection_to(queue_manager), lake, queues or ("*",), recheck=timedelta(0), all_filled=True
-    )
-    if as_json:
-        document = {
-            scan.queue: {"next_expiry": scan.next_expiry, "discarded": scan.discarded, **scan.soon}
-            for scan in summary.queues
-        }
-        show_json(document)
-    else:
-        _show_aliases(found.aliases)
-        _show_forecast(summary)
-    if summary.unseen:
-        warn(not_seen(summary.unseen))
-    sys.exit(ExitCode.NO if summary.unseen else ExitCode.DONE)
-
-
-def _show_forecast(summary: ExpirySummary) -> None:
-    names = (*BUCKETS, LATER, NEVER)
-    show_line("queue")
-    show_line("".join(f"{name:>10}" for name in names))
-    for scan in summary.queues:
-        show_folded(f"{scan.queue}{_next(scan)}")
-        show_line("".join(f"{scan.soon.get(name, 0):10}" for name in names))
-    if passed_over := summary.passed_over():
-        show_folded(passed_over)
-    for scan in summary.queues:
-        if scan.discarded > 0:
-            show_folded(Expired(scan.discarded, scan.exact).sentence(scan.queue))
+expiry.add_command(forecast)
 
 
 def _show_aliases(aliases: Mapping[str, str]) -> None:
@@ -148,6 +123,7 @@ def _show_aliases(aliases: Mapping[str, str]) -> None:
 @click.argument("queues", nargs=-1, required=True)
 @click.option("--older-than", required=True, help="The age from which messages are discarded: 90s, 30m, 12h, 7d.")
 @queue_manager_option
+@connecting_options
 @dry_run_option
 @yes_option
 @unit_size_option
@@ -214,7 +190,7 @@ def _show(summary: ExpirySummary) -> None:
         about = "" if scan.exact else " (others are at work: about)"
         show_folded(
             f"{scan.there:8,}  {scan.queue}: {scan.discarded:,} discarded, {scan.left:,} left, "
-            f"{scan.in_flight:,} in flight{_next(scan)}{about}"
+            f"{scan.in_flight:,} in flight{next_expires(scan.next_expiry)}{about}"
         )
     if passed_over := summary.passed_over():
         show_folded(passed_over)
@@ -225,7 +201,3 @@ def _show(summary: ExpirySummary) -> None:
     )
     if summary.unseen:
         show_folded(not_seen(summary.unseen))
-
-
-def _next(scan: QueueScan) -> str:
-    return f"; next expires {utc_text(datetime.fromisoformat(scan.next_expiry))}" if scan.next_expiry else ""

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from mqops.errors import MqopsError
+from mqops.pandas_later import WithoutPandas
 from mqops.parts import missing_part
 
 LONGEST = 1000
@@ -17,17 +18,6 @@ LONGEST = 1000
 
 
 DEAD_LETTERS = "dlq"
-
-
-class WithoutPandas:
-    """Keeps pandas out of a process: with the first value that it converts, pyarrow imports pandas where it is
-    installed, which is a quarter of the processor time of a dry run. `mqops dlq` uses neither it nor Spark."""
-
-    @staticmethod
-    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
-        """Refuse pandas, know no other module. Raises `ModuleNotFoundError`."""
-        if name == "pandas":
-            raise ModuleNotFoundError(name)
 
 
 class Group(click.Group):
@@ -56,7 +46,7 @@ class Group(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **more)
         if args is None and sys.argv[1:2] == [DEAD_LETTERS]:  # a process of its own
-            sys.meta_path.insert(0, WithoutPandas)
+            sys.meta_path.insert(0, WithoutPandas)  # `mqops dlq` uses neither it nor Spark
         words = list(sys.argv[1:] if args is None else args)
         as_json = "--json" in words
         try:

@@ -14,6 +14,7 @@ import click
 from mqops.cli.outcome import connection_to, json_option, known_errors, show_json, show_line
 from mqops.cli.passes import refuse_to_ask, warn, yes_option
 from mqops.cli.run_argument import one_queue_manager, queue_manager_argument
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.errors import MQError, SettingsError
 
@@ -38,6 +39,7 @@ def _checked(pattern: re.Pattern[str], what: str) -> object:
 
 @click.command()
 @queue_manager_argument
+@connecting_options
 @click.option("--user", default="", callback=_checked(_NAME, "the name of a user"), help="The user of mqops.")
 @click.option("--group", default="", callback=_checked(_NAME, "the name of a group"), help="Or its group.")
 @click.option(

@@ -12,7 +12,7 @@ from mqops.cli.columns import show_folded
 from mqops.cli.group import Group
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import this_user
-from mqops.cli.run_argument import queue_managers_argument
+from mqops.cli.run_argument import one_queue_manager, queue_manager_argument, queue_managers_argument
 from mqops.clock import utc
 from mqops.counted import counted
 from mqops.errors import SettingsError
@@ -121,6 +121,49 @@ def prune(
         return
     for one in done:
         _show(one, dry_run=dry_run)
+
+
+@lake.command()
+@queue_manager_argument
+@click.option(
+    "--snapshots",
+    is_flag=True,
+    help="Make no key: encrypt the data keys of all snapshots by the newest one. No snapshot is written anew.",
+)
+@click.option("--forget", is_flag=True, help="With --snapshots: then remove the keys before the newest one.")
+@click.option(
+    "--keys", type=click.Path(dir_okay=False, path_type=Path), help="The file of keys. Default: that of the estate."
+)
+@lake_option
+@json_option
+@known_errors
+def rekey(
+    *, queue_manager: str, named: str, snapshots: bool, forget: bool, keys: Path | None, lake: Path, as_json: bool
+) -> None:
+    """Make a new key for the bodies of QMGR. It encrypts new snapshots; the earlier ones decrypt what is there.
+
+    The keys are in the file that `bodies` of the estate names, outside the lake; the first key makes it. Back it up
+    apart from the lake: without the keys no body can be read, and no run can be undone.
+    """
+    from mqops.lake.run import folder_of  # noqa: PLC0415
+    from mqops.observe.rekey import new_key, rekey_snapshots  # noqa: PLC0415 - loads pyarrow
+
+    queue_manager = one_queue_manager(queue_manager, named)
+    if not queue_manager:
+        raise click.UsageError("Name the queue manager whose bodies they encrypt")
+    if (forget and not snapshots) or (keys and snapshots):
+        raise click.UsageError("--forget goes with --snapshots, --keys without it")
+    folder = folder_of(lake, queue_manager)
+    done = rekey_snapshots(folder, forget=forget) if snapshots else new_key(folder, keys)
+    if as_json:
+        show_json(done)
+        return
+    if not snapshots:
+        show_line(f"{queue_manager}: key {done.key} encrypts from now on, in {done.keys}")
+        return
+    show_line(f"{queue_manager}: key {done.key} encrypts the data keys of {counted(done.snapshots, 'more snapshot')}")
+    for one in done.forgotten:
+        show_line(f"    key {one} was removed from {done.keys}")
 
 
 def _of_estate() -> Policy:

@@ -28,6 +28,7 @@ from mqops.cli.run_argument import (
     run_argument,
 )
 from mqops.cli.times import TIMES, since_option
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.run import find_run, folder_of, queue_manager_of
@@ -55,6 +56,7 @@ ledger.add_command(show)
 
 @ledger.command()
 @queue_managers_argument
+@connecting_options
 @lake_option
 @json_option
 @known_errors
@@ -227,6 +229,7 @@ def _cells(event: Event) -> JsonObject:
 
 @ledger.command()
 @queue_manager_option
+@connecting_options
 @click.option(
     "--orphan",
     "orphans",
@@ -415,6 +418,7 @@ def archive_segments(
 @ledger.command("outcomes")
 @run_argument()
 @manager_of_run_option
+@connecting_options
 @lake_option
 @json_option
 @known_errors

@@ -18,6 +18,7 @@ from mqops.cli.passes import this_user, warn
 from mqops.cli.recover import COMMANDS
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
 from mqops.cli.tables import GivenFile, text_from
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.model import Account
 
@@ -43,6 +44,7 @@ def message() -> None:
 @message.command()
 @click.argument("words", metavar="[QUEUE] [MSGID]", nargs=-1)
 @queue_manager_option
+@connecting_options
 @_snapshot_option
 @criteria_options
 @click.option("--position", type=click.IntRange(0), help="The place on the queue, from 0, where several messages fit.")
@@ -148,6 +150,7 @@ def _table(rules: IO[bytes] | None) -> TableFrom | None:
 @message.command()
 @click.argument("queues", metavar="[QUEUE]...", nargs=-1)
 @queue_manager_option
+@connecting_options
 @_snapshot_option
 @criteria_options
 @click.option("--limit", type=click.IntRange(0), default=MOST_FOUND, show_default=True, help="Most messages; 0: all.")

@@ -13,6 +13,7 @@ from mqops.cli.criteria import criteria_options
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import ending, refuse_to_ask, run_once, this_user, unit_size_option, warn, yes_option
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ FORMS = click.Choice(["text", "parquet"])
 @click.argument("queue")
 @click.argument("file", type=click.Path(path_type=Path))
 @queue_manager_option
+@connecting_options
 @criteria_options
 @click.option(
     "--snapshot",
@@ -95,6 +97,7 @@ def export(
 @click.argument("file", type=click.Path(path_type=Path, exists=True))
 @click.argument("queue")
 @queue_manager_option
+@connecting_options
 @click.option("--run", "carry_out", is_flag=True, help="Put the messages, after a question. Without it: a dry run.")
 @yes_option
 @click.option("--again", is_flag=True, help="Put once more what earlier loads put on QUEUE and is not there.")

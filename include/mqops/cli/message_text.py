@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mqops.cli.ledger_show import event_lines, sighting_lines
 from mqops.counted import counted
 from mqops.look.core.taken_apart import ORIGIN
+from mqops.look.words import message as words
 from mqops.model import Destination
 
 if TYPE_CHECKING:
@@ -138,6 +139,8 @@ def _verdict(rule: RuleVerdict) -> str:
 def past_lines(story: MessageStory) -> Iterator[str]:
     """What the ledger, the plans and the snapshots know of a message."""
     yield "what the lake knows of it"
+    if story.quarantined:
+        yield f"    {words.quarantine(story)}"
     lines = [line for event in story.past.events for line in event_lines(event)]
     lines += [line for one in story.past.seen for line in sighting_lines(one)]
     lines += [f"cannot be read: {error}" for error in story.past.errors]

@@ -14,6 +14,7 @@ from typing import Any, ParamSpec
 import click
 
 from mqops.as_json import JsonObject, as_json
+from mqops.cli.user_option import as_asked
 from mqops.errors import MQError, MqopsError, RulesError, SettingsError
 from mqops.lake_place import why_no_lake
 from mqops.mq.connection import VARIABLE, MqConnection
@@ -86,17 +87,18 @@ def error_document(error: MqopsError) -> JsonObject:
 
 
 def connection_to(queue_manager: str) -> MqConnection:
-    """The connection in MQOPS_CONNECTION, else a local one to the queue manager (blank: the default one).
+    """The connection in MQOPS_CONNECTION, else a local one to the queue manager (blank: the default one); as -c and -u
+    of the command want it.
 
     Raises:
-        SettingsError: MQOPS_CONNECTION is for another queue manager, or not valid.
+        SettingsError: MQOPS_CONNECTION is for another queue manager, or not valid; or there is no password.
     """
     if not os.environ.get(VARIABLE):
-        return MqConnection(queue_manager=queue_manager)
+        return as_asked(MqConnection(queue_manager=queue_manager))
     connection = MqConnection.from_environment()
     if queue_manager and connection.queue_manager and connection.queue_manager != queue_manager:
         raise SettingsError(f"{VARIABLE} is for queue manager {connection.queue_manager}, not for {queue_manager}")
-    return replace(connection, queue_manager=connection.queue_manager or queue_manager)
+    return as_asked(replace(connection, queue_manager=connection.queue_manager or queue_manager))
 
 
 def show_line(line: str, *, err: bool = False) -> None:

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import click
 
 from mqops.actions import ACTED
+from mqops.as_json import JsonObject
 from mqops.cli.columns import show_command, show_folded, show_lines
 from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.four_eyes import refuse_own
@@ -157,15 +158,15 @@ def read_table(
     return parsed.table, text
 
 
-def show_dry_run(run: RunFolder, plan: PlanSummary, *, as_json: bool) -> None:
-    """What would be done, and what the pre-flight of it found."""
+def show_dry_run(run: RunFolder, plan: PlanSummary, *, as_json: bool, more: JsonObject | None = None) -> None:
+    """What would be done, and what the pre-flight of it found. Parameters: `more` keys of the JSON object."""
     from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
 
     found = read_preflight(run)
     command = _carry_out_command(run, plan)
     if as_json:
         document = {"run": str(run.path), "plan": plan.to_json(), "preflight": found.to_json() if found else None}
-        show_json(document | ({"carry_out": command} if command else {}))
+        show_json(document | ({"carry_out": command} if command else {}) | (more or {}))
     else:
         show_plan(plan, found)
         if command:
@@ -199,12 +200,21 @@ def ending(done: Done | None, *, gone: bool = False) -> ExitCode:
     return of_run(done.summary, done.plan, gone=gone)
 
 
-def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, question: str = "") -> Done | None:
+def run_once(
+    decider: Decider[R],
+    request: R,
+    *,
+    dry_run: bool,
+    as_json: bool,
+    question: str = "",
+    explain: Callable[[RunFolder], JsonObject] | None = None,
+) -> Done | None:
     """Plan a run. Show the plan if `dry_run`, else carry it out and show what was done.
 
     Returns the plan and what was done, None if there was nothing to do.
 
-    Parameters: `question` that is asked below the plan before anything is done, "" for none.
+    Parameters: `question` that is asked below the plan before anything is done, "" for none; `explain` what the JSON
+    object of a dry run has besides, or shows it where that is not asked for.
 
     Raises:
         click.Abort: the answer is no. Nothing was moved.
@@ -219,7 +229,7 @@ def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, q
         show_nothing(plan, as_json=as_json)
         return None
     if dry_run:
-        show_dry_run(run, plan, as_json=as_json)
+        show_dry_run(run, plan, as_json=as_json, more=explain(run) if explain else None)
         return Done(plan, None)
     with discarded_unless_agreed(run):
         refuse_own(decider, plan.queue_manager, requester=request.requested_by, approver=this_user())

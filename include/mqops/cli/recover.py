@@ -24,6 +24,7 @@ from mqops.cli.passes import (
     yes_option,
 )
 from mqops.cli.run_argument import queue_manager_option
+from mqops.cli.user_option import connecting_options
 
 if TYPE_CHECKING:
     from mqops.decide.core.pacing import Pacing
@@ -98,6 +99,7 @@ def _command(name: str, help_text: str, *options: Callable[[Any], Any]) -> click
         click.argument("queue"),
         click.argument("msg_ids", metavar="[MSGID]...", nargs=-1),
         queue_manager_option,
+        connecting_options,
         criteria_options,
         click.option("--all", "everything", is_flag=True, help="All messages of QUEUE, where nothing else chooses."),
         *options,

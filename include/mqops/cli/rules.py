@@ -18,9 +18,10 @@ from mqops.cli.rules_keywords import keywords
 from mqops.cli.rules_snapshot import diff, test
 from mqops.cli.run_argument import completed_runs, snapshot_folder
 from mqops.cli.tables import GivenFile, check_document, parsed_from, show_check, text_from, with_warnings
-from mqops.decide.core.answers import body_answers
+from mqops.cli.user_option import connecting_options
 from mqops.errors import MqopsError
 from mqops.given_file import lines_of
+from mqops.observe.core.answers import body_answers
 from mqops.rules import Problem, Rule, Table, matching, parse
 from mqops.rules.conditions import Answer, Question
 from mqops.rules.documents import kind_of
@@ -55,6 +56,7 @@ rules.add_command(test)
     help="Warn of each FWDQ that this queue manager does not have, or that is the queue the table reads there "
     "('': the default queue manager).",
 )
+@connecting_options
 @click.option(
     "--runs",
     metavar="RUN|FOLDER",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mqops.actions import Action
+from mqops.cli.adopt import adopt
 from mqops.cli.columns import show_folded
 from mqops.cli.group import Group
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
@@ -100,6 +101,9 @@ def run() -> None:
     """One run of the lake."""
 
 
+run.add_command(adopt)
+
+
 @run.command()
 @run_argument()
 @manager_of_run_option
@@ -168,7 +172,8 @@ def _plan(found: RunStory) -> Iterator[str]:
 
 
 def _approval(found: RunStory) -> str:
-    finished = f"; finished by {found.people['finished_by']}" if "finished_by" in found.people else ""
+    why = f" ({found.people['why']})" if "why" in found.people else ""
+    finished = f"; finished by {found.people['finished_by']}{why}" if "finished_by" in found.people else ""
     if found.people.get("approved_by"):
         return f"; approved: {found.people['approved_by']}{finished}"
     answer = found.approval.answer if found.approval else None

@@ -9,12 +9,14 @@ import click
 from mqops.cli.columns import show_folded
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.run_argument import queue_manager_option
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 
 
 @click.command(short_help="Copy the messages of queues to the lake.")
 @click.argument("queues", nargs=-1)
 @queue_manager_option
+@connecting_options
 @click.option(
     "--limit", type=click.IntRange(0), default=0, help="The largest number of messages of each queue. 0: all."
 )

@@ -12,6 +12,7 @@ from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import show_summary, this_user, unit_size_option
 from mqops.cli.run_argument import completed_queue_managers, connection_for, run_argument
+from mqops.cli.user_option import connecting_options
 from mqops.clock import utc_now
 from mqops.command import command
 from mqops.errors import LakeError, SettingsError
@@ -35,6 +36,7 @@ _manager_option = click.option(
 @click.command(short_help="Stop a run, or all runs of a queue manager.")
 @run_argument(required=False)
 @_manager_option
+@connecting_options
 @click.option("--why", default="", help="The reason, for people who find the run stopped.")
 @lake_option
 @json_option
@@ -75,6 +77,7 @@ def stop(*, run: str, queue_manager: str, why: str, lake: Path, as_json: bool) -
 @click.command()
 @run_argument(required=False)
 @_manager_option
+@connecting_options
 @click.option(
     "--why", default="", help="The reason to take off a stop that no key of this lake signed, as that of another lake."
 )

@@ -15,6 +15,7 @@ from mqops.cli.passes import refuse_to_ask, yes_option
 from mqops.cli.run_argument import one_queue_manager, queue_manager_argument
 from mqops.cli.trigger_mend import Mending, mend
 from mqops.cli.trigger_watch import MARKS, watch
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.queue_names import not_seen
 from mqops.trigger.core import Explanation
@@ -28,6 +29,7 @@ def trigger() -> None:
 @trigger.command()
 @click.argument("queue")
 @queue_manager_argument
+@connecting_options
 @click.option("--watch", "follow", is_flag=True, help="Look every second and print what changes, until it triggers.")
 @click.option("--fix", is_flag=True, help="Run the commands that mend it, after you have approved them.")
 @click.option("--dry-run", is_flag=True, help="With --fix: show the plan, and the command that carries it out.")
@@ -113,6 +115,7 @@ def _show(found: Explanation, *, with_fixes: bool = True) -> None:
 
 @trigger.command()
 @queue_manager_argument
+@connecting_options
 @json_option
 @errors_are_usage
 def audit(*, queue_manager: str, named: str, as_json: bool) -> None:

@@ -27,6 +27,7 @@ from mqops.cli.passes import (
 )
 from mqops.cli.run_argument import completed_undoable, connection_for, manager_of_run_option, run_argument
 from mqops.cli.times import TIMES
+from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.look.words.in_lines import undo_plan_lines, undo_summary_lines
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Put back what a run moved and discarded.")
 @run_argument(required=False, completed=completed_undoable)
 @manager_of_run_option
+@connecting_options
 @click.option(
     "--session", is_flag=True, help="Undo every pass of the handler (`mqops dlq run`) that RUN is one of, newest first."
 )

@@ -18,3 +18,9 @@ def write_setting(run: RunFolder, setting: Setting) -> None:
 def read_setting(run: RunFolder) -> Setting | None:
     """The setting of a run; None if it is not a run over backout queues. Raises `LakeError`."""
     return BACKOUT.find(run)
+
+
+def backoff(setting: Setting | None) -> tuple[int, ...]:
+    """Seconds that a message waits between its replays, for rules without BACKOFF; none outside a run over backout
+    queues."""
+    return setting.backoff if setting else ()

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,22 +19,23 @@ import pyarrow as pa
 from mqops.actions import OF_NOBODY, Action
 from mqops.backout.core.decision import settled, with_origin
 from mqops.backout.core.origin import Setting
+from mqops.backout.core.origin_table import questions_of
+from mqops.decide import ambiguous, no_text, retry_not_due
 from mqops.decide import backout_setting as backout
-from mqops.decide import no_text, retry_not_due
 from mqops.decide.arrow import PLAN, batch_of
 from mqops.decide.core import PlanSummary, backoff, message_groups
-from mqops.decide.core.answers import answers, columns_for
 from mqops.decide.core.decided import DecidedRow, OrderWait
 from mqops.decide.core.pacing import Pacing, covered
 from mqops.decide.counts import PlanTotals
 from mqops.decide.message_groups import bound
 from mqops.decide.recorded import PLAN as PLAN_SUMMARY
 from mqops.errors import PlanChanged
-from mqops.lake.files import make_durable, make_folder
+from mqops.lake.files import make_durable, make_folder, read_json_lines
 from mqops.lake.parquet import read_parquet, write_parquet
 from mqops.lake.run import RunFolder
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.core import expired
+from mqops.observe.core.answers import answers, columns_for
 from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS, SnapshotRow, pattern_values
 from mqops.observe.recorded import OBSERVED
 from mqops.observe.replays import read as read_replays
@@ -82,7 +82,7 @@ def decide(
             run,
             table,
             retry_not_due.leave_not_due(run, _plan_rows(run, table, where), not_due),
-            backoff=where.backoff if where else (),
+            backoff=backout.backoff(where),
             split_groups=split_groups,
         ),
         workflow=workflow,
@@ -95,6 +95,7 @@ def decide(
         pacing=(pacing or Pacing()).of_table(table.rules),
         requested_by=requested_by,
         unseen=where.unseen if where else (),
+        where=where,
     )
 
 
@@ -117,11 +118,13 @@ def write_plan(
     pacing: Pacing | None = None,
     requested_by: str = "",
     unseen: tuple[str, ...] = (),
+    where: Setting | None = None,
 ) -> PlanSummary:
     """Write a plan and its summary into a run's folder, which has its snapshot.
 
     Parameters: `rows` in order; `by` what decided; `queues` that messages are taken from, none for those of the
-    snapshot; `unseen` queues that could not be looked at; `pacing` how it is carried out. The rest, and errors, as of
+    snapshot; `unseen` queues that could not be looked at; `pacing` how it is carried out; `where` the setting of
+    a backout run. The rest, and errors, as of
     `decide`.
     """
     if run.issued_json.exists():
@@ -155,6 +158,7 @@ def write_plan(
         remarks=(
             *expired.remarks(observed),
             *remarks,
+            *(ambiguous.remarks(run, where) if where else ()),
             *message_groups.remarks(actions, totals.used_up),
             *backoff.remarks(totals.due),
             *([message_groups.WAY_OUT] if totals.used_up else []),
@@ -172,7 +176,7 @@ def write_plan(
 def _plan_rows(run: RunFolder, table: Table, where: Setting | None) -> Iterator[DecidedRow]:
     past = Past.of(run, where)
     number = 0
-    for batch in read_messages(run.snapshot, table.questions):
+    for batch in read_messages(run.snapshot, (*table.questions, *past.questions)):
         for message in batch.to_pylist():
             yield past.row(number, message, table)
             number += 1
@@ -195,6 +199,11 @@ class Past:
         """The past of a run's messages. Raises `LakeError`."""
         return cls(where, _tries(run), read_replays(run))
 
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What the table of origins asks of a message."""
+        return questions_of(self.where.origins) if self.where else ()
+
     def row(self, number: int, message: SnapshotRow, table: Table) -> DecidedRow:
         """The plan's row number `number` for a message of the snapshot (column → value)."""
         key = message["msg_key"]
@@ -206,9 +215,8 @@ class Past:
 
 
 def _tries(run: RunFolder) -> dict[str, dict[str, int]]:
-    if not run.tries.exists():
-        return {}
-    return {row["msg_key"]: row["tries"] for row in map(json.loads, run.tries.read_text().splitlines())}
+    found = read_json_lines(run.tries) if run.tries.exists() else ()
+    return {row["msg_key"]: row["tries"] for row in found}
 
 
 def plan_row(number: int, message: SnapshotRow, table: Table, tries: Mapping[str, int]) -> DecidedRow:

@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 from mqops.actions import Action
 from mqops.backout.core.decision import with_origin
 from mqops.decide import backout_setting as backout
-from mqops.decide.core.answers import answers
 from mqops.decide.in_process import Past, read_messages
 from mqops.expect.check import Seen
 from mqops.lake.parquet import rows_with
 from mqops.model import Destination
 from mqops.observe import snapshot
+from mqops.observe.core.answers import answers
 from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS, SnapshotRow, pattern_values
 from mqops.rules import Table
 from mqops.rules.conditions import Question
@@ -116,6 +116,7 @@ class Recorded:
             yield from batch.to_pylist()
 
     def _batches(self, questions: Iterable[Question]) -> Iterator[pa.RecordBatch]:
+        questions = (*questions, *self.past.questions)
         if self.without is None:
             yield from read_messages(self.folder, questions)
             return
@@ -132,7 +133,7 @@ class Recorded:
 
         Raises `LakeError`.
         """
-        if questions:
+        if questions or self.past.questions:
             for message in islice(self.messages(*questions), most):
                 yield Alike(message, 1, message["body_length"])
             return
@@ -161,6 +162,7 @@ class Recorded:
         Messages that look the same to every table are decided once; those with tries or replays one by one.
         """
         known: dict[tuple[Any, ...], tuple[SnapshotDecision, int | None]] = {}
+        questions = (*table.questions, *self.past.questions)
 
         def decided(message: SnapshotRow) -> tuple[SnapshotDecision, int | None]:
             row = self.past.row(0, message, table).row
@@ -169,7 +171,7 @@ class Recorded:
         def remembered(message: SnapshotRow) -> tuple[SnapshotDecision, int | None]:
             if message["msg_key"] in self.past.tries or message["msg_key"] in self.past.replays:
                 return decided(message)
-            look = (*_look(message), *answers(table.questions, message).values())
+            look = (*_look(message), *answers(questions, message).values())
             if look not in known:
                 if len(known) >= _MOST_KNOWN:
                     known.clear()

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mqops.counted import counted
-from mqops.decide.core.answers import answers
 from mqops.decide.on_snapshot import Recorded, pattern_fields
 from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
@@ -14,6 +13,7 @@ from mqops.model import Destination
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import base_queue_if_known, cannot_be_put_to, dead_letter_queue, queue_manager_name
 from mqops.mq.session import Session
+from mqops.observe.core.answers import answers
 from mqops.rules import Problem, Rule, Table, matches
 from mqops.rules.conditions import Answer, Question
 from mqops.rules.linter import comes_back, is_input

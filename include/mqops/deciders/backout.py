@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mqops.backout.core.origin import Setting
+from mqops.backout.core.origin_table import OriginRow
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.errors import SettingsError, mq_error
 from mqops.misnamed import is_alias, misnamed
@@ -30,7 +31,8 @@ class BackoutRequest(RunRequest):
     """What a pass over backout queues is asked for.
 
     Parameters: `table` made of `text`, which came from `source`; `queues` none for all that another queue names as
-    BOQNAME; `replay_cap`, `quarantine` and `backoff` as in `Setting`.
+    BOQNAME; `replay_cap`, `quarantine` and `backoff` as in `Setting`; `origins` the table of origins, None for that of
+    the estate.
     """
 
     table: Table
@@ -40,6 +42,7 @@ class BackoutRequest(RunRequest):
     replay_cap: int = DEFAULT_CAP
     quarantine: str = DEFAULT_QUARANTINE
     backoff: tuple[int, ...] = ()
+    origins: tuple[OriginRow, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,7 @@ def select(session: Session, request: BackoutRequest) -> BackoutQueues:
         replay_cap=request.replay_cap,
         quarantine=request.quarantine,
         backoff=request.backoff,
+        origins=request.origins,
     )
 
 
@@ -78,6 +82,7 @@ def survey(
     replay_cap: int,
     quarantine: str,
     backoff: tuple[int, ...] = (),
+    origins: tuple[OriginRow, ...] | None = None,
 ) -> BackoutQueues:
     """Find the backout queues by PCF inquiry and what their definitions say.
 
@@ -85,14 +90,17 @@ def survey(
 
     Without `queues`, every queue is meant: one that this user may not inquire can be a backout queue, or name one.
 
-    Parameters: `queues` these instead of all; `replay_cap`, `quarantine` and `backoff` as in `Setting`.
+    Parameters: `queues` these instead of all; `replay_cap`, `quarantine` and `backoff` as in `Setting`; `origins`
+    as in `BackoutRequest`.
 
     Raises:
         MQError: the queue manager cannot be inquired, or has no queue of a name (2085).
-        SettingsError: there is no quarantine queue, or a queue is a remote or model queue.
+        SettingsError: there is no quarantine queue, or a queue is a remote or model queue; what the estate has for this
+            workflow is not valid.
     """
     from mqops.act.sources import check_source  # noqa: PLC0415 - loads the MQ library
     from mqops.backout.core.origin import backout_queues, setting  # noqa: PLC0415
+    from mqops.backout.of_estate import origins_of  # noqa: PLC0415
     from mqops.backout.poison import looping  # noqa: PLC0415
     from mqops.ledger.queue import NAME as LEDGER  # noqa: PLC0415
     from mqops.mq.inquire import deadq, queue_definitions, queue_manager_name, unseen_queues  # noqa: PLC0415
@@ -134,6 +142,7 @@ def survey(
         unseen=() if queues else unseen_queues(session, ["*"]),
         notes=notes,
         backoff=backoff,
+        origins=origins_of(name) if origins is None else origins,
     )
     depths = {queue: local[queue] for queue in chosen}
     filled = tuple(queue for queue in chosen if depths[queue])

@@ -23,7 +23,7 @@ class DeadLetterRequest(RunRequest):
 
     Parameters: `table` made of `text`, which came from `source`; `queue` "" for the queue manager's DEADQ; `not_due`
     msg_key → when the next try of a message is (UTC, ISO 8601): it is left until then; `split_groups` whether messages
-    of an MQ group may go to different queues.
+    of an MQ group may go to different queues; `before` the last pass, if what it has copied need not be copied again.
     """
 
     table: Table
@@ -32,6 +32,7 @@ class DeadLetterRequest(RunRequest):
     queue: str = ""
     not_due: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     split_groups: bool = False
+    before: RunFolder | None = None
 
 
 def source_queue(session: Session, name: str = "") -> str:
@@ -56,7 +57,7 @@ def select(session: Session, request: DeadLetterRequest) -> Selection:
     queue = source_queue(session, request.queue)
     if (said := said_with_base(session, queue)) != queue:
         request.warn(f"the messages are those of {said}")
-    return Selection(queues=(queue,))
+    return Selection(queues=(queue,), before=request.before)
 
 
 def decide(request: DeadLetterRequest, run: RunFolder) -> PlanSummary:

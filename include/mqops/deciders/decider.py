@@ -54,11 +54,13 @@ R = TypeVar("R", bound=RunRequest)
 class Selection:
     """The queues that a run takes messages from. With no queue there is nothing to do, and no run is made.
 
-    Parameters: `some_may_end` whether nobody named them, so that one that ends meanwhile is passed over.
+    Parameters: `some_may_end` whether nobody named them, so that one that ends meanwhile is passed over; `before` a run
+    that has looked at them (one queue only): what has not changed there is not copied again.
     """
 
     queues: tuple[str, ...]
     some_may_end: bool = False
+    before: RunFolder | None = None
 
     def prepare(self, run: RunFolder) -> None:
         """Write into the run's folder what the decider needs there before the snapshot. Raises `LakeError`."""

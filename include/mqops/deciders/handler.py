@@ -6,8 +6,9 @@
    another, the handler does not end.
 3. Meanwhile, and else until WAIT is over, it waits, browsing, for a message that the last pass has not left there, and
    makes no run while none comes. Messages seldom come alone: the pass begins a second behind the first. Each pass
-   copies all that is on the queue to the lake, also what stays, so the deeper the queue the longer others are waited
-   for: five times as long as the last pass needed for what stayed, and RETRYINT at most.
+   looks at all that is on the queue, also what stays, so the deeper the queue the longer others are waited for: five
+   times as long as the last pass needed for what stayed, and RETRYINT at most. What stays at the beginning of the queue
+   is not copied to the lake again (`mqops.observe.unchanged`).
 4. It ends WAIT seconds after the last pass that tried something or saw a message with an MQDLH for the first time;
    NO is 0 seconds, with YES it does not end by itself. A message without an MQDLH prolongs nothing.
 5. Every RETRYINT seconds it looks at the whole queue, so that a message is seen wherever it was put (D13), and tells of
@@ -210,6 +211,7 @@ class Handler:
         self._copied = 0.0
         self._due: dict[str, float] = {}
         self._put_back: frozenset[str] = frozenset()
+        self._before: RunFolder | None = None
         self._waits_until = FOREVER
         self._changes = any(question.changes for question in what.table.questions)
         self.over = ""
@@ -247,7 +249,7 @@ class Handler:
         now = self._began = time.monotonic()
         due = {key: _clock_time(at - now) for key, at in self._due.items() if at > now}
         not_due = dict.fromkeys(self._put_back, NEVER) | due
-        return plan_run(DEAD_LETTERS, replace(self._what, not_due=not_due))
+        return plan_run(DEAD_LETTERS, replace(self._what, not_due=not_due, before=self._before))
 
     def pass_over(self, plan: PlanSummary) -> None:
         """Note that a plan found no message: they are gone since they were seen."""
@@ -291,6 +293,7 @@ class Handler:
         is_new = any(sight not in before and sight not in in_error for sight in self.outcome.there)
         if is_new or summary.moved or summary.discarded or summary.failed:
             self._useful = time.monotonic()
+        self._before = run if self._may_keep(summary) else None
         self._passed = time.monotonic()
         due = self._passed + self._what.table.control.retryint
         waiting = {key: at for key, at in self._due.items() if key in self.outcome.not_due}
@@ -299,6 +302,12 @@ class Handler:
         first = min(waiting_until(run, self._what.table, ()), default=None)
         self._waits_until = self._passed + (first - utc()).total_seconds() if first else FOREVER
         self.over = next((why for reason, why in _OVER.items() if reason in summary.left_because), "")
+
+    def _may_keep(self, summary: RunSummary) -> bool:
+        """Whether the next pass need not copy again what this one has (`mqops.observe.unchanged`): no rule asks how old
+        a message is, and no message that was planned was missing, or had another body."""
+        waits = any(rule.backoff for rule in self._what.table.rules)
+        return summary.finished and not (summary.gone or self._changes or waits)
 
     def _comes(self) -> bool:
         """Wait for a message that the last pass has not left there, or the time to go on without one (rules 2 to 7)."""

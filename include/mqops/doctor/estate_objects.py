@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqops.backout.core.origin import backout_queues
+from mqops.backout.core.origin_table import SECTION as ORIGINS
 from mqops.decide.rules_check import wrong_queues
 from mqops.doctor.needs import EVERYTHING, UsedQueues, profile_of
 from mqops.errors import SettingsError
@@ -48,6 +49,8 @@ def _named(file: EstateFile, name: str) -> dict[tuple[str, str], None]:
     if settings.backout_reprocess:
         found |= {(queue, "backout_reprocess.queues"): None for queue in settings.backout_reprocess.queues or ()}
         found[settings.backout_reprocess.quarantine, "backout_reprocess.quarantine"] = None
+        for row in settings.backout_reprocess.origins:
+            found |= {(queue, ORIGINS): None for queue in (row.queue, row.backout_queue) if queue}
     if settings.poison_guard:
         found |= {(queue, "poison_guard.queues"): None for queue in settings.poison_guard.queues or ()}
     for section, each in (
@@ -75,7 +78,7 @@ def _looks_at_all(settings: QueueManager) -> bool:
 def wrong_targets(connection: MqConnection, file: EstateFile, name: str) -> Iterator[str]:
     """A line for each rule whose FWDQ the queue manager cannot put to. Raises `MqopsError`."""
     for workflow, table in _tables(file, name):
-        problems = wrong_queues(table, connection, backout=workflow.origins)
+        problems = wrong_queues(table, connection, backout=workflow.names_origins)
         yield from (f"{workflow.rules}:{problem.line}: {problem.message}" for problem in problems)
 
 
@@ -138,12 +141,13 @@ def _guarded(session: Session | None, section: PoisonGuard) -> Iterator[str]:
 
 
 def _backed_out(session: Session | None, section: BackoutReprocess) -> Iterator[str]:
-    """The backout queues, the queues that name them as BOQNAME, and the quarantine queue. Raises `MQError`."""
+    """The backout queues, the queues that their messages came from, and the quarantine queue. Raises `MQError`."""
     definitions = queue_definitions(session) if session else ()
     named = section.queues or backout_queues(definitions)
     yield from named
     yield from (one.name for one in definitions if one.backout_queue in named)
     yield section.quarantine
+    yield from (row.queue for row in section.origins)
 
 
 def _tables(file: EstateFile, name: str) -> Iterator[tuple[RulesWorkflow, Table]]:
@@ -153,5 +157,5 @@ def _tables(file: EstateFile, name: str) -> Iterator[tuple[RulesWorkflow, Table]
             text = table_text(file.rules(workflow.rules))
         except OSError as error:
             raise SettingsError(f"rules table {workflow.rules} cannot be read: {error}") from error
-        if table := parse(text, source=workflow.rules, origins=workflow.origins, lint=False).table:
+        if table := parse(text, source=workflow.rules, origins=workflow.names_origins, lint=False).table:
             yield workflow, table

@@ -129,6 +129,7 @@ def _here(lake: Path, file: EstateFile | None, name: str) -> Iterator[Check]:
         yield unknown("runs", str(error))
     else:
         yield this_machine.key(folder)
+        yield from this_machine.body_keys(folder)
         yield this_machine.unfinished(folder, name)
         yield this_machine.stops(folder, name)
     yield this_machine.spark(file, name, os.environ)

@@ -15,10 +15,12 @@ from mqops.command import command
 from mqops.doctor.check import Check, fails, holds, summed_up, unknown
 from mqops.errors import LakeError, MqopsError
 from mqops.estate import EstateFile
+from mqops.lake.body_keys import keys_of
 from mqops.lake.files import refuse_foreign
-from mqops.lake.run import RunFolder
+from mqops.lake.run import RunFolder, queue_manager_of
 from mqops.lake.stop import stop_in
 from mqops.ledger.keys import KeyRing
+from mqops.observe.sealed import key_place
 from mqops.prove.records import SUMMARY
 from mqops.prove.recovery import EarlierRuns
 
@@ -64,6 +66,17 @@ def key(lake_folder: Path) -> Check:
     except MqopsError as error:
         return fails("ledger key", str(error), "Put the key file back from a copy (docs/ledger_trust.md)")
     return holds("ledger key", f"{found.id} of {ring.path}, private")
+
+
+def body_keys(lake_folder: Path) -> Iterator[Check]:
+    """The keys of message bodies, where new snapshots are encrypted. Parameters: `lake_folder` LAKE/<queue manager>."""
+    name = "keys of bodies"
+    try:
+        place = key_place(lake_folder, queue_manager_of(lake_folder))
+        if place is not None:
+            yield holds(name, f"{keys_of(lake_folder, place).newest.id} of {place} encrypts")
+    except MqopsError as error:
+        yield fails(name, str(error), "Do what docs/bodies_at_rest.md says: until then no snapshot can be taken")
 
 
 def unfinished(lake_folder: Path, queue_manager: str) -> Check:

@@ -8,48 +8,68 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import lru_cache
 
-from mqops.clock import utc_now
+from mqops.clock import utc, utc_now
 from mqops.errors import MQError, SettingsError, mq_error
-from mqops.expiry.core.candidates import QueueNow
+from mqops.expiry.core.candidates import QueueNow, with_kinds
 from mqops.expiry.core.outcome import DeadLetterQueue, QueueScan, Remaining
 from mqops.mq.browse import OPEN_OPTIONS, SLACK
 from mqops.mq.inquire import (
     command,
     dead_letter_queue,
+    deadq,
     depth,
     inquire_queues,
     is_zos,
-    last_puts,
+    monitored,
     queue_manager_attribute,
+    queue_manager_name,
 )
 from mqops.mq.named_queue import definition_of
 from mqops.mq.session import Session
 from mqops.queue_names import selected
+from mqops.storage import dead_letters_in_estate, named_in_estate
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 
 BROWSE_OPTIONS = (
     c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_BROWSE_NEXT | c.MQGMO_ACCEPT_TRUNCATED_MSG
 ) | c.MQGMO_PROPERTIES_FORCE_MQRFH2
-_expiry = MQMD_LAYOUT.reader("expiry")
+_descriptor = MQMD_LAYOUT.reader("expiry", "report", "persistence", "put_date", "put_time")
 
 
 def local_queues(session: Session) -> list[QueueNow]:
-    """All local queues with their depths. Raises `MQError`: the queue manager cannot be inquired."""
-    puts = last_puts(session)
-    attributes = (c.MQIA_CURRENT_Q_DEPTH, c.MQIA_INHIBIT_GET, *((c.MQIA_QSG_DISP,) if is_zos(session) else ()))
-    return [
+    """All local queues with their depths and what they are for, by two inquiries. The estate names storage queues and
+    further dead-letter queues.
+
+    Raises:
+        MQError: the queue manager cannot be inquired.
+    """
+    told = monitored(session)
+    attributes = (
+        *(c.MQIA_CURRENT_Q_DEPTH, c.MQIA_INHIBIT_GET, c.MQCA_BACKOUT_REQ_Q_NAME),
+        *((c.MQIA_QSG_DISP,) if is_zos(session) else ()),
+    )
+    queues = [
         QueueNow(
             name=row[c.MQCA_Q_NAME],
             depth=row[c.MQIA_CURRENT_Q_DEPTH],
             get_allowed=row[c.MQIA_INHIBIT_GET] == c.MQQA_GET_ALLOWED,
-            last_put=puts.get(row[c.MQCA_Q_NAME], ""),
+            last_put=told[row[c.MQCA_Q_NAME]].last_put if row[c.MQCA_Q_NAME] in told else "",
             shared=row.get(c.MQIA_QSG_DISP) == c.MQQSGD_SHARED,
+            oldest=told[row[c.MQCA_Q_NAME]].oldest if row[c.MQCA_Q_NAME] in told else None,
+            backout_queue=str(row.get(c.MQCA_BACKOUT_REQ_Q_NAME, "")),
         )
         for row in inquire_queues(session, "*", attributes)
     ]
+    name = queue_manager_name(session)
+    try:
+        dead, storage = dead_letters_in_estate(name), named_in_estate(name)
+    except SettingsError:
+        dead = storage = ()  # the scan goes on: `mqops estate check` says what is wrong
+    return with_kinds(queues, dead_letters={deadq(session), *dead}, storage=storage)
 
 
 def named_by(queues: Iterable[QueueNow], patterns: Iterable[str]) -> list[QueueNow]:
@@ -114,12 +134,14 @@ def scan_queue(session: Session, queue: str, *, now: Callable[[], datetime], las
     handle = session.open(queue, OPEN_OPTIONS)
     try:
         there, busy = _depth_and_users(session, handle)
-        remaining = Remaining()
+        remaining, began = Remaining(), utc()
         for _ in range(2 * there + SLACK):
             got = session.get(handle, BROWSE_OPTIONS, room=0, name=queue)
             if got is None:
                 break
-            remaining.add(_expiry(got.md)[0])
+            expiry, report, persistence, date, time = _descriptor(got.md)
+            age = 0 if expiry == c.MQEI_UNLIMITED else _age(date, time, began)
+            remaining.add(expiry, report=report, persistence=persistence, age=age)
         at = now()
         after, still_busy = _depth_and_users(session, handle)
     finally:
@@ -132,10 +154,27 @@ def scan_queue(session: Session, queue: str, *, now: Callable[[], datetime], las
         in_flight=after - remaining.messages,
         next_expiry=remaining.next_expiry(at),
         soon=dict(remaining.soon),
+        histogram=remaining.lifetimes.histogram(at),
+        shortest=remaining.shortest,
         exact=not busy and not still_busy,
         last_put=last_put,
         scanned_at=at.isoformat(),
     )
+
+
+def _age(date: bytes, time: bytes, now: datetime) -> int:
+    """Seconds since a message was put; 0 where that is not known, or is to come by this machine's clock."""
+    put = _put_at(date, time[:6])
+    return max(0, int((now - put).total_seconds())) if put else 0
+
+
+@lru_cache(maxsize=4096)
+def _put_at(date: bytes, time: bytes) -> datetime | None:
+    """Parameters: `date` and `time` YYYYMMDD and HHMMSS, UTC."""
+    try:
+        return datetime.strptime((date + time).decode("ascii"), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def _depth_and_users(session: Session, handle: int) -> tuple[int, bool]:
@@ -167,6 +206,11 @@ def dead_letters_since(session: Session, before: DeadLetterQueue | None) -> Dead
 def group_of(session: Session) -> str:
     """The queue-sharing group of the queue manager, blank for none. Raises `MQError`."""
     return str(queue_manager_attribute(session, c.MQCA_QSG_NAME)) if is_zos(session) else ""
+
+
+def expiry_interval(session: Session) -> int:
+    """EXPRYINT of a queue manager on z/OS, in seconds, 0 for OFF. Raises `MQError`."""
+    return int(queue_manager_attribute(session, c.MQIA_EXPIRY_INTERVAL))
 
 
 def has_refresh(session: Session) -> bool:

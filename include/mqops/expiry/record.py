@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import filelock
 
-from mqops.expiry.core.candidates import Known
+from mqops.expiry.core.candidates import Known, QueueNow
 from mqops.expiry.core.outcome import ExpirySummary, QueueScan
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, write_json
 from mqops.lake.run_file import Checked, RunFile
@@ -34,7 +34,9 @@ def learn(lake_folder: Path, scans: Iterable[QueueScan]) -> None:
     path = _path(lake_folder)
     make_folder(path.parent)
     with lake_errors(path), filelock.FileLock(path.with_suffix(".lock"), mode=FILE_MODE):
-        learned = known(lake_folder) | {scan.queue: scan.known() for scan in scans}
+        learned = known(lake_folder)
+        for scan in scans:
+            learned[scan.queue] = scan.known().after(learned.get(scan.queue), discarded=scan.discarded)
         write_json(path, {name: asdict(learned[name]) for name in sorted(learned)})
 
 
@@ -48,6 +50,31 @@ def forget_others(lake_folder: Path, there: Collection[str]) -> None:
         return
     with lake_errors(path), filelock.FileLock(path.with_suffix(".lock"), mode=FILE_MODE):
         write_json(path, {name: asdict(one) for name, one in known(lake_folder).items() if name in there})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What a check saw. Parameters: `queues` those with messages; `group` the queue-sharing group, blank for none."""
+
+    queues: tuple[QueueNow, ...] = ()
+    group: str = ""
+
+
+_SEEN = Checked(Seen)
+
+
+def note_seen(lake_folder: Path, queues: Iterable[QueueNow], group: str) -> None:
+    """Keep what a check saw for the forecast of its run, in LAKE/<queue manager>/expiry/seen.json, in place of what the
+    last one saw. Raises `LakeError`."""
+    path = _path(lake_folder).with_name("seen.json")
+    make_folder(path.parent)
+    write_json(path, asdict(Seen(queues=tuple(queue for queue in queues if queue.depth), group=group)))
+
+
+def seen(lake_folder: Path) -> Seen:
+    """What the last check saw; nothing where there was none. Raises `LakeError`."""
+    path = _path(lake_folder).with_name("seen.json")
+    return _SEEN.read(path) if path.exists() else Seen()
 
 
 def _path(lake_folder: Path) -> Path:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from mqops.clock import utc, utc_text
 from mqops.errors import MQError
-from mqops.expiry.core.candidates import worth_scanning
+from mqops.expiry.core.candidates import Known, QueueNow, Scanner, differing_expryint, worth_scanning
+from mqops.expiry.core.first_tell import AtStake, at_stake
 from mqops.expiry.core.outcome import DeadLetterQueue, ExpirySummary, QueueScan, summarise
-from mqops.expiry.group import known_by_all, members, note_group
+from mqops.expiry.group import Member, known_by_all, left_to_others, members, note_group, scanners
 from mqops.expiry.queue_manager import (
     bases_of,
+    expiry_interval,
     group_of,
     has_refresh,
     local_queues,
@@ -24,29 +27,48 @@ from mqops.expiry.queue_manager import (
 from mqops.expiry.record import SCANNED, forget_others, known, learn
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import queue_manager_name, unseen_queues
+from mqops.mq.inquire import queue_manager_name, queue_names
 from mqops.mq.session import Session, is_gone
 from mqops.queue_names import selected
 
 DEFAULT_RECHECK = timedelta(hours=1)
+FirstTell: TypeAlias = Callable[[Sequence[AtStake]], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Which queues to scan: `why` queue → reason; `last_puts` queue → its last put; `inhibited` have GET(DISABLED);
-    `aliases` alias that was named → the local queue that is looked at;
-    `group` the queue-sharing group, blank for none, and its `members` that were scanned; `unseen` queues that are meant
+    """Which queues to scan: `why` queue → reason; `queues` all that are meant, and what is `known` of them by earlier
+    scans; `inhibited` have GET(DISABLED); `aliases` alias that was named → the local queue that is looked at;
+    `group` the queue-sharing group, blank for none, and its `members` that were scanned; `scanners` who scans each
+    shared queue; `expryint` a sentence if the members have different ones, else blank; `unseen` queues that are meant
     and that the connection's user may not inquire: nothing is known of them."""
 
     queue_manager: str
-    looked_at: int
     why: Mapping[str, str] = field(default_factory=dict)
-    last_puts: Mapping[str, str] = field(default_factory=dict)
-    inhibited: tuple[str, ...] = ()
+    queues: tuple[QueueNow, ...] = ()
+    known: Mapping[str, Known] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
     group: str = ""
     members: tuple[str, ...] = ()
+    scanners: tuple[Scanner, ...] = ()
+    expryint: str = ""
     unseen: tuple[str, ...] = ()
+
+    @property
+    def looked_at(self) -> int:
+        """How many queues are meant."""
+        return len(self.queues)
+
+    @property
+    def inhibited(self) -> tuple[str, ...]:
+        """Queues with messages that cannot be browsed: they have GET(DISABLED)."""
+        return tuple(queue.name for queue in self.queues if queue.depth and not queue.get_allowed)
+
+    def about_shared(self) -> Iterator[str]:
+        """Sentences about the queue-sharing group (E17)."""
+        yield from (one.sentence(self.group) for one in self.scanners)
+        if self.expryint:
+            yield self.expryint
 
 
 def candidates(
@@ -56,37 +78,50 @@ def candidates(
     *,
     recheck: timedelta = DEFAULT_RECHECK,
     all_filled: bool = False,
+    forecast: bool = False,
+    waiting: bool = False,
+    interval: timedelta | None = None,
 ) -> Candidates:
     """The queues worth a scan.
 
-    Parameters: `patterns` names, or beginnings and `*`; `all_filled` every one that has messages, whatever is known.
+    Parameters: `patterns` names, or beginnings and `*`; `all_filled` every one that has messages, whatever is known;
+    `forecast` whether it is to be known what will expire, too; `waiting` also the dead-letter, backout and storage
+    queues, whatever their names are; `interval` of the scans, None for one by hand.
 
     Raises:
         MQError: the queue manager cannot be inquired, or a queue is not there.
         LakeError: what earlier scans taught cannot be read.
     """
-    name, group = queue_manager_name(session), group_of(session)
+    name, group, now = queue_manager_name(session), group_of(session), utc()
     wanted = tuple(patterns)
+    before = queue_names(session)
     everything = local_queues(session)
-    hidden = unseen_queues(session, named("*"))
+    hidden = sorted((before & queue_names(session)) - {queue.name for queue in everything})  # as `unseen_queues`
     aliases = bases_of(session, everything, (one for one in wanted if one not in hidden))
     wanted = tuple(aliases.get(one, one) for one in wanted)
     queues = named_by(everything, (one for one in wanted if one not in hidden))
-    own, of_group = lake_folder(lake, name), dict[str, Path]()
+    queues += [queue for queue in everything if waiting and queue.kind.waits and queue not in queues]
+    own, of_group = lake_folder(lake, name), list[tuple[Member, Path]]()
     forget_others(own, {queue.name for queue in everything})
     if group:
-        note_group(own, name, group)
-        of_group = dict(members(lake, group))
-    taught = {} if all_filled else known_by_all(known(own), of_group.values(), queues)
+        at = utc_text(now)
+        note_group(own, Member(queue_manager=name, group=group, expryint=expiry_interval(session), checked_at=at))
+        of_group = list(members(lake, group))
+    taught = known_by_all(known(own), of_group, queues)
+    left = left_to_others(taught, name, now=now, interval=interval)
+    here = [queue for queue in queues if queue.name not in left]
+    known_here = {} if all_filled else taught.known
+    why = worth_scanning(here, known_here, now=now, recheck=recheck, forecast=forecast)
     return Candidates(
         queue_manager=name,
-        looked_at=len(queues),
-        why=worth_scanning(queues, taught, now=datetime.now(UTC), recheck=recheck),
-        last_puts={queue.name: queue.last_put for queue in queues},
-        inhibited=tuple(queue.name for queue in queues if queue.depth and not queue.get_allowed),
+        why=why,
+        queues=tuple(queues),
+        known=taught.known,
         aliases=aliases,
         group=group,
-        members=tuple(of_group),
+        members=tuple(member.queue_manager for member, _ in of_group),
+        scanners=scanners(taught, (queue.name for queue in queues if queue.shared), name, why),
+        expryint=differing_expryint(group, {one.queue_manager: one.expryint for one, _ in of_group}),
         unseen=tuple(queue for queue in hidden if selected(queue, wanted)),
     )
 
@@ -103,8 +138,9 @@ def scan(session: Session, lake: Path, found: Candidates) -> Scans:
     """Scan the candidates one after the other and keep what that teaches. Raises `MQError`, `LakeError`."""
     done: list[QueueScan] = []
     gone: list[str] = []
+    last_puts = {queue.name: queue.last_put for queue in found.queues}
     for queue in found.why:
-        one = scan_if_there(session, queue, found.last_puts.get(queue, ""))
+        one = scan_if_there(session, queue, last_puts.get(queue, ""))
         done += [one] if one else []
         gone += [] if one else [queue]
     learn(lake_folder(lake, found.queue_manager), done)
@@ -114,7 +150,7 @@ def scan(session: Session, lake: Path, found: Candidates) -> Scans:
 def scan_if_there(session: Session, queue: str, last_put: str) -> QueueScan | None:
     """As `scan_queue`; None if the queue has ended, as a dynamic queue does with its program. Raises `MQError`."""
     try:
-        return scan_queue(session, queue, now=lambda: datetime.now(UTC), last_put=last_put)
+        return scan_queue(session, queue, now=utc, last_put=last_put)
     except MQError as error:
         if is_gone(error):
             return None
@@ -122,11 +158,29 @@ def scan_if_there(session: Session, queue: str, last_put: str) -> QueueScan | No
 
 
 def run_scan(
-    connection: MqConnection, lake: Path, patterns: Iterable[str], *, recheck: timedelta, all_filled: bool = False
+    connection: MqConnection,
+    lake: Path,
+    patterns: Iterable[str],
+    *,
+    recheck: timedelta,
+    all_filled: bool = False,
+    forecast: bool = False,
+    waiting: bool = False,
+    first_tell: FirstTell | None = None,
 ) -> tuple[Candidates, ExpirySummary]:
-    """Candidates and scan in one go. Raises as they do."""
+    """Candidates and scan in one go. Raises as they do.
+
+    Parameters: as of `candidates`; `first_tell` hears what is at stake before anything is browsed, and says whether
+    those queues are to be looked at; it is not asked where nothing is.
+    """
     with connect(connection) as session:
-        found = candidates(session, lake, patterns, recheck=recheck, all_filled=all_filled)
+        found = candidates(
+            session, lake, patterns, recheck=recheck, all_filled=all_filled, forecast=forecast, waiting=waiting
+        )
+        told = tuple(at_stake(found.queues, found.why, found.known, now=utc())) if first_tell else ()
+        if first_tell and told and not first_tell(told):
+            left = {one.queue for one in told}
+            found = replace(found, why={queue: why for queue, why in found.why.items() if queue not in left})
         scans = scan(session, lake, found)
     return found, summarise(scans.done, run="", queue_manager=found.queue_manager, gone=scans.gone, unseen=found.unseen)
 

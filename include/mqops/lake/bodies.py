@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from mqops.counted import counted
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
-from mqops.lake.parquet import Chunk, R, in_utc, open_parquet, rows_as
+from mqops.lake.parquet import Chunk, R, rows_as
+from mqops.lake.part_file import PartFile
 
 _AT_A_TIME = 2000
 
@@ -63,23 +63,11 @@ def rows_with(
             groups = [group for chunk in chosen or () if chunk.part == path.name for group in chunk.groups]
             if chosen is not None and not groups:
                 continue
-            with open_parquet(path) as file:
-                for group in groups or range(file.num_row_groups):
-                    fit = _fit(file.read_row_group(group, columns=list(wanted)), wanted)
-                    yield from _rows(file, group, fit, kind)
-
-
-def _rows(file: pq.ParquetFile, group: int, chosen: pa.ChunkedArray, kind: type[R]) -> Iterator[R]:
-    """A few bodies are in memory at a time, and none behind the last message that is chosen."""
-    left, begin = pc.sum(chosen).as_py() or 0, 0
-    if not left:
-        return
-    for batch in file.iter_batches(_AT_A_TIME, row_groups=[group], columns=kind._fields):
-        found = batch.filter(chosen.slice(begin, batch.num_rows).combine_chunks())
-        yield from rows_as(in_utc(found), kind)
-        left, begin = left - found.num_rows, begin + batch.num_rows
-        if not left:
-            return
+            with PartFile(path) as file:
+                for group in groups or range(file.metadata.num_row_groups):
+                    fit = _fit(file.read([group], list(wanted)), wanted)
+                    for batch in file.batches(_AT_A_TIME, kind._fields, [group], keep=fit):
+                        yield from rows_as(batch, kind)  # a few bodies are in memory at a time
 
 
 def _fit(table: pa.Table, wanted: Mapping[str, Collection[Any]]) -> pa.ChunkedArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from secrets import token_hex
 from typing import Any
 from uuid import uuid4
 
+from mqops import formats
 from mqops.command import command
 from mqops.errors import LakeError
 
@@ -24,6 +26,10 @@ SETTLED_NS = 2 * 10**9
 systems count."""
 CHANGED = "runs_changed"
 """The folder LAKE/<queue manager>/runs_changed (`mqops.lake.changed_runs`)."""
+ANATOMY = "anatomy"
+"""The folder LAKE/<queue manager>/anatomy: a file for each queue."""
+_NUMBER = f'"{formats.KEY}"'.encode()
+_NUMBER_FIRST = re.compile(rb'\s*{\s*"' + formats.KEY.encode() + rb'"\s*:\s*([0-9]{1,9})\s*[,}]')
 _DEEPEST = 4
 """Folders between a run's folder and its files, at most: RUN/quality/checks/CHECK/result.json."""
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
@@ -128,12 +134,19 @@ def _mark(folder: Path, run: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file in one step: a reader sees the old one or the new one, also after a power cut.
+    """Write a JSON file with its format (`mqops.formats`) in one step: a reader sees the old one or the new one, also
+    after a power cut.
 
     Raises:
         LakeError: it cannot be written; the old one stands.
     """
-    write_bytes(path, json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n")
+    content = formats.numbered(kind_of(path), value)
+    write_bytes(path, json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n")
+
+
+def kind_of(path: Path) -> str:
+    """What `mqops.formats` calls a file of the lake."""
+    return ANATOMY if path.parent.name == ANATOMY else path.name  # those are named by queues
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -173,13 +186,56 @@ def read_json(path: Path) -> Any:
 
     Raises:
         LakeError: it is missing, or not JSON in UTF-8.
+        NewerFormat: a newer version wrote it.
     """
     with lake_errors(path):
         content = path.read_bytes()
+    value = json_of(content, path)
+    formats.refuse_newer(kind_of(path), path, value)
+    return value
+
+
+def json_of(content: bytes, path: Path) -> Any:
+    """The value of a JSON file whose format is not looked at. Raises `LakeError`: it is not JSON in UTF-8."""
     try:
         return json.loads(content.decode())
     except (ValueError, RecursionError) as error:
         raise LakeError(f"{path} is not JSON: {error}") from error
+
+
+def read_json_lines(path: Path) -> Iterator[Any]:
+    """The objects of a file that has one a line.
+
+    Raises:
+        LakeError: it cannot be read, or a line is not JSON.
+        NewerFormat: a newer version wrote a line.
+    """
+    with lake_errors(path):
+        lines = path.read_bytes().splitlines()
+    for line in lines:
+        value = json_of(line, path)
+        formats.refuse_newer(kind_of(path), path, value)
+        yield value
+
+
+def refuse_newer_lines(path: Path) -> None:
+    """Refuse a file of JSON lines that a newer version wrote, by its first line: for a file that Spark reads. Raises as
+    `read_json_lines`."""
+    with lake_errors(path), path.open("rb") as stream:
+        if first := stream.readline():
+            formats.refuse_newer(kind_of(path), path, json_of(first, path))
+
+
+def refuse_newer(path: Path, content: bytes) -> None:
+    """Refuse what a newer version wrote, before it is read. What stands first in the file is found without reading it.
+
+    Parameters: `content` of the file. Raises `NewerFormat`; `LakeError` as `json_of`.
+    """
+    kind = kind_of(path)
+    if found := _NUMBER_FIRST.match(content):
+        formats.refuse_newer_number(kind, path, int(found[1]))
+    elif _NUMBER in content:
+        formats.refuse_newer(kind, path, json_of(content, path))
 
 
 def make_durable(folder: Path) -> dict[str, int]:
@@ -224,6 +280,28 @@ def written_anew(folder: Path) -> Iterator[Path]:
     finally:
         for one in (new, old):
             shutil.rmtree(one, ignore_errors=True)
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of the files in a folder and below, 0 where there is none. A file that N folders share by links counts for
+    an Nth.
+
+    Raises:
+        LakeError: it cannot be read.
+    """
+    found = 0
+    with lake_errors(folder):
+        try:
+            entries = list(os.scandir(folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return 0
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                found += size_of(Path(entry.path))
+            else:
+                state = entry.stat(follow_symlinks=False)
+                found += state.st_size // max(1, state.st_nlink)
+    return found
 
 
 def missing_files(folder: Path, sizes: Mapping[str, int]) -> list[str]:

@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
+from mqops.lake.parquet_format import FORMAT, refuse_newer
+from mqops.lake.part_file import PartFile, in_utc
 from mqops.lake.pruned import removed
+from mqops.lake.sealing import SEALED
 
 R = TypeVar("R", bound=NamedTuple)
-
-UTC_TIME = pa.timestamp("us", tz="UTC")
-"""The type of a time in the lake."""
 
 SPARK_ROW_GROUPS = {"parquet.block.row.count.limit": "50000"}
 """Options for Spark's writer. A row group is the least that one task reads: text that compresses well puts a million
@@ -38,7 +38,10 @@ def write_parquet(folder: Path, schema: pa.Schema, content: Iterable[pa.RecordBa
 def write_parquet_to(place: Path | BinaryIO, schema: pa.Schema, content: Iterable[pa.RecordBatch]) -> int:
     """Write a Parquet file to a place or an open file; returns the number of rows. Raises `OSError`."""
     written = 0
-    with pq.ParquetWriter(place, schema, compression="zstd") as writer:
+    others = [name for name in schema.names if name != SEALED]  # what is encrypted has no value twice, and no pattern
+    compression = {**dict.fromkeys(others, "zstd"), **({SEALED: "none"} if SEALED in schema.names else {})}
+    options = {"compression": compression, "use_dictionary": others, "write_statistics": others}
+    with pq.ParquetWriter(place, schema.with_metadata({**(schema.metadata or {}), **FORMAT}), **options) as writer:
         for batch in content:
             writer.write_batch(batch)
             written += batch.num_rows
@@ -53,13 +56,24 @@ def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) ->
     """
     with lake_errors(folder):
         for part in _parts(folder):
-            try:
-                with open_parquet(part) as file:
-                    _check_columns(part, columns, file.schema_arrow.names)
-                    for batch in file.iter_batches(rows, columns=list(columns)):
-                        yield in_utc(batch.select(list(columns)))
-            except pa.ArrowInvalid as error:
-                raise _not_whole(part, error) from error
+            yield from read_part(part, columns, rows=rows)
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """The Parquet files of a folder, in the order in which they are read. Raises `LakeError`."""
+    with lake_errors(folder):
+        return list(_parts(folder))
+
+
+def read_part(part: Path, columns: Sequence[str], *, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
+    """The same of one file. Raises `LakeError`."""
+    with lake_errors(part):
+        try:
+            with PartFile(part) as file:
+                _check_columns(part, columns, file.names)
+                yield from file.batches(rows, columns)
+        except pa.ArrowInvalid as error:
+            raise _not_whole(part, error) from error
 
 
 def rows_with(folder: Path, column: str, values: pa.Array) -> pa.Array:
@@ -73,6 +87,16 @@ def rows_with(folder: Path, column: str, values: pa.Array) -> pa.Array:
     """
     there = [batch.column(column).cast(values.type) for batch in read_parquet(folder, [column])]
     return pc.is_in(pa.chunked_array(there, values.type), values).combine_chunks()
+
+
+def is_sealed(folder: Path) -> bool:
+    """Whether the bodies in a snapshot's folder are encrypted (`mqops.lake.sealing`).
+
+    Raises:
+        LakeError: the folder or a file cannot be read.
+    """
+    with lake_errors(folder):
+        return any(SEALED in _footer(part).schema.names for part in _parts(folder))
 
 
 class Chunk(NamedTuple):
@@ -122,12 +146,13 @@ def read_chunks(
             if chosen is not None and not own:
                 continue
             try:
-                with open_parquet(part) as file:
-                    _check_columns(part, columns, file.schema_arrow.names)
-                    for groups in _groups(file.metadata, rows, own or range(file.num_row_groups), first=_FIRST_ROWS):
+                with PartFile(part) as file:
+                    _check_columns(part, columns, file.names)
+                    chosen_groups = own or range(file.metadata.num_row_groups)
+                    for groups in _groups(file.metadata, rows, chosen_groups, first=_FIRST_ROWS):
                         first = 0
-                        for batch in file.iter_batches(rows, row_groups=groups, columns=list(columns)):
-                            yield in_utc(batch.select(list(columns))), partial(_others, file, groups, first, batch)
+                        for batch in file.batches(rows, columns, groups):
+                            yield batch, partial(_others, file, groups, first, batch)
                             first += batch.num_rows
             except pa.ArrowInvalid as error:
                 raise _not_whole(part, error) from error
@@ -163,27 +188,25 @@ def _groups(file: pq.FileMetaData, rows: int, of: Iterable[int], *, first: int) 
 
 
 def _others(
-    file: pq.ParquetFile, groups: list[int], first: int, of: pa.RecordBatch, columns: Sequence[str]
+    file: PartFile, groups: list[int], first: int, of: pa.RecordBatch, columns: Sequence[str]
 ) -> pa.RecordBatch:
     """Columns of the rows of a batch, which begins with row `first` of these groups."""
-    table = file.read_row_groups(groups, columns=list(columns), use_threads=False)
-    (batch,) = table.select(list(columns)).slice(first, of.num_rows).combine_chunks().to_batches()
+    table = file.read(groups, columns, use_threads=False, rows=(first, of.num_rows))
+    (batch,) = table.combine_chunks().to_batches()
     return in_utc(batch)
 
 
-def open_parquet(part: Path) -> pq.ParquetFile:
-    """One file, for reading. What it gives goes through `in_utc`: its times may be of a kind that has no zone."""
-    return pq.ParquetFile(part, coerce_int96_timestamp_unit="us")
+def refuse_newer_folder(folder: Path) -> None:
+    """Refuse Parquet files that a newer version wrote, before Spark reads them. One job writes a folder: its first file
+    says it.
 
-
-def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows with UTC as the zone of each time. Spark writes INT96 for a time unless told otherwise: it is UTC,
-    and does not say so."""
-    for number, field in enumerate(batch.schema):
-        if pa.types.is_timestamp(field.type) and field.type.tz is None:
-            times = batch.column(number).cast(UTC_TIME)
-            batch = batch.set_column(number, field.with_type(UTC_TIME), times)
-    return batch
+    Raises:
+        LakeError: the folder or the file cannot be read.
+        NewerFormat: a newer version wrote it.
+    """
+    with lake_errors(folder):
+        for part in _parts(folder)[:1]:
+            _footer(part)
 
 
 def bounds(folder: Path, *columns: str) -> tuple[tuple[Any, Any] | None, ...]:
@@ -199,9 +222,11 @@ def bounds(folder: Path, *columns: str) -> tuple[tuple[Any, Any] | None, ...]:
 
 def _footer(part: Path) -> pq.FileMetaData:
     try:
-        return pq.read_metadata(part)
+        footer = pq.read_metadata(part)
     except pa.ArrowInvalid as error:
         raise _not_whole(part, error) from error
+    refuse_newer(part, footer)
+    return footer
 
 
 def _not_whole(part: Path, error: pa.ArrowInvalid) -> LakeError:
@@ -227,6 +252,6 @@ def _check_columns(part: Path, wanted: Sequence[str], there: Sequence[str]) -> N
     missing = sorted(set(wanted) - set(there))
     if missing:
         raise LakeError(
-            f"{part} was written by another version of mqops, without the columns {', '.join(missing)}. "
+            f"{part} was written by an earlier version of mqops, without the columns {', '.join(missing)}. "
             "Use that version, or make a new run"
         )

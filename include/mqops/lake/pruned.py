@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.errors import LakeError
+from mqops.lake.files import size_of
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
 
@@ -27,6 +28,18 @@ class PrunedRun:
 
 
 PRUNED = RunFile("pruned.json", PrunedRun)
+
+
+def going(part: Path) -> Path:
+    """The name that a folder of a run has while it is removed: a reader has all of it or none."""
+    return part.with_name(f".removed-{part.name}")
+
+
+def there_of(part: Path) -> int:
+    """Bytes of a folder of a run (`size_of`), or of what a pass that was killed has left of it: at least 1, and 0 where
+    there is neither. Raises `LakeError`."""
+    here = next((one for one in (part, going(part)) if one.is_dir()), None)
+    return max(1, size_of(here)) if here else 0
 
 
 def removed(part: Path) -> str:

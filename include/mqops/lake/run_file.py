@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from mqops.errors import LakeError
-from mqops.lake.files import lake_errors, read_json, write_json
+from mqops.lake.files import lake_errors, read_json, refuse_newer, write_json
 from mqops.lake.run import RunFolder
 
 T = TypeVar("T")
@@ -51,9 +51,10 @@ class Checked(Generic[T]):
             ) from error
 
     def read(self, path: Path) -> T:
-        """What a JSON file says. Raises `LakeError`: as `of`, or it is missing or not JSON."""
+        """What a JSON file says. Raises `LakeError`: as `of`, or it is missing or not JSON, or of a newer version."""
         with lake_errors(path):
             content = path.read_bytes()
+        refuse_newer(path, content)
         with suppress(ValidationError):
             return self.adapter.validate_json(content)  # half the time, and what is not asked for is not made
         return self.of(read_json(path), path)  # the words for what is wrong

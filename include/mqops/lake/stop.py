@@ -10,11 +10,13 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
+from mqops.clock import moment
 from mqops.command import command
 from mqops.errors import LakeError, Stopped
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, mark, write_json
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, mark, refuse_newer, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.model import AsJson
@@ -52,6 +54,12 @@ class LiftedStop(Stop):
         when = f" at {self.lifted_at}" if self.lifted_at else ""
         return Stop.__str__(self) + printable(f"; taken back{who}{when}")
 
+    def within(self, begin: datetime, end: datetime) -> bool:
+        """Whether it was in force between two times. People write such files, too: of a stop whose beginning cannot be
+        read it is known that it was in force when it was taken back."""
+        over = moment(self.lifted_at) or end
+        return (moment(self.at) or over) <= end and over >= begin
+
 
 _STOP = Checked(Stop)
 _LIFTED = Checked(list[LiftedStop])
@@ -86,9 +94,11 @@ def lift(folder: Path, *, by: str = "", at: str = "") -> Stop | None:
     """
     earlier = stop_in(folder)
     if earlier is not None:
-        before = [one for one in lifted_in(folder) if (one.by, one.at) != (earlier.by, earlier.at)]
         lifted = LiftedStop(by=earlier.by, at=earlier.at, why=earlier.why, lifted_by=by, lifted_at=at)
         with suppress(LakeError):  # on a full disk the stop is taken back all the same
+            if (folder / LIFTED).exists():
+                refuse_newer(folder / LIFTED, (folder / LIFTED).read_bytes())
+            before = [one for one in lifted_in(folder) if (one.by, one.at) != (earlier.by, earlier.at)]
             write_json(folder / LIFTED, [one.to_json() for one in (*before, lifted)][-MOST_LIFTED:])
     with lake_errors(folder / NAME):
         (folder / NAME).unlink(missing_ok=True)

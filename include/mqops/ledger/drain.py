@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import SettingsError
-from mqops.lake.run import RunFolder
+from mqops.lake.run import RunFolder, queue_manager_of
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.core.received import Stranger, StrangerKind, plan_of, put_by, receive
 from mqops.ledger.core.seal import BadSignature, Seal, read_message
@@ -149,6 +150,13 @@ def refuse_unsigned(ledger: OpenLedger) -> None:
         return
     if not ledger.is_complete():
         raise SettingsError(
-            f"Run {ledger.plan.run} was begun by a version of mqops that did not sign its messages on {NAME}. Finish "
-            "it with that version; nothing of it was touched"
+            f"Run {ledger.plan.run} was begun by a version of mqops that did not sign its messages on {NAME}; nothing "
+            f"of it was touched. A person who answers for them finishes it: `{_adopt(ledger)}`"
         )
+
+
+def _adopt(ledger: OpenLedger) -> str:
+    """The command that takes an unsigned run over (`mqops.ledger.adopt`)."""
+    lake_folder = ledger.file.folder.parent
+    words = ("run", "adopt", ledger.plan.run, "-m", queue_manager_of(lake_folder), "--lake", lake_folder.parent)
+    return command("mqops", *words, "--dry-run")

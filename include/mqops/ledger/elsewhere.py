@@ -15,6 +15,7 @@ from pathlib import Path
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import InProgress, MQError, SettingsError
+from mqops.formats import numbered
 from mqops.ledger.core.received import put_by, who_put
 from mqops.ledger.queue import NAME
 from mqops.ledger.set_aside import append_lines
@@ -97,4 +98,7 @@ def refuse_at_work(session: Session) -> None:
 def note_taken_off(lake_folder: Path, runs: Iterable[str], *, by: str, why: str) -> None:
     """Note who takes the markers of which runs off, and why, before it is done. Raises `LakeError`."""
     record = {"at": utc_now(), "by": by, "runs": sorted(runs), "why": why}
-    append_lines(lake_folder / "ledger" / TAKEN_OFF, json.dumps(record, separators=(",", ":")).encode() + b"\n")
+    append_lines(
+        lake_folder / "ledger" / TAKEN_OFF,
+        json.dumps(numbered(TAKEN_OFF, record), separators=(",", ":")).encode() + b"\n",
+    )

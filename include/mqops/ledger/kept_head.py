@@ -21,7 +21,17 @@ from dataclasses import dataclass
 from mqops.counted import counted
 from mqops.errors import MQError
 from mqops.lake.files import write_json
-from mqops.ledger.core.head_body import CORREL_ID, KeptHead, check, claimed, not_held, of_ledger, pack
+from mqops.ledger.core.head_body import (
+    CORREL_ID,
+    KeptHead,
+    check,
+    claimed,
+    is_newer,
+    not_held,
+    of_ledger,
+    pack,
+    refuse_newer,
+)
 from mqops.ledger.core.received import who_put
 from mqops.ledger.core.seal import BadSignature, Seal
 from mqops.ledger.file import LedgerFile
@@ -38,13 +48,14 @@ _TAKE = c.MQGMO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_MSG_UNDER_CURSOR
 def is_head(got: RawMessage, seal: Seal, *, foreign: bool = True) -> bool:
     """Whether a message of the ledger queue is a head of this lake, or, signed with a key that is not known, perhaps of
     another one, or of this one whose key file is elsewhere. Parameters: `foreign` whether these count. Raises
-    `SettingsError`."""
-    if not has_correl_id(got.md, CORREL_ID) or claimed(got.body) is None:
+    `SettingsError`; `NewerFormat`, a newer version put it."""
+    if not has_correl_id(got.md, CORREL_ID) or (claimed(got.body) is None and not is_newer(got.body)):
         return False
     try:
         check(got.body, seal)
     except BadSignature as error:
         return foreign and error.foreign
+    refuse_newer(got.body)
     return True
 
 
@@ -106,6 +117,7 @@ def _heads(
 ) -> Iterator[tuple[RawMessage, KeptHead, BadSignature | None]]:
     for got in browsed(session, handle, CORREL_ID):
         if (said := claimed(got.body)) is None:
+            is_head(got, file.keys)  # a newer one of this lake is refused
             continue
         try:
             check(got.body, file.keys)

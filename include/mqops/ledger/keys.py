@@ -23,7 +23,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mqops.errors import LakeError, SettingsError
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, state_of, sync, write_json
+from mqops.formats import refuse_newer_body
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, state_of, sync, write_bytes, write_json
 from mqops.lake.run_file import Checked
 from mqops.ledger.core.seal import Key, Keys
 
@@ -182,7 +183,8 @@ class KeyRing:
         file = self._load()
         earlier = [entry.model_dump() | ({"revoked": True} if revoke else {}) for entry in file.keys]
         key = _new_key(now)
-        write_json(self.path, file.model_dump() | {"keys": [*earlier, key]})
+        content = json.dumps(file.model_dump() | {"keys": [*earlier, key]}, indent=2)
+        write_bytes(self.path, content.encode() + b"\n")
         self.note()
         self._keys = None
         return key["id"]
@@ -223,6 +225,7 @@ class KeyRing:
         try:
             return _KeyFile.model_validate_json(content)
         except ValidationError as error:
+            refuse_newer_body("keys.json", f"The key file {self.path}", content)
             first = error.errors(include_input=False)[0]
             place = ".".join(map(str, first["loc"])) or "file"
             raise SettingsError(f"The key file {self.path} is not valid: {place}: {first['type']}") from None

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mqops.errors import LedgerBroken
+from mqops.formats import numbered, refuse_newer
 from mqops.lake.files import read_json, write_bytes
 from mqops.ledger.core.chain import Head, Proof
 from mqops.ledger.segments import complete_lines
@@ -53,6 +54,7 @@ def noted_proofs(folder: Path) -> list[Proof]:
     for line in complete_lines(path) if path.exists() else ():
         with suppress(ValueError, KeyError, TypeError):
             said = json.loads(line)
+            refuse_newer(NAME, path, said)
             found.append(Proof(run=str(said["run"]), head=Head(seq=int(said["seq"]), hash=str(said["hash"]))))
     return found
 
@@ -71,7 +73,7 @@ def between(proofs: Iterable[Proof], first: int, last: int) -> list[Proof]:
 
 def _line(proof: Proof) -> bytes:
     said = {"run": proof.run, "seq": proof.head.seq, "hash": proof.head.hash}
-    return json.dumps(said, separators=(",", ":")).encode() + b"\n"
+    return json.dumps(numbered(NAME, said), separators=(",", ":")).encode() + b"\n"
 
 
 def _proof(path: Path) -> Proof | None:

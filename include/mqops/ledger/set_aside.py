@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.counted import counted
+from mqops.formats import numbered
 from mqops.lake.files import FILE_MODE, append, lake_errors, make_folder
 from mqops.ledger.core.received import Stranger, put_by
 
@@ -47,7 +48,7 @@ class SetAside:
         content = {"md": self.md.hex(), "body": base64.b64encode(kept).decode()}
         if len(kept) < len(self.body):
             content |= {"length": str(len(self.body)), "sha256": hashlib.sha256(self.body).hexdigest()}
-        return json.dumps(record | content, separators=(",", ":")).encode() + b"\n"
+        return json.dumps(numbered(NAME, record | content), separators=(",", ":")).encode() + b"\n"
 
 
 def path_in(lake_folder: Path) -> Path:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mqops.clock import utc_now
+from mqops.formats import numbered
 from mqops.ledger.set_aside import append_lines
 
 NAME = "stops_taken.jsonl"
@@ -21,7 +22,7 @@ NAME = "stops_taken.jsonl"
 def note_taken(lake_folder: Path, bodies: Iterable[bytes]) -> None:
     """Note that stops were taken back. Parameters: `bodies` of their messages, signed. Raises `LakeError`."""
     at = utc_now()
-    lines = (json.dumps({"at": at, "stop": _digest(body)}, separators=(",", ":")) for body in bodies)
+    lines = (json.dumps(numbered(NAME, {"at": at, "stop": _digest(body)}), separators=(",", ":")) for body in bodies)
     if content := "".join(f"{line}\n" for line in lines):
         append_lines(lake_folder / "ledger" / NAME, content.encode())
 

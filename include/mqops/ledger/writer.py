@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from mqops.errors import LakeError, LedgerBroken
 from mqops.lake.files import FILE_MODE, append, lake_errors, sync
 from mqops.ledger import closing
-from mqops.ledger.core.chain import Head, Proof, head_of, unit_of, write_line
+from mqops.ledger.core.chain import Head, Proof, head_of, refuse_newer_line, unit_of, write_line
 from mqops.ledger.core.checkpoint import Checkpoint
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.proofs import NAME as PROVED
@@ -228,3 +228,4 @@ class LedgerWriter:
             sync(self._file.folder)
         if last:
             self.head = head_of(last)
+            refuse_newer_line(self.head.seq, last)

@@ -27,11 +27,12 @@ from mqops.lake.run_file import Checked
 from mqops.ledger.queue import NAME as LEDGER
 from mqops.mq.channels import INACTIVE, serving, states
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import LAST_PUT, command, dead_letter_queue, inquire_queues, last_put
+from mqops.mq.inquire import LAST_PUT, command, dead_letter_queue, inquire_queues, last_put, monitored_figure
 from mqops.mq.named_queue import mended_deadq, wrong_name
 from mqops.mq.session import Session
 from mqops.observe.unseen import units_in_words
-from mqops.storage import is_named, named_in_estate
+from mqops.queue_names import is_named
+from mqops.storage import named_in_estate
 from mqwire import constants as c
 
 LAST_SEEN = "last_seen.json"
@@ -238,7 +239,7 @@ def _channels(session: Session, waiting: list[str]) -> tuple[tuple[ChannelFigure
 def _with_status(session: Session, queues: list[QueueFigures]) -> Iterable[QueueFigures]:
     """The queues with oldest message, uncommitted ones and programs. Who may not ask for the status sees the rest."""
     status = {row[c.MQCA_Q_NAME]: row for row in _status(session, c.MQCA_Q_NAME, *_OF_QUEUE)}
-    open_units = [one for one in queues if _monitored(status.get(one.name, {}).get(c.MQIACF_UNCOMMITTED_MSGS))]
+    open_units = [one for one in queues if monitored_figure(status.get(one.name, {}).get(c.MQIACF_UNCOMMITTED_MSGS))]
     units = units_in_words(session, {one.name: one.depth for one in open_units}) if open_units else {}
     users: dict[str, list[str]] = {}
     if any(one.readers or one.writers for one in queues):
@@ -248,8 +249,8 @@ def _with_status(session: Session, queues: list[QueueFigures]) -> Iterable[Queue
         row = status.get(one.name, {})
         yield replace(
             one,
-            oldest=_monitored(row.get(c.MQIACF_OLDEST_MSG_AGE)),
-            uncommitted=_monitored(row.get(c.MQIACF_UNCOMMITTED_MSGS)),
+            oldest=monitored_figure(row.get(c.MQIACF_OLDEST_MSG_AGE)),
+            uncommitted=monitored_figure(row.get(c.MQIACF_UNCOMMITTED_MSGS)),
             open_by=_named(users.get(one.name, ())),
             last_put=last_put(row),
             unit=units.get(one.name, ""),
@@ -288,11 +289,6 @@ def _named(programs: Iterable[str]) -> tuple[str, ...]:
     counts = Counter(programs).most_common()
     shown = [f"{name} ({number} handles)" if number > 1 else name for name, number in counts[:MOST_NAMED]]
     return (*shown, *([f"{len(counts) - MOST_NAMED:,} more"] if len(counts) > MOST_NAMED else []))
-
-
-def _monitored(value: object) -> int | None:
-    """A figure of the status; None where the queue manager does not monitor it (MQMON_NOT_AVAILABLE is -1)."""
-    return value if isinstance(value, int) and value >= 0 else None
 
 
 _LAST_SEEN = Checked(Figures)

@@ -14,15 +14,15 @@ from mqops.backout.core.decision import with_origin
 from mqops.backout.core.origin import Setting
 from mqops.counted import counted
 from mqops.decide import backout_setting
-from mqops.decide.core.answers import answers
 from mqops.decide.in_process import Past
 from mqops.decide.recorded import PLAN
-from mqops.errors import SettingsError
+from mqops.errors import BodiesLocked, SettingsError
 from mqops.given_file import table_text
 from mqops.kept import kept
 from mqops.lake.bodies import rows_with
 from mqops.lake.parquet import chunks_with
 from mqops.lake.run import RunFolder, folder_of
+from mqops.lake.sealing import BODY_COLUMNS
 from mqops.ledger.file import LedgerFile
 from mqops.look.core.criteria import Criteria, id_range
 from mqops.look.core.field_values import Shown
@@ -42,11 +42,14 @@ from mqops.look.find import (
     looked_at,
 )
 from mqops.look.history import History, history
+from mqops.look.locked import locked
+from mqops.look.quarantined import Quarantined, quarantined
 from mqops.look.reveal import record_reveals, refuse_unless_named, revealed_row
 from mqops.look.search import PassedOver, Search
 from mqops.model import Account
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
+from mqops.observe.core.answers import answers, columns_for
 from mqops.observe.core.columns import SnapshotRow, pattern_values
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.observe.tries import current
@@ -102,7 +105,13 @@ class MessageStory:
             "ledger": as_json(self.past.events),
             "seen": as_json(self.past.seen),
             "errors": as_json(self.past.errors),
+            "quarantine": as_json(self.quarantined),
         }
+
+    @property
+    def quarantined(self) -> Quarantined | None:
+        """Why it is in quarantine; None where it is not, as far as the ledger knows."""
+        return quarantined(self.past.events)
 
 
 def show_live(
@@ -173,11 +182,21 @@ def show_recorded(
     row = hit.row(Listed)
     if reveal_to:
         refuse_unless_named(row.queue_manager, reveal_to, Account.SYSTEM)
-    rows = rows_with(snapshot, {"msg_key": {row.msg_key}}, _Whole, chosen)
-    whole = next(one for one in rows if (one.queue, one.position) == (row.queue, row.position))
-    message = whole.row(row.queue_manager, row.queue, row.position)
+    without, why = None, ""
+    try:
+        rows = rows_with(snapshot, {"msg_key": {row.msg_key}}, _Whole, chosen)
+        whole = next(one for one in rows if (one.queue, one.position) == (row.queue, row.position))
+        message = whole.row(row.queue_manager, row.queue, row.position)
+    except BodiesLocked as error:
+        if reveal_to:
+            raise
+        without, why = locked(snapshot, row.queue, row.position, row.msg_key), str(error)
+        message = without.row
     judge = _judge_of(run, message, table) if run else _Judge(table or of_estate(row.queue_manager), {})
-    return _story(lake, message, run.run if run else "", judge, reveal_to)
+    if without and judge.table and not set(BODY_COLUMNS).isdisjoint(columns_for(judge.table.table.questions)):
+        judge = judge._replace(table=None)  # nothing says which of its rules fit
+    story = _story(lake, message, run.run if run else "", judge, reveal_to)
+    return replace(story, message=without.shown(story.message, why)) if without else story
 
 
 class _Whole(NamedTuple):

@@ -1,5 +1,5 @@
-"""Conditions on numbers (AGE, SIZE, PRIORITY ...) asked of columns: the same answers as `mqops.decide.core.answers` has
-message by message, at a hundredth of the time."""
+"""Conditions on numbers (AGE, SIZE, PRIORITY ...) asked of columns: the same answers as `mqops.observe.core.answers`
+has message by message, at a hundredth of the time."""
 
 from __future__ import annotations
 

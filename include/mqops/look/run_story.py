@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from heapq import nsmallest
@@ -176,7 +175,7 @@ _IN_JSON = (
     *("quality", "stays", "looked_at", "pruned"),
 )
 _OF_THE_PLAN = ("digest", "table_source", "table_digest", "rows", "bytes", "observed", "actions", "rules", "remarks")
-_PEOPLE = ("requested_by", "approved_by", "finished_by")
+_PEOPLE = ("requested_by", "approved_by", "finished_by", "why")
 
 
 def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
@@ -243,11 +242,7 @@ def _stopped(run: RunFolder, line: RunLine, *, late: Stop | None) -> Iterator[st
     """
     begin, end = (datetime.fromisoformat(one) for one in (line.at or utc_now(), line.proved_at or utc_now()))
     for what, folder in (("this run was", run.path), (f"all runs of {run.queue_manager} were", run.lake_folder)):
-        for one in lifted_in(folder):
-            with suppress(ValueError, TypeError):  # somebody wrote the file by hand
-                over = datetime.fromisoformat(one.lifted_at) if one.lifted_at else end
-                if datetime.fromisoformat(one.at) <= end and over >= begin:
-                    yield f"{what} stopped {one}"
+        yield from (f"{what} stopped {one}" for one in lifted_in(folder) if one.within(begin, end))
     if late is not None:
         yield f"this run was stopped {late}: it has done all of its plan, so this holds nothing back"
 
@@ -268,7 +263,8 @@ def _failures(markers: Sequence[Marker]) -> tuple[Failure, ...]:
 
 
 def _people(asked_by: str, markers: Sequence[Marker]) -> dict[str, str]:
-    """Who asked, approved and finished, as the ledger has it. Parameters: `asked_by` as the plan, else the run's first
+    """Who asked, approved and finished, and `why` where a run of a version without signatures was taken over
+    (`mqops.ledger.adopt`), as the ledger has it. Parameters: `asked_by` as the plan, else the run's first
     task, has it."""
     about: About = {"requested_by": asked_by}
     for marker in markers:

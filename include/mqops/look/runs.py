@@ -14,6 +14,7 @@ from mqops.actions import SENDS
 from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
 from mqops.expiry.record import SCANNED
+from mqops.lake.pruned import there_of
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of, queue_managers
 from mqops.lake.run_file import RunFile
 from mqops.lake.stop import NAME as STOP
@@ -129,7 +130,7 @@ class Runs:
 
     def caught_up(self) -> Runs:
         """The same runs for several questions of one look: changes are read now, and not for each question again."""
-        self._asked(lambda _index: None)
+        self.ask(lambda _index: None)
         return replace(self, fresh=True)
 
     def such(self, wanted: _Wanted, *, states: Collection[RunState] = (), limit: int = 0) -> list[RunLine]:
@@ -147,7 +148,7 @@ class Runs:
                     break
             return found
 
-        return self._asked(lines)
+        return self.ask(lines)
 
     def number(self, wanted: _Wanted, *, states: Collection[RunState] = ()) -> int:
         """How many runs fit. Only where a state is asked for, which may be another one by now, the runs are read."""
@@ -216,7 +217,7 @@ class Runs:
             statement = "SELECT queue, messages FROM observed WHERE run = ? ORDER BY rowid"
             return [(run, *one) for run in runs for one in index.rows(statement, (run.run,))]
 
-        return self._asked(found)
+        return self.ask(found)
 
     def that_took(self, since: str) -> list[RunLine]:
         """The runs that were proved since (ISO 8601 UTC), of whose messages some were moved, discarded or gone."""
@@ -232,7 +233,7 @@ class Runs:
             ]
             return sorted(undos, key=lambda one: (one[0].at, one[0].run), reverse=True)
 
-        return self._asked(found)
+        return self.ask(found)
 
     def begun(self) -> Begun:
         """The runs that have begun to act."""
@@ -249,7 +250,7 @@ class Runs:
                 unfinished=which("begun AND sound AND state <> 'done'"),
             )
 
-        return self._asked(found)
+        return self.ask(found)
 
     def not_begun(self, runs: Collection[str]) -> tuple[str, ...]:
         """The keys of the runs that are not in the lake, or that have not begun to act there."""
@@ -276,9 +277,10 @@ class Runs:
         return [str(run) for (run,) in self._rows(statement, limit)]
 
     def _rows(self, statement: str, *values: object) -> Sequence[tuple[str | int, ...]]:
-        return self._asked(lambda index: index.rows(statement, values).fetchall())
+        return self.ask(lambda index: index.rows(statement, values).fetchall())
 
-    def _asked(self, question: Callable[[RunsIndex], T]) -> T:
+    def ask(self, question: Callable[[RunsIndex], T]) -> T:
+        """The answer to a question to the index, complete (`mqops.look.runs_index.asked`)."""
         return asked(self.folder, self.queue_manager, _read, question, caught_up=self.fresh)
 
 
@@ -320,6 +322,8 @@ def _read(run: RunFolder) -> Row | None:
             verdict=run.quality_json.stat().st_mtime_ns if files.quality else 0,
             grew_on=there.name if there and grew > 0 else "",
             grew=max(0, grew),
+            snapshot=there_of(run.snapshot),
+            plan=there_of(run.plan),
             observed=tuple((one.queue, one.messages) for one in files.observe.queues) if files.observe else (),
             put_on=_put_on(files.plan) if files.plan else (),
         )

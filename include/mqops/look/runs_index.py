@@ -34,7 +34,7 @@ from mqops.printable import printable
 from mqops.run_key import is_run_key
 
 INDEX = "runs.sqlite"
-VERSION = 1
+VERSION = 2
 RECENT_NS = 3600 * 10**9
 """A run that changed longer ago than that is looked at only where it is marked."""
 LOCK_WAIT = 60.0
@@ -45,7 +45,7 @@ _SCHEMA = """
 CREATE TABLE run (
     run TEXT PRIMARY KEY, changed INTEGER, at TEXT, state TEXT, workflow TEXT, queues TEXT, proved_at TEXT,
     begun INTEGER, sound INTEGER, asks INTEGER, moved INTEGER, takes INTEGER, discarded INTEGER, messages INTEGER,
-    undoes TEXT, verdict INTEGER, grew_on TEXT, grew INTEGER, line TEXT
+    undoes TEXT, verdict INTEGER, grew_on TEXT, grew INTEGER, aged TEXT, snapshot INTEGER, plan INTEGER, line TEXT
 );
 CREATE TABLE queue_of (queue TEXT, at TEXT, run TEXT, PRIMARY KEY (queue, at, run)) WITHOUT ROWID;
 CREATE TABLE observed (run TEXT, queue TEXT, messages INTEGER);
@@ -65,6 +65,9 @@ CREATE INDEX who_discarded ON run (discarded) WHERE state = 'scanned' AND discar
 CREATE INDEX who_grew ON run (at) WHERE grew;
 CREATE INDEX who_undo ON run (undoes) WHERE undoes <> '';
 CREATE INDEX verdicts ON run (verdict) WHERE verdict;
+CREATE INDEX has_snapshot ON run (aged, snapshot) WHERE snapshot;
+CREATE INDEX has_plan ON run (aged, plan) WHERE plan;
+CREATE INDEX not_begun ON run (aged) WHERE NOT begun;
 CREATE INDEX queues_of_run ON queue_of (run);
 CREATE INDEX observed_of_run ON observed (run);
 CREATE INDEX put_on_of_run ON put_on (run);
@@ -76,14 +79,17 @@ log = logging.getLogger(__name__)
 class Row(NamedTuple):
     """What the index has of a run besides its line. Parameters: `undoes` the run that it undoes, blank for none;
     `verdict` when quality checks were written, in nanoseconds, 0 for none; `grew_on` the dead-letter queue that a scan
-    for expired messages has seen to grow, by `grew` messages; `observed` its snapshot's queues, with their messages;
-    `put_on` the queues (name, queue manager) on which it puts messages by its plan."""
+    for expired messages has seen to grow, by `grew` messages; `snapshot` and `plan` bytes of these folders, 0 where
+    there is none; `observed` its snapshot's queues, with their messages; `put_on` the queues (name, queue manager) on
+    which it puts messages by its plan."""
 
     line: RunLine
     undoes: str = ""
     verdict: int = 0
     grew_on: str = ""
     grew: int = 0
+    snapshot: int = 0
+    plan: int = 0
     observed: tuple[tuple[str, int], ...] = ()
     put_on: tuple[tuple[str, str], ...] = ()
 
@@ -105,7 +111,11 @@ class RunsIndex:
             (*values, limit),
         )
         for run, state, line in found:
-            yield RunLine(run=run, queue_manager=self._queue_manager, state=RunState(state), **json.loads(line))
+            yield self.line(run, state, line)
+
+    def line(self, run: str, state: str, line: str) -> RunLine:
+        """The line of a run, from these columns of its row."""
+        return RunLine(run=run, queue_manager=self._queue_manager, state=RunState(state), **json.loads(line))
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
         """The answer to a statement."""
@@ -208,7 +218,8 @@ def _values(changed: int, row: Row) -> tuple[object, ...]:
             line.messages,
             row.undoes,
         ),
-        *(row.verdict, row.grew_on, row.grew, json.dumps(told, ensure_ascii=False)),
+        *(row.verdict, row.grew_on, row.grew, line.proved_at or line.at, row.snapshot, row.plan),
+        json.dumps(told, ensure_ascii=False),
     )
 
 

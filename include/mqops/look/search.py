@@ -6,7 +6,7 @@
    those with the same properties once.
 3. So is the longest part without wildcards of a text in the body, in the bytes and in the decoded text.
 4. What is left, texts in bodies, is asked message by message, by the functions that decide in a run
-   (`mqops.decide.core.answers`), of the messages that everything else fits. Those of them that have no such text are
+   (`mqops.observe.core.answers`), of the messages that everything else fits. Those of them that have no such text are
    passed over, and told.
 5. The body of a message is read for an identifier or a destination only where its Format, or that of its MQDLH, says
    that it has an MQXQH (`mqops.look.core.searched`).
@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mqops.decide.core.answers import answers, columns_for, text_of
 from mqops.look.core.criteria import Criteria, id_range
 from mqops.look.core.searched import (
     A_HEADER,
@@ -40,6 +39,7 @@ from mqops.look.core.searched import (
     transmitted,
 )
 from mqops.look.number_columns import number_test
+from mqops.observe.core.answers import answers, columns_for, text_of
 from mqops.observe.core.columns import PATTERN_COLUMNS
 from mqops.observe.core.put_time import DIGITS
 from mqops.rules.conditions import Condition
@@ -250,7 +250,7 @@ def _may_have_text(pattern: str) -> Test:
     """Whether the data has the longest part of a pattern that is no wildcard (rule 3), or is no text for rules: then it
     is to be asked, or passed over.
 
-    Text that is not in `text_decoded` stands in the data as UTF-8 (`mqops.decide.core.answers.text_of`).
+    Text that is not in `text_decoded` stands in the data as UTF-8 (`mqops.observe.core.answers.text_of`).
     """
     longest = max(re.split("[*?]+", pattern), key=len)
 

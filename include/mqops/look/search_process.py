@@ -20,6 +20,7 @@ from typing import Any, TextIO
 import pyarrow as pa
 
 from mqops.errors import MqopsError
+from mqops.lake.body_keys import ask_for_passwords
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import Criteria, criteria
 from mqops.look.find import find_recorded
@@ -35,9 +36,11 @@ TOO_MUCH = "too much memory"
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """What is found, as `FoundPage.to_json`, or why nothing can be.
 
-    Parameters: `asked` as `ask` has it.
+    Parameters: `asked` as `ask` has it, and `passwords` connection → password, which keys of bodies are.
     """
     try:
+        passwords = asked.get("passwords")
+        ask_for_passwords(passwords.__getitem__ if passwords else None)
         run = RunFolder(Path(asked["run"]))
         wanted = criteria_of(asked)
         marks = planned_rows(run, asked["plan"], asked["action"]) if asked["action"] else None

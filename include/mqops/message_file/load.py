@@ -24,9 +24,9 @@ from mqops.decide.in_process import COPIED, DecidedBy, row_of, write_plan
 from mqops.decide.preflight import preflight
 from mqops.errors import InProgress, PermanentMQError, PlanChanged, SettingsError
 from mqops.given_file import opener
-from mqops.lake.files import make_folder
-from mqops.lake.parquet import read_parquet, write_parquet
+from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
+from mqops.lake.sealing import DATA_KEY
 from mqops.ledger.core.account import Account
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import About, Marker
@@ -41,10 +41,10 @@ from mqops.mq.connection import OneSession, Reach, connect, one_session
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import SET_CONTEXT_OPTIONS, Session
 from mqops.observe import snapshot
-from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
-from mqops.observe.originals import Originals
+from mqops.observe.originals import BATCH_ROWS, Originals
+from mqops.observe.sealed import write_snapshot
 from mqops.plan_row import RuleDecision, without_rule
 from mqops.prove.begun_plans import begun_plans
 from mqops.prove.records import LOAD_RECORD, Loads
@@ -59,7 +59,8 @@ def read_messages(file: Path) -> Iterator[tuple[bytes, bytes]]:
         LakeError: the folder cannot be read, or is damaged.
     """
     if file.is_dir():
-        yield from messages_of_folder(snapshot.find(file)[1])
+        run, folder = snapshot.find(file)
+        yield from _decrypted(folder) if run and DATA_KEY.exists(run) else messages_of_folder(folder)
         return
     try:
         with open(file, "rb", opener=opener) as stream:
@@ -67,6 +68,13 @@ def read_messages(file: Path) -> Iterator[tuple[bytes, bytes]]:
                 yield message.md, message.body
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror or error}") from error
+
+
+def _decrypted(folder: Path) -> Iterator[tuple[bytes, bytes]]:
+    """Those of a run whose bodies are encrypted: nobody else wrote them. Raises `LakeError`."""
+    for batch in read_parquet(folder, ["md", "body"], rows=BATCH_ROWS):
+        for md, body in zip(*batch.columns, strict=True):
+            yield md.as_py(), body.as_py()
 
 
 def fingerprint_of(file: Path) -> Fingerprint:
@@ -147,8 +155,7 @@ def _copy(file: Path, folder: RunFolder, browsed: Browsed) -> Fingerprint:
     """Write the run's snapshot; the file is whole where this returns. Raises as `fingerprint_of`."""
     found = Fingerprint()
     snapshot.begin(folder)
-    make_folder(folder.snapshot)
-    write_parquet(folder.snapshot, SNAPSHOT, record_batches(browsed, found.over(read_messages(file))))
+    write_snapshot(folder, record_batches(browsed, found.over(read_messages(file))))
     if not found.messages:
         raise SettingsError(f"{file} has no message")
     return found

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from mqops.counted import counted
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
+from mqops.lake.parquet_format import refuse_newer
 from mqops.lake.shared_folder import opened
 from mqops.message_file.core.page_header import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, Content, Page, page_header
 from mqops.message_file.core.text import LONGEST_MESSAGE
@@ -65,6 +66,7 @@ def _messages(part: Path) -> Iterator[tuple[bytes, bytes]]:
 def _messages_of(part: Path, stream: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
     """Pages are looked at, and read, in the one file that was opened: another one can stand under its name by then."""
     with pq.ParquetFile(stream) as file:
+        refuse_newer(part, file.metadata)
         numbers = _columns(part, file)
         content = _Bytes(stream.fileno())
         for group in range(file.metadata.num_row_groups):

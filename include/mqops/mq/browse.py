@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from mqops.errors import MQError
 from mqops.mq.inquire import depth
@@ -17,7 +17,13 @@ SLACK = 1000
 
 
 def browse(
-    session: Session, queue: str, *, limit: int = 0, msg_id: bytes = b"", correl_id: bytes = b""
+    session: Session,
+    queue: str,
+    *,
+    limit: int = 0,
+    msg_id: bytes = b"",
+    correl_id: bytes = b"",
+    behind: Callable[[Session, int, str], None] = lambda _session, _handle, _queue: None,
 ) -> Iterator[RawMessage]:
     """The messages of a queue in its order.
 
@@ -26,7 +32,7 @@ def browse(
     inquired, it ends with the largest MAXDEPTH.
 
     Parameters: `limit` most messages to give, 0 for all; `msg_id` and `correl_id` that the messages must have, empty
-    for any.
+    for any; `behind` moves the browse cursor behind the messages that are not given.
 
     Raises:
         MQError: the queue cannot be opened or read.
@@ -35,6 +41,7 @@ def browse(
     ids = msg_id.ljust(c.MQ_MSG_ID_LENGTH, b"\0") + correl_id.ljust(c.MQ_CORREL_ID_LENGTH, b"\0")
     handle = session.open(queue, OPEN_OPTIONS)
     try:
+        behind(session, handle, queue)
         there = depth(session, queue)
         most = (2 * there if there >= 0 else MOST_DEPTH) + SLACK
         most = min(limit, most) if limit else most

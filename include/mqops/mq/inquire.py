@@ -361,15 +361,38 @@ def unseen_queues(session: Session, patterns: Iterable[str]) -> tuple[str, ...]:
 LAST_PUT = (c.MQCACF_LAST_PUT_DATE, c.MQCACF_LAST_PUT_TIME)
 
 
-def last_puts(session: Session) -> dict[str, str]:
-    """Queue → date and time of its last put, as the queue manager tells them; without those it does not monitor."""
-    wanted = [c.MQCA_Q_NAME, *LAST_PUT]
+class Monitored(NamedTuple):
+    """What the queue manager monitors of a queue (MONQ). Parameters: `last_put` date and time, blank where it does not
+    tell; `oldest` age of the oldest message in seconds, None where it does not."""
+
+    last_put: str
+    oldest: int | None
+
+
+def monitored(session: Session) -> dict[str, Monitored]:
+    """Queue → what the queue manager monitors of it; nothing where it does not answer: knowing less, a scan looks at
+    more."""
+    wanted = [c.MQCA_Q_NAME, *LAST_PUT, c.MQIACF_OLDEST_MSG_AGE]
     arguments: dict[int, Any] = {c.MQCA_Q_NAME: b"*", c.MQIACF_Q_STATUS_ATTRS: wanted}
     try:
         rows = command(session, "MQCMD_INQUIRE_Q_STATUS", arguments)
     except MQError:
-        return {}  # knowing less, a scan looks at more
-    return {row[c.MQCA_Q_NAME]: last_put(row) for row in rows if c.MQCA_Q_NAME in row}
+        return {}
+    return {
+        row[c.MQCA_Q_NAME]: Monitored(last_put(row), monitored_figure(row.get(c.MQIACF_OLDEST_MSG_AGE)))
+        for row in rows
+        if c.MQCA_Q_NAME in row
+    }
+
+
+def monitored_figure(value: object) -> int | None:
+    """A figure of the status; None where the queue manager does not monitor it (MQMON_NOT_AVAILABLE is -1)."""
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def last_puts(session: Session) -> dict[str, str]:
+    """Queue → date and time of its last put, as the queue manager tells them; without those it does not monitor."""
+    return {queue: one.last_put for queue, one in monitored(session).items()}
 
 
 def last_put(status: Mapping[int, Any]) -> str:

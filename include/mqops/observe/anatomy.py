@@ -15,6 +15,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mqops.lake.files import ANATOMY as ANATOMY_FOLDER
 from mqops.lake.files import make_folder, write_bytes, write_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
@@ -213,4 +214,4 @@ def _keep(lake_folder: Path, queue: QueueAnatomy) -> None:
 
 
 def _last(lake_folder: Path, queue: str) -> Path:
-    return lake_folder / "anatomy" / f"{quote(queue, safe='')}.json"
+    return lake_folder / ANATOMY_FOLDER / f"{quote(queue, safe='')}.json"

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from mqops.lake.parquet import UTC_TIME
+from mqops.lake.part_file import UTC_TIME
+from mqops.lake.sealing import sealed_schema
 from mqops.observe.core.columns import SNAPSHOT_COLUMNS
 from mqops.plan_row import Column, ColumnType
 
@@ -26,3 +27,6 @@ def schema_of(columns: Iterable[Column]) -> pa.Schema:
 
 
 SNAPSHOT = schema_of(SNAPSHOT_COLUMNS)
+
+SEALED = sealed_schema(SNAPSHOT)
+"""The schema of one whose bodies are encrypted (`mqops.lake.sealing`)."""

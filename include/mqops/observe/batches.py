@@ -16,13 +16,15 @@ BATCH_BYTES = 16 << 20
 """A batch ends at this many rows, or as soon as its bodies have this many bytes."""
 
 
-def record_batches(browsed: Browsed, messages: Iterable[RawMessage]) -> Iterator[pa.RecordBatch]:
+def record_batches(browsed: Browsed, messages: Iterable[RawMessage], *, first: int = 0) -> Iterator[pa.RecordBatch]:
     """The messages of a queue, in its order, as record batches of the snapshot. Only one batch is in memory.
+
+    Parameters: `first` place on the queue of the first of them, from 0.
 
     Raises:
         MQError: whatever `messages` raises while it browses.
     """
-    source, first = iter(messages), 0
+    source = iter(messages)
     while batch := _next_batch(browsed, first, source):
         first += batch.num_rows
         yield batch

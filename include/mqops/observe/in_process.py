@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import chain
 
 from mqops.clock import utc_now
-from mqops.lake.files import make_folder
-from mqops.lake.parquet import write_parquet
+from mqops.errors import LakeError
+from mqops.lake.files import lake_errors, make_folder
+from mqops.lake.parquet import is_sealed, write_parquet, write_parquet_to
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
 from mqops.model import ObserveSummary
@@ -23,6 +25,8 @@ from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 from mqops.observe.expired import discarded, states_of
+from mqops.observe.sealed import noted_place, write_snapshot
+from mqops.observe.unchanged import Changed, unchanged
 from mqops.observe.unseen import unseen
 
 
@@ -35,12 +39,14 @@ def observe(
     some_may_end: bool = False,
     file: LedgerFile | None = None,
     chosen: Callable[[Session, str], Iterator[RawMessage]] | None = None,
+    before: RunFolder | None = None,
 ) -> ObserveSummary:
     """Take a run's snapshot; writes RUN/snapshot, RUN/tries.jsonl and RUN/observe.json.
 
     Parameters: `queues` names, none for the queue manager's DEADQ; `limit` most messages of each queue, 0 for all;
     `some_may_end` whether nobody named the queues, so that one that has ended since is passed over;
-    `file` the ledger, if the caller has it open; `chosen` gives the messages of a queue that are copied, None for all.
+    `file` the ledger, if the caller has it open; `chosen` gives the messages of a queue that are copied, None for all;
+    `before` a run that has looked at the same queue, one only: what has not changed there since is not copied again.
 
     Raises:
         MQError: the queue manager or a queue cannot be reached. Nothing was changed.
@@ -51,20 +57,22 @@ def observe(
     with connect(connection) as session:
         name = queue_manager_name(session)
         names = tuple(queues) or (usable_dead_letter_queue(session),)
-        make_folder(run.snapshot)
-        before, settled = states_of(session, names), settled_queues(session)
+        states, settled = states_of(session, names), settled_queues(session)
         at = datetime.fromisoformat(observed_at)
-        batches = (
-            record_batches(
-                Browsed(queue_manager=name, queue=queue, observed_at=at),
-                while_there(
-                    chosen(session, queue) if chosen else browse(session, queue, limit=limit), may_end=some_may_end
-                ),
+        if not (
+            before and _copied_news(session, run, Browsed(queue_manager=name, queue=names[0], observed_at=at), before)
+        ):
+            batches = (
+                record_batches(
+                    Browsed(queue_manager=name, queue=queue, observed_at=at),
+                    while_there(
+                        chosen(session, queue) if chosen else browse(session, queue, limit=limit), may_end=some_may_end
+                    ),
+                )
+                for queue in names
             )
-            for queue in names
-        )
-        write_parquet(run.snapshot, SNAPSHOT, chain.from_iterable(batches))
-        expired = discarded(before, states_of(session, names))
+            write_snapshot(run, chain.from_iterable(batches))
+        expired = discarded(states, states_of(session, names))
         settled &= settled_queues(session)
         gone = gone_of(session, names) if some_may_end else ()
         return snapshot.finish(
@@ -80,3 +88,31 @@ def observe(
             unseen=partial(unseen, session),
             base=partial(base_queue_if_known, session),
         )
+
+
+def _copied_news(session: Session, run: RunFolder, browsed: Browsed, before: RunFolder) -> bool:
+    """Link into a run's snapshot what has not changed since a run before, and copy the other messages of the queue;
+    False, and nothing is there, where the queue changed meanwhile, or where bodies are encrypted: each run has a data
+    key of its own. Raises as `observe`."""
+    if noted_place(run.lake_folder, run.queue_manager):
+        return False
+    try:
+        if is_sealed(before.snapshot):
+            return False
+    except LakeError:  # it was pruned
+        return False
+    known = unchanged(session, browsed.queue, before)
+    try:
+        make_folder(run.snapshot)
+        known.link(run.snapshot)
+        messages = known.split(browse(session, browsed.queue, behind=known.passed_over))
+        place, first = known.place_of_stayed(run.snapshot), len(known.descriptors)
+        with lake_errors(place):
+            stayed = write_parquet_to(place, SNAPSHOT, record_batches(browsed, messages.stayed(), first=first))
+            if not stayed:
+                place.unlink()
+        write_parquet(run.snapshot, SNAPSHOT, record_batches(browsed, messages.news(), first=first + stayed))
+    except Changed:
+        shutil.rmtree(run.snapshot)
+        return False
+    return True

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
 from mqops.lake.parquet import read_parquet, rows_as
+from mqops.lake.part_file import PartFile
 from mqops.observe.arrow import SNAPSHOT
 
 Which: TypeAlias = tuple[str, str, int]
@@ -83,7 +83,7 @@ class Originals:
     def __init__(self, snapshot: Path) -> None:
         (path,) = sorted(snapshot.glob("*.parquet"))
         with lake_errors(path):
-            self._file = pq.ParquetFile(path)
+            self._file = PartFile(path)
             self._places = dict(self._positions())
         self._groups: OrderedDict[int, list[Original]] = OrderedDict()
 
@@ -100,14 +100,14 @@ class Originals:
         group, index = self._places[row]
         if group not in self._groups:
             with lake_errors(Path()):
-                read = self._file.read_row_group(group, columns=Original._fields)
+                read = self._file.read([group], Original._fields)
                 self._groups[group] = list(rows_as(read, Original))
             if len(self._groups) > KEPT_GROUPS:
                 self._groups.popitem(last=False)
         return self._groups[group][index]
 
     def _positions(self) -> Iterator[tuple[int, tuple[int, int]]]:
-        for group in range(self._file.num_row_groups):
-            column = self._file.read_row_group(group, columns=["position"]).column("position")
+        for group in range(self._file.metadata.num_row_groups):
+            column = self._file.read([group], ["position"]).column("position")
             for index, row in enumerate(column.to_pylist()):
                 yield row, (group, index)

@@ -11,7 +11,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mqops.lake.files import lake_errors, write_bytes
+from mqops.formats import numbered
+from mqops.lake.files import read_json_lines, write_bytes
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.identity import PlanIdentity
@@ -58,7 +59,9 @@ def write(run: RunFolder, ledger: LedgerFile) -> int:
                 if number or before.runs:
                     here[key] = (number, before)
     lines = [
-        json.dumps({"msg_key": key, "replays": number, "puts": before.runs, "last": before.last})
+        json.dumps(
+            numbered(run.replays.name, {"msg_key": key, "replays": number, "puts": before.runs, "last": before.last})
+        )
         for key, (number, before) in sorted(here.items())
     ]
     write_bytes(run.replays, "".join(line + "\n" for line in lines).encode())
@@ -86,8 +89,4 @@ def count_once(run: RunFolder) -> None:
 
 
 def _rows(run: RunFolder) -> Iterator[Any]:
-    if not run.replays.exists():
-        return iter(())
-    with lake_errors(run.replays):
-        text = run.replays.read_text(encoding="utf-8")
-    return map(json.loads, text.splitlines())
+    return read_json_lines(run.replays) if run.replays.exists() else iter(())

@@ -1,6 +1,7 @@
 """Retry counts for deciding: counted from the ledger, kept in RUN/tries.jsonl beside the snapshot they belong to.
 
-A line of the file is `{"msg_key": ..., "tries": {rule key: number}}`, one for each message that has failed before.
+A line of the file is `{"format": ..., "msg_key": ..., "tries": {rule key: number}}`, one for each message that has
+failed before.
 Tries are those of a whole MQ group, whose messages go together: each of it has had as many as the one that had most,
 also one that joined the others later. Else the table would send them to different places, and none would ever move.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
+from mqops.formats import numbered
 from mqops.lake.files import write_bytes
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
@@ -45,7 +47,7 @@ def write(run: RunFolder, ledger: LedgerFile) -> int:
             if flags & BOUND:
                 groups.setdefault((queue, group_id), set()).add(key)
     counted = {key: tries[key] for key in here} | _of_groups(groups.values(), tries)
-    lines = [json.dumps({"msg_key": key, "tries": counted[key]}) for key in sorted(counted)]
+    lines = [json.dumps(numbered(run.tries.name, {"msg_key": key, "tries": counted[key]})) for key in sorted(counted)]
     write_bytes(run.tries, "".join(line + "\n" for line in lines).encode())
     return len(lines)
 

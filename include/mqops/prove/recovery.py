@@ -13,7 +13,7 @@ from pathlib import Path
 from mqops.act.progress import command_to_go_on
 from mqops.command import command
 from mqops.counted import counted
-from mqops.errors import InProgress, LakeError, MQError, SettingsError
+from mqops.errors import InProgress, LakeError, MQError, NewerFormat, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
@@ -286,10 +286,13 @@ def strangers_of(copies: Iterable[RawMessage], plan: PlanIdentity) -> list[SetAs
 
 
 def _has_plan(run: RunFolder, plan: PlanIdentity) -> bool:
-    """Whether the run is the one that the markers are of: another lake may have one of the same key."""
+    """Whether the run is the one that the markers are of: another lake may have one of the same key. Raises
+    `NewerFormat`."""
     try:
         planned = PLANNED.find(run)
         return planned is not None and planned.digest == plan.digest
+    except NewerFormat:
+        raise
     except LakeError:
         return False
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import make_folder, write_json
+from mqops.lake.parquet import refuse_newer_folder
 from mqops.message_checks import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.model import ObserveSummary
 from mqops.printable import printable
@@ -47,7 +48,7 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
         LakeError: the disk refused.
     """
     from mqops.quality.failures import count_by_check, count_by_queue, read_failures, write_failures  # noqa: PLC0415
-    from mqops.quality.frame import frame_of  # noqa: PLC0415
+    from mqops.quality.frame import frame_of, needs_body  # noqa: PLC0415
     from mqops.quality.validation import Validator  # noqa: PLC0415
 
     if files.docs is not None:
@@ -55,7 +56,8 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     make_folder(files.folder)
     suites = with_bases(suites, files.aliases)
-    frame = frame_of(read_snapshot(spark, files.snapshot), columns_of(suites)).persist()
+    columns = columns_of(suites)
+    frame = frame_of(read_snapshot(spark, files.snapshot, needs_body=needs_body(columns)), columns).persist()
     try:
         with _unreadable(files.snapshot):
             found, not_checked = _found(frame, files.observed, checked_sql(suites))
@@ -118,23 +120,27 @@ def _validated(
     return results, failing
 
 
-def read_snapshot(spark: SparkSession, folder: Path) -> DataFrame:
+def read_snapshot(spark: SparkSession, folder: Path, *, needs_body: bool = True) -> DataFrame:
     """The snapshot in a folder.
+
+    Parameters: `needs_body` whether the bodies are read; without them no key is needed.
 
     Raises:
         SettingsError: the Parquet files there are something else.
-        LakeError: they cannot be read.
+        LakeError: they cannot be read, or decrypted.
     """
-    from mqops.observe.spark.schema import SNAPSHOT  # noqa: PLC0415
+    from mqops.observe.spark import sealed  # noqa: PLC0415
 
+    stored = sealed.schema_in(folder)
     with _unreadable(folder):
         there = {field.name: field.dataType for field in spark.read.parquet(str(folder)).schema}
-    wrong = [field.name for field in SNAPSHOT if there.get(field.name) != field.dataType]
+    refuse_newer_folder(folder)
+    wrong = [field.name for field in stored if there.get(field.name) != field.dataType]
     if wrong:
         raise SettingsError(
             f"{folder} is not a snapshot of this version of mqops: missing or of another type: {', '.join(wrong)}"
         )
-    return spark.read.schema(SNAPSHOT).parquet(str(folder))
+    return sealed.read_snapshot(spark, folder, ["body"] if needs_body else [])
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
 from mqops.lake.files import make_durable
+from mqops.lake.parquet_format import SPARK_FORMAT
 from mqops.quality.columns import COLUMNS
 from mqops.quality.validation import Failing
 from mqops.quality.vocabulary import SEVERITIES
@@ -42,7 +43,8 @@ def write_failures(spark: SparkSession, failing: Iterable[Failing], folder: Path
     tables = [_table(one) for one in failing]
     rows = reduce(DataFrame.unionByName, tables) if tables else spark.createDataFrame([], FAILURES)
     typed = rows.select(*[F.col(field.name).cast(field.dataType) for field in FAILURES])
-    typed.coalesce(FILES).write.mode("overwrite").option("compression", "zstd").parquet(str(folder))
+    noted = typed.withMetadata(typed.columns[0], SPARK_FORMAT)
+    noted.coalesce(FILES).write.mode("overwrite").option("compression", "zstd").parquet(str(folder))
     make_durable(folder)
 
 

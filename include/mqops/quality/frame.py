@@ -50,6 +50,11 @@ def frame_of(snapshot: DataFrame, wanted: Iterable[str]) -> DataFrame:
     return rows.mapInArrow(_reader(carried, body), schema)
 
 
+def needs_body(wanted: Iterable[str]) -> bool:
+    """Whether `frame_of` reads the bodies for these columns."""
+    return bool(of_source({*wanted}, Source.BODY))
+
+
 def _native(name: str, derived: Mapping[str, Column]) -> Column:
     source = COLUMNS[name].source
     if source is Source.HEX:

@@ -18,21 +18,16 @@ from pathlib import Path
 
 from mqops.clock import utc_text
 from mqops.errors import InProgress, SettingsError
-from mqops.lake.files import lake_errors
-from mqops.lake.pruned import PRUNED, PrunedRun
+from mqops.lake.files import lake_errors, mark
+from mqops.lake.pruned import PRUNED, PrunedRun, going, there_of
 from mqops.lake.run import RunFolder, folder_of
 from mqops.ledger.core.identity import line_id
 from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.file import LedgerFile
-from mqops.look.core.run_state import RunLine
-from mqops.look.expiry_forecast import COPIES
 from mqops.look.runs import Runs, run_line
-from mqops.look.words.state import RunState
 from mqops.model import AsJson
-from mqops.prove.records import UNDO_RECORD
-from mqops.retention.core.due import OVER, Candidate, Decided, Due, Part, Policy, decided
-
-_GOING = ".removed-"
+from mqops.retention.core.due import OVER, Decided, Due, Part, Policy, decided
+from mqops.retention.held import candidates, needed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,46 +56,8 @@ def survey(lake: Path, queue_manager: str, policy: Policy, *, now: datetime) -> 
     folder = folder_of(lake, queue_manager)
     if not (folder / "runs").is_dir():
         raise SettingsError(f"{lake} has no runs of {queue_manager}: `mqops runs` lists those that it has")
-    lines = Runs(lake, queue_manager).caught_up().newest(0)
-    return decided(
-        (_candidate(folder, line, with_sizes=bool(policy.most_bytes)) for line in lines),
-        policy,
-        needed=dict(_needed(folder, lines)),
-        now=now,
-    )
-
-
-def _needed(folder: Path, lines: list[RunLine]) -> Iterator[tuple[str, str]]:
-    """The runs that an undo needs which is not over."""
-    for line in lines:
-        if line.is_undo and line.state not in OVER - {RunState.PLANNED}:
-            undo = UNDO_RECORD.find(RunFolder(folder / "runs" / line.run))
-            if undo is not None:
-                yield undo.run, f"undo {line.run} of it is {line.state}"
-
-
-def _candidate(folder: Path, line: RunLine, *, with_sizes: bool) -> Candidate:
-    run = RunFolder(folder / "runs" / line.run)
-    at = line.proved_at or line.at
-    return Candidate(
-        run=line.run,
-        workflow=line.workflow,
-        queues=tuple(filter(None, line.queue.split(","))),
-        state=line.state,
-        at=datetime.fromisoformat(at) if at else None,
-        begun=line.begun,
-        whole=line.workflow not in COPIES and not line.partial,
-        snapshot=_size(run.snapshot, with_sizes=with_sizes),
-        plan=_size(run.plan, with_sizes=with_sizes),
-    )
-
-
-def _size(folder: Path, *, with_sizes: bool) -> int:
-    """Bytes in a folder; without sizes 1 for one that is there."""
-    if not with_sizes:
-        return int(folder.is_dir())
-    with lake_errors(folder):
-        return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file()) if folder.is_dir() else 0
+    runs = Runs(lake, queue_manager).caught_up()
+    return decided(candidates(runs, policy, now=now), policy, needed=dict(needed(runs)), now=now)
 
 
 def prune(
@@ -123,7 +80,7 @@ def prune(
     parts: Counter[str] = Counter()
     freed = passed_over = runs = 0
     for batch in _batches(due.due):
-        sized = [(one, sum(_size(path, with_sizes=True) for path in _paths(folder, one))) for one in batch]
+        sized = [(one, sum(there_of(path) for path in _paths(folder, one))) for one in batch]
         if not dry_run:
             _record(folder, queue_manager, sized, who=who, at=utc_text(now))
         for one, size in sized:
@@ -185,6 +142,7 @@ def _removed(run: RunFolder, due: Due) -> bool:
                 return True
             for part in due.parts:
                 _remove(run.path / part.value)
+            mark(run.plan_json)
     except InProgress:
         return False
     return True
@@ -192,9 +150,9 @@ def _removed(run: RunFolder, due: Due) -> bool:
 
 def _remove(part: Path) -> None:
     """Rule 2."""
-    going = part.with_name(f"{_GOING}{part.name}")
+    gone = going(part)
     with lake_errors(part):
-        shutil.rmtree(going, ignore_errors=True)
+        shutil.rmtree(gone, ignore_errors=True)
         if part.is_dir():
-            os.rename(part, going)
-        shutil.rmtree(going, ignore_errors=True)
+            os.rename(part, gone)
+        shutil.rmtree(gone, ignore_errors=True)

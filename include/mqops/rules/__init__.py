@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from mqops.rules.matcher import Miss, choose, matches, matching, misses
 from mqops.rules.model import ANY, Control, Parsed, Problem, Rule, Table
-from mqops.rules.parser import parse
+from mqops.rules.parser import parse, parse_conditions
 
 __all__ = [
     "ANY",
@@ -42,4 +42,5 @@ __all__ = [
     "matching",
     "misses",
     "parse",
+    "parse_conditions",
 ]

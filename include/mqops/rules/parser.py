@@ -68,6 +68,39 @@ def parse(
     return Parsed(source=source, table=table, errors=(), warnings=warnings)
 
 
+OF_HEADERS = ("DESTQ", "DESTQM", "REASON")
+"""Patterns for what an MQDLH has."""
+MESSAGE_KEYWORDS: Mapping[str, Keyword] = {
+    name: keyword
+    for name, keyword in KEYWORDS.items()
+    if keyword.entry is Entry.PATTERN and name not in OF_HEADERS and not keyword.changes
+}
+"""What conditions may ask of a message itself, whatever the time is."""
+
+
+def parse_conditions(text: str, *, index: int = 0) -> tuple[Rule | None, tuple[Problem, ...]]:
+    """Conditions on a message, without an action: patterns and extensions of a rules table, on one line.
+
+    Parameters: `index` of the rule that has them. Returns a rule, or every error in the order of the text. Raises
+    nothing.
+    """
+    source = Source(text)
+    entries, problems = source.entries()
+    first, *more = (*entries, None)
+    if first is None:
+        problems = problems or [source.problem((1, 1), f"no condition: write one, such as {CONDITION}")]
+        return None, _in_order(problems)
+    if len(more) > 1:
+        problems.append(source.problem(entries[1].place(0), "the conditions go on in another line: write them on one"))
+    reader = _ConditionReader(source, MESSAGE_KEYWORDS, first.place(0))
+    reader.read(first, first=True, behind=0)
+    problems += reader.problems
+    return (None if problems else reader.rule(index=index).rule), _in_order(problems)
+
+
+CONDITION = "FORMAT(MQSTR)"
+
+
 def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
 
@@ -211,6 +244,21 @@ class _EntryReader:
         )
         action = self._given.get("ACTION")
         return Written(rule=rule, place=self._place, action_place=action.place if action else self._place)
+
+
+class _ConditionReader(_EntryReader):
+    """One entry of conditions alone."""
+
+    def _extension(self, pair: Pair) -> None:
+        keyword = KEYWORDS[pair.keyword]
+        why = "changes while a message stays on its queue" if keyword.changes else "asks nothing of a message itself"
+        self._error(pair.place, f"{pair.keyword} {why}: use {_KNOWN_CONDITIONS}")
+
+    def _check_rule(self) -> None:
+        """Conditions need no action."""
+
+
+_KNOWN_CONDITIONS = f"one of {', '.join(MESSAGE_KEYWORDS)}"
 
 
 def _nearest(word: str, keywords: Mapping[str, Keyword]) -> list[str]:

@@ -16,6 +16,7 @@ import filelock
 
 from mqops.clock import utc_now
 from mqops.errors import LakeError
+from mqops.formats import numbered, refuse_newer
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, refuse_foreign
 from mqops.lake.run import folder_of
 
@@ -45,7 +46,7 @@ class ChangeRecord:
         """
         make_folder(self.path.parent)
         refuse_foreign(self.path.parent)
-        line = {"at": utc_now(), "step": step, "by": by, "plan": plan, "queue": queue, **more}
+        line = numbered(self.path.name, {"at": utc_now(), "step": step, "by": by, "plan": plan, "queue": queue, **more})
         flags = os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
         with (
             lake_errors(self.path),
@@ -68,6 +69,7 @@ class ChangeRecord:
                 value = json.loads(line)
             except ValueError:
                 continue
+            refuse_newer(self.path.name, self.path, value)
             if not isinstance(value, dict):
                 raise LakeError(f"{self.path} line {number} is not what mqops wrote")
             yield value

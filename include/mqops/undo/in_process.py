@@ -24,8 +24,6 @@ from mqops.decide.core.preflight import worst_first
 from mqops.decide.in_process import DecidedBy, write_plan
 from mqops.decide.preflight import preflight
 from mqops.errors import InProgress, PermanentMQError, PlanChanged, SettingsError
-from mqops.lake.files import make_folder
-from mqops.lake.parquet import write_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account
 from mqops.ledger.core.identity import MessageOnQueue, PlanIdentity
@@ -35,9 +33,9 @@ from mqops.model import ActSummary
 from mqops.mq.connection import OneSession, Reach, connect, one_session
 from mqops.mq.session import SET_CONTEXT_OPTIONS, Session
 from mqops.observe import snapshot
-from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.originals import Original, Originals, Which, copied
 from mqops.observe.recorded import OBSERVED
+from mqops.observe.sealed import write_snapshot
 from mqops.plan_row import PlanRow
 from mqops.prove.begun_plans import begun_plans
 from mqops.prove.prove import reopened
@@ -196,8 +194,7 @@ class _Todo:
         """Read the plan, copy the originals, note what became of each."""
         wanted = self._wanted()
         snapshot.begin(folder)
-        make_folder(folder.snapshot)
-        write_parquet(folder.snapshot, SNAPSHOT, copied(self.run.snapshot, wanted, self._note))
+        write_snapshot(folder, copied(self.run.snapshot, wanted, self._note))
         observed_at = OBSERVED.read(self.run).observed_at
         snapshot.finish(folder, self.approved_plan.queue_manager, self.approved_plan.queues, observed_at, whole=False)
 

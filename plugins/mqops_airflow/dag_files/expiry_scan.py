@@ -10,6 +10,7 @@ from mqops.estate import EstateFile
 from mqops.estate_sections import ExpiryScan, QueueManager, dag_prefix
 from mqops.jobs import job
 from mqops_airflow.forms import params
+from mqops_airflow.notices.notify import usable
 from mqops_airflow.operators.expiry import ExpiryCheckOperator, ExpiryReportOperator, RefreshExpiryOperator
 from mqops_airflow.runs.workplace import dags_of, estate_file, schedule_of
 from mqops_airflow.spark.submit import MqSparkSubmitOperator
@@ -36,7 +37,10 @@ def build(file: EstateFile, name: str, settings: QueueManager, section: ExpirySc
         user_defined_macros=TEMPLATES,
         params={"queues": params.queues(section.queues), "all_filled": params.all_filled()},
     ) as dag:
-        check = ExpiryCheckOperator(task_id="check", queue_manager=name, recheck=section.recheck.total_seconds())
+        notify = usable(file.estate.notify)
+        check = ExpiryCheckOperator(
+            task_id="check", queue_manager=name, recheck=section.recheck.total_seconds(), notify=notify
+        )
         scan = MqSparkSubmitOperator(
             task_id="scan",
             name=f"{prefix} expiry",
@@ -49,7 +53,11 @@ def build(file: EstateFile, name: str, settings: QueueManager, section: ExpirySc
             conn_id=file.estate.spark_connection(name),
         )
         report = ExpiryReportOperator(
-            task_id="report", folder=folder, asset=workflow_asset(name, WORKFLOW, "report"), queue_manager=name
+            task_id="report",
+            folder=folder,
+            asset=workflow_asset(name, WORKFLOW, "report"),
+            queue_manager=name,
+            notify=notify,
         )
         check >> scan >> report
     return dag

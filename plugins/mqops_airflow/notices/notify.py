@@ -1,6 +1,7 @@
 """Tells people what waits for them, by a notifier of Airflow that the estate names (SMTP, Slack ...; see `Notify`).
 
-1. `Notice` has all that people are told of: a further one is a member, and a call of `tell_people` where it is seen.
+1. `Notice` has all that people are told of: a further one is a member, and a call of `tell_people` where it is seen, by
+   a task that gets `notify=usable(notify)` where `workflows/pipeline.py` makes it.
 2. The notifier's arguments are templates of Airflow. Beside Airflow's own values they have `mqops.subject`,
    `mqops.text` and `mqops.link`. No text of a message is among them.
 3. A notifier that fails is a warning in the log: the question is asked, and the run goes on, without it.
@@ -41,8 +42,8 @@ LOG = logging.getLogger(__name__)
 
 
 class Told(NamedTuple):
-    """Parameters: `when` it is told, in words; `task` that tells it, "" for Airflow's triggerer; `subject` and `text`
-    with the names of their values in braces."""
+    """Parameters: `when` it is told, in words; `task` of the DAGs of plans that tells it, "" where Airflow's triggerer
+    does, or another DAG; `subject` and `text` with the names of their values in braces."""
 
     when: str
     task: str
@@ -67,6 +68,12 @@ class Notice(Enum):
     )
     UNBALANCED = Told(
         when="a run does not balance", task="prove", subject="{queue_manager}: a run does not balance", text="{why}"
+    )
+    EXPIRES = Told(
+        when="so many dead letters, backed-out and stored messages expire before people are at work again",
+        task="",
+        subject="{queue_manager}: {vanish} before {until}",
+        text="{why}.",
     )
 
 

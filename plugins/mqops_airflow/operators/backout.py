@@ -31,6 +31,7 @@ class BackoutCheckOperator(CheckOperator):
     """
 
     def execute(self, context: Context) -> XCom:
+        from mqops.backout.of_estate import rows_of  # noqa: PLC0415
         from mqops.decide import backout_setting as backout  # noqa: PLC0415
         from mqops.deciders.backout import survey  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
@@ -50,6 +51,7 @@ class BackoutCheckOperator(CheckOperator):
                 replay_cap=form.replay_cap,
                 quarantine=section.quarantine,
                 backoff=tuple(int(one.total_seconds()) for one in section.backoff),
+                origins=rows_of(section),
             )
         for remark in surveyed.setting.remarks():
             self.log.warning("%s", printable(remark))

@@ -13,25 +13,27 @@ from airflow.sdk import Asset, BaseOperator
 from mqops.counted import counted
 from mqops.errors import SettingsError, Unbalanced
 from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
-from mqops.lake.run import RunFolder
+from mqops.lake.run import RunFolder, folder_of
 from mqops.misnamed import is_alias
 from mqops.printable import printable
 from mqops.queue_names import not_seen
 from mqops.workflow import Workflow
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
+from mqops_airflow.notices.foretold import foretold
 from mqops_airflow.notices.outcome_text import keep_for_note
-from mqops_airflow.operators.check import CheckOperator
+from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator
 from mqops_airflow.operators.depth import trigger_again
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
-from mqops_airflow.ui.markdown import Markdown, md, number, thousands
+from mqops_airflow.ui.markdown import Markdown, joined, md, number, thousands
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from mqops.estate import EstateFile
+    from mqops.estate_sections import ExpiryScan, Notify
     from mqops.expiry.core.outcome import ExpirySummary
 
 
@@ -39,25 +41,42 @@ class ExpiryCheckOperator(CheckOperator):
     """Finds the queues that need a scan (E16), and makes the run's folder. Without such queues the run ends here.
 
     :param recheck: seconds after which a queue is looked at in any case.
+    :param notify: who tells people what will expire.
     """
 
-    def __init__(self, *, recheck: float, **kwargs: Any) -> None:
+    def __init__(self, *, recheck: float, notify: Notify | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.recheck = recheck
+        self.notify = notify
 
     def execute(self, context: Context) -> XCom:
         from mqops.expiry.core.candidates import differing_intervals  # noqa: PLC0415
+        from mqops.expiry.record import note_seen  # noqa: PLC0415
         from mqops.expiry.scan import candidates  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
 
         form, estate = given.Expiry.of(context), estate_file()
+        section = _section(estate, self.queue_manager)
+        told = bool(section and section.tell_from)
         with connect(connection_for(self.queue_manager, estate)) as session:
             chosen = candidates(
-                session, lake(estate), form.queues, recheck=timedelta(seconds=self.recheck), all_filled=form.all_filled
+                session,
+                lake(estate),
+                form.queues,
+                recheck=timedelta(seconds=self.recheck),
+                all_filled=form.all_filled,
+                forecast=told,
+                waiting=told,
+                interval=_interval(estate, self.queue_manager) if _by_schedule(context) else None,
             )
+        if section is None or form.queues == section.queues:
+            note_seen(folder_of(lake(estate), self.queue_manager), chosen.queues, chosen.group)
         intervals = {one: _interval(estate, one) for one in (*chosen.members, self.queue_manager)}
         if differs := differing_intervals(intervals, self.queue_manager):
             self.log.warning("%s: give them the same interval", printable(differs))
+        for line in chosen.about_shared():
+            log = self.log.warning if line == chosen.expryint else self.log.info
+            log("%s", printable(line))
         for queue in chosen.inhibited:
             self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
         for queue, why in chosen.why.items():
@@ -74,14 +93,28 @@ class ExpiryCheckOperator(CheckOperator):
             self.log.error("%s", printable(not_seen(chosen.unseen)))
         if not chosen.why:
             refuse_unseen(chosen.unseen)
-            return self.nothing_to_do(context, found, Workflow.EXPIRY_SCAN)
+            why = foretold(self.log, context, self.queue_manager, estate=estate, notify=self.notify)
+            why = md("{} {}", why, chosen.expryint) if chosen.expryint else why
+            return self.nothing_to_do(
+                context, found, Workflow.EXPIRY_SCAN, md("{}. {}", NOTHING_TO_DO, why) if why else NOTHING_TO_DO
+            )
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             return hand_on(context, folder, found)
 
 
-def _interval(file: EstateFile, queue_manager: str) -> timedelta | None:
+def _by_schedule(context: Context) -> bool:
+    kind = context["dag_run"].run_type
+    return str(getattr(kind, "value", kind)) == "scheduled"
+
+
+def _section(file: EstateFile, queue_manager: str) -> ExpiryScan | None:
     managed = file.estate.queue_managers.get(queue_manager)
-    return managed.expiry_scan.interval if managed and managed.expiry_scan else None
+    return managed.expiry_scan if managed else None
+
+
+def _interval(file: EstateFile, queue_manager: str) -> timedelta | None:
+    section = _section(file, queue_manager)
+    return section.interval if section else None
 
 
 class ExpiryReportOperator(BaseOperator):
@@ -90,14 +123,18 @@ class ExpiryReportOperator(BaseOperator):
     :param folder: the run's folder (templated).
     :param asset: asset whose event gets the summary as extra.
     :param queue_manager: name in the estate.
+    :param notify: who tells people what will expire.
     """
 
     operator_extra_links = (RunLink(),)
     template_fields = ("folder",)
 
-    def __init__(self, *, folder: str, asset: Asset, queue_manager: str, **kwargs: Any) -> None:
+    def __init__(
+        self, *, folder: str, asset: Asset, queue_manager: str, notify: Notify | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(outlets=[asset], **kwargs)
         self.folder = folder
+        self.notify = notify
         self.queue_manager = queue_manager
         self.asset = asset
 
@@ -110,8 +147,12 @@ class ExpiryReportOperator(BaseOperator):
         more = replace(summary, unseen=unseen, aliases=found.aliases, balanced=summary.balanced and not unseen)
         report(self, context, more)
         context["outlet_events"][self.asset].extra = more.to_json()
-        if warning := trigger_again(self.log, self.queue_manager, Workflow.EXPIRY_SCAN):
-            keep_for_note(context, md("{} {}", in_words(summary), warning))
+        coming = foretold(
+            self.log, context, self.queue_manager, estate=estate_file(), notify=self.notify, scans=more.queues
+        )
+        warning = trigger_again(self.log, self.queue_manager, Workflow.EXPIRY_SCAN)
+        if coming or warning:
+            keep_for_note(context, joined(" ", filter(None, (in_words(more), coming, warning))))
         return more.to_json()
 
 

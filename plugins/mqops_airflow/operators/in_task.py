@@ -65,7 +65,7 @@ class InTaskActOperator(BaseOperator):
             about={"requested_by": found.requested_by, "approved_by": found.approved_by},
         )
         self.log.info(
-            "%d put, %d discarded, %d failed, %d changed since",
+            "%d put, %d discarded, %d failed, %d gone",
             *(summary.moved, summary.discarded, summary.failed, summary.absent),
         )
         return summary.to_json()

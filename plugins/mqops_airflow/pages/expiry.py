@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
@@ -10,9 +11,16 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
+from mqops.errors import SettingsError
+from mqops.estate import EstateFile
 from mqops.estate_sections import dag_prefix
-from mqops.expiry.core.candidates import Known
+from mqops.expiry.calendar_file import calendar_in
+from mqops.expiry.core.calendar import EVERY_MORNING
+from mqops.expiry.core.candidates import Kind, Known
+from mqops.expiry.core.forecast import Outlook, sentences
+from mqops.expiry.core.outcome import BUCKETS, LATER
 from mqops.expiry.record import known
+from mqops.expiry.recorded import recorded_outlook
 from mqops.lake.run import folder_of
 from mqops.look.core.expires import Expires, expires
 from mqops.look.expiry_forecast import MORNING, Forecast, forecast, next_time
@@ -33,6 +41,13 @@ EVERY = 5
 QUARTER = 15
 """Minutes to which a time may be given."""
 AT_FIRST = f"{MORNING:%H:%M}"
+COLOURS = {
+    Kind.DEAD_LETTER.value: "var(--bad)",
+    Kind.BACKOUT.value: "var(--left)",
+    Kind.STORAGE.value: "var(--discarded)",
+    Kind.OTHER.value: "var(--gone)",
+}
+"""What a queue is for → the colour of its messages."""
 
 
 def router(page: Page) -> APIRouter:
@@ -57,12 +72,15 @@ def router(page: Page) -> APIRouter:
         to_scan = [one.name for one in uncounted]
         section = who.estate.estate.queue_managers[name].expiry_scan
         dag_id = f"{dag_prefix(name)}_expiry_scan" if section else ""
+        coming = _coming(who.estate, lake(who.estate), name)
         short, until = f"{limit:%H:%M}", f"{limit:%Y-%m-%d %H:%M} UTC"
         chart_ends = f"{max(found.hours) + timedelta(hours=1):%Y-%m-%d %H:%M} UTC"
         return render_page(
             *(request, page, who, name),
             every=EVERY,
             found=found,
+            coming=tuple(sentences(coming)),
+            coming_chart=_by_kind(coming),
             live_part=Link("", "expiry/live", {"queue_manager": name, "before": short}),
             dag_id=dag_id,
             at_work=newest_at_work(who, dag_id, "a scan for expired messages", "What it finds is"),
@@ -97,6 +115,31 @@ def _told(found: Forecast, figures: Figures, scans: Mapping[str, Known]) -> dict
 @shared
 def _forecast(place: Path, name: str, limit: datetime) -> Forecast:
     return forecast(place, name, now=datetime.now(UTC), limit=limit)
+
+
+@shared
+def _coming(estate: EstateFile, place: Path, name: str) -> Outlook:
+    """By the last look at each queue, until people are at work again. Where the calendar cannot be used, which
+    `mqops estate check` tells, that is 08:00 UTC."""
+    try:
+        calendar = calendar_in(estate)
+    except SettingsError:
+        calendar = EVERY_MORNING
+    return recorded_outlook(place, name, calendar=calendar, now=datetime.now(UTC))
+
+
+def _by_kind(coming: Outlook) -> Markup:
+    """A bar for each time until messages expire, with a part for each kind of queue; nothing where none expires."""
+    rows = []
+    for time_left in (*BUCKETS, LATER):
+        parts: Counter[str] = Counter()
+        for one in coming.queues:
+            parts[one.kind.value] += one.within.get(time_left, 0)
+        rows.append(charts.Bar(f"within {time_left}" if time_left in BUCKETS else time_left, parts))
+    if not any(any(row.parts.values()) for row in rows):
+        return Markup()
+    label = "Messages by the time until they expire, and by what their queue is for"
+    return charts.stacked(rows, of="time", label=label, parts=COLOURS)
 
 
 def _chart(found: Forecast) -> Markup:

@@ -132,6 +132,7 @@ def router(page: Page) -> APIRouter:
             data=words.data(story, size(story.message.body.length)),
             rules=words.rules(story.rules, below(story.rules_source, who.estate.path.parent)),
             seen=tuple(words.seen(story)),
+            quarantine=words.quarantine(story),
             events=words.events(story, outcome),
             fields=words.fields,
             folder_table=words.folder,

@@ -92,7 +92,8 @@ class _Answer:
     def __init__(self, who: Reader, asked: Asked) -> None:
         tasks, view = tasks_of(asked), latest_view(asked.run, limit=MESSAGES)
         story, task = view.story, tasks.get(APPROVE)
-        form = started_of(asked).dry_form if not story.begun_at else None
+        started = started_of(asked)
+        form = started.dry_form if not story.begun_at else None
         may_start = form is not None and who.may_start(asked.dag_id) and acted_on(story.actions) > 0
         settled = bool(story.approval and story.approval.answer) or task is None or task.state in ENDED
         waits = who_answers(who, asked, task)
@@ -111,9 +112,9 @@ class _Answer:
         self.live = not settled or bool(again)
         self.open = bool(waits) or (not settled and form is None)
         self.snapshot = words.snapshot(story.line, None if settled else _depth(who, story.line)) if held else NOTHING
-        self.told = tuple(_answered(asked, story, task, dry=form is not None))
+        self.told = (*_answered(asked, story, task, dry=form is not None), *filter(None, [started.removed]))
         self.asks_again = settled and may_start and _is_dry_run(story, task)
-        self.run_path = path_of_run(asked.dag_id, asked.run_id) if asked.dag_id else ""
+        self.run_path = path_of_run(asked.dag_id, asked.run_id) if asked.dag_id and not started.removed else ""
         self.live_part = Link("", "plan/answer", {"queue_manager": asked.run.queue_manager, "run": asked.run.run})
         self.who_asked = waits.in_words(asked=True) if waits else NOTHING
 

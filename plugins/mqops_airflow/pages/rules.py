@@ -42,7 +42,7 @@ def router(page: Page) -> APIRouter:
             raise HTTPException(404, "The estate has no rules table for this workflow.")
         chosen = workflow or next(iter(tables), "")
         text, source, problem = _text(who, tables.get(chosen))
-        origins = chosen in tables and tables[chosen].origins
+        origins = chosen in tables and tables[chosen].names_origins
         parsed, used = None, None
         if source and not problem:
             parsed, used = _used(lake(who.estate), name, chosen, text, source, origins=origins)

@@ -38,7 +38,7 @@ from mqops_airflow.pages.which_run import APPROVE, ASKERS, Asked, Task, asked_by
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions, questions_before, who_answers
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
-from mqops_airflow.ui.views import path_of_dag, path_of_run
+from mqops_airflow.ui.views import path_of_dag
 
 FEW = 10
 """Messages that the page names without being asked to."""
@@ -80,9 +80,9 @@ class _InWords:
         self.state = seen.state
         self.what = words.title(story, checks=checks)
         self.queues = line.queue.split(",")
-        self.links = words.links(story, seen.query, path_of_run(asked.dag_id, asked.run_id) if asked.dag_id else "")
+        self.links = words.links(story, seen.query, seen.run_path)
         self.question = words.question(waits.in_words(), seen.query, may=waits.may) if waits else NOTHING
-        self.undos = (*words.undos(view), *filter(None, [words.pruned(view.story)]))
+        self.undos = (*words.undos(view), *filter(None, [words.pruned(view.story), seen.started.removed]))
         self.remarks = tuple(steps.remarks(story))
         self.progress = words.progress(story, seen.words)
         self.held = tuple(words.held(story))

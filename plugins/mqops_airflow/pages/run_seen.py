@@ -16,6 +16,7 @@ from mqops.look.words.state import RunState
 from mqops_airflow.pages.by_hand import still_by_hand
 from mqops_airflow.pages.run_forms import to_ask_again, to_clear
 from mqops_airflow.pages.which_run import ENDED, Asked, Fields, Started, Task, started_of, tasks_of
+from mqops_airflow.ui.views import path_of_run
 
 MESSAGES = 50
 """Messages that the page names; a link goes on."""
@@ -61,6 +62,12 @@ class Seen(NamedTuple):
     def query(self) -> dict[str, str]:
         """The query that names the run in the address of a page."""
         return {"queue_manager": self.asked.run.queue_manager, "run": self.asked.run.run}
+
+    @property
+    def run_path(self) -> str:
+        """The path of the run in Airflow, "" where Airflow has no such run."""
+        asked = self.asked
+        return path_of_run(asked.dag_id, asked.run_id) if asked.dag_id and not self.started.removed else ""
 
     @property
     def fates(self) -> Fates:

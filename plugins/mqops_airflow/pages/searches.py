@@ -18,11 +18,13 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from mqops.errors import MqopsError, SettingsError
 from mqops.look.find import FoundPage
+from mqops_airflow.connections.body_keys import passwords_for
 from mqops_airflow.pages.turns import Turns
 
 PROCESSES = 3
@@ -110,7 +112,8 @@ class Searches:
                 return _Reply()
             assert process.stdin
             assert process.stdout
-            process.stdin.write(f"{json.dumps(search.asked)}\n")
+            asked = {**search.asked, "passwords": passwords_for(Path(str(search.asked["run"])))}
+            process.stdin.write(f"{json.dumps(asked)}\n")
             process.stdin.flush()
             over = threading.Timer(SECONDS, search.end)
             over.start()

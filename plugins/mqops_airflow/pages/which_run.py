@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
+from airflow.models.log import Log
 from airflow.models.taskinstance import TaskInstance
 from airflow.utils.session import create_session
 from airflow.utils.state import State
@@ -25,6 +26,7 @@ from mqops.errors import MqopsError, SettingsError
 from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.run import RunFolder, find_run
 from mqops.look.words import expiry
+from mqops.look.words.run import not_in_airflow
 from mqops.look.words.text import NOTHING, Link, Text
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.security import Reader, may, own_dags, reader
@@ -42,6 +44,8 @@ ASKERS: Mapping[str, str] = {
     DagRunType.OPERATOR_TRIGGERED: "a task of another DAG",
 }
 """Kind of run, which stands for a person where none started it (`approval.four_eyes.requester`) → words."""
+CLEANED = "cli_cleanup_tables"
+"""What Airflow's audit log calls `airflow db clean`."""
 APPROVE = "approve"
 """The task that waits for a person."""
 ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
@@ -76,13 +80,15 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """A DAG run. Parameters: `person` who started the run, "" where no person did; `kind` of run, "" where Airflow does
-    not know the run; `goes_on` whether the run has not ended; `conf` that the run was started with."""
+    """A DAG run. Parameters: `person` who started the run, "" where no person did; `kind` of run, "" for a run that no
+    DAG made; `goes_on` whether the run has not ended; `conf` that the run was started with; `removed` the sentence that
+    Airflow has no record of the run any more, nothing where it has: then `kind` is what the lake knows."""
 
     person: str = ""
     kind: str = ""
     goes_on: bool = False
     conf: Fields = field(default_factory=dict)
+    removed: Text = NOTHING
 
     @property
     def by(self) -> str:
@@ -246,10 +252,16 @@ def started_of(asked: Asked) -> Started:
     with create_session() as session:
         run = session.scalar(select(DagRun).where(DagRun.dag_id == asked.dag_id, DagRun.run_id == asked.run_id))
         if run is None:
-            return Started()
+            cleaned = session.scalar(select(Log.dttm).where(Log.event == CLEANED).order_by(Log.id.desc()).limit(1))
+            by = (HANDED_ON.find(asked.run) or NO_DAG_RUN).found.get("requested_by", "")
+            return Started(kind=str(by), removed=not_in_airflow(asked.dag_id, asked.run_id, _iso(cleaned)))
         goes_on = run.state in State.unfinished_dr_states
         person, conf = run.triggering_user_name or "", dict(run.conf or {})
         return Started(person=person, kind=str(run.run_type), goes_on=goes_on, conf=conf)
+
+
+def _iso(at: datetime | None) -> str:
+    return at.isoformat() if at else ""
 
 
 def _begins(task: Task) -> tuple[bool, str, int, str]:

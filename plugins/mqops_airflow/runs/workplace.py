@@ -16,11 +16,13 @@ from mqops.errors import SettingsError
 from mqops.estate import EstateFile, load_usable
 from mqops.estate_sections import Estate, QueueManager, dag_prefix
 from mqops.storage import ESTATE
+from mqops_airflow.connections import body_keys
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG
 
 VARIABLE = "MQOPS_ESTATE"
+body_keys.install()  # whatever reads or writes the lake in Airflow's processes finds it by way of this module
 
 
 def estate_path() -> Path:

@@ -11,6 +11,7 @@ The type of the Airflow connection decides how: `spark` by spark-submit, `spark_
 6. The job gets the variables of `spark.job_environment`, not Airflow's own, and a private temporary folder.
 7. Where MQOPS_LEDGER_KEYS says in which folder the ledger's keys are, driver and executors get that path: with another
    key than the task has, all that the job signs would look forged. A path is no secret, so it may stand in `conf`.
+8. Keys of message bodies that are in an Airflow connection reach the driver as credentials do, in MQOPS_BODY_KEYS.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +32,11 @@ from airflow.sdk import Asset, BaseOperator
 
 from mqops import errors
 from mqops import spark_private as private
+from mqops.lake.body_keys import VARIABLE as BODY_KEYS
+from mqops.lake.files import read_json
 from mqops.ledger.keys import VARIABLE as LEDGER_KEYS
 from mqops.printable import printable
+from mqops_airflow.connections.body_keys import password
 from mqops_airflow.connections.hook import MqHook, existing_connection
 from mqops_airflow.runs.workplace import estate_file, estate_path, lake
 from mqops_airflow.spark.connect import CONNECTION_TYPE, Client, server_must_answer, server_of
@@ -126,7 +131,7 @@ class MqSparkSubmitOperator(BaseOperator):
             self.log.info("Kept %s of an earlier try", printable(self.summary))
         else:
             self._submit()
-        summary = json.loads(Path(self.summary).read_text(encoding="utf-8"))
+        summary = read_json(Path(self.summary))
         shown = {key: summary[key] for key in self.shown or summary}
         for key, value in shown.items():
             if isinstance(value, (str, int, float)):
@@ -205,7 +210,18 @@ class MqSparkSubmitOperator(BaseOperator):
         if self.needs_queue_manager:
             environment["MQOPS_CONNECTION"] = MqHook(self.mq_conn_id).get_conn().to_json()
             environment["MQOPS_ESTATE"] = str(estate_path().absolute())  # it names the queues that are storage
-        return environment | self._ledger_keys()
+        return environment | self._ledger_keys() | self._body_keys()
+
+    def _body_keys(self) -> dict[str, str]:
+        """The keys of bodies that are in an Airflow connection, of the queue managers that the task's connection
+        reaches. Those that Airflow does not have are left out: what the job does may need none."""
+        found = {}
+        for name, manager in estate_file().estate.queue_managers.items():
+            conn_id = manager.bodies.connection if manager.bodies and manager.connection == self.mq_conn_id else None
+            if conn_id:
+                with suppress(errors.SettingsError):
+                    found[name] = password(conn_id)
+        return {BODY_KEYS: json.dumps(found)} if found else {}
 
     def _ledger_keys(self) -> dict[str, str]:
         """The folder of the ledger's keys, absolute, where this task has one and the job acts on a queue manager."""

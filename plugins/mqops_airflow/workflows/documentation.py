@@ -112,7 +112,8 @@ BACKOUT_REPROCESS = """
 
 Processes messages that applications have backed out too often, on {queues}: the rules table {rules} says what
 happens to each message. `ACTION(RETRY)` puts it back on the queue it came from: the queue that names the backout queue
-as BOQNAME. If several queues name it, the MQRFH2 of the message decides (`jms/Dst`). A message whose origin is
+as BOQNAME. If several queues name it, the estate's table `origins` decides ({origins}), else the MQRFH2 of the message
+(`jms/Dst`). A message whose origin is
 ambiguous is counted as AMBIGUOUS and left, unless a rule names a queue for it.
 
 A message (same MsgId and body) that was put back {replays} goes to {quarantine} instead.
@@ -145,6 +146,7 @@ def backout_reprocess_page(name: str, section: BackoutReprocess) -> str:
         rules=section.rules,
         replays=number(section.replay_cap, "time"),
         quarantine=section.quarantine,
+        origins=number(len(section.origins), "row"),
         policy=policy_of(section.approval),
         timeout=section.approval.timeout,
         unit_of_work=section.unit_of_work,
@@ -203,6 +205,9 @@ manager that decides what has expired.
 | check | finds the queues that need a scan, by depth and by earlier scans; without any, the run ends here |
 | scan | browses these queues on Spark, one task for each queue, without message data |
 | report | for each queue: messages found, discarded and left, and when the next one expires |
+
+The note of a run says what of dead-letter, backout and storage queues expires before people are at work again. A queue
+that a queue-sharing group shares is left to the member that scanned it last, while that one looks for candidates.
 
 Each queue is scanned at least every {recheck}. To scan queues now in any case, use `mq_refresh_expiry`.
 """

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
+import signal
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pymqi
@@ -12,12 +17,18 @@ from mq_support import DLQ, Manager, let_expire
 from pymqi import CMQC
 
 from mqops.backout.core.disposal import aged
+from mqops.deciders.backout import BACKOUT, BackoutRequest
+from mqops.deciders.run import carry_out, plan_run
 from mqops.errors import MQError
 from mqops.poison_consumer import GET_OPTIONS, Delivery, Handled, PoisonAwareConsumer, PoisonStuck
+from mqops.rules import parse
 from mqwire.headers import split_dlh
-from mqwire.structures import MQDLH, MQMD
+from mqwire.structures import MQDLH, MQDLH_LAYOUT, MQMD
 
 MESSAGES = int(os.environ.get("MQOPS_CONSUMER_MESSAGES", "120"))
+PROGRAM = Path(__file__).with_name("consuming_program.py")
+MARKINGS = ["mark", "plain"] if MESSAGES > 120 else ["plain"]
+"""With which queue managers the program is killed: a process takes a second to start."""
 QUEUES = """\
 DEFINE QLOCAL(IN) BOTHRESH(3) BOQNAME(IN.BOQ) MAXDEPTH(100000)
 DEFINE QLOCAL(IN.BOQ) MAXDEPTH(100000)
@@ -405,6 +416,72 @@ def test_P08_P09_five_percent_poison_and_a_backout_queue_that_fills_up(manager, 
     assert [body[172:] for body in dead] == bad[room:]
     assert {header(body).reason for body in dead} == {CMQC.MQRC_Q_FULL}
     assert manager.depth("IN") == 0
+
+
+def consume_and_kill(manager: Manager, errors: Path, kills: int, seed: int, most: int) -> int:
+    """Run the program until it ends by itself, and have it killed so often before: after some deliveries, at most
+    `most`, and by turns between its put of a poisonous message and the commit. No good message is in two killed units
+    of work. Gives the number of kills.
+
+    Parameters: `errors` the file for what the program writes on standard error.
+    """
+    chosen, done = random.Random(seed), 0
+    command = [sys.executable, str(PROGRAM), manager.name, "IN", "OUT"]
+    while True:
+        with (
+            errors.open("wb") as file,
+            subprocess.Popen(
+                [*command, *(["DIE"] if done < kills and done % 2 else [])],
+                env=manager.environment,
+                stdout=subprocess.PIPE,
+                stderr=file,
+            ) as one,
+        ):
+            assert one.stdout is not None
+            last = chosen.randint(2, most) if done < kills and not done % 2 else 0
+            for number, _line in enumerate(one.stdout, 1):
+                if number == last:
+                    one.kill()
+                    break
+            if one.wait() == 0:
+                return done
+            done += 1
+            assert one.returncode == -signal.SIGKILL, errors.read_text()
+
+
+@pytest.mark.parametrize("marking", MARKINGS, indirect=True)
+def test_P08_P09_a_consumer_that_is_killed_leaves_each_message_in_exactly_one_place(manager, marking, tmp_path):
+    """5 % of the messages are poison, BOTHRESH is 3, the backout queue fills up half-way, and what is put back too
+    often goes to quarantine. MQOPS_CONSUMER_MESSAGES=50000 is the full size."""
+    poison = MESSAGES // 20
+    room, kills = poison // 2, max(2, MESSAGES // 1000)
+    manager.mqsc(f"ALTER QLOCAL(IN.BOQ) MAXDEPTH({room})\nDEFINE QLOCAL(MQOPS.QUARANTINE) MAXDEPTH(100000)")
+    bodies = [b"%s %06d" % (b"bad" if number % 20 == 7 else b"good", number) for number in range(MESSAGES)]
+    stays = {body for number, body in enumerate(filter(failing, bodies)) if number % 3 == 0}
+    manager.put("IN", [({"Format": "STAYS"} if body in stays else {}, body) for body in bodies])
+    assert consume_and_kill(manager, tmp_path / "errors", kills, MESSAGES, MESSAGES // kills) == kills
+    assert (manager.depth("IN"), manager.depth("IN.BOQ"), manager.depth(DLQ)) == (0, room, poison - room)
+    summaries = []
+    for _ in range(2):  # the first puts back, and all fail again; the second finds that they came again
+        text = "FORMAT(STAYS) ACTION(IGNORE)\nACTION(RETRY)"
+        table = parse(text, origins=True).table
+        assert table
+        asked = BackoutRequest(
+            connection=manager.connection, lake=tmp_path / "lake", table=table, text=text, replay_cap=1, origins=()
+        )
+        summaries.append(carry_out(BACKOUT, asked, *plan_run(BACKOUT, asked)))
+        assert consume_and_kill(manager, tmp_path / "errors", min(1, manager.depth("IN")), 7, 2) <= 1
+    ends = {queue: manager.bodies(queue) for queue in ("IN", "OUT", "IN.BOQ", "MQOPS.QUARANTINE")}
+    ends[DLQ] = [body[MQDLH_LAYOUT.size :] for body in manager.bodies(DLQ)]
+    assert sorted(body for found in ends.values() for body in found) == sorted(bodies), "each once"
+    assert (ends["IN"], sorted(ends["OUT"])) == ([], sorted(body for body in bodies if not failing(body)))
+    assert set(ends["IN.BOQ"]) <= stays
+    assert not stays & {*ends["MQOPS.QUARANTINE"]}
+    assert [len(ends[queue]) for queue in ("IN.BOQ", "MQOPS.QUARANTINE", DLQ)] == [
+        *(summaries[0].left, room - summaries[0].left, poison - room),
+    ]
+    assert all(ends.pop(queue) for queue in ("OUT", "IN.BOQ", "MQOPS.QUARANTINE", DLQ)), "each way was gone"
+    assert [(one.moved, one.balanced) for one in summaries] == [(room - summaries[0].left, True)] * 2
 
 
 def test_K07_the_option_is_asked_for_until_it_is_refused(manager, marking):

@@ -202,6 +202,39 @@ def test_replay_cap_by_msg_id_and_body_then_quarantine(manager, work):
     }
 
 
+def test_any_program_can_ask_why_a_message_is_in_quarantine(manager, work, tmp_path, monkeypatch):
+    monkeypatch.setenv("MQLITE_HOME", str(manager.home))
+    [msg_id] = manager.put("PAY", [({}, b"poison")])
+    fixed = ("-m", "QM1", "--lake", str(tmp_path / "lake"))
+
+    def shown(queue: str, *more: str) -> Any:
+        done = CliRunner().invoke(main, ["message", "show", queue, msg_id.hex(), *fixed, *more])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    runs = []
+    for _ in range(3):
+        fail_all(manager, "PAY")
+        runs.append(work("FORMAT(NOT) ACTION(IGNORE)\nACTION(RETRY)", cap=2))
+        if len(runs) < 3:
+            assert json.loads(shown("PAY", "--json"))["quarantine"] is None
+    why = json.loads(shown("MQOPS.QUARANTINE", "--json"))["quarantine"]
+    assert (why["queue"], why["run"]) == ("MQOPS.QUARANTINE", runs[2].run)
+    assert [(one["queue"], one["run"], one["rule_line"]) for one in why["put_back"]] == [
+        ("PAY", runs[0].run, 2),
+        ("PAY", runs[1].run, 2),
+    ]
+    assert why["put_back"][0]["at"] < why["put_back"][1]["at"] < why["at"]
+    told = " ".join(shown("MQOPS.QUARANTINE").split())
+    assert f"In quarantine on MQOPS.QUARANTINE since {why['at']}, by run {runs[2].run}." in told
+    assert "It had been put back 2 times and came again each time: " in told
+    assert f"on PAY by line 2 of the rules of run {runs[1].run}" in told
+    assert manager.bodies("MQOPS.QUARANTINE") == [b"poison"], "its bytes are its application's"
+    undo = CliRunner().invoke(main, ["undo", runs[2].run, "--yes", *fixed])
+    assert undo.exit_code == 0, undo.output
+    assert json.loads(shown("PAY.BOQ", "--json"))["quarantine"] is None
+
+
 def test_replay_cap_counts_also_what_was_requeued_without_its_context(manager, work):
     [msg_id] = manager.put("PAY.BOQ", [({}, b"poison")])
     assert work(cap=1).moved == 1
@@ -365,6 +398,131 @@ def test_wrong_input_is_told_and_loses_nothing(manager, work, tmp_path):
     with pytest.raises((TransientMQError, Exception), match="MQRC_Q_MGR_NAME_ERROR"):
         plan_run(BACKOUT, BackoutRequest(connection=gone, lake=tmp_path, table=parsed.table, text="ACTION(RETRY)"))
     assert manager.bodies("PAY.BOQ") == [b"one"]
+
+
+ESTATE = """\
+lake: lake
+queue_managers:
+  QM1:
+    connection: mq_qm1
+    backout_reprocess:
+      rules: backout.rules
+      quarantine: MQOPS.QUARANTINE
+      origins:
+"""
+FROM_SHOP = b"<usr><app>shop</app></usr>"
+
+
+def with_property(folder: bytes = FROM_SHOP) -> bytes:
+    header = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders(folder.decode())
+    return header.pack() + b"text"
+
+
+@pytest.fixture
+def backout_run(manager: Manager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The command, with these rows of the estate's table of origins."""
+    estate, rules = tmp_path / "estate.yaml", tmp_path / "backout.rules"
+    rules.write_text("ACTION(RETRY)\n")
+    monkeypatch.setenv("MQOPS_ESTATE", str(estate))
+    fixed = ("-m", "QM1", "--rules", str(rules), "--lake", str(tmp_path / "lake"), "--json")
+
+    def run(*rows: str, more: tuple[str, ...] = ()) -> Any:
+        estate.write_text(ESTATE + "".join(f"        {row}\n" for row in rows or ["[]"]))
+        done = CliRunner().invoke(main, ["backout", "run", *fixed, *more])
+        return json.loads(done.stdout)
+
+    return run
+
+
+def test_P08_the_table_of_origins_decides_and_says_why(manager, backout_run):
+    messages = [
+        ({"ReplyToQ": "ONE.REPLY"}, b"by reply queue"),
+        (RFH2, with_property()),
+        (RFH2, jms("queue:///ONE")),
+        (RFH2, jms("queue:///TWO")),
+        (RFH2, with_property(b"<usr><app>discreet</app></usr>")),
+        dead_letter("ONE", b"of its putter", reason=0),
+    ]
+    ids = [one.hex() for one in manager.put("SHARED.BOQ", messages)]
+    [sole] = [one.hex() for one in manager.put("PAY.BOQ", [({"ReplyToQ": "ONE.REPLY"}, b"sole")])]
+    rows = (
+        '- {when: "REPLYQ(ONE.*)", queue: ONE}',
+        """- {when: "PROP('usr.app' = 'sh?p')", queue: TWO.ALIAS}""",
+        """- {when: "PROP('jms.Dst' = '*TWO')", queue: ONE}""",
+        '- {when: "MSGTYPE(*)", queue: ELSEWHERE}',
+        '- {when: "FORMAT(NEVER)", queue: GONE}',
+        '- {when: "FORMAT(NEVER)", queue: ONE, backout_queue: GONE}',
+        '- {when: "FORMAT(NEVER)", queue: ONE, backout_queue: ONE}',
+    )
+    told = backout_run(*rows, more=("--explain",))
+    assert {one["msg_id"]: (one["origin"], one["by"], one["row"]) for one in told["origins"]} == {
+        sole: ("PAY", "BOQNAME", None),  # its queue is in no row that counts there
+        ids[0]: ("ONE", "table", 0),
+        ids[1]: ("TWO", "table", 1),
+        ids[2]: ("ONE", "jms/Dst", None),
+        ids[3]: ("ONE", "table", 2),
+        ids[4]: ("", "", None),
+        ids[5]: ("", "", None),
+    }
+    whys = {one["msg_id"]: one["why"] for one in told["origins"]}
+    assert whys[ids[0]] == "backout_reprocess.origins.0 decides: REPLYQ(ONE.*)"
+    assert whys[ids[3]].endswith(", though its MQRFH2 names TWO (jms/Dst)")
+    assert "backout_reprocess.origins.0 wants REPLYQ(ONE.*), not blank" in whys[ids[4]]
+    assert "backout_reprocess.origins.1 wants PROP('usr.app' = 'sh?p')" in whys[ids[4]]
+    assert "it has an MQDLH" in whys[ids[5]]
+    assert "discreet" not in json.dumps(told), "what a message says is not shown"
+    idle = [one.partition(" decides nothing: ") for one in told["plan"]["remarks"] if "decides nothing" in one]
+    assert [(which[-1], why.partition(":")[0]) for which, _, why in idle] == [
+        ("3", "ELSEWHERE names no other queue as BOQNAME"),
+        ("4", "GONE is no local queue for messages of programs"),
+        ("5", "there is no queue GONE"),
+        ("6", "ONE is its queue and its backout_queue"),
+    ]
+    done = backout_run(*rows)
+    assert (done["planned"], done["moved"], done["left"]) == (7, 5, 2)
+    assert sorted(manager.bodies("ONE")) == sorted([b"by reply queue", jms("queue:///ONE"), jms("queue:///TWO")])
+    assert (manager.bodies("TWO"), manager.bodies("PAY")) == ([with_property()], [b"sole"])
+
+
+def test_P08_a_row_that_names_its_backout_queue_counts_there_and_nowhere_else(manager, backout_run):
+    manager.mqsc("DEFINE QLOCAL(GIVEN)")
+    for queue in ("GIVEN", "PAY.BOQ", "SHARED.BOQ"):
+        manager.put(queue, [({"Format": "MINE"}, queue.encode())])
+    given = '- {when: "FORMAT(MINE)", queue: ELSEWHERE, backout_queue: GIVEN}'
+    paid = '- {when: "FORMAT(MINE)", queue: ELSEWHERE, backout_queue: PAY.BOQ}'
+    itself = '- {when: "FORMAT(MINE)", queue: GIVEN, backout_queue: GIVEN}'
+    backout_run(itself, given, paid, more=("GIVEN", "PAY.BOQ", "SHARED.BOQ"))
+    assert sorted(manager.bodies("ELSEWHERE")) == [b"GIVEN", b"PAY.BOQ"]
+    assert manager.bodies("SHARED.BOQ") == [b"SHARED.BOQ"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        ({"Format": "MQSTR", "ReplyToQ": "ANSWERS"}, b"plain"),
+        ({}, b"nothing but the name of the program"),
+        (RFH2, jms("topic://prices/it's")),
+    ],
+)
+@pytest.mark.parametrize("queue", ["SHARED.BOQ", "GIVEN"])
+def test_P08_an_ambiguous_message_comes_with_the_row_that_would_decide_it(manager, backout_run, message, queue):
+    manager.mqsc("DEFINE QLOCAL(GIVEN)")
+    manager.put(queue, [message, message])
+    plan = backout_run(more=("--dry-run", queue))["plan"]
+    assert plan["actions"] == {"AMBIGUOUS": 2}
+    [told] = [one for one in plan["remarks"] if "This row would decide" in one]
+    assert told.startswith(f"{queue}: 2 messages of ambiguous origin. This row would decide, below backout_reprocess.")
+    row = told[told.index("- {") :]
+    done = backout_run(row.replace("queue: QUEUE", "queue: ELSEWHERE"), more=(queue,))
+    assert (done["moved"], manager.depth(queue)) == (2, 0)
+    assert manager.depth("ONE" if queue == "SHARED.BOQ" else "ELSEWHERE") == 2
+
+
+def test_P08_a_table_that_is_not_valid_is_told_and_nothing_is_moved(manager, backout_run):
+    manager.put("SHARED.BOQ", [({}, b"x")])
+    told = backout_run('- {when: "FROMAT(MQSTR)", queue: ONE}')
+    assert "origins.0.when: at character 1: 'FROMAT' is not a keyword" in told["error"]["message"]
+    assert manager.depth("SHARED.BOQ") == 1
 
 
 def test_origq_is_for_backout_tables_only():

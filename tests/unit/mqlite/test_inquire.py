@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
+from pathlib import Path
+
 import pymqi
 import pytest
 from mqlite_support import INPUT, OUTPUT, Application, refused, run_mqsc
@@ -171,3 +175,16 @@ def test_process_and_namelist(application: Application) -> None:
     assert names.inquire(CMQC.MQIA_NAME_COUNT) == 2
     with refused(CMQC.MQRC_UNKNOWN_OBJECT_NAME):
         pymqi.Queue(application.manager, pymqi.OD(ObjectType=CMQC.MQOT_PROCESS, ObjectName=b"X"), INQUIRE)
+
+
+def test_a_queue_that_was_defined_before_its_kind_had_an_attribute_has_the_default(application: Application) -> None:
+    (path,) = Path(os.environ["MQLITE_HOME"]).rglob("*.db")
+    with sqlite3.connect(path) as database:
+        changed = database.execute(
+            "UPDATE object SET attributes = json_remove(attributes, '$.BOTHRESH', '$.MAXMSGL') WHERE name = 'Q1'"
+        )
+        assert changed.rowcount == 1
+    database.close()
+    opened = application.open("Q1", INQUIRE)
+    assert (opened.inquire(CMQC.MQIA_BACKOUT_THRESHOLD), opened.inquire(CMQC.MQIA_MAX_MSG_LENGTH)) == (0, 4194304)
+    assert "MAXMSGL(4194304)" in "".join(run_mqsc("DISPLAY QLOCAL(Q1) MAXMSGL"))

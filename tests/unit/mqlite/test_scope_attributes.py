@@ -64,7 +64,7 @@ def test_attributes_of_the_page_are_those_of_the_code(kind: Kind) -> None:
     there = {row.keyword for each in kinds for row in TABLE[each].values() if row.unbuilt or row.unbuilt_of}
     found = re.search(rf"^\| attributes of {label} \|(.*)\|(.*)\|$", PAGE, re.MULTILINE)
     listed = re.findall(r"`(\w+)`", found[1]) if found else []
-    assert listed == sorted(there)
+    assert listed == sorted(there), f"docs/mqlite.md, row 'attributes of {label}'"
     assert found is None or int(found[2].split()[0]) == CMQCFC.MQRCCF_ATTR_VALUE_ERROR
 
 

@@ -38,7 +38,8 @@ def test_a_user_has_its_password_in_front_of_the_table(manager, mqops, tmp_path)
     assert "wrong" not in refused.stderr
     missing = mqops("dlq", "run", "-u", "app", DLQ, "QM1", text="", expect=1)
     assert missing.stderr == (
-        "mqops: -u app needs the password as the first line of standard input, before the rules table\n"
+        "mqops: -u app needs a password: in the file $MQOPS_PASSWORD_FILE, by the program $MQOPS_PASSWORD_COMMAND, in "
+        "$MQOPS_PASSWORD, or as the first line of standard input\n"
     )
     rules = tmp_path / "table.rules"
     rules.write_text(TABLE)

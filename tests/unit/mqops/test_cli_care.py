@@ -162,6 +162,21 @@ def test_live_names_the_queues_that_are_missing(manager, mqops_here, tmp_path):
     assert json.loads(mqops_here(*check).stdout)["errors"] == []
 
 
+def test_live_a_row_of_the_table_of_origins_names_queues_that_are_there(manager, mqops_here, tmp_path):
+    (tmp_path / "t.rules").write_text("ACTION(RETRY)\n")
+    row = "{when: FORMAT(A), queue: NO.ORIGIN, backout_queue: NO.BOQ}"
+    backout = f"backout_reprocess: {{rules: t.rules, quarantine: PAY, origins: [{row}]}}"
+    (tmp_path / "e.yaml").write_text(f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq\n    {backout}\n")
+    manager.mqsc("DEFINE QLOCAL(PAY)\n")
+    check = ["estate", "check", str(tmp_path / "e.yaml"), "--live", "--json"]
+    errors = json.loads(mqops_here(*check, expect=1).stdout)["errors"]
+    assert [" ".join(error.split()[1:9]) for error in errors] == [
+        f"{queue}, which is not there, and backout_reprocess.origins names" for queue in ("NO.ORIGIN", "NO.BOQ")
+    ]
+    manager.mqsc("DEFINE QLOCAL(NO.ORIGIN)\nDEFINE QLOCAL(NO.BOQ)\n")
+    assert json.loads(mqops_here(*check).stdout)["errors"] == []
+
+
 def test_live_a_suite_that_fits_no_queue_is_an_error(manager, mqops_here, tmp_path):
     suite = "suite: s\nexpectations: [{id: a, expect: column_values_to_not_be_null, column: format}]\nqueues: "
     (tmp_path / "s.yaml").write_text(f"{suite}['PAYMNTS.*']\n")

@@ -11,23 +11,29 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import commands
+import pyarrow.parquet as pq
 import pymqi
 import pytest
 from act_support import send_back, taken
+from click.testing import CliRunner
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
-from mqops.cli import amq
+from mqops.cli import amq, main
 from mqops.deciders.dead_letters import DeadLetterRequest
 from mqops.deciders.handler import Handler
 from mqops.errors import mq_error
+from mqops.lake.files import size_of
+from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, stop
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.file import LedgerFile
+from mqops.observe.unchanged import _worth_it
 from mqops.rules import parse
 
 RETRY = "ACTION(RETRY)\n"
@@ -626,3 +632,88 @@ def test_what_ends_it_has_its_number(manager, started, change, number, text):
     handler.ended(1)
     assert handler.texts(number)[0].startswith(text)
     assert len(handler.texts(8709)) == (number == 8708)
+
+
+class Goes(Asked):
+    """Nobody asks for the end."""
+
+    asked = ""
+
+    def stops(self, run: RunFolder) -> None:
+        pass
+
+
+class Passes:
+    """A handler of which each pass is asked for by the test."""
+
+    def __init__(self, manager: Manager, lake: Path, table: str) -> None:
+        parsed = parse(table)
+        assert parsed.table, parsed.errors
+        what = DeadLetterRequest(connection=manager.connection, lake=lake, table=parsed.table, text=table)
+        self.handler = Handler(what, Goes(), report_errors=lambda _ids: None)
+
+    def make(self) -> tuple[RunFolder, list[bytes]]:
+        """One pass; its run, and the bodies that it copied: not those in files that it shares with an earlier one."""
+        run, plan = self.handler.plan()
+        own = [path for path in sorted(run.snapshot.glob("*.parquet")) if path.stat().st_nlink == 1]
+        copied = [body[-2:] for path in own for body in pq.read_table(path)["body"].to_pylist()]
+        summary = self.handler.make_pass(run, plan)
+        assert summary.balanced
+        return run, copied
+
+
+def whole(run: RunFolder) -> list[tuple[int, bytes]]:
+    """Each message of a snapshot: its place on the queue, and its body's last bytes."""
+    rows = [row for batch in read_parquet(run.snapshot, ["position", "body"]) for row in batch.to_pylist()]
+    return [(row["position"], row["body"][-2:]) for row in rows]
+
+
+def test_a_pass_that_stays_does_not_copy_again_what_has_not_changed(manager, lake):
+    """The beginning of the queue that stays is linked; every snapshot is whole, also when an earlier one is pruned."""
+    stays = [dead_letter("STAY", b"s%d" % number, Expiry=90_000) for number in range(6)]
+    manager.put(DLQ, stays)
+    passes = Passes(manager, lake, "DESTQ(STAY) ACTION(IGNORE)\nACTION(RETRY)\n")
+    first, copied = passes.make()
+    assert copied == [b"s%d" % number for number in range(6)]
+    manager.put(DLQ, [dead_letter("A", b"a1"), dead_letter("STAY", b"s6")])
+    second, copied = passes.make()
+    assert copied == [b"a1", b"s6"]
+    assert [body for _place, body in whole(second)] == [*(b"s%d" % n for n in range(6)), b"a1", b"s6"]
+    assert [place for place, _body in whole(second)] == list(range(8))
+    assert manager.bodies("A") == [b"a1"]
+    manager.put(DLQ, [dead_letter("A", b"a2")])
+    third, copied = passes.make()
+    assert copied == [b"s6", b"a2"]  # a1 is gone from the file that s6 was in: now it is apart from what is new
+    rmtree(first.path)
+    rmtree(second.path)
+    assert [body for _place, body in whole(third)] == [*(b"s%d" % n for n in range(7)), b"a2"]
+    fourth, copied = passes.make()
+    assert copied == []
+    assert [body for _place, body in whole(fourth)] == [b"s%d" % n for n in range(7)]
+    assert CliRunner().invoke(main, ["undo", third.run, "--lake", str(lake)], input="y\n").exit_code == 0
+    _fifth, copied = passes.make()
+    assert copied == [b"a2"]
+    with manager.connected() as application:
+        pymqi.Queue(application, DLQ, CMQC.MQOO_INPUT_SHARED).get()
+    last, copied = passes.make()
+    assert copied == [b"s%d" % n for n in range(1, 7)]
+    assert size_of(fourth.snapshot) < size_of(last.snapshot)  # a file that is shared counts in parts
+
+
+@pytest.mark.parametrize("table", ["AGE(>1h) ACTION(RETRY)\n", "BACKOFF('1m') ACTION(FWD) FWDQ(SHUT) HEADER(NO)\n"])
+def test_where_a_rule_asks_how_old_a_message_is_all_is_looked_at_again(manager, lake, table):
+    manager.put(DLQ, [dead_letter("STAY", b"s0")])
+    passes = Passes(manager, lake, f"* MQOPS EXTENSIONS\n{table}")
+    assert [passes.make()[1] for _ in range(2)] == [[b"s0"], [b"s0"]]
+
+
+def test_the_files_of_many_passes_are_few():
+    """A message that stays in each of a thousand passes is in one of ten files, and was copied about ten times."""
+    sizes, copied = list[int](), 0
+    for _ in range(1000):
+        few = _worth_it(sizes)
+        new = sum(sizes[few:]) + 1
+        sizes, copied = [*sizes[:few], new], copied + new
+        assert len(sizes) <= 11
+    assert sum(sizes) == 1000
+    assert copied < 12_000

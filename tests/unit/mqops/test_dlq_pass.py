@@ -391,7 +391,7 @@ def test_a_plan_of_an_older_version_is_refused_in_words(manager, work):
     folder, _plan = work("ACTION(RETRY)", dry_run=True)
     (part,) = folder.plan.glob("*.parquet")
     pq.write_table(pq.read_table(part).drop_columns(["together"]), part)
-    with pytest.raises(LakeError, match=r"another version of mqops, without the columns together\. Use that"):
+    with pytest.raises(LakeError, match=r"an earlier version of mqops, without the columns together\. Use that"):
         act(manager.connection, folder)
     assert manager.depth(DLQ) == 1
 

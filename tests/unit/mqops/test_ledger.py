@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqops.errors import LakeError, LedgerBroken
+from mqops.errors import LakeError, LedgerBroken, NewerFormat
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import LaneToken, Marker, MarkerKind, MarkerRow, unpack
 from mqops.ledger.core.replays import CAPPED, put_in_runs
@@ -249,7 +249,7 @@ def changed(message: Marker | LaneToken, **members: object) -> bytes:
         (b"{}", "body: union_tag_not_found"),
         (b"\xff", "body: json_invalid"),
         (b'{"unit":' + b"[" * 100_000, "body: json_invalid"),  # nested
-        (changed(GOOD, v=2), "v: literal_error"),
+        (changed(GOOD, v=0), "v: literal_error"),
         (changed(GOOD, rows=[[1, 2]]), "rows: string_type"),
         (changed(GOOD, left=[]), "left: dict_type"),
         (changed(GOOD, lane=float("inf")), "lane: int_type"),
@@ -270,10 +270,12 @@ def test_a_message_that_does_not_fit_the_schema_is_refused(body, text):
         unpack(body)
 
 
-def test_a_marker_of_another_version_says_which_version_finishes_its_run():
-    told = f"version 9, kind '{GOOD.kind}', was written by another version of mqops. Use that version to finish run "
-    with pytest.raises(LedgerBroken, match=re.escape(told + GOOD.run)):
+def test_a_marker_of_a_newer_version_is_refused():
+    told = "was written by a newer mqops (format 9; this version reads up to 1): upgrade mqops, nothing was changed"
+    with pytest.raises(NewerFormat, match=re.escape(f"A line of the ledger, of run {GOOD.run}, {told}")):
         Marker.from_json(GOOD.to_json() | {"v": 9})
+    with pytest.raises(NewerFormat, match=re.escape(f"A message of a run on MQOPS.LEDGER {told}")):
+        unpack(changed(GOOD, v=9, kind="of a later version"))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from act_support import after_commits, planned, proved
 from mq_support import DLQ, Manager, dead_letter
@@ -95,7 +97,8 @@ def test_nothing_is_signed_where_the_last_key_is_revoked(tmp_path):
     ledger = LedgerFile(tmp_path / "QM1", str)
     ledger.make_key()
     file = read_json(ledger.keys.path)
-    write_json(ledger.keys.path, file | {"keys": [file["keys"][0] | {"revoked": True}]})
+    revoked = file | {"keys": [file["keys"][0] | {"revoked": True}]}
+    ledger.keys.path.write_text(json.dumps(revoked))
     with pytest.raises(SettingsError, match=r"There is no key to sign with in .*`mqops ledger rekey` makes a new key"):
         ledger.keys.newest()
 

@@ -8,7 +8,7 @@ import re
 import pytest
 from mq_support import DLQ, dead_letter
 
-from mqops.decide.core.mask import masked
+from mqops.observe.core.mask import masked
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 

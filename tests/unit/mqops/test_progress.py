@@ -172,7 +172,7 @@ def test_run_show_says_how_far_the_run_had_come_and_nothing_of_a_file_that_it_ca
         return json.loads(mqops_here("run", "show", run.run, "--json").stdout)["progress"]
 
     said = read_json(run.path.joinpath("progress.json"))
-    assert shown() == said
+    assert {"format": 1} | shown() == said
     assert (said["planned"], said["tally"]["moved"]) == (3, 3)
     for other in (
         "",

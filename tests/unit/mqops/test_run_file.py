@@ -32,7 +32,7 @@ def run(tmp_path) -> RunFolder:
 def test_what_is_written_is_read(run):
     assert NOTE.find(run) is None
     NOTE.write(run, Note(plan="ab", lanes=(1, 0)))
-    assert json.loads(NOTE.path(run).read_text()) == {"plan": "ab", "lanes": [1, 0], "key": ""}
+    assert json.loads(NOTE.path(run).read_text()) == {"format": 1, "plan": "ab", "lanes": [1, 0], "key": ""}
     assert NOTE.find(run) == NOTE.read(run) == Note(plan="ab", lanes=(1, 0))
 
 

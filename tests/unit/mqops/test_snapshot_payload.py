@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from snapshot_support import browsed, observed_row
 
-from mqops.decide.core.answers import answers, columns_for, text_of
 from mqops.decide.in_process import READ, read_messages
 from mqops.errors import LakeError
 from mqops.observe.arrow import SNAPSHOT
+from mqops.observe.core.answers import answers, columns_for, text_of
 from mqops.rules import parse
 from mqwire.ccsid import encode
 from mqwire.rfh2 import MQRFH2

@@ -279,6 +279,25 @@ def test_a_copy_of_a_stop_that_was_taken_back_stops_nothing(manager, tmp_path, w
     assert "was stopped, for every lake, by " in mqops("two", *handle, text="ACTION(RETRY)\n", expect=1).stderr
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",  # as on a full disk: it has no time
+        '{"by": "carol", "at": "soon"}',
+        '{"by": "carol", "at": "2026-11-21T12:00:00"}',  # written by hand, without a time zone
+    ],
+)
+def test_a_stop_without_a_time_that_was_taken_back_stands_in_the_story_of_its_run(manager, lake, mqops_here, content):
+    fill(manager, 1)
+    run, _plan = planned(manager, lake)
+    (run.path / "stop.json").write_text(content)
+    mqops_here("resume", run.run)
+    shown = " ".join(mqops_here("run", "show", run.run).stdout.split())
+    who = "carol" if content else "an unreadable file"
+    assert f"this run was stopped by {who} at " in shown
+    assert "; taken back by " in shown
+
+
 def test_of_ten_thousand_stops_a_few_are_shown_and_all_are_taken_off(manager, lake, mqops_here):
     """Who may put on MQOPS.LEDGER puts one after the other (here 30)."""
     mqops_here("ledger", "drain", "-m", "QM1")

@@ -12,7 +12,7 @@ from snapshot_support import browsed, observed_row
 from toy_keyword import toy
 
 from mqops.cli import main
-from mqops.decide.core.answers import answers, columns_for
+from mqops.observe.core.answers import answers, columns_for
 from mqops.observe.core.columns import SNAPSHOT_COLUMNS
 from mqops.rules import choose, parse
 from mqops.rules.keyword import Entry, ValueKind

@@ -28,6 +28,7 @@ from mqops.actions import ACTED, moved_word
 from mqops.decide.core.pacing import Pacing
 from mqops.decide.spark.digest import digest_of
 from mqops.lake.files import lake_errors
+from mqops.lake.parquet import refuse_newer_folder
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import refuse_if_stopped
 from mqops.ledger import noted
@@ -77,6 +78,7 @@ def act(
     with run.lock(), one_session(connection) as step:
         refuse_if_stopped(run)
         with lake_errors(run.plan):
+            refuse_newer_folder(run.plan)
             plan = spark.read.parquet(str(run.plan))
         with spark_errors(run.plan):
             check_rows(approved_plan, digest_of(plan))

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from mqops.actions import Action
-from mqops.backout.core.origin import Setting, origin_of
+from mqops.backout.core.origin import By, Setting, origin_of
 from mqops.ledger.core.replays import CAPPED
 from mqops.observe.core.columns import SnapshotRow
 from mqops.plan_row import Disposal, PlanRow, left
@@ -41,15 +41,14 @@ class Quarantined(Disposal):
 
 def with_origin(message: SnapshotRow, where: Setting) -> SnapshotRow:
     """Rule 1. Parameters: `message` column of the snapshot → value."""
-    has_dlh = message["dlh_error"] is None
-    if has_dlh and message["queue"] == where.dead_letter_queue:
+    origin = origin_of(message, where)
+    if origin.by is By.DEAD_LETTER:
         return message
-    origin = "" if has_dlh else origin_of(message["queue"], message["jms_destination"], where)
     return {
         **message,
         "dlh_error": None,
         "dlh_reason": 0,
-        "dlh_dest_q": origin,
+        "dlh_dest_q": origin.queue,
         "dlh_dest_q_mgr": where.queue_manager,
         "dlh_format": message["format"],
     }

@@ -1,4 +1,4 @@
-"""The questions and conditions of extended rules as native column expressions (see `mqops.decide.core.answers`).
+"""The questions and conditions of extended rules as native column expressions (see `mqops.observe.core.answers`).
 
 An answer is null if the message has none, and then no condition holds. JSON and XML are read by Spark's own functions,
 but only from texts that the snapshot marks as JSON or XML: so their own leniency does not matter.

@@ -16,11 +16,11 @@ from pyspark.sql import functions as F
 from mqops import given_file
 from mqops.actions import OF_NOBODY, PUTS, Action
 from mqops.backout.core.origin import Setting
+from mqops.backout.core.origin_table import questions_of
 from mqops.counted import counted
+from mqops.decide import ambiguous, no_text
 from mqops.decide import backout_setting as backout
-from mqops.decide import no_text
 from mqops.decide.core import PlanSummary, backoff
-from mqops.decide.core.answers import columns_for
 from mqops.decide.core.message_groups import WAY_OUT, keepers, remarks
 from mqops.decide.core.pacing import NO_LIMITS, Pacing, covered
 from mqops.decide.message_groups import waiting_until
@@ -28,18 +28,20 @@ from mqops.decide.recorded import PLAN as PLAN_SUMMARY
 from mqops.decide.spark import message_groups
 from mqops.decide.spark.backout import replays_of, settled, with_origins
 from mqops.decide.spark.conditions import with_answers
-from mqops.decide.spark.rules import chosen_rule, compared
+from mqops.decide.spark.rules import chosen_rule, compared, or_empty
 from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import totals_of
 from mqops.errors import PlanChanged, RulesError, SettingsError
-from mqops.lake.files import make_durable, written_anew
+from mqops.lake.files import make_durable, refuse_newer_lines, written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS, bounds
+from mqops.lake.parquet_format import SPARK_FORMAT
 from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.observe.core import expired
+from mqops.observe.core.answers import columns_for
 from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.observe.recorded import OBSERVED
-from mqops.observe.spark.schema import SNAPSHOT
+from mqops.observe.spark.sealed import read_snapshot
 from mqops.rules import Table, parse
 from mqops.workflow import Workflow
 from mqwire.constants import MQ_MSG_ID_LENGTH
@@ -88,7 +90,7 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     tries = _tries(spark, folder)
     plan, messages = _planned(spark, request, table, where, tries=tries, observed=observed.messages)
     with written_anew(folder.plan) as place:
-        plan.write.options(**SPARK_ROW_GROUPS).parquet(str(place))
+        plan.withMetadata(plan.columns[0], SPARK_FORMAT).write.options(**SPARK_ROW_GROUPS).parquet(str(place))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, observed)
     used_up = _used_up(spark.read.schema(PLAN).parquet(str(folder.plan)), messages, table, tries)
@@ -103,8 +105,9 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
             *expired.remarks(observed),
             *(where.remarks() if where else ()),
             *no_text.remarks(folder, table),
+            *(ambiguous.remarks(folder, where) if where else ()),
             *remarks(summary.actions, used_up),
-            *backoff.remarks(waiting_until(folder, table, where.backoff if where else ())),
+            *backoff.remarks(waiting_until(folder, table, backout.backoff(where))),
             *([WAY_OUT] if used_up else []),
             *pacing.remarks(),
         ),
@@ -124,10 +127,11 @@ def _planned(
 ) -> tuple[DataFrame, DataFrame]:
     """The rows of the plan, and the messages that it is for. Parameters: `observed` messages in the snapshot."""
     folder = request.folder
-    snapshot = spark.read.schema(SNAPSHOT).parquet(str(folder.snapshot))
+    origins = questions_of(where.origins) if where is not None else ()
+    asked = [*columns_for((*table.questions, *origins)), *message_groups.asked_by(table)]
+    snapshot = read_snapshot(spark, folder.snapshot, asked)
     positions, queues, flags = bounds(folder.snapshot, "position", "queue", "msg_flags")
     one_queue = queues is not None and queues[0] == queues[1]
-    asked = [*columns_for(table.questions), *message_groups.asked_by(table)]
     messages = frozen_set(snapshot, request, asked, is_numbered=one_queue and positions == (0, observed - 1))
     if where is not None:
         messages = with_origins(messages, where)
@@ -139,9 +143,9 @@ def _planned(
         messages,
         snapshot,
         table,
-        message_groups.puts_of(spark, folder, table, where.backoff if where else ()),
+        message_groups.puts_of(spark, folder, table, backout.backoff(where)),
         waits=waiting(messages, table, tries),
-        backoff=where.backoff if where else (),
+        backoff=backout.backoff(where),
         may_have_groups=flags != (0, 0),
     )
     return plan, messages
@@ -199,6 +203,7 @@ def frozen_set(snapshot: DataFrame, request: Request, asked: Sequence[str], *, i
 def _tries(spark: SparkSession, folder: RunFolder) -> DataFrame | None:
     if not folder.tries.exists() or folder.tries.stat().st_size == 0:
         return None
+    refuse_newer_lines(folder.tries)
     return spark.read.schema(_TRIES).json(str(folder.tries), mode="FAILFAST")
 
 
@@ -253,7 +258,7 @@ def chosen(messages: DataFrame, table: Table, tries: DataFrame | None, columns: 
         messages = messages.join(tries.withColumnRenamed("tries", "_tries"), "msg_key", "left")
         columns = (*columns, "_tries")
     names = {name: f"_{name}" for name in compared(table)}
-    never_null = [_or_empty(PATTERN_COLUMNS[name]).alias(alias) for name, alias in names.items()]
+    never_null = [or_empty(PATTERN_COLUMNS[name]).alias(alias) for name, alias in names.items()]
     asked = {question.key: f"_answer_{number}" for number, question in enumerate(table.questions)}
     messages = with_answers(messages, table.questions, asked)
     tried = None if tries is None else F.col("_tries")
@@ -267,12 +272,6 @@ _SOURCES = (
     *("dlh_error", "dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name"),
     *("reply_to_q", "reply_to_q_mgr", "user_identifier"),
 )
-
-
-def _or_empty(column: str) -> Column:
-    """Never null, so that the code of each test is half as long; messages without an MQDLH are not matched anyway."""
-    kind = SNAPSHOT[column].dataType.typeName()
-    return F.coalesce(F.col(column), F.lit("") if kind == "string" else F.lit(0))
 
 
 def _values(table: Table, *, tried: bool) -> Mapping[str, Column]:

@@ -13,6 +13,7 @@ from mqops.actions import ACTED, PUTS, Action
 from mqops.decide.core.message_groups import COLUMNS, NO_ID
 from mqops.decide.core.protected import PREFIXES, rules_that_ask_messages
 from mqops.decide.spark.schema import PLAN
+from mqops.lake.files import refuse_newer_lines
 from mqops.lake.run import RunFolder
 from mqops.observe.core.columns import BOUND
 from mqops.observe.replays import count_once
@@ -36,6 +37,7 @@ def puts_of(spark: SparkSession, run: RunFolder, table: Table, backoff: Sequence
     count_once(run)
     if run.replays.stat().st_size == 0:
         return None
+    refuse_newer_lines(run.replays)
     return spark.read.schema(_PUTS_BEFORE).json(str(run.replays), mode="FAILFAST")
 
 

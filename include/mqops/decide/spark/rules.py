@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 
 from mqops.actions import Action
 from mqops.decide.spark.conditions import holds
+from mqops.observe.spark.schema import SNAPSHOT
 from mqops.rules import Rule, Table
 from mqops.rules.conditions import Condition
 from mqops.rules.keyword import ValueKind
@@ -37,6 +38,13 @@ RuleTests: TypeAlias = tuple[Rule, tuple[Test, ...]]
 def compared(table: Table) -> list[str]:
     """The pattern keywords that any rule of the table looks at."""
     return sorted({name for rule in table.rules for name in rule.conditions()})
+
+
+def or_empty(column: str) -> Column:
+    """A column of the snapshot, never null, so that the code of each test is half as long; messages without an MQDLH
+    are not matched anyway."""
+    kind = SNAPSHOT[column].dataType.typeName()
+    return F.coalesce(F.col(column), F.lit("") if kind == "string" else F.lit(0))
 
 
 def chosen_rule(table: Table, columns: Mapping[str, Column], tries: Column | None = None) -> Column:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
+from mqops.as_json import Json, JsonObject, json_object
 from mqops.counted import counted
 from mqops.expiry.core.candidates import Known
+from mqops.expiry.core.histogram import Histogram, Lifetimes
 from mqops.model import AsJson
 from mqops.workflow import Workflow
 from mqwire.constants import MQEI_UNLIMITED
 
-BUCKETS: Mapping[str, int] = {"1m": 600, "10m": 6_000, "1h": 36_000, "6h": 216_000, "1d": 864_000}
+BUCKETS: Mapping[str, int] = {
+    **{"1m": 600, "10m": 6_000, "1h": 36_000, "6h": 216_000},
+    **{"1d": 864_000, "3d": 2_592_000, "7d": 6_048_000},
+}
 """Within this time, in tenths of a second."""
 LATER, NEVER = "later", "never"
 MOST_NAMED = 5
@@ -28,7 +33,8 @@ class QueueScan:
     Parameters: `there` depth before; `discarded` by the queue manager, because their time had run out; `left` live
     messages that were browsed; `in_flight` messages that units of work of others hold; `next_expiry` of those left, ISO
     8601, blank where none expires; `soon` how many expire within which time; `exact` False where others had the queue
-    open for input or output meanwhile, so that their work is in the figures.
+    open for input or output meanwhile, so that their work is in the figures; `histogram` of those left, None in the
+    record of an older version; `shortest` lifetime of one of them, in seconds, None where none expires.
     """
 
     queue: str
@@ -41,6 +47,8 @@ class QueueScan:
     exact: bool = True
     last_put: str = ""
     scanned_at: str = ""
+    histogram: Histogram | None = None
+    shortest: int | None = None
 
     @property
     def balanced(self) -> bool:
@@ -49,8 +57,16 @@ class QueueScan:
 
     def known(self) -> Known:
         """What the next scan needs to know of this one."""
-        depth = self.left + self.in_flight
-        return Known(scanned_at=self.scanned_at, depth=depth, next_expiry=self.next_expiry, last_put=self.last_put)
+        return Known(
+            scanned_at=self.scanned_at,
+            depth=self.left + self.in_flight,
+            next_expiry=self.next_expiry,
+            last_put=self.last_put,
+            histogram=self.histogram,
+            looks=1 if self.there else 0,
+            expiring=1 if self.discarded > 0 or self.next_expiry else 0,
+            shortest=self.shortest,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +105,13 @@ class ExpirySummary(AsJson):
     unseen: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
 
+    def to_json(self) -> JsonObject:
+        """A JSON object, without the histograms: the lake has them."""
+        queues: list[Json] = [
+            {name: value for name, value in json_object(one).items() if name != "histogram"} for one in self.queues
+        ]
+        return AsJson.to_json(self) | {"queues": queues}
+
     @property
     def came(self) -> int:
         """Messages by which the dead-letter queue grew, besides those that the scan discarded from it; below zero where
@@ -118,9 +141,10 @@ def summarise(
     unseen: Iterable[str] = (),
     aliases: Mapping[str, str] = MappingProxyType({}),
 ) -> ExpirySummary:
-    """The summary of a run over these queues. It does not balance where queues that are meant could not be seen."""
+    """The summary of a run over these queues, without their histograms, which the lake has. It does not balance where
+    queues that are meant could not be seen."""
     not_seen = tuple(sorted(unseen))
-    queues = tuple(sorted(scans, key=lambda scan: scan.queue))
+    queues = tuple(replace(scan, histogram=None) for scan in sorted(scans, key=lambda scan: scan.queue))
     return ExpirySummary(
         run=run,
         queue_manager=queue_manager,
@@ -146,14 +170,19 @@ class Remaining:
     messages: int = 0
     least: int | None = None
     soon: Counter[str] = field(default_factory=Counter)
+    lifetimes: Lifetimes = field(default_factory=Lifetimes)
+    shortest: int | None = None
 
-    def add(self, expiry: int) -> None:
-        """One live message."""
+    def add(self, expiry: int, *, report: int = 0, persistence: int = 0, age: int = 0) -> None:
+        """One live message. Parameters: `report` and `persistence` as in its descriptor; `age` in seconds."""
         self.messages += 1
+        self.lifetimes.add(expiry, report, persistence)
         if expiry == MQEI_UNLIMITED:
             self.soon[NEVER] += 1
             return
         self.least = expiry if self.least is None else min(self.least, expiry)
+        lifetime = age + expiry // 10
+        self.shortest = lifetime if self.shortest is None else min(self.shortest, lifetime)
         self.soon[next((name for name, within in BUCKETS.items() if expiry <= within), LATER)] += 1
 
     def next_expiry(self, now: datetime) -> str:

@@ -12,6 +12,7 @@ from mqops.expiry.core.outcome import ExpirySummary, QueueScan
 from mqops.expiry.queue_manager import dead_letters_now, dead_letters_since
 from mqops.expiry.scan import scan_if_there, write_summary
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import Checked
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import last_puts, queue_manager_name
@@ -20,6 +21,9 @@ from mqops.mq.session import Session, is_gone
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+
+_SCAN = Checked(QueueScan)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +57,7 @@ def scan(spark: SparkSession, connection: MqConnection, run: RunFolder, queues: 
         there = [queue for queue in queues if _can_be_browsed(session, queue)]
         puts, before = last_puts(session), dead_letters_now(session)
     rows = [(queue, puts.get(queue, "")) for queue in there]
-    scans = [QueueScan(**found) for found in _scanned(spark, connection, rows) if found]
+    scans = [_SCAN.of(found, run.path) for found in _scanned(spark, connection, rows) if found]
     with connect(connection) as session:
         dead = dead_letters_since(session, before)
     return write_summary(run, name, scans, dead, gone=set(queues) - {one.queue for one in scans})
@@ -72,7 +76,7 @@ def _can_be_browsed(session: Session, queue: str) -> bool:
 
 
 def _scanned(spark: SparkSession, connection: MqConnection, rows: Sequence[tuple[str, str]]) -> list[Any]:
-    """What each `QueueScan` is made of; None for a queue that ended."""
+    """What each `QueueScan` is made of, as JSON; None for a queue that ended."""
     if not rows:
         return []
     frame = spark.createDataFrame(rows, "queue string, last_put string").repartition(len(rows), "queue")

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from mqops.formats import refuse_newer_body
 from mqops.ledger.core.chain import Head
 from mqops.ledger.core.checkpoint import Checkpoint
 from mqops.ledger.core.seal import ARCHIVED, BadSignature, Seal, read_message, sign_message
@@ -65,9 +66,11 @@ def read(body: bytes, seal: Seal) -> Archived:
     """What a signed body says. Raises `BadSignature`: no key of the lake signed it, or it is no statement."""
     if len(body) > LONGEST:
         raise BadSignature("too long")
+    signed = read_message(seal, body, ARCHIVED)
     try:
-        said = _Body.model_validate_json(read_message(seal, body, ARCHIVED))
+        said = _Body.model_validate_json(signed)
     except ValidationError as error:
+        refuse_newer_body("archived.json", "The statement of the ledger's archive", signed)
         raise BadSignature("not a statement of an archive") from error
     return Archived(
         folder=said.folder,

@@ -18,7 +18,8 @@ from typing import NamedTuple
 from pydantic import TypeAdapter
 
 from mqops.errors import LedgerBroken
-from mqops.ledger.core.marker import Marker
+from mqops.formats import refuse_newer_number
+from mqops.ledger.core.marker import VERSION, Marker
 from mqops.ledger.core.seal import LINE, BadSignature, Seal
 from mqops.ledger.core.seal import verify as verify_signature
 
@@ -28,6 +29,8 @@ _END = re.compile(
     rb',"seq":([1-9][0-9]{0,17}),"recorded_at":"([^"]*)","prev":"([0-9a-f]{64})"(,"hash":"([0-9a-f]{64})"'
     rb'(?:,"key":"([0-9a-f]{16})","hmac":"([0-9a-f]{64})")?}\n)\Z'
 )
+_VERSION = re.compile(rb'{"unit":"[^"]{0,64}","v":([0-9]{1,9}),')
+_OWN = str(VERSION).encode()
 LONGEST_END = 512
 """Bytes at the end of a line in which all of that stands."""
 
@@ -154,6 +157,7 @@ def _links(lines: Iterable[bytes], seal: Seal, after: Head) -> Iterator[tuple[by
                 f"Line {number} of the ledger does not follow the one before: lines were removed or added"
             )
         _check_signature(number, end, seal, signed_from)
+        refuse_newer_line(number, line)
         before = end.hash
         yield line, Head(seq=end.seq, hash=end.hash)
 
@@ -187,6 +191,13 @@ def check_line(number: int, line: bytes, seal: Seal) -> None:
     if end.seq != number:
         raise damaged(number)
     _check_signature(number, end, seal, seal.signed_from)
+    refuse_newer_line(number, line)
+
+
+def refuse_newer_line(number: int, line: bytes) -> None:
+    """Refuse a line that a newer version wrote, without reading it. Raises `NewerFormat`."""
+    if (found := _VERSION.match(line)) and found[1] != _OWN:
+        refuse_newer_number("ledger.jsonl", f"Line {number} of the ledger", int(found[1]))
 
 
 def verify(lines: Iterable[bytes], seal: Seal, after: Head = BEGIN) -> Iterator[dict[str, object]]:

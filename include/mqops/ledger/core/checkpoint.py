@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from mqops.formats import refuse_newer_body
 from mqops.ledger.core.chain import Head
 from mqops.ledger.core.seal import CHECKPOINT, BadSignature, Seal, read_message, sign_message
 
@@ -81,9 +82,11 @@ def read(body: bytes, seal: Seal) -> Checkpoint:
     """What a signed body says. Raises `BadSignature`: no key of the lake signed it, or it is not a checkpoint."""
     if len(body) > LONGEST:
         raise BadSignature("too long")
+    signed = read_message(seal, body, CHECKPOINT)
     try:
-        said = _Body.model_validate_json(read_message(seal, body, CHECKPOINT))
+        said = _Body.model_validate_json(signed)
     except ValidationError as error:
+        refuse_newer_body("checkpoint", "A checkpoint of the ledger", signed)
         raise BadSignature("not a checkpoint") from error
     return Checkpoint(
         number=said.number,

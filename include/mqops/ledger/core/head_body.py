@@ -17,6 +17,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from mqops.errors import NewerFormat
+from mqops.formats import refuse_newer_body
 from mqops.ledger.core.chain import Head
 from mqops.ledger.core.seal import HEAD, BadSignature, Seal, read_message, sign_message
 
@@ -61,6 +63,20 @@ def claimed(body: bytes) -> KeptHead | None:
     except ValidationError:
         return None
     return KeptHead(first=said.first, head=Head(seq=said.seq, hash=said.hash), end=said.end)
+
+
+def is_newer(body: bytes) -> bool:
+    """Whether a body says that it is the head of a newer version; its signature is not checked."""
+    try:
+        refuse_newer_body("head", "", body if len(body) <= LONGEST and b'"kind":"head"' in body else b"")
+    except NewerFormat:
+        return True
+    return False
+
+
+def refuse_newer(body: bytes) -> None:
+    """Refuse the head of a newer version; its signature was checked. Raises `NewerFormat`."""
+    refuse_newer_body("head", "The head of the ledger on MQOPS.LEDGER", body)
 
 
 def check(body: bytes, seal: Seal) -> None:

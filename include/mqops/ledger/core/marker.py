@@ -24,9 +24,10 @@ from typing import NamedTuple, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from mqops.errors import LedgerBroken
+from mqops.formats import number_of, refuse_newer_number
 from mqops.ledger.core import schema
 
-VERSION = 1
+VERSION = number_of("ledger.jsonl")
 About: TypeAlias = Mapping[str, str | int | float | bool | None]
 """Who had a plan carried out, and which plan: its workflow, queues, table, the people who asked and who approved."""
 BODY_DIGITS = 32
@@ -118,12 +119,13 @@ class Marker:
         """A marker from its JSON object; other keys (of a ledger line) are passed over.
 
         Raises:
-            LedgerBroken: not a marker of a version this program knows.
+            LedgerBroken: not a marker.
+            NewerFormat: a newer version wrote it.
         """
+        refuse_newer_number("ledger.jsonl", f"A line of the ledger, of run {body.get('run')},", body.get("v"))
         if body.get("v") != VERSION or body.get("kind") not in _KINDS:
             raise LedgerBroken(
-                f"A marker of version {body.get('v')}, kind '{body.get('kind')}', was written by another version of "
-                f"mqops. Use that version to finish run {body.get('run')}"
+                f"A line of version {body.get('v')}, kind '{body.get('kind')}', is not one of the ledger"
             )
         try:
             return _READER.validate_python(body)

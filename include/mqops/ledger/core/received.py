@@ -73,7 +73,9 @@ def receive(md: bytes, body: bytes, seal: Seal) -> Marker | LaneToken:
         raise _unsigned(body, error) from None
     except LedgerBroken as error:
         raise Stranger(StrangerKind.NOT_A_MARKER, f"signed, but {error}") from None
-    _check_identifiers(found, *_ids(md))
+    if not has_own_identifiers(found, md):
+        is_marker = isinstance(found, Marker)
+        raise Stranger(StrangerKind.COPIED, "put again under other identifiers", plan_of(found), is_marker=is_marker)
     return found
 
 
@@ -129,12 +131,10 @@ def _unsigned(body: bytes, error: BadSignature) -> Stranger:
     return Stranger(StrangerKind.FORGED, str(error), claims, is_marker=said.kind != "ticket", foreign=error.foreign)
 
 
-def _check_identifiers(found: Marker | LaneToken, msg_id: bytes, correl_id: bytes) -> None:
+def has_own_identifiers(found: Marker | LaneToken, md: bytes) -> bool:
+    """Whether the MsgId and the CorrelId of a message follow from its content. Parameters: `md` its MQMD."""
+    msg_id, correl_id = _ids(md)
     plan = plan_of(found)
     if isinstance(found, LaneToken):
-        fits = correl_id == plan.lane_token_id(found.lane)
-    else:
-        fits = (msg_id.hex(), correl_id) == (found.unit, plan.markers())
-    if not fits:
-        is_marker = isinstance(found, Marker)
-        raise Stranger(StrangerKind.COPIED, "put again under other identifiers", plan, is_marker=is_marker)
+        return bool(correl_id == plan.lane_token_id(found.lane))
+    return (msg_id.hex(), correl_id) == (found.unit, plan.markers())

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, TypeAdapter, ValidationError
 
 from mqops.errors import LedgerBroken
+from mqops.formats import refuse_newer_body
 from mqops.run_key import is_run_key
 
 MOST_LANES = 100_000
@@ -90,10 +91,12 @@ def check(body: bytes) -> Issued | Dealt | LaneTokenBody:
     Raises:
         LedgerBroken: it does not fit the schema. The text names the first member that does not, and shows nothing of
             the message.
+        NewerFormat: a newer version wrote it.
     """
     try:
         return _MESSAGE.validate_json(body)
     except ValidationError as error:
+        refuse_newer_body("marker", "A message of a run on MQOPS.LEDGER", body)
         first = error.errors(include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"] if part in _MEMBERS) or "body"
         raise LedgerBroken(f"{place}: {first['type']}") from None

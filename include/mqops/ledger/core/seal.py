@@ -93,6 +93,11 @@ def sign_message(seal: Seal, body: bytes, purpose: bytes = MESSAGE) -> bytes:
     return content + f',"key":"{key.id}","hmac":"{key.hmac(purpose, content)}"}}'.encode()
 
 
+def has_signature(body: bytes) -> bool:
+    """Whether a body ends with a signature, which is not checked."""
+    return _END.search(body[-_END_LENGTH:]) is not None
+
+
 def read_message(seal: Seal, body: bytes, purpose: bytes = MESSAGE) -> bytes:
     """The JSON object of a signed body, without the signature. Nothing is parsed.
 

@@ -12,8 +12,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from mqops.actions import Action
-from mqops.decide.core.mask import masked_text
 from mqops.model import Destination
+from mqops.observe.core.mask import masked_text
 from mqops.rules import Miss, Rule, Table, choose, misses
 from mqops.rules.conditions import Answer
 from mqops.rules.keyword import ValueKind

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import NotRequired, TypeAlias, TypedDict
 
 from mqops.as_json import JsonObject, json_object
-from mqops.decide.core.mask import SHOWN_BYTES, masked, masked_text
 from mqops.look.core.field_values import Shown, shown
 from mqops.observe.core.decode import dlh_of, md_text
+from mqops.observe.core.mask import SHOWN_BYTES, masked, masked_text
 from mqops.observe.core.payload import BINARY_FORMATS
 from mqops.observe.core.put_time import put_second
 from mqwire import constants as c

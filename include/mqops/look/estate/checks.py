@@ -1,5 +1,7 @@
 """All checks of a queue manager. One more thing that can be wrong is one more module here, and a line in a tuple.
 
+What such a check must ask the queue manager for is a field of `Figures` first (`look/figures.py`).
+
 The page Estate and `mqops estate status` run them all. What is wrong on a queue manager and is no matter of this room
 comes from above, as the last quality run does (`mqops.quality.not_in_order`).
 """

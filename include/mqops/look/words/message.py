@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mqops.look.core.taken_apart import ElementShown, FieldsShown, FolderShown
     from mqops.look.history import EventOfRule
     from mqops.look.message import MessageStory
+    from mqops.look.quarantined import PutBack
 
 
 def origin(story: MessageStory, words: str, moment: Callable[[str], str]) -> Text:
@@ -79,6 +80,27 @@ def seen(story: MessageStory) -> Iterator[Text]:
             said("Last seen {:time} on {:name} by run {}{}: {}.", one.seen_at, one.queue, of, gone, one.since),
             said("Its lifetime ends {:time}.", one.ends_at) if ends else NOTHING,
         )
+
+
+def quarantine(story: MessageStory) -> Text:
+    """Why the message is in quarantine: each time that it was put back, and came again."""
+    found = story.quarantined
+    if found is None:
+        return NOTHING
+    times = (
+        said("{:time} on {:name}{} run {}", one.at, one.queue, _by(one), OfRun(found.queue_manager, one.run, "{}"))
+        for one in found.put_back
+    )
+    of = OfRun(found.queue_manager, found.run, "{}")
+    number = counted(len(found.put_back), "time")
+    return sentences(
+        said("In quarantine on {:name} since {:time}, by run {}.", found.queue, found.at, of),
+        said("It had been put back {} and came again each time: {}.", number, joined("; ", times)),
+    )
+
+
+def _by(one: PutBack) -> str:
+    return f" by line {one.rule_line} of the rules of" if one.rule_line else " by"
 
 
 def events(story: MessageStory, outcome: Callable[[EventOfRule], str]) -> Table:

@@ -11,7 +11,7 @@ from mqops.counted import counted
 from mqops.look.words.balance import OF_THE_PLAN, Sums, is_are, it_is
 from mqops.look.words.fates import Fate, Fates
 from mqops.look.words.state import RunState
-from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text, joined, said, sentences
+from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text, Time, joined, said, sentences
 
 if TYPE_CHECKING:
     from mqops.look.core.run_state import RunLine
@@ -113,6 +113,20 @@ def pruned(story: RunStory) -> Text:
     if story.pruned is None:
         return NOTHING
     return said("{}: it cannot be undone, and its messages are not shown.", story.pruned.sentence(story.line.run))
+
+
+def not_in_airflow(dag_id: str, run_id: str, cleaned_at: str) -> Text:
+    """The sentence about a run that a DAG made and Airflow does not have any more. Parameters: `cleaned_at` when
+    `airflow db clean` ran last, ISO 8601, "" where Airflow does not know."""
+    cleaned = said(" (`airflow db clean` ran last at {})", Time(cleaned_at)) if cleaned_at else NOTHING
+    return said(
+        "Airflow has no record of the run {} of {} any more{}: its tasks, note and logs are gone from there, and a "
+        "question that was open cannot be answered. What was planned, approved, done and proved is here and in the "
+        "ledger.",
+        run_id,
+        dag_id,
+        cleaned,
+    )
 
 
 def progress(story: RunStory, words: Mapping[Fate, str]) -> Text:

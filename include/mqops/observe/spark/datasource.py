@@ -3,8 +3,9 @@
 1. One partition a queue. Several browsers of a queue would hide messages from other programs, miss some, and lose the
    order (docs/architecture.md, "One browser for each queue").
 2. Credentials are not options (options are shown in the Spark UI): `register` binds the connection to the source, and
-   it travels to the executors inside the pickled reader. Each registration has a name of its own: runs of several
-   queue managers share a session of Spark Connect, and a name that two of them used would read from the last one's.
+   the data key where bodies are encrypted. They travel to the executors inside the pickled reader. Each registration
+   has a name of its own: runs of several queue managers share a session of Spark Connect, and a name that two of them
+   used would read from the last one's.
 3. Options: `queues` names with commas between; `queue_manager` must be the connection's, where given; `limit` most
    messages of each queue, 0 for all; `observed_at` ISO 8601 with time zone, the moment the rows are stamped with;
    `some_may_end` true: a queue that has ended has no more rows, and is no error.
@@ -22,12 +23,11 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from mqops.errors import SettingsError
-from mqops.mq.browse import browse, while_there
+from mqops.lake.sealing import Sealing
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import queue_manager_name
-from mqops.observe.batches import record_batches
-from mqops.observe.core.decode import Browsed
 from mqops.observe.spark.schema import SNAPSHOT
+from mqops.observe.spark.sealed import ENCRYPTED
+from mqops.pandas_later import arrow_without_pandas
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,13 +44,13 @@ class QueuePartition(InputPartition):
 class MqReader(DataSourceReader):
     """Browses the queues on the executors."""
 
-    def __init__(self, connection: MqConnection, options: Mapping[str, str]) -> None:
+    def __init__(self, connection: MqConnection, options: Mapping[str, str], sealing: Sealing | None) -> None:
         wanted = options.get("queue_manager", "")
         if wanted and connection.queue_manager and wanted != connection.queue_manager:
             raise SettingsError(
                 f"The connection is for {connection.queue_manager}, the option queue_manager says {wanted}"
             )
-        self._connection = connection
+        self._connection, self._sealing = connection, sealing
         self._queues = tuple(name.strip() for name in options.get("queues", "").split(",") if name.strip())
         self._limit = _limit(options.get("limit", "0"))
         self._observed_at = _moment(options.get("observed_at", ""))
@@ -64,20 +64,30 @@ class MqReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The messages of a queue as record batches. Raises `MQError`."""
+        # Spark plans the read in processes of its own, which import this module: what browses is imported here.
+        from mqops.mq.browse import browse, while_there  # noqa: PLC0415
+        from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
+        from mqops.observe.batches import record_batches  # noqa: PLC0415
+        from mqops.observe.core.decode import Browsed  # noqa: PLC0415
+        from mqops.observe.sealed import sealed  # noqa: PLC0415
+
+        arrow_without_pandas()
         assert isinstance(partition, QueuePartition)
         with connect(self._connection) as session:
             browsed = Browsed(
                 queue_manager=queue_manager_name(session), queue=partition.queue, observed_at=self._observed_at
             )
             messages = browse(session, partition.queue, limit=self._limit)
-            yield from record_batches(browsed, while_there(messages, may_end=self._some_may_end))
+            batches = record_batches(browsed, while_there(messages, may_end=self._some_may_end))
+            yield from batches if self._sealing is None else sealed(self._sealing, batches)
 
 
 class MqDataSource(DataSource):
-    """The data source. `register` makes a class of it with these two values."""
+    """The data source. `register` makes a class of it with these values."""
 
     connection: ClassVar[MqConnection]
     registered: ClassVar[str]
+    sealing: ClassVar[Sealing | None]
 
     @classmethod
     def name(cls) -> str:
@@ -85,18 +95,21 @@ class MqDataSource(DataSource):
         return cls.registered
 
     def schema(self) -> StructType:
-        """`SNAPSHOT`."""
-        return SNAPSHOT
+        """`SNAPSHOT`, or `ENCRYPTED` where bodies are."""
+        return SNAPSHOT if type(self).sealing is None else ENCRYPTED
 
     def reader(self, schema: StructType) -> MqReader:
         """The reader for the options given. Raises `SettingsError`."""
-        return MqReader(type(self).connection, dict(self.options))
+        return MqReader(type(self).connection, dict(self.options), type(self).sealing)
 
 
-def register(spark: SparkSession, connection: MqConnection) -> str:
-    """Make a data source that browses on this connection; returns its name, for `spark.read.format`."""
+def register(spark: SparkSession, connection: MqConnection, sealing: Sealing | None = None) -> str:
+    """Make a data source that browses on this connection; returns its name, for `spark.read.format`.
+
+    Parameters: `sealing` encrypts the bodies, before Spark has them; None for no encryption.
+    """
     name = f"mq_{uuid4().hex}"
-    bound = {"connection": connection, "registered": name}
+    bound = {"connection": connection, "registered": name, "sealing": sealing}
     spark.dataSource.register(type("BoundMqDataSource", (MqDataSource,), bound))
     return name
 

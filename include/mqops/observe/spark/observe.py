@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mqops.clock import utc_now
 from mqops.lake.files import written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS
+from mqops.lake.parquet_format import SPARK_FORMAT
 from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.mq.browse import OPEN_OPTIONS
@@ -17,6 +18,7 @@ from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, s
 from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.observe import snapshot
 from mqops.observe.expired import discarded, states_of
+from mqops.observe.sealed import sealing_for
 from mqops.observe.spark.datasource import register
 from mqops.observe.unseen import unseen
 from mqops.spark_job import spark_errors
@@ -53,7 +55,7 @@ def observe(
             if queue not in at_first:
                 session.close(session.open(queue, OPEN_OPTIONS))
         before, settled = states_of(session, names), settled_queues(session)
-    source = register(spark, connection)
+    source = register(spark, connection, sealing_for(run))
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
     options: dict[str, str | int] = {
         "queues": ",".join(names),
@@ -63,7 +65,8 @@ def observe(
     }
     rows = spark.read.format(source).options(**options).load()
     with written_anew(run.snapshot) as place, spark_errors(run.snapshot):
-        rows.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
+        noted = rows.withMetadata(rows.columns[0], SPARK_FORMAT)
+        noted.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
     with connect(connection) as session:
         expired = discarded(before, states_of(session, names))
         settled &= settled_queues(session)

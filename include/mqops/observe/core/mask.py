@@ -6,6 +6,7 @@ import string
 import unicodedata
 from typing import NamedTuple
 
+from mqops.observe.core.payload import ASCII_CCSIDS
 from mqwire.ccsid import codec_for
 from mqwire.constants import MQDLH_LENGTH_1
 from mqwire.errors import WireError
@@ -28,6 +29,10 @@ class TextRow(NamedTuple):
     encoding: int
 
 
+SHAPE_OF = TextRow._fields[2:]
+"""The columns by which `shape` goes."""
+
+
 def shape(message: TextRow) -> str:
     """The masked text of a message of a snapshot, behind its MQDLH where it has one."""
     if message.dlh_ccsid is not None and message.dlh_encoding is not None:
@@ -44,6 +49,8 @@ def masked(body: bytes, ccsid: int, encoding: int) -> str:
     no text in that character set, so nothing is ever guessed.
     """
     head = body[:SHOWN_BYTES]
+    if ccsid in ASCII_CCSIDS and head.isascii():
+        return head.translate(_ASCII).decode("ascii")
     try:
         codec = codec_for(ccsid, encoding=encoding)
     except WireError:
@@ -65,3 +72,6 @@ def _masked(character: str) -> str:
     if character in _AS_IT_IS:
         return character
     return _BY_CATEGORY.get(unicodedata.category(character)[0], ".")
+
+
+_ASCII = bytes(ord(_masked(chr(code))) if code < 0x80 else 0 for code in range(256))

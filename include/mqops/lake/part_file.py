@@ -1,0 +1,134 @@
+"""One Parquet file of the lake, opened for reading: here encrypted bodies are decrypted, unless Spark reads them.
+
+What is asked for by the names of `BODY_COLUMNS` is decrypted where the file has them encrypted; whatever else is asked
+for needs no key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mqops.errors import NewerFormat
+from mqops.lake.parquet_format import refuse_newer
+from mqops.lake.sealing import BODY_COLUMNS, NEEDED, SEALED, Broken, Sealing, broken, in_clear, run_of, sealing_of
+
+UTC_TIME = pa.timestamp("us", tz="UTC")
+"""The type of a time in the lake."""
+_AT_A_TIME = 2000
+"""Rows of a batch with bodies that are decrypted."""
+
+
+class PartFile:
+    """A context manager. Parameters: `path` of the file, below the folder of its run if it is encrypted. Raises
+    `NewerFormat`.
+
+    Attributes: `names` of the columns that can be asked for; `metadata` its footer.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        try:
+            refuse_newer(path, self._file.metadata)
+        except NewerFormat:
+            self._file.close()
+            raise
+        stored = self._file.schema_arrow.names
+        self._is_sealed = SEALED in stored
+        self.names = in_clear(stored)
+        self.metadata: pq.FileMetaData = self._file.metadata
+
+    def __enter__(self) -> PartFile:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def batches(
+        self,
+        rows: int,
+        columns: Sequence[str],
+        groups: Iterable[int] | None = None,
+        *,
+        keep: pa.ChunkedArray | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Columns in batches of at most `rows` rows, times in UTC.
+
+        Parameters: `groups` that are read, None for all; `keep` which of their rows are given, None for all. Nothing is
+        read behind the last one of them, and no other is decrypted.
+
+        Raises:
+            OSError, ArrowInvalid: the file cannot be read.
+            LakeError, SettingsError: a body cannot be decrypted.
+        """
+        stored, opens = self._stored(columns)
+        rows = min(rows, _AT_A_TIME) if opens else rows
+        chosen = range(self.metadata.num_row_groups) if groups is None else list(groups)
+        left, begin = -1 if keep is None else pc.sum(keep).as_py() or 0, 0
+        for batch in self._file.iter_batches(rows, row_groups=chosen, columns=stored) if left else ():
+            found = batch
+            if keep is not None:
+                found = batch.filter(keep.slice(begin, batch.num_rows).combine_chunks())
+                left, begin = left - found.num_rows, begin + batch.num_rows
+            yield in_utc(self._opened(found, columns) if opens else found.select(list(columns)))
+            if not left:
+                return
+
+    def read(
+        self,
+        groups: Sequence[int],
+        columns: Sequence[str],
+        *,
+        use_threads: bool = True,
+        rows: tuple[int, int] | None = None,
+    ) -> pa.Table:
+        """Columns of row groups. Parameters: `rows` the first one and how many, None for all. Raises as `batches`."""
+        stored, opens = self._stored(columns)
+        table = self._file.read_row_groups(groups, columns=stored, use_threads=use_threads)
+        table = table if rows is None else table.slice(*rows)
+        if not opens:
+            return table.select(list(columns))
+        parts = table.to_batches(_AT_A_TIME) or [pa.RecordBatch.from_pylist([], schema=table.schema)]
+        return pa.Table.from_batches([self._opened(batch, columns) for batch in parts])
+
+    def _stored(self, columns: Sequence[str]) -> tuple[list[str], bool]:
+        """What is read of the file, and whether it has to be decrypted."""
+        if not self._is_sealed or not set(BODY_COLUMNS).intersection(columns):
+            return list(columns), False
+        return [*dict.fromkeys((*(one for one in columns if one not in BODY_COLUMNS), *NEEDED))], True
+
+    def _opened(self, batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
+        try:
+            made = self._sealing.opened(batch, columns)
+        except Broken as error:
+            raise broken(self._path, error) from None
+        return pa.RecordBatch.from_arrays(
+            [made[name] if name in made else batch.column(name) for name in columns], names=list(columns)
+        )
+
+    @cached_property
+    def _sealing(self) -> Sealing:
+        return sealing_of(run_of(self._path.parent))
+
+
+def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows with UTC as the zone of each time. Spark writes INT96 for a time unless told otherwise: it is UTC,
+    and does not say so."""
+    for number, field in enumerate(batch.schema):
+        if pa.types.is_timestamp(field.type) and field.type.tz is None:
+            times = batch.column(number).cast(UTC_TIME)
+            batch = batch.set_column(number, field.with_type(UTC_TIME), times)
+    return batch
