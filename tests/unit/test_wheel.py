@@ -29,7 +29,18 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 OURS = {"mqwire", "mqlite", "mqops", "mqops_airflow"}
-CORE = {"cachetools", "click", "croniter", "filelock", "pyarrow", "pydantic", "pydantic_core", "rich", "yaml"}
+CORE = {
+    "cachetools",
+    "click",
+    "croniter",
+    "cryptography",
+    "filelock",
+    "pyarrow",
+    "pydantic",
+    "pydantic_core",
+    "rich",
+    "yaml",
+}
 """Modules of what the core declares, besides `typing_extensions`."""
 TABLE = "REASON(2085) ACTION(FWD) FWDQ(A) HEADER(YES)\nACTION(RETRY)\n"
 HOOK = """
