@@ -75,6 +75,16 @@ def test_a_client_connection(connection: Callable[..., MqHook]) -> None:
     assert "pass-word" not in repr(found)
 
 
+def test_a_connection_of_airflow_s_own_provider_for_ibm_mq_is_taken(connection: Callable[..., MqHook]) -> None:
+    """Its fields as that provider's form has them."""
+    extra = {"queue_manager": "QM1", "channel": "DEV.APP.SVRCONN", "open_options": "MQOO_INPUT_SHARED"}
+    fields = {"host": "mq.example.com", "port": 1414, "login": "app", "password": "pass-word", "extra": extra}
+    found = connection("ibmmq", **fields).get_conn()
+    assert found == connection("mq", **fields).get_conn()
+    assert (found.queue_manager, found.channel, found.conn_name) == ("QM1", "DEV.APP.SVRCONN", "mq.example.com(1414)")
+    assert (found.user, found.password) == ("app", "pass-word")
+
+
 def test_an_embedded_connection(connection: Callable[..., MqHook]) -> None:
     found = connection(extra={"queue_manager": "QM1", "home": "/somewhere"}).get_conn()
     assert (found.channel, found.conn_name, dict(found.environment)) == ("", "", {"MQLITE_HOME": "/somewhere"})
@@ -91,7 +101,7 @@ def test_connection_name(host: str | None, port: int | None, expected: str) -> N
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"conn_type": "http", "host": "h"}, "is of type 'http', not 'mq'"),
+        ({"conn_type": "http", "host": "h"}, "is of type 'http', not 'mq' or 'ibmmq'"),
         ({"extra": {}}, "names no queue manager"),
         ({"host": "h", "extra": {"queue_manager": "QM1"}}, "has a host but no channel"),
         (

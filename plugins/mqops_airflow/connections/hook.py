@@ -16,10 +16,15 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 1414
 FIELDS = frozenset({"queue_manager", "channel", "tls_cipher", "tls_key_repository", "home"})
+TYPES = ("mq", "ibmmq")
+"""Types of connections that are taken. The second one is of Airflow's own provider for IBM MQ, with the same fields
+for a client, and `NOT_OURS`."""
+NOT_OURS = frozenset({"open_options"})
+"""Extra fields of that provider: how it opens queues. mqops opens each queue as its work needs."""
 
 
 class MqHook(BaseHook):
-    """Reaches the queue manager that an Airflow connection of type `mq` names.
+    """Reaches the queue manager that an Airflow connection of type `mq` or `ibmmq` names.
 
     Either a host (client connection through a channel), or an embedded home, or neither (the local queue manager).
 
@@ -78,10 +83,12 @@ def connection_settings(conn_id: str, connection: Any) -> MqConnection:
     """
     from mqops.mq.connection import MqConnection  # noqa: PLC0415
 
-    if connection.conn_type != "mq":
-        raise SettingsError(f"Airflow connection {conn_id!r} is of type {connection.conn_type!r}, not 'mq'")
+    if connection.conn_type not in TYPES:
+        raise SettingsError(
+            f"Airflow connection {conn_id!r} is of type {connection.conn_type!r}, not {' or '.join(map(repr, TYPES))}"
+        )
     extra = {key: value for key, value in connection.extra_dejson.items() if value}
-    unknown = sorted(set(extra) - FIELDS)
+    unknown = sorted(set(extra) - FIELDS - NOT_OURS)
     if unknown:
         raise SettingsError(f"Airflow connection {conn_id!r} has unknown extra fields: {', '.join(unknown)}")
     if not extra.get("queue_manager"):
