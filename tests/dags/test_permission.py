@@ -257,6 +257,7 @@ def test_law2_act_gets_the_plan_that_another_person_approved_and_their_names(run
     kept = read_json(run.folder.path.joinpath("approval.json"))
     assert kept.pop("until") > utc_now()
     assert kept == {
+        "format": 1,
         "question": {
             "dag_id": "qm1_dlq_rules",
             "run_id": "manual__1",

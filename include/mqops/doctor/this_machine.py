@@ -20,6 +20,7 @@ from mqops.lake.files import refuse_foreign
 from mqops.lake.run import RunFolder, queue_manager_of
 from mqops.lake.stop import stop_in
 from mqops.ledger.keys import KeyRing
+from mqops.mq.library import package
 from mqops.observe.sealed import key_place
 from mqops.prove.records import SUMMARY
 from mqops.prove.recovery import EarlierRuns
@@ -28,7 +29,7 @@ LEAST_ROOM = 256 * 1024 * 1024
 """Bytes that the lake's disk should have: a snapshot holds every message whole."""
 JAVA = (17, 21)
 """Versions of Java that Spark 4 runs on."""
-PACKAGES = ("mqops", "pymqi", "apache-airflow", "apache-airflow-task-sdk", "pyspark", "great_expectations")
+PACKAGES = ("apache-airflow", "apache-airflow-task-sdk", "pyspark", "great_expectations")
 _MQ_LIBRARY = re.compile(r"(?<!\S)/\S*/(libmq[a-z]+_r\.so\S*|libmqic_r\.so\S*)")
 _JAVA_WAIT = 30
 
@@ -169,11 +170,11 @@ def versions() -> Check:
 
 
 def _installed() -> Iterator[tuple[str, str]]:
-    for package in PACKAGES:
+    for name in ("mqops", package(), *PACKAGES):
         try:
-            yield package, version(package)
+            yield name, version(name)
         except PackageNotFoundError:
-            yield package, "not installed"
+            yield name, "not installed"
 
 
 def _mq_libraries() -> list[str]:

@@ -11,12 +11,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mqops.errors import MQError, SettingsError, mq_error
+from mqops.mq.library import library
 from mqops.mq.session import Session
-from mqops.parts import missing_part
 from mqwire import constants as c
 
 if TYPE_CHECKING:
-    import pymqi
+    pass
 
 LONGEST_MESSAGE = 104_857_600
 """Bytes, the most that IBM MQ allows."""
@@ -74,23 +74,6 @@ class MqConnection:
         if not environment.get(VARIABLE):
             raise SettingsError(f'Set {VARIABLE} to the connection as JSON, such as {{"queue_manager": "QM1"}}')
         return cls.from_json(environment[VARIABLE])
-
-
-def load_pymqi() -> Any:
-    """The pymqi module.
-
-    Raises:
-        SettingsError: pymqi or the MQ library under it cannot be loaded.
-    """
-    try:
-        import pymqi  # noqa: PLC0415
-    except ImportError as error:
-        if missing := missing_part(error):
-            raise missing from error
-        raise SettingsError(
-            f"The MQ library cannot be loaded ({error}); run the set-up, or install the IBM MQ client and pymqi"
-        ) from error
-    return pymqi
 
 
 class OneSession:
@@ -179,13 +162,13 @@ def connect(reach: Reach) -> Iterator[Session]:
 def open_session(connection: MqConnection) -> Session:
     """A session that the caller disconnects. Raises as `connect` does."""
     _refuse_no_name(connection.queue_manager)
-    pymqi = load_pymqi()
+    mqi = library()
     # An MQDISC commits. Left to pymqi it would come with any end of the process, half a unit of work or not.
-    queue_manager = pymqi.QueueManager(None, disconnect_on_exit=False)
+    queue_manager = mqi.QueueManager(None, disconnect_on_exit=False)
     try:
         with _variables(connection.environment):
-            _connect(pymqi, queue_manager, connection)
-    except pymqi.MQMIError as error:
+            _connect(mqi, queue_manager, connection)
+    except mqi.MQMIError as error:
         raise mq_error(error.comp, error.reason, verb="MQCONNX", object_name=connection.queue_manager) from None
     return Session(queue_manager, connection.queue_manager)
 
@@ -216,24 +199,24 @@ def _refuse_no_name(queue_manager: str) -> None:
         raise mq_error(c.MQCC_FAILED, c.MQRC_Q_MGR_NAME_ERROR, verb="MQCONNX", object_name=queue_manager)
 
 
-def _connect(pymqi: Any, queue_manager: pymqi.QueueManager, connection: MqConnection) -> None:
+def _connect(mqi: Any, queue_manager: Any, connection: MqConnection) -> None:
     # Shared: the application may have a connection of its own in this thread, and a thread has only one that is not.
-    options: dict[str, Any] = {"opts": pymqi.CMQC.MQCNO_HANDLE_SHARE_BLOCK}
+    options: dict[str, Any] = {"opts": mqi.CMQC.MQCNO_HANDLE_SHARE_BLOCK}
     if connection.client:
-        options["opts"] |= pymqi.CMQC.MQCNO_CLIENT_BINDING
+        options["opts"] |= mqi.CMQC.MQCNO_CLIENT_BINDING
     if connection.user:
         said = {"user": connection.user, "password": connection.password}
         options |= {name: text.encode("utf-8", "surrogateescape") for name, text in said.items()}
     if connection.channel and connection.conn_name:
-        cd = pymqi.CD()
+        cd = mqi.CD()
         cd.ChannelName = connection.channel.encode()
         cd.ConnectionName = connection.conn_name.encode()
-        cd.ChannelType = pymqi.CMQC.MQCHT_CLNTCONN
-        cd.TransportType = pymqi.CMQC.MQXPT_TCP
+        cd.ChannelType = mqi.CMQC.MQCHT_CLNTCONN
+        cd.TransportType = mqi.CMQC.MQXPT_TCP
         cd.MaxMsgLength = LONGEST_MESSAGE  # what counts is the server-connection channel's MAXMSGL
         if connection.tls_cipher:
             cd.SSLCipherSpec = connection.tls_cipher.encode()
-            sco = pymqi.SCO()
+            sco = mqi.SCO()
             sco.KeyRepository = connection.tls_key_repository.encode()
             options["sco"] = sco
         options["cd"] = cd

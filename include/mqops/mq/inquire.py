@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError, mq_error
 from mqops.model import QueueDefinition
+from mqops.mq.library import library
 from mqops.mq.session import Session, is_gone
 from mqops.queue_names import selected
 from mqwire import constants as c
@@ -409,16 +410,15 @@ def command(session: Session, name: str, arguments: dict[int, Any], *, object_na
     Raises:
         MQError: the command server refused.
     """
-    import pymqi  # noqa: PLC0415
-
+    mqi = library()
     queue = str(queue_manager_attribute(session, c.MQCA_COMMAND_INPUT_Q_NAME)).encode()
     try:
-        server = pymqi.PCFExecute(session.pymqi_manager, command_queue_name=queue)
+        server = mqi.PCFExecute(session.pymqi_manager, command_queue_name=queue)
         try:
             replies = getattr(server, name)(arguments)
         finally:
             server.disconnect()  # deletes the dynamic queue of its answers
-    except pymqi.MQMIError as error:
+    except mqi.MQMIError as error:
         raise mq_error(error.comp, error.reason, verb=name, object_name=object_name) from None
     return [{key: _text(value) for key, value in reply.items()} for reply in replies]
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from mqops.errors import MQError, mq_error
+from mqops.mq.library import calls
 from mqwire import constants as c
 from mqwire.errors import WireError
 from mqwire.fields import text
@@ -74,11 +75,9 @@ class Session:
     """
 
     def __init__(self, queue_manager: Any, name: str) -> None:
-        from pymqi import pymqe  # noqa: PLC0415
-
         self.pymqi_manager = queue_manager
         self.name = name
-        self._calls = pymqe
+        self._calls = calls()
         self._connection: int = queue_manager.get_handle()
         self._buffers: dict[int, int] = {}
         self._handles: set[int] = set()

@@ -9,6 +9,7 @@ from typing import Any
 from mqops.errors import LOST_CONNECTION, MQError
 from mqops.mq.browse import browse
 from mqops.mq.inquire import base_queue_if_known, command, depth
+from mqops.mq.library import library
 from mqops.mq.session import Session
 from mqops.observe.core.unseen import Unit, Unseen
 from mqwire import constants as c
@@ -96,10 +97,8 @@ def _users(session: Session) -> dict[str, set[bytes]]:
 
 
 def _connections(session: Session, kind: int, wanted: tuple[int, ...]) -> list[dict[int, Any]]:
-    import pymqi  # noqa: PLC0415
-
     asked: Any = {
-        c.MQBACF_GENERIC_CONNECTION_ID: pymqi.ByteString(b""),
+        c.MQBACF_GENERIC_CONNECTION_ID: library().ByteString(b""),
         c.MQIACF_CONN_INFO_TYPE: kind,
         c.MQIACF_CONNECTION_ATTRS: list(wanted),
     }

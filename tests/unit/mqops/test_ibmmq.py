@@ -1,0 +1,72 @@
+"""Where pymqi is not installed, IBM's own client for Python serves (`mqops.mq.library`): the same runs, the same words.
+
+`make full` runs the tests of passes through it (`-p through_ibmmq`).
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from mq_support import DLQ, dead_letter
+
+WITHOUT = (
+    "import sys; sys.modules.update(dict.fromkeys(sys.argv.pop(1).split(','))); from mqops.cli import main; main()"
+)
+TABLE = "WAIT(NO)\nDESTQ(A) ACTION(RETRY)\n"
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+
+
+@pytest.fixture
+def without(manager, tmp_path):
+    """Runs `mqops` in a process that cannot import these modules; what it prints."""
+
+    def run(modules: str, *arguments: str, text: str = "", expect: int | None = 0) -> str:
+        command = [sys.executable, "-c", WITHOUT, modules, *arguments]
+        environment = manager.environment | {"MQOPS_LAKE": str(tmp_path / "lake")}
+        done = subprocess.run(command, input=text, env=environment, capture_output=True, text=True)
+        assert expect in (done.returncode, None), done.stderr
+        return done.stdout or done.stderr
+
+    return run
+
+
+def test_a_pass_and_its_undo_are_the_same_through_ibm_s_client(manager, without):
+    bodies = [b"message %d" % number for number in range(5)]
+    manager.put(DLQ, [dead_letter("A", body) for body in bodies])
+    plans = [
+        json.loads(without(modules, "dlq", "run", DLQ, "QM1", "--dry-run", "--json", text=TABLE))["plan"]
+        for modules in ("no_such_module", "pymqi")
+    ]
+    assert plans[0]["digest"] == plans[1]["digest"]
+    run = json.loads(without("pymqi", "dlq", "run", DLQ, "QM1", "--once", "--json", text=TABLE))
+    assert (run["moved"], run["balanced"]) == (5, True)
+    assert manager.bodies("A") == bodies
+    undone = json.loads(without("pymqi", "undo", run["run"], "--yes", "--json"))
+    assert undone["balanced"]
+    assert (manager.depth(DLQ), manager.depth("A")) == (5, 0)
+    assert "unbroken" in without("pymqi", "ledger", "verify")
+
+
+def test_what_is_asked_by_mqinq_mqset_and_pcf_is_the_same(manager, without):
+    manager.mqsc("DEFINE QLOCAL(T) NOTRIGGER TRIGTYPE(DEPTH) TRIGDPTH(2) INITQ(IQ) PROCESS(P)\n")
+    asked = ("backout", "audit", "QM1", "--json"), ("trigger", "explain", "T", "QM1", "--json")
+    for words in asked:
+        found = [json.loads(without(modules, *words, expect=None)) for modules in ("no_such_module", "pymqi")]
+        assert found[0] == found[1]
+        assert "error" not in found[0]
+    checks = json.loads(without("pymqi", "doctor", "QM1", "--json", expect=None))["checks"]
+    (versions,) = (one["found"] for one in checks if one["check"] == "versions")
+    assert "ibmmq" in versions
+    assert "pymqi" not in versions
+
+
+def test_without_both_the_extra_is_told(without):
+    told = without("pymqi,ibmmq", "message", "find", "-m", "QM1", expect=1)
+    assert told == "mqops: This needs pymqi, which is not installed: pip install 'mqops[mq]'\n"
