@@ -15,14 +15,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from mqops.errors import NewerFormat
 
 KEY = "format"
 LEDGER_KEY = "v"
+HIGHEST = 999_999_999
+"""No format has a higher number: what says so is not of any version."""
 FIRST = 1
 """The format of what says none."""
 PARQUET_KEY = "mqops.format"
@@ -92,20 +94,29 @@ def refuse_newer(kind: str, what: object, value: object) -> None:
             refuse_newer_number(kind, what, one.get(KEY))
 
 
+@dataclass(frozen=True, slots=True)
+class _OfLedger:
+    """The format of a body of the ledger."""
+
+    v: int
+
+
 def refuse_newer_body(kind: str, what: object, body: bytes) -> None:
     """As `refuse_newer`, of a body of the ledger that was written with its format under `v`; one that is no JSON says
-    nothing. Parameters: `body` whose signature was checked."""
+    nothing. Parameters: `body` whose signature was checked; of it nothing else becomes an object of Python, so that one
+    that is long and wrong costs no more than its length."""
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - only where a body is not understood
+
     try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
+        value = TypeAdapter(_OfLedger).validate_json(body)
+    except ValidationError:
         return
-    if isinstance(value, Mapping):
-        refuse_newer_number(kind, what, value.get(LEDGER_KEY))
+    refuse_newer_number(kind, what, value.v)
 
 
 def refuse_newer_number(kind: str, what: object, number: object) -> None:
-    """As `refuse_newer`. Parameters: `number` that was found; one that is no whole number says nothing."""
-    if isinstance(number, int) and number > number_of(kind):
+    """As `refuse_newer`. Parameters: `number` that was found; one that no version will have says nothing."""
+    if isinstance(number, int) and number_of(kind) < number <= HIGHEST:
         raise NewerFormat(
             f"{what} was written by a newer mqops (format {number}; this version reads up to {number_of(kind)}): "
             "upgrade mqops, nothing was changed"

@@ -9,6 +9,7 @@ from mqops.errors import SettingsError
 
 PART_OF = {
     **dict.fromkeys(("pymqi", "pymqe", "icu", "numpy"), "mq"),
+    "ibmmq": "ibmmq",
     **dict.fromkeys(("cffi", "_cffi_backend"), "embedded"),
     **dict.fromkeys(("pyspark", "py4j", "grpc", "pandas"), "spark"),
     **dict.fromkeys(("great_expectations", "nh3"), "quality"),

@@ -19,6 +19,7 @@ from ledger_messages import Fuzzer
 from mq_support import DLQ, Manager, dead_letter
 
 from mqops.act.in_process import act
+from mqops.errors import NewerFormat
 from mqops.lake.files import read_json
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.received import Stranger, receive
@@ -44,6 +45,8 @@ def test_a_fuzzed_message_is_a_stranger_and_a_true_one_is_itself():
         except Stranger as stranger:
             assert case.good is None, case
             kinds[stranger.kind] += 1
+        except NewerFormat:  # signed, and of a version to come: it stays where it is
+            assert case.good is None, case
         else:
             assert case.good in (None, found)
             kinds["true" if case.good else "signed"] += 1

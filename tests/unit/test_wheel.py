@@ -40,6 +40,7 @@ CORE = {
     "pydantic_core",
     "rich",
     "yaml",
+    "zstandard",
 }
 """Modules of what the core declares, besides `typing_extensions`."""
 TABLE = "REASON(2085) ACTION(FWD) FWDQ(A) HEADER(YES)\nACTION(RETRY)\n"

@@ -13,6 +13,7 @@ from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import refuse_to_ask, show_summary, this_user, unit_size_option, yes_option
 from mqops.cli.run_argument import connection_for, manager_of_run_option, run_argument
+from mqops.cli.user_option import connecting_options
 
 if TYPE_CHECKING:
     from mqops.lake.run import RunFolder
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @run_argument()
 @manager_of_run_option
+@connecting_options
 @click.option("--why", default="", help="The reason, which the ledger keeps. Needed unless it is a dry run.")
 @click.option("--dry-run", is_flag=True, help="Say what is on MQOPS.LEDGER of RUN. Nothing is changed.")
 @yes_option

@@ -12,7 +12,7 @@ import click
 import mqops
 from mqops.cli.estate_status import status
 from mqops.cli.group import Group
-from mqops.cli.outcome import connection_to, known_errors, show_json, show_line
+from mqops.cli.outcome import connection_to, json_option, known_errors, show_json, show_line
 from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
@@ -77,8 +77,9 @@ estate.add_command(status)
 
 @estate.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@json_option
 @known_errors
-def example(folder: Path) -> None:
+def example(*, folder: Path, as_json: bool) -> None:
     """Write an example into FOLDER: estate.yaml, its rules tables and suites, and the MQSC of its queue managers.
 
     A file that is there already is left as it is, and nothing is written then.
@@ -95,7 +96,10 @@ def example(folder: Path) -> None:
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes((source / name).read_bytes())
-        show_line(str(place))
+    if as_json:
+        show_json({"files": [str(folder / name) for name in sorted(names)]})
+    for name in [] if as_json else sorted(names):
+        show_line(str(folder / name))
 
 
 def trigger_mqsc(estate_file: EstateFile) -> dict[str, list[str]]:

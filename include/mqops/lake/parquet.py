@@ -252,6 +252,6 @@ def _check_columns(part: Path, wanted: Sequence[str], there: Sequence[str]) -> N
     missing = sorted(set(wanted) - set(there))
     if missing:
         raise LakeError(
-            f"{part} was written by an earlier version of mqops, without the columns {', '.join(missing)}. "
+            f"{part} was written by another version of mqops, without the columns {', '.join(missing)}. "
             "Use that version, or make a new run"
         )

@@ -23,7 +23,7 @@ from mqops.observe.arrow import SEALED, SNAPSHOT
 from mqops.observe.core.mask import SHAPE_OF, TextRow, shape
 from mqops.storage import estate_here
 
-_PLACE = re.compile(r"[A-Za-z0-9]+(\.[A-Za-z0-9]+)? at offset [0-9]+")
+_PLACE = re.compile(r"\A[A-Za-z0-9]++(\.[A-Za-z0-9]++)? at offset [0-9]++")
 """The beginning of an error of a structure: which field, and where."""
 
 

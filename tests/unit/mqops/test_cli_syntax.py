@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 
@@ -75,7 +76,9 @@ def test_a_misspelt_word_is_answered_with_the_right_one(mqops_here, words, says)
 
 
 def test_the_version(mqops_here):
-    assert mqops_here("--version").stdout.split()[-1][0].isdigit()
+    """The commit where it is known: a folder that is no clone of a repository has none."""
+    told = mqops_here("--version").stdout
+    assert re.fullmatch(r"mqops, version \d+\.\d+\.\d+( \(commit [0-9a-f]{12}\))?\n", told)
 
 
 NAMES_ONE = [words for words in EVERY if any("-m" in parameter.opts for parameter in EVERY[words].params)]
@@ -87,7 +90,7 @@ def test_each_command_that_needs_a_queue_manager_takes_it_by_m():
         *(("rules", one) for one in ("diff", "explain", "keywords", "test")),
         *(("quality", one) for one in ("check", "suite", "vocabulary")),
         ("ledger", "show"),
-        *(("estate", one) for one in ("check", "status")),
+        *(("estate", one) for one in ("check", "example", "status")),
     }
 
 

@@ -22,6 +22,7 @@ WITHOUT_QUEUE_MANAGER = {
     "ledger index",
     "ledger rekey",
     "lake prune",
+    "lake rekey",
     "run show",
     "runs",
 }
