@@ -71,6 +71,8 @@ full: crash
 		tests/unit/backout/test_consumer.py tests/unit/expiry/test_scan.py
 	@$(ENV) MQOPS_CONSUMER_MESSAGES=50000 python -m pytest -o faulthandler_timeout=14400 \
 		tests/unit/backout/test_consumer.py -k killed
+	@$(ENV) PYTHONPATH=tests python -m pytest -p through_ibmmq -o faulthandler_timeout=14400 tests/unit/mqops tests/unit/backout \
+		tests/unit/expiry tests/unit/trigger
 	@$(ENV) MQOPS_YEAR_RUNS=10000 python -m pytest -s -o faulthandler_timeout=14400 tests/crash/test_year.py
 	@$(ENV) MQLITE_MACHINE_STEPS=10000 MQLITE_FUZZ_CASES=1000000 MQLITE_FUZZ=10000 python -m pytest -o faulthandler_timeout=14400 \
 		tests/property/test_mqlite_machine.py tests/property/test_mqlite_fuzz.py tests/property/test_mqlite_admin_input.py
