@@ -32,10 +32,12 @@ def library() -> Any:
             raise _cannot_be_loaded(error) from error
         try:
             import ibmmq  # noqa: PLC0415
-        except ModuleNotFoundError:
-            raise missing from error
         except ImportError as other:
-            raise _cannot_be_loaded(other) from other
+            if other.name == "ibmmq":
+                raise missing from error
+            # "No module named 'ibmmqc'": IBM's C library is not found
+            how = "install the IBM MQ client, and put its lib64 in LD_LIBRARY_PATH"
+            raise _cannot_be_loaded(other, how) from other
         return ibmmq
     return pymqi
 
@@ -45,10 +47,8 @@ def package() -> str:
     return "ibmmq" if find_spec("pymqi") is None and find_spec("ibmmq") else "pymqi"
 
 
-def _cannot_be_loaded(error: ImportError) -> SettingsError:
-    return SettingsError(
-        f"The MQ library cannot be loaded ({error}); run the set-up, or install the IBM MQ client and pymqi"
-    )
+def _cannot_be_loaded(error: ImportError, what: str = "install the IBM MQ client and pymqi") -> SettingsError:
+    return SettingsError(f"The MQ library cannot be loaded ({error}); run the set-up, or {what}")
 
 
 @lru_cache(maxsize=1)
