@@ -17,9 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from mqops.errors import NewerFormat
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 KEY = "format"
 LEDGER_KEY = "v"
@@ -39,7 +44,7 @@ NUMBERS: Mapping[str, int] = MappingProxyType(
             *("summary.json", "outcomes.json", "gone.json", "session.json", "undo.json", "load.json", "expiry.json"),
             *("quality.json", "pruned.json", "stop.json", "stops_lifted.json", "bodies.json"),
             # LAKE/<queue manager>/
-            *("queues.json", "seen.json", "told.json", "group.json", "changes.jsonl", "body keys"),
+            *("queues.json", "seen.json", "told.json", "group.json", "changes.jsonl"),
             # LAKE/<queue manager>/ledger/
             *("ledger.jsonl", "keys.json", "signed_by.json", "head.json", "checkpoint", "archived.json"),
             *("proved.jsonl", "set_aside.jsonl", "stops_taken.jsonl", "taken_off.jsonl"),
@@ -95,23 +100,29 @@ def refuse_newer(kind: str, what: object, value: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _OfLedger:
-    """The format of a body of the ledger."""
+class _Said:
+    """The format that a body says, by one of its two names."""
 
-    v: int
+    v: int = FIRST
+    format: int = FIRST
+
+
+@cache
+def _said() -> TypeAdapter[_Said]:
+    from pydantic import TypeAdapter  # noqa: PLC0415 - only where a body is not understood
+
+    return TypeAdapter(_Said)
 
 
 def refuse_newer_body(kind: str, what: object, body: bytes) -> None:
-    """As `refuse_newer`, of a body of the ledger that was written with its format under `v`; one that is no JSON says
-    nothing. Parameters: `body` whose signature was checked; of it nothing else becomes an object of Python, so that one
-    that is long and wrong costs no more than its length."""
-    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - only where a body is not understood
-
+    """As `refuse_newer`, of a body that was not understood; one that is no JSON says nothing. Parameters: `body` whose
+    signature was checked; of it nothing else becomes an object of Python, so that one that is long and wrong costs no
+    more than its length."""
     try:
-        value = TypeAdapter(_OfLedger).validate_json(body)
-    except ValidationError:
+        value = _said().validate_json(body, strict=True)
+    except ValueError:  # pydantic's error is one
         return
-    refuse_newer_number(kind, what, value.v)
+    refuse_newer_number(kind, what, max(value.v, value.format))
 
 
 def refuse_newer_number(kind: str, what: object, number: object) -> None:

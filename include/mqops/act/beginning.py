@@ -18,7 +18,7 @@ from mqops.decide.destination import DestinationInquiry
 from mqops.decide.preflight_record import read_preflight
 from mqops.errors import MQError, OutcomeUnknown, PlanChanged
 from mqops.ledger.before_act import refuse_broken
-from mqops.ledger.core.marker import About, Marker, MarkerKind
+from mqops.ledger.core.marker import About, MarkerKind
 from mqops.ledger.drain import check_signer, drain
 from mqops.ledger.opened import OpenLedger
 from mqops.ledger.stop_message import refuse_if_stopped_for_all
@@ -160,14 +160,4 @@ def record_resume(step: OneSession, ledger: OpenLedger, who: str) -> None:
         drain(session, ledger)
     if not ledger.sums().open_lanes:
         return
-    at = utc_now()
-    line = Marker(
-        unit=ledger.plan.resumed_id(at).hex(),
-        run=ledger.plan.run,
-        plan=ledger.plan.digest,
-        kind=MarkerKind.RESUMED,
-        at=at,
-        about={"finished_by": who},
-    )
-    with ledger.file.writer() as writer:
-        writer.add([line])
+    ledger.note_resumed({"finished_by": who})

@@ -9,7 +9,16 @@ from pathlib import Path
 import click
 
 from mqops.cli.columns import show_folded
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line, show_text
+from mqops.cli.outcome import (
+    connection_to,
+    format_option,
+    json_option,
+    known_errors,
+    lake_option,
+    show_json,
+    show_line,
+    show_text,
+)
 from mqops.cli.passes import warn
 from mqops.cli.run_argument import completed_runs, one_queue_manager, queue_manager_argument, snapshot_folder
 from mqops.cli.user_option import connecting_options
@@ -41,14 +50,7 @@ _COLUMNS = (*AGES, OLDER, UNKNOWN)
     help="Count the messages of a run (its key or the beginning of it), or of a folder of a run or a snapshot. "
     "Connect to no queue manager.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "openmetrics"]),
-    default="table",
-    show_default=True,
-    help="How it is printed.",
-)
+@format_option
 @lake_option
 @json_option
 @known_errors

@@ -12,7 +12,16 @@ import click
 from mqops.as_json import Json, JsonObject, as_json
 from mqops.cli.columns import show_folded
 from mqops.cli.exit_code import ExitCode
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line, show_text
+from mqops.cli.outcome import (
+    connection_to,
+    format_option,
+    json_option,
+    known_errors,
+    lake_option,
+    show_json,
+    show_line,
+    show_text,
+)
 from mqops.cli.passes import warn, yes_option
 from mqops.cli.run_argument import queue_manager_option
 from mqops.cli.user_option import connecting_options
@@ -97,14 +106,7 @@ def refused_or_done(asks: Asks | None, *, whole: bool) -> ExitCode:
 )
 @first_tell_option
 @yes_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "openmetrics"]),
-    default="table",
-    show_default=True,
-    help="How it is printed.",
-)
+@format_option
 @lake_option
 @json_option
 @known_errors

@@ -39,6 +39,14 @@ class LakePath(click.Path):
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "openmetrics"]),
+    default="table",
+    show_default=True,
+    help="How it is printed.",
+)
 lake_option = click.option(
     "--lake",
     type=LakePath(path_type=Path, file_okay=False),

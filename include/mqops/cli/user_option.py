@@ -25,11 +25,11 @@ from mqops.mq.connection import MqConnection
 PASSWORD = "MQOPS_PASSWORD"  # noqa: S105 - the name of a variable
 PASSWORD_FILE = "MQOPS_PASSWORD_FILE"  # noqa: S105
 PASSWORD_COMMAND = "MQOPS_PASSWORD_COMMAND"  # noqa: S105
-_CLIENT, _USER, _ASKED = "mqops.client", "mqops.user", "mqops.password"
+_CLIENT, _USER, _ASKED = "mqops.as_client", "mqops.as_user", "mqops.password"
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    ctx.meta[_CLIENT if param.name == "as_client" else _USER] = value
+    ctx.meta[f"mqops.{param.name}"] = value
 
 
 def connecting_options(command: Any) -> Any:

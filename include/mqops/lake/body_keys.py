@@ -15,7 +15,6 @@ import hashlib
 import json
 import os
 import secrets
-import stat
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -25,10 +24,9 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mqops import formats
-from mqops.command import command
 from mqops.errors import BodiesLocked, MqopsError, SettingsError
 from mqops.formats import refuse_newer_body
-from mqops.lake.files import lake_errors, make_folder, write_json
+from mqops.lake.files import lake_errors, make_folder, read_private, write_json
 from mqops.lake.run import queue_manager_of
 from mqops.lake.run_file import Checked
 
@@ -155,12 +153,7 @@ def keys_in(place: KeyPlace) -> BodyKeys:
 @lru_cache(maxsize=8)
 def _of_file(path: Path, _state: tuple[int, ...]) -> BodyKeys:
     """Read again when it changes. Raises `OSError`, `SettingsError`."""
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as stream:
-        mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
-        content = stream.read(1 << 20)
-    if mode & 0o077:
-        raise SettingsError(f"Others may read or write the key file {path}: {command('chmod', '600', str(path))}")
-    return parsed(content, f"The key file {path}")
+    return parsed(read_private(path), f"The key file {path}")
 
 
 def _of_connection(place: KeyPlace) -> BodyKeys:
@@ -198,7 +191,7 @@ def parsed(text: str | bytes, what: str) -> BodyKeys:
     try:
         file = _KeyFile.model_validate_json(text)
     except ValidationError as error:
-        refuse_newer_body("body keys", what, text.encode() if isinstance(text, str) else text)
+        refuse_newer_body(KIND, what, text.encode() if isinstance(text, str) else text)
         first = error.errors(include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "the whole"
         raise SettingsError(f"{what} is not keys as `mqops lake rekey` makes them: {place}: {first['type']}") from None

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from mqops import formats
 from mqops.command import command
-from mqops.errors import LakeError
+from mqops.errors import LakeError, SettingsError
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
@@ -142,6 +142,21 @@ def write_json(path: Path, value: Any) -> None:
     """
     content = formats.numbered(kind_of(path), value)
     write_bytes(path, json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n")
+
+
+def read_private(path: Path) -> bytes:
+    """What is in a key file, up to 1 MiB. A symbolic link is not followed.
+
+    Raises:
+        OSError: it cannot be read.
+        SettingsError: others may read or write it.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as stream:
+        mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
+        content = stream.read(1 << 20)
+    if mode & 0o077:
+        raise SettingsError(f"Others may read or write the key file {path}: {command('chmod', '600', str(path))}")
+    return content
 
 
 def kind_of(path: Path) -> str:

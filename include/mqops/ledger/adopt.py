@@ -19,13 +19,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 
-from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import InProgress, LedgerBroken, SettingsError
 from mqops.lake.parquet import read_parquet
 from mqops.ledger.before_act import refuse_broken
 from mqops.ledger.core.account import account
-from mqops.ledger.core.marker import LaneToken, Marker, MarkerKind, unpack
+from mqops.ledger.core.marker import LaneToken, Marker, unpack
 from mqops.ledger.core.received import has_own_identifiers, who_put
 from mqops.ledger.core.seal import LONGEST, has_signature
 from mqops.ledger.drain import drain
@@ -175,19 +174,8 @@ def adopt(session: Session, ledger: OpenLedger, *, who: str, why: str) -> Unsign
     key = ledger.keys.newest().id
     ledger.noted = Issued(run=noted.run, plan=noted.plan, lanes=noted.lanes, signed=True, key=key)
     drain(session, ledger)
-    at = utc_now()
-    said: dict[str, str | int | float | bool | None] = {"finished_by": who, "why": why.strip(), "unsigned": True}
-    said |= {"markers": found.markers, "lane_tokens": found.lane_tokens}
-    line = Marker(
-        unit=ledger.plan.resumed_id(at).hex(),
-        run=ledger.plan.run,
-        plan=ledger.plan.digest,
-        kind=MarkerKind.RESUMED,
-        at=at,
-        about=said,
-    )
-    with ledger.file.writer() as writer:
-        writer.add([line])
+    counts = {"markers": found.markers, "lane_tokens": found.lane_tokens}
+    ledger.note_resumed({"finished_by": who, "why": why.strip(), "unsigned": True, **counts})
     ledger.note_issued(noted.lanes, key)
     return found
 

@@ -15,7 +15,6 @@ import hashlib
 import json
 import os
 import secrets
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mqops.errors import LakeError, SettingsError
 from mqops.formats import refuse_newer_body
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, state_of, sync, write_bytes, write_json
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_private, state_of, sync, write_bytes, write_json
 from mqops.lake.run_file import Checked
 from mqops.ledger.core.seal import Key, Keys
 
@@ -217,11 +216,8 @@ class KeyRing:
 
     def _load(self) -> _KeyFile:
         """The content of the file. Raises `SettingsError`, whose text shows nothing of it."""
-        with lake_errors(self.path), open(os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as stream:
-            mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
-            content = stream.read(1 << 20)
-        if mode & 0o077:
-            raise SettingsError(f"Others may read or write the key file {self.path}: chmod 600 {self.path}")
+        with lake_errors(self.path):
+            content = read_private(self.path)
         try:
             return _KeyFile.model_validate_json(content)
         except ValidationError as error:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from mqops.clock import utc_now
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.noted import ISSUED, Issued, note_issued
@@ -52,6 +54,20 @@ class OpenLedger:
         """Write RUN/issued.json. Raises `LakeError`."""
         assert self.run is not None, "a run whose lake does not exist is not issued"
         self.noted = note_issued(self.run, self.plan, lanes, key)
+
+    def note_resumed(self, about: About) -> None:
+        """Add a line that says who finishes the run. Raises `LakeError`, `LedgerBroken`."""
+        at = utc_now()
+        line = Marker(
+            unit=self.plan.resumed_id(at).hex(),
+            run=self.plan.run,
+            plan=self.plan.digest,
+            kind=MarkerKind.RESUMED,
+            at=at,
+            about=about,
+        )
+        with self.file.writer() as writer:
+            writer.add([line])
 
     def sums(self) -> Account:
         """What the plan's lines say by now. Raises `LakeError`, `LedgerBroken`."""

@@ -104,6 +104,8 @@ def test_a_file_beside_the_runs_of_a_newer_version_is_refused(run, kind):
 def test_keys_of_bodies_of_a_newer_version_are_refused():
     with pytest.raises(NewerFormat, match=re.escape(SENTENCE.format("The key file"))):
         parsed('{"v": 99, "keys": [], "of a later version": 1}', "The key file")
+    with pytest.raises(NewerFormat, match=re.escape(SENTENCE.format("The key file"))):
+        parsed('{"format": 99, "keys": [], "of a later version": 1}', "The key file")
 
 
 def test_a_stop_of_a_newer_version_stops_and_what_it_kept_is_not_written_over(run):
