@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from snapshot_support import snapshot_of_rows
@@ -19,18 +22,22 @@ from snapshot_support import snapshot_of_rows
 from mqops.cli import main
 from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.files import write_json
+from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.look.runs import list_runs
 from mqops.message_checks import QualitySummary
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.quality.check import QualityFiles, check
-from mqops.quality.failures import FAILURES, read_failures
+from mqops.quality.columns import COLUMNS, ColumnKind
+from mqops.quality.failures import FAILURES
+from mqops.quality.in_process import check_here
 from mqops.quality.no_message import check_no_message
 from mqops.quality.results import docs_of, results, verdict_of
 from mqops.quality.scope import QueuesSeen
 from mqops.quality.suite_file import load_suites
 from mqops.quality.summary import QualityFailed, verdict
+from mqops.quality.vocabulary import EXPECTATIONS, PAIR, Takes
 from mqwire import constants as c
 from mqwire.ccsid import encode
 from mqwire.folder import folder
@@ -149,12 +156,18 @@ def make_run(tmp_path: Path) -> MakeRun:
     return make
 
 
-def checked(spark: Any, run: RunFolder, *suites: Path, docs: Path | None = None) -> QualitySummary:
+def checked(run: RunFolder, *suites: Path, docs: Path | None = None) -> QualitySummary:
+    """In this process, as a snapshot of this size is checked."""
+    return check_here(QualityFiles.of(run.path, docs=docs), load_suites(suites or SUITES), now="2026-11-21T12:00:01Z")
+
+
+def by_spark(spark: Any, run: RunFolder, *suites: Path, docs: Path | None = None) -> QualitySummary:
+    """As a large snapshot is checked."""
     return check(spark, QualityFiles.of(run.path, docs=docs), load_suites(suites or SUITES), now="2026-11-21T12:00:01Z")
 
 
-def failures(spark: Any, summary: QualitySummary) -> list[dict[str, Any]]:
-    return [row.asDict() for row in read_failures(spark, Path(summary.failures)).collect()]
+def failures(summary: QualitySummary) -> list[dict[str, Any]]:
+    return [row for batch in read_parquet(Path(summary.failures), FAILURES.fieldNames()) for row in batch.to_pylist()]
 
 
 def suite(tmp_path: Path, *lines: str, head: str = "suite: s") -> Path:
@@ -163,16 +176,17 @@ def suite(tmp_path: Path, *lines: str, head: str = "suite: s") -> Path:
     return path
 
 
-def test_a_clean_snapshot_passes(spark: Any, make_run: MakeRun) -> None:
-    summary = checked(spark, make_run(good()))
+def test_a_clean_snapshot_passes(make_run: MakeRun) -> None:
+    summary = checked(make_run(good()))
     assert [one for one in summary.checks if not one.met] == []
     assert (summary.found, summary.done, summary.left, summary.balanced) == (19, 19, 0, True)
-    assert failures(spark, summary) == []
+    assert failures(summary) == []
     verdict(summary)
 
 
+@pytest.mark.parametrize("here", [True, False])
 def test_D05_each_seeded_fault_is_found_on_exactly_its_messages_and_no_payload_leaves_the_snapshot(
-    spark: Any, make_run: MakeRun, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    request: pytest.FixtureRequest, make_run: MakeRun, tmp_path: Path, capfd: pytest.CaptureFixture[str], *, here: bool
 ) -> None:
     assert len(FAULTS) >= 8
     rows, expected = good(), set()
@@ -181,8 +195,9 @@ def test_D05_each_seeded_fault_is_found_on_exactly_its_messages_and_no_payload_l
             expected |= {(name, len(rows) + place) for place in range(len(bad))}
         rows += bad
     docs = tmp_path / "docs"
-    summary = checked(spark, make_run(rows), docs=docs)
-    table = failures(spark, summary)
+    run = make_run(rows)
+    summary = checked(run, docs=docs) if here else by_spark(request.getfixturevalue("spark"), run, docs=docs)
+    table = failures(summary)
     assert {(row["expectation"], row["position"]) for row in table} == expected
     assert len(table) == len(expected)
     for expectation, (_bad, observed) in FAULTS.items():
@@ -202,10 +217,10 @@ def test_D05_each_seeded_fault_is_found_on_exactly_its_messages_and_no_payload_l
         assert SECRET.encode() not in path.read_bytes(), path
 
 
-def test_rows_of_the_table_say_which_message(spark: Any, make_run: MakeRun) -> None:
+def test_rows_of_the_table_say_which_message(make_run: MakeRun) -> None:
     run = make_run([message(1), message(2, b"")])
-    row = failures(spark, checked(spark, run, QUICK))[0]
-    messages = spark.read.parquet(str(run.snapshot)).where("body_length = 0").first()
+    row = failures(checked(run, QUICK))[0]
+    (messages,) = (one for one in pq.read_table(run.snapshot).to_pylist() if one["body_length"] == 0)
     assert row == {
         "queue_manager": "QM1",
         "queue": IN,
@@ -221,14 +236,12 @@ def test_rows_of_the_table_say_which_message(spark: Any, make_run: MakeRun) -> N
 
 
 @pytest.mark.parametrize(("severity", "passes"), [("critical", False), ("warning", True), ("info", True)])
-def test_severity_decides_whether_the_run_fails(
-    spark: Any, make_run: MakeRun, tmp_path: Path, severity: str, passes: bool
-) -> None:
+def test_severity_decides_whether_the_run_fails(make_run: MakeRun, tmp_path: Path, severity: str, passes: bool) -> None:
     path = suite(
         tmp_path,
         f"{{id: big, expect: column_values_to_be_between, column: priority, min_value: 5, severity: {severity}}}",
     )
-    summary = checked(spark, make_run([message(1), message(2, priority=5)]), path)
+    summary = checked(make_run([message(1), message(2, priority=5)]), path)
     assert summary.failed == {"critical": 0, "warning": 0, "info": 0, severity: 1}
     assert summary.messages == {"critical": 0, "warning": 0, "info": 0, severity: 1}
     assert summary.ok == passes
@@ -239,16 +252,16 @@ def test_severity_decides_whether_the_run_fails(
             verdict(summary)
 
 
-def test_mostly_tolerates_and_still_tells(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+def test_mostly_tolerates_and_still_tells(make_run: MakeRun, tmp_path: Path) -> None:
     path = suite(
         tmp_path, "{id: half, expect: column_values_to_be_between, column: priority, min_value: 5, mostly: 0.5}"
     )
-    summary = checked(spark, make_run([message(1), message(2, priority=5)]), path)
+    summary = checked(make_run([message(1), message(2, priority=5)]), path)
     assert (summary.ok, summary.left, summary.checks[0].failed) == (True, 0, 1)
-    assert [row["tolerated"] for row in failures(spark, summary)] == [True]
+    assert [row["tolerated"] for row in failures(summary)] == [True]
 
 
-def test_aggregates_say_what_they_found(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+def test_aggregates_say_what_they_found(make_run: MakeRun, tmp_path: Path) -> None:
     path = suite(
         tmp_path,
         "{id: rows, expect: table_row_count_to_be_between, min_value: 3}",
@@ -256,7 +269,7 @@ def test_aggregates_say_what_they_found(spark: Any, make_run: MakeRun, tmp_path:
         "{id: none, expect: column_max_to_be_between, column: expires_in_seconds, max_value: 1}",
         "{id: of_b, expect: table_row_count_to_be_between, max_value: 0, where: {queue: B}}",
     )
-    summary = checked(spark, make_run([message(1), message(2)]), path)
+    summary = checked(make_run([message(1), message(2)]), path)
     checks = [(one.expectation, one.met, one.observed, one.failed, one.skipped) for one in summary.checks]
     assert checks == [
         ("rows", False, "2", None, ""),
@@ -265,10 +278,10 @@ def test_aggregates_say_what_they_found(spark: Any, make_run: MakeRun, tmp_path:
         ("of_b", True, "0", None, ""),
     ]
     assert summary.failed["critical"] == 1
-    assert failures(spark, summary) == []
+    assert failures(summary) == []
 
 
-def test_conditions_choose_the_messages(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+def test_conditions_choose_the_messages(make_run: MakeRun, tmp_path: Path) -> None:
     conditions = {
         "equal": "{priority: 1}",
         "one_of": "{priority: [1, 2]}",
@@ -291,7 +304,7 @@ def test_conditions_choose_the_messages(spark: Any, make_run: MakeRun, tmp_path:
         message(3, priority=4, reply_to_q="O'B\\"),
         dead(4, priority=5),
     ]
-    table = failures(spark, checked(spark, make_run(rows), suite(tmp_path, *lines)))
+    table = failures(checked(make_run(rows), suite(tmp_path, *lines)))
     found: dict[str, set[int]] = {name: set() for name in conditions}
     for row in table:
         found[row["expectation"]].add(row["position"])
@@ -308,30 +321,30 @@ def test_conditions_choose_the_messages(spark: Any, make_run: MakeRun, tmp_path:
     }
 
 
-def test_a_suite_is_about_its_queues_only(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+def test_a_suite_is_about_its_queues_only(make_run: MakeRun, tmp_path: Path) -> None:
     path = suite(
         tmp_path,
         "{id: never, expect: column_values_to_be_null, column: position}",
         head="suite: s\nqueues: ['*.DEAD.*', 'NO.SUCH.QUEUE']",
     )
-    summary = checked(spark, make_run([message(1), dead(2)]), path)
-    assert [row["queue"] for row in failures(spark, summary)] == [DLQ]
+    summary = checked(make_run([message(1), dead(2)]), path)
+    assert [row["queue"] for row in failures(summary)] == [DLQ]
     assert [(queue.queue, queue.left, queue.not_checked) for queue in summary.queues] == [(IN, 0, 1), (DLQ, 1, 0)]
     assert summary.told == ("suite s: no queue fits NO.SUCH.QUEUE",)
 
 
-def test_queues_that_were_empty_are_told(spark: Any, make_run: MakeRun) -> None:
-    summary = checked(spark, make_run([message(1)], queues=(IN, "EMPTY")), QUICK)
+def test_queues_that_were_empty_are_told(make_run: MakeRun) -> None:
+    summary = checked(make_run([message(1)], queues=(IN, "EMPTY")), QUICK)
     assert [(queue.queue, queue.found) for queue in summary.queues] == [("EMPTY", 0), (IN, 1)]
 
 
-def test_an_empty_snapshot_passes(spark: Any, make_run: MakeRun) -> None:
-    summary = checked(spark, make_run([]))
+def test_an_empty_snapshot_passes(make_run: MakeRun) -> None:
+    summary = checked(make_run([]))
     assert (summary.ok, summary.found, summary.queue_manager) == (True, 0, "QM1")
 
 
-def test_docs_and_tables_are_private(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
-    summary = checked(spark, make_run([message(1, b"")]), QUICK, docs=tmp_path / "docs")
+def test_docs_and_tables_are_private(make_run: MakeRun, tmp_path: Path) -> None:
+    summary = checked(make_run([message(1, b"")]), QUICK, docs=tmp_path / "docs")
     first = Path(summary.docs)
     assert first == tmp_path / "docs" / "index.html"
     assert "messages" in first.read_text()
@@ -339,14 +352,14 @@ def test_docs_and_tables_are_private(spark: Any, make_run: MakeRun, tmp_path: Pa
     assert "body_not_empty (critical)" in pages
     assert "the message carries nothing" in pages
     every = list((tmp_path / "docs").rglob("*.html"))
-    assert len(every) == 3
+    assert len(every) == 2
     for page in every:  # they need no network, and every link leads somewhere
         text = page.read_text()
         assert "<script" not in text
         assert not re.search(r"""(?:src=|url\()\s*["']?https?:|<link""", text)
         local = [one for one in re.findall(r'(?:href|src)="([^"#]+)"', text) if not one.startswith("http")]
         assert all((page.parent / unquote(one)).is_file() for one in local), local
-        assert local or page.parent.name == "expectations"
+        assert local
     for root in (Path(summary.failures).parent, tmp_path / "docs"):
         for path in root.rglob("*"):
             assert os.stat(path).st_mode & 0o077 == 0, path
@@ -373,10 +386,11 @@ def test_text_of_messages_and_suites_is_text_on_the_pages(
     shape = "expect: column_values_to_match_regex, regex: '^[a-z$]{3}<b>$'"
     checks = [f"{{id: c{n}, {one}, column: put_appl_name, why: {about}}}" for n, one in enumerate((known, shape))]
     path = suite(tmp_path, *checks, head=f"suite: s\ndescription: {about}")
-    docs = Path(checked(spark, make_run(rows), path, docs=tmp_path / "docs").docs).parent
+    docs = Path(by_spark(spark, make_run(rows), path, docs=tmp_path / "docs").docs).parent
+    here = Path(checked(make_run(rows, "run-2"), path, docs=tmp_path / "here").docs).parent
     assert sorted(page.suffix for page in docs.rglob("*") if page.is_file()) == ["", ".html", ".html", ".html"]
-    seen = ""
-    for page in docs.rglob("*.html"):
+    seen: dict[bool, str] = {}
+    for page in (*docs.rglob("*.html"), *here.rglob("*.html")):
         ran = "document.title = `ran`"
         page.write_text(f"{page.read_text()}<script>{ran}</script><svg onload='{ran}'>")
         driver.get(page.as_uri())
@@ -386,14 +400,16 @@ def test_text_of_messages_and_suites_is_text_on_the_pages(
         assert not found & {"IMG", "IFRAME", "LINK", "OBJECT", "FORM", "INPUT", "STYLE", "style", "src", "onerror"}
         to = driver.execute_script("return [...document.links].map((one) => one.getAttribute('href') ?? '')")
         assert [one for one in to if not ALLOWED.fullmatch(one)] == []
-        seen += driver.execute_script("return document.body.textContent")
+        ours = page.is_relative_to(here)
+        seen[ours] = seen.get(ours, "") + driver.execute_script("return document.body.textContent")
     for text in (*EVIL, " ".join(EVIL), "^[a-z$]{3}<b>$"):
-        assert text in seen
+        assert text in seen[True]
+        assert text in seen[False]
     assert driver.execute_script("return getComputedStyle(document.body).maxWidth") == "1400px"
 
 
 def test_no_result_is_overwritten_and_one_that_passes_hides_none_that_does_not(
-    spark: Any, make_run: MakeRun, tmp_path: Path
+    make_run: MakeRun, tmp_path: Path
 ) -> None:
     run = make_run([message(1, b"")])
 
@@ -404,36 +420,36 @@ def test_no_result_is_overwritten_and_one_that_passes_hides_none_that_does_not(
     assert listed() == ("observed", "snapshot", "")
     os.utime(run.path, (0, 0))  # so long ago that the index of the runs keeps its line
     assert listed() == ("observed", "snapshot", "")
-    first = checked(spark, run, QUICK)
+    first = checked(run, QUICK)
     assert first.left == 1
     assert listed() == ("failed", "snapshot_quality", "1 critical check is not met, in 1 message")
     os.utime(run.path, (0, 0))
     assert listed()[0] == "failed"
     path = suite(tmp_path, "{id: any, expect: column_values_to_not_be_null, column: format}")
-    second = checked(spark, run, path)
+    second = checked(run, path)
     assert listed()[0] == "failed"  # that of the suite `messages` is the newest of its suite still
     assert results(run) == [second, first]
-    assert failures(spark, second) == []
-    assert len(failures(spark, first)) == 1
+    assert failures(second) == []
+    assert len(failures(first)) == 1
     stored = json.loads((Path(first.failures).parent / "quality.json").read_text())
     assert Checked(QualitySummary).of(stored, Path("quality.json")) == first
     line = "{id: any, expect: column_values_to_not_be_null, column: format}"
-    checked(spark, run, suite(tmp_path, line, head="suite: messages"))
+    checked(run, suite(tmp_path, line, head="suite: messages"))
     assert listed() == ("checked", "snapshot_quality", "1 check is met, in 1 message")
     assert len(results(run)) == 3
 
 
-def test_the_verdict_of_a_run_is_that_of_its_workflow(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+def test_the_verdict_of_a_run_is_that_of_its_workflow(make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run([message(1, b"")])
     write_json(run.path.joinpath("handed_on.json"), {"dag_id": "qm1_snapshot_quality", "run_id": "r", "found": {}})
     line = "{id: any, expect: column_values_to_not_be_null, column: format}"
     passes = suite(tmp_path, line, head="suite: messages")
-    by_hand = checked(spark, run, passes)
+    by_hand = checked(run, passes)
     assert [one.state for one in list_runs(tmp_path / "lake")] == ["observed"]  # the workflow has not checked it
     place = QualityFiles.of(run.path, by_workflow=True)
     place = replace(place, docs=place.own_docs)
-    found = check(spark, place, load_suites([QUICK]), now="2026-11-21T12:00:01Z")
-    checked(spark, run, passes)
+    found = check_here(place, load_suites([QUICK]), now="2026-11-21T12:00:01Z")
+    checked(run, passes)
     assert verdict_of(run) == found
     assert [one.state for one in list_runs(tmp_path / "lake")] == ["failed"]
     docs = docs_of(run)
@@ -447,7 +463,7 @@ def test_the_verdict_of_a_run_is_that_of_its_workflow(spark: Any, make_run: Make
 
 
 def test_a_suite_that_fits_no_queue_is_not_met_and_its_queues_are_not_checked(
-    spark: Any, make_run: MakeRun, tmp_path: Path
+    make_run: MakeRun, tmp_path: Path
 ) -> None:
     path = suite(
         tmp_path,
@@ -456,7 +472,7 @@ def test_a_suite_that_fits_no_queue_is_not_met_and_its_queues_are_not_checked(
         "{id: warned, expect: column_max_to_be_between, column: priority, max_value: 9, severity: warning}",
         head="suite: s\nqueues: ['PAYMNTS.*']",
     )
-    summary = checked(spark, make_run([message(1), dead(2)]), path)
+    summary = checked(make_run([message(1), dead(2)]), path)
     why = "looked at no message: no queue that was looked at fits PAYMNTS.*"
     assert [(one.expectation, one.met, one.skipped) for one in summary.checks] == [
         ("full", False, why),
@@ -477,7 +493,7 @@ def test_a_suite_that_fits_no_queue_is_not_met_and_its_queues_are_not_checked(
     assert why in " ".join(result.stdout.split())
 
 
-def test_messages_that_no_check_is_about_are_not_good(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+def test_messages_that_no_check_is_about_are_not_good(make_run: MakeRun, tmp_path: Path) -> None:
     """By the suite's queues, by a condition, by a column that has no value; and a condition on a queue that is none."""
     path = suite(
         tmp_path,
@@ -487,7 +503,7 @@ def test_messages_that_no_check_is_about_are_not_good(spark: Any, make_run: Make
         "{id: none, expect: table_row_count_to_be_between, max_value: 0, where: {queue: OTHER}}",
     )
     rows = [message(1, priority=1), message(2), dead(3), message(4, queue="OTHER.IN")]
-    summary = checked(spark, make_run(rows, queues=(IN, DLQ, "OTHER.IN")), path)
+    summary = checked(make_run(rows, queues=(IN, DLQ, "OTHER.IN")), path)
     assert {one.queue: (one.found, one.done, one.not_checked) for one in summary.queues} == {
         IN: (2, 1, 1),
         DLQ: (1, 1, 0),
@@ -523,7 +539,7 @@ def test_empty_queues_mean_the_same_with_spark_and_without(spark: Any, make_run:
     )
     met = [False, True, False, False, False, False, True, True, True, True]
     suites = load_suites([path])
-    with_spark = checked(spark, make_run([]), path)
+    with_spark = by_spark(spark, make_run([]), path)
     seen = QueuesSeen(looked_at=(IN, DLQ))
     without = check_no_message("QM1", suites, seen, now=with_spark.checked_at)
     assert [one.met for one in without.checks] == met
@@ -532,7 +548,7 @@ def test_empty_queues_mean_the_same_with_spark_and_without(spark: Any, make_run:
     # Great Expectations itself says the same of a condition that no message fulfils
     text = path.read_text().replace("}\n", ", where: {priority: 8}}\n") + "\n"
     path.write_text(text.removesuffix("}\n") + ", where: {priority: 8}}")
-    assert [one.met for one in checked(spark, make_run([message(1)], "run-2"), path).checks] == met
+    assert [one.met for one in by_spark(spark, make_run([message(1)], "run-2"), path).checks] == met
 
 
 def test_regular_expressions_are_matched_by_re2_and_not_by_java(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
@@ -545,7 +561,7 @@ def test_regular_expressions_are_matched_by_re2_and_not_by_java(spark: Any, make
         "{id: slow, expect: column_values_to_match_regex, column: reply_to_q, regex: '^(a+)+$'}",
         "{id: not, expect: column_values_to_not_match_regex, column: reply_to_q, regex: '(a+)+!$'}",
     )
-    found = failures(spark, checked(spark, run, path))
+    found = failures(by_spark(spark, run, path))
     assert sorted((row["expectation"], row["observed"]) for row in found) == [
         ("good", slow),
         ("not", slow),
@@ -561,15 +577,15 @@ def test_what_gx_cannot_evaluate_is_an_error_not_a_failed_check(
     monkeypatch.setattr("mqops.quality.arguments.problem_of", lambda pattern: "")
     path = suite(tmp_path, "{id: r, expect: column_values_to_match_regex, column: format, regex: '(?=A)'}")
     with pytest.raises(MqopsError, match=r"Great Expectations could not evaluate s\.r: "):
-        checked(spark, make_run([message(1)]), path)
+        by_spark(spark, make_run([message(1)]), path)
 
 
-def test_messages_that_went_missing_from_the_snapshot_are_noticed(spark: Any, make_run: MakeRun) -> None:
+def test_messages_that_went_missing_from_the_snapshot_are_noticed(make_run: MakeRun) -> None:
     run = make_run([message(1), message(2)])
     observed = json.loads(run.path.joinpath("observe.json").read_text())
     observed["queues"][0]["messages"] = 3
     run.path.joinpath("observe.json").write_text(json.dumps(observed))
-    summary = checked(spark, run, QUICK)
+    summary = checked(run, QUICK)
     assert not summary.ok
     assert summary.problems == ("PAYMENTS.IN: observed: 3 messages, in the snapshot: 2",)
 
@@ -587,18 +603,22 @@ def test_what_is_no_snapshot_is_refused(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "broken" / "a.parquet").write_bytes(b"no Parquet")
     with pytest.raises(LakeError, match="cannot be read"):
         check(spark, QualityFiles.of(tmp_path / "broken"), load_suites(SUITES), now="")
+    with pytest.raises(LakeError, match="cannot be read"):
+        check_here(QualityFiles.of(tmp_path / "broken"), load_suites(SUITES), now="")
+    with pytest.raises(SettingsError, match="missing or of another type: queue_manager, queue"):
+        check_here(QualityFiles.of(tmp_path / "other"), load_suites(SUITES), now="")
 
 
-def test_snapshots_without_a_run_can_be_checked(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+def test_snapshots_without_a_run_can_be_checked(make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run([message(1)])
     run.snapshot.rename(tmp_path / "copy")
     place = QualityFiles.of(tmp_path / "copy", folder=tmp_path / "out")
-    summary = check(spark, place, load_suites([QUICK]), now="")
+    summary = check_here(place, load_suites([QUICK]), now="")
     assert (summary.queue_manager, summary.found, summary.balanced) == ("QM1", 1, True)
     assert (tmp_path / "out" / "quality.json").is_file()
 
 
-def test_command_tells_and_exits_by_severity(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+def test_command_tells_and_exits_by_severity(make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run([message(1, format="PAYM")])
     arguments = ["quality", "check", "--snapshot", str(run.path), "--suite", str(QUICK)]
     result = CliRunner().invoke(main, arguments, env={"COLUMNS": "80"})
@@ -611,10 +631,7 @@ def test_command_tells_and_exits_by_severity(spark: Any, make_run: MakeRun, tmp_
     assert lines[begins + 1].startswith("    messages.format_known: ")
     assert "PAYM" in " ".join(lines[begins + 1 : begins + 3])
     assert max(len(line) for line in lines[begins : begins + 3]) <= 80
-    progress = [line for line in result.stderr.splitlines() if line.startswith("mqops: ")]
-    assert progress[0] == f"mqops: Spark starts, which takes some seconds; its log is {run.path}/quality/spark.log"
-    assert progress[1].startswith("mqops: suite messages (1 of 1): ")
-    assert progress[-1] == "mqops: writing which messages failed which expectation"
+    assert result.stderr == ""  # no Spark is started for it
     run = make_run([message(1, b"")], "run-2")
     arguments[3] = str(run.path)
     result = CliRunner().invoke(
@@ -631,6 +648,66 @@ def test_command_tells_and_exits_by_severity(spark: Any, make_run: MakeRun, tmp_
 
 
 def test_schema_of_the_table_is_what_is_written(spark: Any, make_run: MakeRun) -> None:
-    summary = checked(spark, make_run([message(1, b"")]), QUICK)
+    summary = by_spark(spark, make_run([message(1, b"")]), QUICK)
     written = spark.read.parquet(summary.failures).schema
     assert [(field.name, field.dataType) for field in written] == [(field.name, field.dataType) for field in FAILURES]
+
+
+NUMBERS = ("priority", "expiry", "dlh_reason", "age_seconds", "expires_in_seconds", "payload_length")
+TEXTS = ("format", "reply_to_q", "dlh_format", "msg_id", "payload_kind")
+FLAGS = ("body_text_valid", "dlh_valid", "rfh2_valid")
+
+
+def random_check(number: int, name: str, chance: random.Random) -> dict[str, Any]:
+    """An expectation with arguments that some messages satisfy, and some do not."""
+    known, of = EXPECTATIONS[name], chance.choice((NUMBERS, TEXTS, FLAGS))
+    fit = [one for one in (*NUMBERS, *TEXTS, *FLAGS) if COLUMNS[one].kind in known.kinds]
+    fit = [one for one in of if one in fit] or fit
+    columns = chance.sample(fit if known.domain != PAIR else list(NUMBERS), 2)
+    found: dict[str, Any] = {"id": f"c{number}", "expect": name}
+    if known.domain == ("column_list",):
+        found["column_list"] = columns
+    found |= {one: columns[place] for place, one in enumerate(known.domain) if one != "column_list"}
+    kind = COLUMNS[columns[0]].kind
+    values: list[Any] = {ColumnKind.NUMBER: [4, -1, 60, 2053, 10], ColumnKind.FLAG: [True]}.get(
+        kind, ["MQSTR", "", "json"]
+    )
+    if "value_set" in known.arguments:
+        found["value_set"] = chance.sample(values, chance.randint(1, len(values)))
+    if "regex" in known.arguments:
+        found["regex"] = chance.choice(("^MQ", "[A-Z]+$", "^$", "0"))
+    if known.one_of:
+        share = Takes.SHARE in known.arguments.values()
+        least, most = (0.2, 0.8) if share else chance.choice(((0, 5), (1, 60), (4, 4), (40, 9000)))
+        found |= chance.choice(({"min_value": least}, {"max_value": most}, {"min_value": least, "max_value": most}))
+        found |= chance.choice(({}, {"strict_min": True}, {"strict_max": True}))
+    if "or_equal" in known.arguments:
+        found["or_equal"] = chance.choice((True, False))
+    if known.of_rows:
+        found["mostly"] = chance.choice((1.0, 0.9, 0.5))
+    where = (
+        {"priority": 4},
+        {"queue": {"like": "*.DEAD.*"}},
+        {"expiry": {"not": -1}},
+        {"dlh_reason": {"is_set": False}},
+    )
+    return found | chance.choice(({}, {}, {"where": chance.choice(where)}))
+
+
+def test_by_spark_and_in_this_process_the_same_is_found(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    """Each expectation with arguments by chance, on all the seeded faults among good messages; more by
+    MQOPS_QUALITY_MIXTURES."""
+    for seed in range(int(os.environ.get("MQOPS_QUALITY_MIXTURES", "1"))):
+        chance = random.Random(seed)
+        rows = [*good(), *(one for bad, _observed in FAULTS.values() for one in bad)]
+        chance.shuffle(rows)
+        path = tmp_path / "s.json"
+        checks = [random_check(number, name, chance) for number, name in enumerate(EXPECTATIONS)]
+        path.write_text(json.dumps({"suite": "s", "expectations": checks}))
+        run = make_run(rows[: chance.randint(20, len(rows))], f"run-{seed}")
+        here, there = checked(run, path), by_spark(spark, run, path)
+        for one, other in zip(here.checks, there.checks, strict=True):
+            assert one == other, (seed, checks[int(one.expectation[1:])])
+        assert here == replace(there, check=here.check, failures=here.failures)
+        order = ("expectation", "position")
+        assert sorted(failures(here), key=itemgetter(*order)) == sorted(failures(there), key=itemgetter(*order))

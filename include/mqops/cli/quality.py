@@ -47,7 +47,8 @@ def check(
     lake: Path,
     as_json: bool,
 ) -> None:
-    """Run suites on a snapshot by Spark. Exit code 1 if a critical expectation failed; warnings are only reported.
+    """Run suites on a snapshot. Exit code 1 if a critical expectation failed; warnings are only reported. A snapshot of
+    up to 200,000 messages is checked in this process, a larger one by Spark.
 
     An expectation whose suite fits no queue of the snapshot has looked at no message: it is not met. Every check is
     kept in a folder of its own below RUN/quality/checks; the verdict of a run that the workflow has checked stays what
@@ -107,16 +108,21 @@ def vocabulary(as_json: bool) -> None:
 
 
 def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: Path | None) -> QualitySummary:
-    from mqops.quality.check import check  # noqa: PLC0415
     from mqops.quality.files import QualityFiles  # noqa: PLC0415
+    from mqops.quality.frame_here import number_of_rows  # noqa: PLC0415
+    from mqops.quality.in_process import FEW, check_here  # noqa: PLC0415
     from mqops.quality.suite_file import load_suites  # noqa: PLC0415
 
     loaded = load_suites(suites)
     place = QualityFiles.of(snapshot, folder=out, docs=docs)
+    from mqops.clock import utc_now  # noqa: PLC0415
+
+    if number_of_rows(place.snapshot) <= FEW:
+        return check_here(place, loaded, now=utc_now())
     from mqops.cli.passes import warn  # noqa: PLC0415
     from mqops.cli.spark_log import spark_log_in  # noqa: PLC0415
-    from mqops.clock import utc_now  # noqa: PLC0415
     from mqops.lake.files import make_folder  # noqa: PLC0415
+    from mqops.quality.check import check  # noqa: PLC0415
     from mqops.quality.docs_folder import refuse_foreign  # noqa: PLC0415
     from mqops.spark_job import session  # noqa: PLC0415 - a JVM only for what is worth one
 
@@ -126,8 +132,7 @@ def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: P
     make_folder(log.parent)
     warn(f"Spark starts, which takes some seconds; its log is {log}")
     with spark_log_in(log):
-        few = (place.observed.messages if place.observed else 0) <= FEW
-        return check(session("mqops quality", short=few), place, loaded, now=utc_now())
+        return check(session("mqops quality"), place, loaded, now=utc_now())
 
 
 def _suite_document(suite: Suite) -> JsonObject:
@@ -149,8 +154,6 @@ def _show_error(error: MqopsError, *, as_json: bool) -> None:
         show_text(str(error), err=True)
 
 
-FEW = 100_000
-"""Messages that Spark checks within seconds."""
 MOST_SHOWN = 20
 """Failed messages that are shown."""
 

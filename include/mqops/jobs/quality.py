@@ -19,14 +19,14 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
 
     from mqops.clock import utc_now  # noqa: PLC0415
-    from mqops.quality.check import check  # noqa: PLC0415
     from mqops.quality.files import QualityFiles  # noqa: PLC0415
+    from mqops.quality.in_process import check_snapshot  # noqa: PLC0415
     from mqops.quality.suite_file import load_suites  # noqa: PLC0415
 
     suites = load_suites(given.suite)  # before the JVM: a broken suite is told at once
     place = QualityFiles.of(given.run, by_workflow=True)
     place = replace(place, docs=given.docs or place.own_docs)
-    check(session("mqops quality"), place, suites, now=utc_now())
+    check_snapshot(place, suites, now=utc_now(), session=lambda: session("mqops quality"))
 
 
 if __name__ == "__main__":

@@ -48,6 +48,10 @@ class Column:
     problem: str | None = None
 
 
+IDENTITY = ("queue_manager", "queue", "position", "msg_key", "msg_id")
+"""Columns that every frame has, to say which message is meant."""
+PLACE = r"^[A-Za-z0-9]+(?:\.[A-Za-z0-9]+)? at offset [0-9]+"
+"""The beginning of an error of a structure: which field, and where."""
 WITHHELD = frozenset({"md", "body", "dlh_error", "text_offset", "text_kind", "text_decoded", "properties"})
 """Columns of the snapshot that are payload, may quote it, or belong to such a column."""
 _KINDS = {

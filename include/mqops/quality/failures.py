@@ -12,7 +12,7 @@ from pyspark.sql.types import BooleanType, LongType, StringType, StructField, St
 
 from mqops.lake.files import make_durable
 from mqops.lake.parquet_format import SPARK_FORMAT
-from mqops.quality.columns import COLUMNS
+from mqops.quality.columns import COLUMNS, IDENTITY
 from mqops.quality.validation import Failing
 from mqops.quality.vocabulary import SEVERITIES
 
@@ -30,8 +30,6 @@ FAILURES = StructType(
 
 FILES = 8
 """Most files of the table."""
-
-_MESSAGE = ("queue_manager", "queue", "position", "msg_key", "msg_id")
 
 
 def write_failures(spark: SparkSession, failing: Iterable[Failing], folder: Path) -> None:
@@ -51,7 +49,7 @@ def write_failures(spark: SparkSession, failing: Iterable[Failing], folder: Path
 def _table(failing: Failing) -> DataFrame:
     check = failing.check
     return failing.rows.select(
-        *_MESSAGE,
+        *IDENTITY,
         F.lit(failing.result.suite).alias("suite"),
         F.lit(check.id).alias("expectation"),
         F.lit(check.severity).alias("severity"),

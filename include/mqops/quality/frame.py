@@ -7,28 +7,23 @@ answers leaves the worker.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, LongType, StringType, StructField, StructType
 
-from mqops.quality.body import Message, look
-from mqops.quality.columns import COLUMNS, ColumnKind, Source, of_source
+from mqops.quality.answers import BODY_INPUT, answers
+from mqops.quality.columns import COLUMNS, IDENTITY, PLACE, ColumnKind, Source, of_source
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-IDENTITY = ("queue_manager", "queue", "position", "msg_key", "msg_id")
-"""Columns that every frame has, to say which message is meant."""
-
-_BODY_INPUT = ("format", "encoding", "ccsid", "body")
 _TYPES: Mapping[ColumnKind, DataType] = {
     ColumnKind.TEXT: StringType(),
     ColumnKind.NUMBER: LongType(),
     ColumnKind.FLAG: BooleanType(),
 }
-_PLACE = r"^[A-Za-z0-9]+(\.[A-Za-z0-9]+)? at offset [0-9]+"
 
 
 def frame_of(snapshot: DataFrame, wanted: Iterable[str]) -> DataFrame:
@@ -43,7 +38,7 @@ def frame_of(snapshot: DataFrame, wanted: Iterable[str]) -> DataFrame:
     body = of_source(names, Source.BODY)
     if not body:
         return snapshot.select(*native)
-    needed = [F.col(name).alias(f"_{name}") for name in _BODY_INPUT]
+    needed = [F.col(name).alias(f"_{name}") for name in BODY_INPUT]
     rows = snapshot.select(*native, *needed)
     answers = [StructField(name, _TYPES[COLUMNS[name].kind]) for name in body]
     schema = StructType([*(field for field in rows.schema if not field.name.startswith("_")), *answers])
@@ -65,7 +60,7 @@ def _native(name: str, derived: Mapping[str, Column]) -> Column:
 def derived_columns() -> Mapping[str, Column]:
     """The columns of `Source.DERIVED`."""
     put_at = F.try_to_timestamp(F.concat_ws(" ", "put_date", "put_time"), F.lit("yyyyMMdd HHmmssSS"))
-    place = F.regexp_extract("dlh_error", _PLACE, 0)
+    place = F.regexp_extract("dlh_error", PLACE, 0)
     return {
         "age_seconds": F.col("observed_at").cast("double") - put_at.cast("double"),
         "expires_in_seconds": F.when(F.col("expiry") >= 0, F.col("expiry") / 10),
@@ -76,25 +71,12 @@ def derived_columns() -> Mapping[str, Column]:
 
 def _reader(carried: list[str], body: list[str]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that Spark's workers run: batches with bodies in, batches with answers out."""
-    wanted = frozenset(body)
-    kinds = {name: COLUMNS[name].kind for name in body}
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415
 
-        types = {ColumnKind.TEXT: pa.string(), ColumnKind.NUMBER: pa.int64(), ColumnKind.FLAG: pa.bool_()}
         for batch in batches:
-            seen = [look(message, wanted) for message in _messages(batch)]
-            answers = [pa.array([one.get(name) for one in seen], types[kinds[name]]) for name in body]
             arrays = [batch.column(name) for name in carried]
-            yield pa.RecordBatch.from_arrays([*arrays, *answers], names=[*carried, *body])
+            yield pa.RecordBatch.from_arrays([*arrays, *answers(batch, body, "_")], names=[*carried, *body])
 
     return read
-
-
-def _messages(batch: Any) -> Iterator[Message]:
-    """One message at a time, so that no second copy of all bodies is made."""
-    columns = [batch.column(f"_{name}") for name in _BODY_INPUT]
-    for row in range(batch.num_rows):
-        format_name, encoding, ccsid, body = (column[row].as_py() for column in columns)
-        yield Message(format=format_name, encoding=encoding, ccsid=ccsid, body=body)

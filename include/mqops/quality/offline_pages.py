@@ -90,7 +90,7 @@ def make_offline(folder: Path, title: str, results: Sequence[CheckResult], texts
     shutil.rmtree(folder / "static", ignore_errors=True)
     for page in folder.rglob("*.html"):
         page.write_text(offline(page.read_text(encoding="utf-8"), title, texts), encoding="utf-8")
-    (folder / INDEX).write_text(_whole(title, _index(folder, title, results)), encoding="utf-8")
+    (folder / INDEX).write_text(whole_page(title, index_of(folder, title, results)), encoding="utf-8")
 
 
 def offline(page: str, title: str, texts: DocsText) -> str:
@@ -106,10 +106,10 @@ def offline(page: str, title: str, texts: DocsText) -> str:
         link_rel=None,
         url_schemes=set(),
     )
-    return _whole(title, texts.shown(body))
+    return whole_page(title, texts.shown(body))
 
 
-def _whole(title: str, body: str) -> str:
+def whole_page(title: str, body: str) -> str:
     """A page, which runs no script and fetches nothing, also where it is opened from disk."""
     return (
         '<!DOCTYPE html><html><head><meta charset="UTF-8">'
@@ -118,7 +118,8 @@ def _whole(title: str, body: str) -> str:
     )
 
 
-def _index(folder: Path, title: str, results: Sequence[CheckResult]) -> str:
+def index_of(folder: Path, title: str, results: Sequence[CheckResult]) -> str:
+    """The first page's list of suites, each with links to its pages below the folder."""
     rows = []
     for suite in dict.fromkeys(result.suite for result in results):
         mine = [result for result in results if result.suite == suite]

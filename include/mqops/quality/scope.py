@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from mqops.message_checks import CheckResult
 from mqops.misnamed import is_alias
-from mqops.quality.suite import Check, Suite
+from mqops.quality.suite import OF_NULLS, Check, Suite
 from mqops.quality.summary import result_of
 from mqops.quality.where import queues_sql, sql_of
 from mqops.queue_names import not_seen
@@ -23,11 +23,6 @@ from mqops.rules.pattern import text_match
 
 GET_DISABLED = "GET(DISABLED)"
 NO_MESSAGE = "no message to look at"
-_OF_NULLS = (
-    "column_values_to_be_null",
-    "column_values_to_not_be_null",
-    "column_proportion_of_non_null_values_to_be_between",
-)
 _COUNTS = ("table_row_count_to_be_between", "column_unique_value_count_to_be_between")
 _WANTS_VALUES = ("column_distinct_values_to_contain_set", "column_distinct_values_to_equal_set")
 
@@ -131,6 +126,6 @@ def checked_sql(suites: Iterable[Suite]) -> str | None:
 
 def _has_value(check: Check) -> str | None:
     """An expectation passes over a message without a value in its columns."""
-    if not check.columns or check.expectation.name in _OF_NULLS:
+    if not check.columns or check.expectation.name in OF_NULLS:
         return None
     return " OR ".join(f"{name} IS NOT NULL" for name in check.columns)

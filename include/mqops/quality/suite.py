@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING
 
 from mqops.quality.columns import problem_columns
 from mqops.quality.units import about_values, with_unit
 from mqops.quality.vocabulary import Expectation
-from mqops.quality.where import Condition, Value
+from mqops.quality.where import Condition, Value, chosen
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+OF_NULLS = (
+    "column_values_to_be_null",
+    "column_values_to_not_be_null",
+    "column_proportion_of_non_null_values_to_be_between",
+)
+"""Expectations that are about a message without a value, too."""
 Argument = Value | tuple[Value, ...]
 
 
@@ -85,6 +96,17 @@ class Suite:
     checks: tuple[Check, ...]
     description: str = ""
     queues: tuple[str, ...] = ()
+
+
+def looked_at(table: pa.Table, suite: Suite, check: Check) -> pa.Array:
+    """The places of the rows of an Arrow table that a check is about and that have a value (`scope.checked_sql`)."""
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    rows = chosen(table, check.where, suite.queues)
+    if not check.columns or check.expectation.name in OF_NULLS:
+        return rows
+    there = reduce(pc.or_, [pc.is_valid(table[name].take(rows)) for name in check.columns])
+    return rows.filter(there.combine_chunks())
 
 
 def columns_of(suites: Iterable[Suite]) -> set[str]:

@@ -11,6 +11,8 @@ from mqops.quality.suite import Check, Suite
 from mqops.quality.units import about_values, with_unit
 from mqops.queue_names import not_seen
 
+NO_VALUE = "no message has a value"
+
 
 class QualityFailed(MqopsError):
     """A critical expectation failed. Find the messages in the table of failures, and correct the sending program."""

@@ -25,7 +25,7 @@ from mqops.message_checks import CheckResult
 from mqops.quality.docs_text import DocsText, plain_name
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing
 from mqops.quality.suite import Check, Suite
-from mqops.quality.summary import result_of
+from mqops.quality.summary import NO_VALUE, result_of
 from mqops.quality.where import queues_sql, sql_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 SITE = "mqops"
 ID = "mqops_id"
-NO_VALUE = "no message has a value"
 SAMPLES = 10  # values of a failed expectation that are shown on its page
 
 

@@ -11,12 +11,18 @@ where:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from mqops.quality.columns import ColumnKind
 from mqops.rules.pattern import glob_regex, text_match
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Value = str | int | float | bool
 
@@ -34,6 +40,7 @@ OPERATORS: Mapping[str, frozenset[ColumnKind]] = MappingProxyType(
 """Operator → kinds of column it can be about."""
 
 _ESCAPE = "!"
+_ARROW = {"equals": "equal", "not": "not_equal", "at_least": "greater_equal", "at_most": "less_equal"}
 _COMPARISON = {"equals": "=", "not": "<>", "at_least": ">=", "at_most": "<="}
 
 
@@ -56,6 +63,22 @@ class Condition:
         if self.operator == "like":
             return f"{self.column} LIKE {literal(like(str(self.value)))} ESCAPE '{_ESCAPE}'"
         return f"{self.column} {_COMPARISON[self.operator]} {literal(self.value)}"
+
+    def mask(self, table: pa.Table) -> pa.ChunkedArray:
+        """Whether it holds for each row of an Arrow table, as `sql` has it; false where that is null."""
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.compute as pc  # noqa: PLC0415
+
+        values = table[self.column]
+        if self.operator == "is_set":
+            return pc.is_valid(values) if self.value else pc.is_null(values)
+        if isinstance(self.value, tuple):
+            found = reduce(pc.or_kleene, [pc.equal(values, pa.scalar(one)) for one in self.value])
+        elif self.operator == "like":
+            found = pc.match_substring_regex(values, _re2(str(self.value)))
+        else:
+            found = getattr(pc, _ARROW[self.operator])(values, pa.scalar(self.value))
+        return pc.fill_null(found, False)
 
     def holds_for(self, text: str) -> bool:
         """Whether it holds for a text that is not null."""
@@ -85,6 +108,28 @@ def queues_sql(patterns: tuple[str, ...]) -> str | None:
     if not patterns or "*" in patterns:
         return None
     return " OR ".join(Condition(column="queue", operator="like", value=pattern).sql() for pattern in patterns)
+
+
+def chosen(table: pa.Table, conditions: Sequence[Condition], queues: Sequence[str] = ()) -> pa.Array:
+    """The places of the rows of an Arrow table for which all conditions hold.
+
+    Parameters: `queues` patterns of which the queue fits one, as in `queues_sql`.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    masks = [one.mask(table) for one in conditions]
+    if queues and "*" not in queues:
+        named = [Condition(column="queue", operator="like", value=one).mask(table) for one in queues]
+        masks.append(reduce(pc.or_, named))
+    every = pa.chunked_array([pa.array(range(table.num_rows), pa.int64())])
+    return (every.filter(reduce(pc.and_, masks)) if masks else every).combine_chunks()
+
+
+def _re2(pattern: str) -> str:
+    """A pattern with `*` and `?` as a regular expression of RE2, whose time is linear."""
+    special = {"*": ".*", "?": "."}
+    return rf"(?s)\A{''.join(special.get(one) or re.escape(one) for one in pattern)}\z"
 
 
 def like(pattern: str) -> str:

@@ -50,6 +50,7 @@ def build(file: EstateFile, suites: Sequence[str], name: str, settings: QueueMan
             name=f"{prefix} quality",
             application=job("quality"),
             application_args=[f"--run={folder}"],
+            snapshot=f"{folder}/snapshot",
             repeated={"--suite": checked(name, "suites")},
             summary=f"{folder}/quality/quality.json",
             shown=(

@@ -123,9 +123,23 @@ def suite_files(estate: EstateFile, names: Iterable[str]) -> list[Path]:
 
 
 class QualitySubmitOperator(MqSparkSubmitOperator):
-    """Submits a job that reads the lake only: it gets no credentials."""
+    """Runs a job that reads the lake only: it gets no credentials; by Spark where the snapshot is large.
 
+    :param snapshot: folder (templated) of the snapshot.
+    """
+
+    template_fields = (*MqSparkSubmitOperator.template_fields, "snapshot")
     needs_queue_manager = False
+
+    def __init__(self, *, snapshot: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.snapshot = snapshot
+
+    def needs_spark(self) -> bool:
+        from mqops.quality.frame_here import number_of_rows  # noqa: PLC0415 - loads Arrow
+        from mqops.quality.in_process import FEW  # noqa: PLC0415
+
+        return number_of_rows(Path(self.snapshot)) > FEW
 
 
 class QualityReportOperator(BaseOperator):

@@ -140,12 +140,19 @@ class MqSparkSubmitOperator(BaseOperator):
             context["outlet_events"][self.asset].extra = shown
         return shown
 
+    def needs_spark(self) -> bool:
+        """Whether the job has so much to do that Spark is worth its start."""
+        return True
+
     def _submit(self) -> None:
-        spark = existing_connection(self.conn_id, "spark")
         estate = estate_file()
         environment = self._environment(estate.estate.job_environment)
         given = [one for argument, values in self.repeated.items() for one in spread(argument, values)]
         arguments = [*map(str, self.application_args), *given]
+        if not self.needs_spark():
+            self._run_here(arguments, environment)
+            return
+        spark = existing_connection(self.conn_id, "spark")
         if spark.conn_type == CONNECTION_TYPE:
             self._run_client(spark, arguments, environment)
         else:
@@ -185,6 +192,17 @@ class MqSparkSubmitOperator(BaseOperator):
             raise job_error(
                 self._process.lines, f"Cannot execute: {shown(command)}. Error code is: {code}.", self.conn_id
             )
+
+    def _run_here(self, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Run the job as a process that starts no Spark."""
+        self._process = JobProcess(self.log)
+        if self._process.run_command(
+            [sys.executable, self.application, *arguments],
+            {**environment, "PYTHONUNBUFFERED": "1"},  # the log in its own order
+            said=f"Without Spark: {self.application}",
+            preexec_fn=end_with_parent,
+        ):
+            raise job_error(self._process.lines, "the job ended with an error", self.conn_id)
 
     def _run_client(self, spark: Any, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         """Run the job as a client of the Spark Connect server that the connection names."""

@@ -10,7 +10,7 @@ import pytest
 from mqops.lake.run_file import Checked
 from mqops.message_checks import CheckResult, QualitySummary, QueueQuality
 from mqops.model import ObserveSummary, QueueObserved
-from mqops.quality.check import disagreements
+from mqops.quality.outcome import disagreements
 from mqops.quality.summary import QualityFailed, verdict
 
 

@@ -1,0 +1,183 @@
+"""How each expectation is computed in one process: on Arrow columns, without a JVM and without Great Expectations.
+
+1. What an expectation means is Great Expectations' own, on Spark; a property test holds the two equal.
+2. Of rows: which rows it is about (they have a value), and which of them fail. A null among two that are compared fails
+   nothing, as in SQL.
+3. Of the whole: what is found, and whether that is met.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mqops.quality.suite import OF_NULLS, Check
+from mqops.quality.vocabulary import EXPECTATIONS
+
+OfRows: TypeAlias = Callable[[list[pa.ChunkedArray], Mapping[str, Any]], pa.ChunkedArray]
+"""Columns without the rows that it is not about, and arguments → whether each row holds; null fails nothing."""
+OfAll: TypeAlias = Callable[[pa.ChunkedArray | int, Mapping[str, Any]], tuple[bool, Any]]
+"""A column (the number of rows, where there is none) and arguments → whether it is met, and what is found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a check finds. `rows` are the places of the rows that fail it; None for one of the whole."""
+
+    met: bool
+    checked: int
+    observed: str = ""
+    rows: pa.Array | None = None
+
+
+def answer(table: pa.Table, check: Check, chosen: pa.Array) -> Answer:
+    """What a check finds in a table. Parameters: `chosen` the places of the rows that it is about, by the queues of its
+    suite and its conditions."""
+    columns = [table[name].take(chosen) for name in check.columns]
+    if not check.expectation.of_rows:
+        of_all = _OF_ALL[check.expectation.name]
+        met, found = of_all(columns[0] if columns else len(chosen), check.arguments)
+        counts_values = check.expectation.needs_values and columns
+        checked = len(chosen) - (columns[0].null_count if counts_values else 0)
+        return Answer(met=met, checked=checked, observed=str(found))
+    if check.expectation.name not in OF_NULLS:
+        there = reduce(pc.or_, [pc.is_valid(column) for column in columns])
+        columns = [column.filter(there) for column in columns]
+        chosen = chosen.filter(there.combine_chunks())
+    holds = _OF_ROWS[check.expectation.name](columns, check.arguments)
+    failing = chosen.filter(pc.invert(pc.fill_null(holds, True)).combine_chunks())
+    checked, failed = len(chosen), len(failing)
+    return Answer(met=not failed or (checked - failed) / checked >= check.mostly, checked=checked, rows=failing)
+
+
+def values_there(table: pa.Table, check: Check, chosen: pa.Array) -> int:
+    """Rows that a check is about and that have a value in its columns, for one that needs values; else all of them."""
+    if not (check.expectation.needs_values and check.columns):
+        return len(chosen)
+    return len(chosen) - int(table[check.columns[0]].take(chosen).null_count)
+
+
+def _one(holds: Callable[[pa.ChunkedArray, Mapping[str, Any]], pa.ChunkedArray]) -> OfRows:
+    return lambda columns, arguments: holds(columns[0], arguments)
+
+
+def _in_set(column: pa.ChunkedArray, values: Sequence[Any]) -> pa.ChunkedArray:
+    kept = list(values)
+    if pa.types.is_integer(column.type):
+        column = column.cast(pa.int64())
+        kept = [int(value) for value in kept if float(value).is_integer()]
+    return pc.is_in(column, pa.array(kept, column.type))
+
+
+def _within(value: Any, arguments: Mapping[str, Any]) -> Any:
+    """Whether a number, or each of a column, is within the bounds of the arguments."""
+    tests = []
+    if (low := arguments.get("min_value")) is not None:
+        tests.append((pc.greater if arguments.get("strict_min") else pc.greater_equal)(value, low))
+    if (high := arguments.get("max_value")) is not None:
+        tests.append((pc.less if arguments.get("strict_max") else pc.less_equal)(value, high))
+    return reduce(pc.and_kleene, tests)
+
+
+def _found(value: Any, arguments: Mapping[str, Any]) -> tuple[bool, Any]:
+    return bool(_within(pa.scalar(value), arguments).as_py()), value
+
+
+def _unique(columns: list[pa.ChunkedArray], _arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+    """Whether no other row has the same values in all columns; null is a value like another one."""
+    number = len(columns[0])
+    named = {str(place): column for place, column in enumerate(columns)}
+    table = pa.table({**named, "row": pa.array(np.arange(number))})
+    keys = list(named)
+    groups = table.group_by(keys, use_threads=False).aggregate([("row", "min"), ("row", "count")])
+    alone = groups.filter(pc.equal(groups["row_count"], 1))["row_min"]
+    holds = np.zeros(number, bool)
+    holds[alone.to_numpy()] = True
+    return pa.chunked_array([pa.array(holds)])
+
+
+def _greater(columns: list[pa.ChunkedArray], arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+    return (pc.greater_equal if arguments.get("or_equal") else pc.greater)(*columns)
+
+
+def _equal(columns: list[pa.ChunkedArray], _arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+    first, second = columns
+    return pc.fill_null(pc.equal(first, second), False)  # both null are not looked at
+
+
+def _median(column: pa.ChunkedArray) -> float:
+    return float(np.median(column.drop_null().to_numpy()))
+
+
+def _sum(column: pa.ChunkedArray) -> int | float:
+    values = column.drop_null()
+    return math.fsum(values.to_pylist()) if pa.types.is_floating(column.type) else int(pc.sum(values).as_py())
+
+
+def _mean(column: pa.ChunkedArray) -> float:
+    return _sum(column) / (len(column) - column.null_count)
+
+
+def _distinct(column: pa.ChunkedArray) -> set[Any]:
+    return set(pc.unique(column.drop_null()).to_pylist())
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0
+
+
+def _of_found(found: Callable[[Any], Any]) -> OfAll:
+    return lambda column, arguments: _found(found(column), arguments)
+
+
+def _of_set(met: Callable[[set[Any], set[Any]], bool]) -> OfAll:
+    return lambda column, arguments: (met(_distinct(column), set(arguments["value_set"])), None)
+
+
+_OF_ROWS: Mapping[str, OfRows] = MappingProxyType(
+    {
+        "column_values_to_be_null": _one(lambda column, _: pc.is_null(column)),
+        "column_values_to_not_be_null": _one(lambda column, _: pc.is_valid(column)),
+        "column_values_to_be_unique": _unique,
+        "column_values_to_be_in_set": _one(lambda column, given: _in_set(column, given["value_set"])),
+        "column_values_to_not_be_in_set": _one(lambda column, given: pc.invert(_in_set(column, given["value_set"]))),
+        "column_values_to_match_regex": _one(lambda column, given: pc.match_substring_regex(column, given["regex"])),
+        "column_values_to_not_match_regex": _one(
+            lambda column, given: pc.invert(pc.match_substring_regex(column, given["regex"]))
+        ),
+        "column_values_to_be_between": _one(_within),
+        "column_value_lengths_to_be_between": _one(lambda column, given: _within(pc.utf8_length(column), given)),
+        "compound_columns_to_be_unique": _unique,
+        "column_pair_values_to_be_equal": _equal,
+        "column_pair_values_a_to_be_greater_than_b": _greater,
+    }
+)
+_OF_ALL: Mapping[str, OfAll] = MappingProxyType(
+    {
+        "table_row_count_to_be_between": _of_found(lambda rows: rows),
+        "column_max_to_be_between": _of_found(lambda column: pc.max(column).as_py()),
+        "column_min_to_be_between": _of_found(lambda column: pc.min(column).as_py()),
+        "column_mean_to_be_between": _of_found(_mean),
+        "column_median_to_be_between": _of_found(_median),
+        "column_sum_to_be_between": _of_found(_sum),
+        "column_unique_value_count_to_be_between": _of_found(lambda column: len(_distinct(column))),
+        "column_proportion_of_unique_values_to_be_between": _of_found(
+            lambda column: _share(len(_distinct(column)), len(column) - column.null_count)
+        ),
+        "column_proportion_of_non_null_values_to_be_between": _of_found(
+            lambda column: _share(len(column) - column.null_count, len(column))
+        ),
+        "column_distinct_values_to_be_in_set": _of_set(lambda found, wanted: found <= wanted),
+        "column_distinct_values_to_contain_set": _of_set(lambda found, wanted: found >= wanted),
+        "column_distinct_values_to_equal_set": _of_set(lambda found, wanted: found == wanted),
+    }
+)
+assert {*_OF_ROWS, *_OF_ALL} == EXPECTATIONS.keys()

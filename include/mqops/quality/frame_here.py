@@ -1,0 +1,133 @@
+"""The columns that suites speak about as one Arrow table in this process: what `frame` computes by Spark.
+
+Bodies are read batch by batch, only if a suite asks for a column that needs them; the table has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mqops.errors import LakeError, SettingsError
+from mqops.lake.files import lake_errors
+from mqops.lake.parquet import parts_of
+from mqops.lake.part_file import PartFile
+from mqops.observe.arrow import SNAPSHOT
+from mqops.observe.core.put_time import put_second
+from mqops.quality.answers import BODY_INPUT, answers
+from mqops.quality.columns import COLUMNS, IDENTITY, PLACE, Source, of_source
+
+ROWS = 10_000
+"""Rows of a batch, whose bodies are in memory at a time."""
+
+
+def frame_here(folder: Path, wanted: Iterable[str]) -> pa.Table:
+    """The wanted columns (names of `COLUMNS`) and those of `IDENTITY` of a snapshot, one row a message.
+
+    Raises:
+        SettingsError: the Parquet files there are something else.
+        LakeError: they cannot be read, or decrypted.
+    """
+    names = {*wanted, *IDENTITY}
+    body = of_source(names, Source.BODY)
+    carried = [name for name in COLUMNS if name in names and COLUMNS[name].source is not Source.BODY]
+    asked = {*(one for name in carried for one in _INPUT.get(name, (name,))), *(BODY_INPUT if body else ())}
+    columns = [name for name in SNAPSHOT.names if name in asked]
+    made = [
+        pa.RecordBatch.from_arrays(
+            [*(_native(batch, name) for name in carried), *answers(batch, body)], names=[*carried, *body]
+        )
+        for batch in _batches(folder, columns)
+    ]
+    return pa.Table.from_batches(made).combine_chunks()
+
+
+def number_of_rows(folder: Path) -> int:
+    """Messages of a snapshot, by the footers of its files. Raises `LakeError`, `SettingsError`."""
+    return sum(rows for _part, rows in _files(folder))
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, int]]:
+    for part in parts_of(folder):
+        with lake_errors(part):
+            try:
+                with PartFile(part) as file:
+                    missing = [name for name in SNAPSHOT.names if name not in file.names]
+                    rows = file.metadata.num_rows
+            except pa.ArrowInvalid as error:
+                raise _unreadable(folder) from error
+        if missing:
+            raise SettingsError(
+                f"{folder} is not a snapshot of this version of mqops: missing or of another type: {', '.join(missing)}"
+            )
+        yield part, rows
+
+
+def _batches(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_pylist([], SNAPSHOT).select(columns)  # gives the types, where there is no message
+    for part, _rows in _files(folder):
+        with lake_errors(part):
+            try:
+                with PartFile(part) as file:
+                    yield from file.batches(ROWS, columns)
+            except pa.ArrowInvalid as error:
+                raise _unreadable(folder) from error
+
+
+def _unreadable(folder: Path) -> LakeError:
+    return LakeError(f"The snapshot {folder} cannot be read; restore its files, or take a new one")
+
+
+_INPUT = {
+    "age_seconds": ("observed_at", "put_date", "put_time"),
+    "expires_in_seconds": ("expiry",),
+    "dlh_valid": ("dlh_error",),
+    "dlh_problem": ("dlh_error",),
+}
+"""Derived column → the columns of the snapshot that it is made of."""
+
+
+def _native(batch: pa.RecordBatch, name: str) -> pa.Array:
+    source = COLUMNS[name].source
+    if source is Source.HEX:
+        return _hexadecimal(batch.column(name))
+    return _derived(batch, name) if source is Source.DERIVED else batch.column(name)
+
+
+def _hexadecimal(column: pa.Array) -> pa.Array:
+    return pa.array([None if value is None else value.hex() for value in column.to_pylist()], pa.string())
+
+
+def _derived(batch: pa.RecordBatch, name: str) -> pa.Array:
+    if name == "expires_in_seconds":
+        expiry = batch.column("expiry")
+        return pc.divide(pc.if_else(pc.greater_equal(expiry, 0), expiry, None).cast(pa.float64()), 10.0)
+    if name == "age_seconds":
+        return _age(batch)
+    error = batch.column("dlh_error")
+    if name == "dlh_valid":
+        return pc.is_null(error)
+    place = pc.struct_field(pc.extract_regex(error, rf"(?P<place>{PLACE})"), "place")
+    return pc.if_else(pc.is_valid(error), pc.fill_null(place, "no valid MQDLH"), None)
+
+
+def _age(batch: pa.RecordBatch) -> pa.Array:
+    put = [
+        _put(*pair)
+        for pair in zip(batch.column("put_date").to_pylist(), batch.column("put_time").to_pylist(), strict=True)
+    ]
+    observed = batch.column("observed_at").cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy() / 1e6
+    known = np.array([0.0 if one is None else one for one in put])
+    return pa.array(observed - known, mask=np.array([one is None for one in put], bool))
+
+
+@lru_cache(maxsize=4096)
+def _put(date: str, time: str) -> float | None:
+    """Seconds from 1970; None where they are no time of the form YYYYMMDD and HHMMSSTH."""
+    second = put_second(date, time) if len(time) == 8 else None
+    return None if second is None else (round(second.timestamp()) * 100 + int(time[6:8])) / 100
