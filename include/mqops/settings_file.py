@@ -82,11 +82,11 @@ class Document:
         """The document as `model`; None, and every error among `problems`, where it does not fit."""
         return None if self.problems else self.fit(model, self.value if self.value is not None else {})
 
-    def fit(self, model: type[M], value: object, at: FieldPath = ()) -> M | None:
+    def fit(self, model: type[M], value: object, at: FieldPath = (), context: object = None) -> M | None:
         """The value that stands `at` a place, as `model`; None, and every error among `problems`, where it does not
-        fit."""
+        fit. Parameters: `context` for the model's validators."""
         try:
-            return model.model_validate(value)
+            return model.model_validate(value, context=context)
         except ValidationError as error:
             for item in error.errors(include_url=False):
                 path = tuple(str(part) for part in item["loc"] if part != "[key]")

@@ -653,9 +653,121 @@ def test_schema_of_the_table_is_what_is_written(spark: Any, make_run: MakeRun) -
     assert [(field.name, field.dataType) for field in written] == [(field.name, field.dataType) for field in FAILURES]
 
 
+PAYLOAD = Path(__file__).parents[1] / "data" / "suites" / "payload.yaml"
+EBCDIC = {"coded_char_set_id": 500, "encoding": 785, "format": c.MQFMT_NONE, "queue": "FIXED"}
+
+
+def of_json(number: int, **fields: Any) -> Row:
+    document = {
+        "id": f"A{number}",
+        "amount": 10.25,
+        "booked": "2026-11-26",
+        "currency": "EUR",
+        "time": "23:59",
+        **fields,
+    }
+    return message(
+        number, json.dumps({name: one for name, one in document.items() if one is not ...}).encode(), queue="JSON"
+    )
+
+
+def of_xml(number: int, iban: str = "<IBAN>DE89370400440532013000</IBAN>", amount: str = "1.50") -> Row:
+    return message(number, f"<Doc><Pmt>{iban}<Amt>{amount}</Amt></Pmt></Doc>".encode(), queue="XML")
+
+
+def fixed(number: int, account: str = "ACCT0042", total: str = "0012345c", quantity: str = "f0f0f1f2") -> Row:
+    return message(number, encode(account, 500) + bytes.fromhex(total + quantity), **EBCDIC)
+
+
+def with_country(number: int, country: str) -> Row:
+    header = MQRFH2(format=c.MQFMT_STRING, coded_char_set_id=1208, encoding=c.MQENC_NATIVE)
+    body = header.with_folders(folder("usr", {"country": country})).pack() + b"text"
+    return message(number, body, format=c.MQFMT_RF_HEADER_2)
+
+
+IN_PAYLOADS: tuple[tuple[Row, dict[str, str]], ...] = (
+    # a message, and the checks of payload.yaml that it fails, each with what the table says
+    (of_json(1), {}),
+    (of_json(2, amount=-4711.5), {"amount": "-9999.9"}),
+    (of_json(3, amount="4711.5"), {"amount_readable": "not a number at $.amount"}),
+    (of_json(4, amount=1234567890.1234567), {"amount_readable": "a number of more than 15 digits"}),
+    (of_json(5, amount=...), {}),
+    (of_json(6, id="A7"), {"id_unique": "x9"}),
+    (of_json(7), {"id_unique": "x9"}),
+    (of_json(8, booked="2025-12-31"), {"booked": "9999-99-99 99:99:99"}),
+    (of_json(9, booked="31.12.2026"), {"booked_readable": "not a date of the form %Y-%m-%d"}),
+    (of_json(10, currency="XXX-4711"), {"currency": "xxx-9999"}),
+    (of_json(11, currency={"of": "EUR"}), {"currency_readable": "not a text at $.currency"}),
+    (of_json(12, time="24:00"), {"form": "not of the form %H:%M"}),
+    (of_json(13, id="4711"), {"json": "pattern fails at $.id"}),
+    (of_json(14, lines=[{"sku": "a"}, {"sku": 4711}]), {"json": "type fails at $.lines[1].sku"}),
+    (of_json(15, id=...), {"json": "required fails at $"}),
+    (
+        message(16, b'{"id": "A16', queue="JSON"),
+        {
+            "json": "not JSON at line 1, column 8",
+            **dict.fromkeys(
+                ("amount_readable", "id_readable", "booked_readable", "currency_readable", "time_readable"),
+                "not JSON at line 1, column 8",
+            ),
+        },
+    ),
+    (of_xml(21), {}),
+    (of_xml(22, "<IBAN>DE88370400440532013000</IBAN>"), {"iban": "not an IBAN"}),
+    (of_xml(23, ""), {"iban_there": "null"}),
+    (of_xml(24, amount="4711,50"), {"xml": "does not fit at /Doc/Pmt/Amt"}),
+    (
+        message(25, b"<!DOCTYPE Doc [<!ENTITY a 'TOPSECRET-4711'>]><Doc>&a;</Doc>", queue="XML"),
+        {
+            "xml": "not XML as rules read it",
+            "iban_there": "not XML as rules read it",
+            "Doc_Pmt_IBAN_readable": "not XML as rules read it",
+        },
+    ),
+    (fixed(31), {}),
+    (fixed(32, account="KONT4711"), {"account": "xxxx9999"}),
+    (fixed(33, total="9999999c"), {"total": "99999.99"}),
+    (fixed(34, total="9999999d"), {}),
+    (fixed(35, total="99999994"), {"total_readable": "not a packed decimal"}),
+    (fixed(36, quantity="f0f0f1d2"), {"quantity": "-99.9"}),
+    (fixed(37, quantity="f0f040f2"), {"quantity_readable": "not a zoned decimal"}),
+    (
+        message(38, encode("ACCT0042", 500), **EBCDIC),
+        {
+            "total_readable": "the payload ends before byte 12",
+            "quantity_readable": "the payload ends before byte 16",
+        },
+    ),
+    (with_country(41, "DE"), {}),
+    (with_country(42, "Deutschland"), {"country": "xxxxxxxxxxx"}),
+)
+
+
+def test_what_is_wrong_in_payloads_is_found_on_exactly_its_messages_and_masked(
+    make_run: MakeRun, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run([row for row, _fails in IN_PAYLOADS], queues=("JSON", "XML", "FIXED", IN))
+    summary = checked(run, PAYLOAD, docs=tmp_path / "docs")
+    found = {(row["position"], row["expectation"]): row["observed"] for row in failures(summary)}
+    assert found == {
+        (place, name): observed for place, (_row, fails) in enumerate(IN_PAYLOADS) for name, observed in fails.items()
+    }
+    (most,) = (one for one in summary.checks if one.expectation == "most")
+    assert (most.met, most.observed, most.columns) == (True, "99.99", ("$.amount",))
+    assert summary.balanced
+    written = [path for root in (Path(summary.failures).parent, tmp_path / "docs") for path in root.rglob("*.*")]
+    printed = capfd.readouterr()
+    for text in (*(path.read_bytes() for path in written), (printed.out + printed.err).encode()):
+        assert b"4711" not in text
+        assert b"Deutschland" not in text
+
+
 NUMBERS = ("priority", "expiry", "dlh_reason", "age_seconds", "expires_in_seconds", "payload_length")
 TEXTS = ("format", "reply_to_q", "dlh_format", "msg_id", "payload_kind")
 FLAGS = ("body_text_valid", "dlh_valid", "rfh2_valid")
+
+
+RANDOM = [name for name, one in EXPECTATIONS.items() if not one.by]
 
 
 def random_check(number: int, name: str, chance: random.Random) -> dict[str, Any]:
@@ -702,12 +814,16 @@ def test_by_spark_and_in_this_process_the_same_is_found(spark: Any, make_run: Ma
         rows = [*good(), *(one for bad, _observed in FAULTS.values() for one in bad)]
         chance.shuffle(rows)
         path = tmp_path / "s.json"
-        checks = [random_check(number, name, chance) for number, name in enumerate(EXPECTATIONS)]
+        checks = [random_check(number, name, chance) for number, name in enumerate(RANDOM)]
         path.write_text(json.dumps({"suite": "s", "expectations": checks}))
-        run = make_run(rows[: chance.randint(20, len(rows))], f"run-{seed}")
-        here, there = checked(run, path), by_spark(spark, run, path)
+        rows = [*rows[: chance.randint(20, len(rows))], *(row for row, _fails in IN_PAYLOADS)]
+        run = make_run(rows, f"run-{seed}", queues=("JSON", "XML", "FIXED", IN, DLQ))
+        docs = tmp_path / f"docs-{seed}"
+        here, there = checked(run, path, PAYLOAD), by_spark(spark, run, path, PAYLOAD, docs=docs)
         for one, other in zip(here.checks, there.checks, strict=True):
-            assert one == other, (seed, checks[int(one.expectation[1:])])
-        assert here == replace(there, check=here.check, failures=here.failures)
+            assert one == other, (seed, checks)
+        assert here == replace(there, check=here.check, failures=here.failures, docs="")
+        for page in docs.rglob("*.html"):
+            assert not re.search("4711|Deutschland|value_[0-9a-f]{16}", page.read_text()), page
         order = ("expectation", "position")
         assert sorted(failures(here), key=itemgetter(*order)) == sorted(failures(there), key=itemgetter(*order))

@@ -141,7 +141,13 @@ def _suite_document(suite: Suite) -> JsonObject:
         "source": suite.source,
         "queues": list(suite.queues),
         "expectations": [
-            {"id": c.id, "expect": c.expectation.name, "columns": [*c.columns], "severity": c.severity, "line": c.line}
+            {
+                "id": c.id,
+                "expect": c.expectation.name,
+                "columns": [*map(suite.named, c.columns)],
+                "severity": c.severity,
+                "line": c.line,
+            }
             for c in suite.checks
         ],
     }

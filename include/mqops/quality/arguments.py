@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
 from typing import Annotated
 
 from pydantic import AllowInfNan, Field, Strict, TypeAdapter, ValidationError
@@ -50,9 +51,9 @@ def argument_value(value: object, takes: Takes, column: Column | None = None) ->
         return tuple(column_value(one, column) for one in value)
     if takes is Takes.VALUE:
         return column_value(value, column)
-    if takes is Takes.REGEX:
-        return _regex(value)
-    return value_of(value, takes)
+    if takes is Takes.NUMBER and column is not None and column.kind is ColumnKind.TIME:
+        return _instant(value)
+    return _READ[takes](value) if takes in _READ else value_of(value, takes)
 
 
 def column_value(value: object, column: Column | None) -> Value:
@@ -89,9 +90,42 @@ def _constant(name: str) -> int:
     return known[name]
 
 
+def _instant(value: object) -> datetime:
+    """A date or time in UTC; YAML reads one without quotes as a date."""
+    try:
+        given = datetime.fromisoformat(str(value)) if isinstance(value, str | date) else None
+    except ValueError:
+        given = None
+    if given is None:
+        raise ValueError(f"must be a date, such as 2026-11-26 (found {found(value)})")
+    return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+
+
+def _form(value: object) -> str:
+    sample = datetime(2026, 11, 26, tzinfo=UTC)
+    try:
+        if isinstance(value, str) and "%" in value and datetime.strptime(sample.strftime(value), value):
+            return value
+    except ValueError:
+        pass
+    raise ValueError(f"must be {Takes.FORM.value} (found {found(value)})")
+
+
 def _regex(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"must be a regular expression in quotes (found {found(value)})")
     if problem := problem_of(value):
         raise ValueError(problem)
     return value
+
+
+def _file(value: object) -> Value:
+    return value_of(value, ColumnKind.TEXT)
+
+
+_READ: Mapping[Takes, Callable[[object], Value]] = {
+    Takes.REGEX: _regex,
+    Takes.FORM: _form,
+    Takes.JSON_SCHEMA: _file,
+    Takes.XML_SCHEMA: _file,
+}

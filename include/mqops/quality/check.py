@@ -18,7 +18,7 @@ from mqops.quality.docs_folder import new_docs
 from mqops.quality.files import QualityFiles
 from mqops.quality.outcome import Found, begun, concluded, queue_manager_of
 from mqops.quality.scope import QueuesSeen, checked_sql, with_bases
-from mqops.quality.suite import Suite, columns_of
+from mqops.quality.suite import Suite, asked_by, columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,8 +46,9 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
     begun(files)
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     suites = with_bases(suites, files.aliases)
-    columns = columns_of(suites)
-    frame = frame_of(read_snapshot(spark, files.snapshot, needs_body=needs_body(columns)), columns).persist()
+    columns, asked = columns_of(suites), asked_by(suites)
+    snapshot = read_snapshot(spark, files.snapshot, needs_body=needs_body(columns, asked))
+    frame = frame_of(snapshot, columns, asked).persist()
     try:
         with _unreadable(files.snapshot):
             found, not_checked = _found(frame, files.observed, checked_sql(suites))
@@ -59,7 +60,7 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
         results, failing = _validated(validator, frame, suites, seen, sum(found.values()))
         _log.info("Writing which messages failed which expectation")
         write_failures(spark, failing, files.failures)
-        docs = _docs(validator, files, queue_manager, results)
+        docs = _docs(validator, files, queue_manager, results, suites)
     finally:
         frame.unpersist()
     failures = read_failures(spark, files.failures)
@@ -157,12 +158,14 @@ def _found(
     return dict(sorted(counts.items())), others
 
 
-def _docs(validator: Any, files: QualityFiles, queue_manager: str, results: Sequence[CheckResult]) -> str:
+def _docs(
+    validator: Any, files: QualityFiles, queue_manager: str, results: Sequence[CheckResult], suites: Sequence[Suite]
+) -> str:
     if files.docs is None:
         return ""
     from mqops.quality.offline_pages import INDEX, make_offline  # noqa: PLC0415
 
     with new_docs(files.docs) as folder:
-        texts = validator.build_docs(folder)
+        texts = validator.build_docs(folder, suites)
         make_offline(folder, f"Data quality on {queue_manager}, run {files.run}", results, texts)
     return str(files.docs / INDEX)

@@ -32,6 +32,7 @@ class Source(Enum):
     HEX = "snapshot, in hexadecimal"
     DERIVED = "derived from the snapshot's columns"
     BODY = "found by reading the body"
+    PAYLOAD = "named by a suite: a value of the payload or a property"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,9 +190,25 @@ COLUMNS: Mapping[str, Column] = MappingProxyType({column.name: column for column
 """Every column, by name."""
 
 
+VALUE, TEST, PROBLEM = "value_", "test_", "_problem"
+"""How the names of columns of `Source.PAYLOAD` begin, and end (`mqops.quality.payload`)."""
+
+
+def problem_of(name: str) -> str | None:
+    """The column that explains another one, where there is one."""
+    if name in COLUMNS:
+        return COLUMNS[name].problem
+    return None if name.endswith(PROBLEM) else f"{name}{PROBLEM}"
+
+
+def is_payload(name: str) -> bool:
+    """Whether the values of a column are a message's payload, and never shown."""
+    return name.startswith(VALUE) and not name.endswith(PROBLEM)
+
+
 def problem_columns(names: Iterable[str]) -> set[str]:
     """The columns that explain these, where there are any."""
-    return {problem for name in names if (problem := COLUMNS[name].problem)}
+    return {problem for name in names if (problem := problem_of(name))}
 
 
 def of_source(names: Iterable[str], source: Source) -> list[str]:

@@ -41,6 +41,7 @@ class Answer:
 def answer(table: pa.Table, check: Check, chosen: pa.Array) -> Answer:
     """What a check finds in a table. Parameters: `chosen` the places of the rows that it is about, by the queues of its
     suite and its conditions."""
+    check = check.computed()
     columns = [table[name].take(chosen) for name in check.columns]
     if not check.expectation.of_rows:
         of_all = _OF_ALL[check.expectation.name]
@@ -123,7 +124,7 @@ def _sum(column: pa.ChunkedArray) -> int | float:
 
 
 def _mean(column: pa.ChunkedArray) -> float:
-    return _sum(column) / (len(column) - column.null_count)
+    return float(_sum(column) / (len(column) - column.null_count))
 
 
 def _distinct(column: pa.ChunkedArray) -> set[Any]:
@@ -180,4 +181,4 @@ _OF_ALL: Mapping[str, OfAll] = MappingProxyType(
         "column_distinct_values_to_equal_set": _of_set(lambda found, wanted: found == wanted),
     }
 )
-assert {*_OF_ROWS, *_OF_ALL} == EXPECTATIONS.keys()
+assert {*_OF_ROWS, *_OF_ALL} == {one.by or one.name for one in EXPECTATIONS.values()}

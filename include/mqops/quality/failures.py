@@ -12,7 +12,8 @@ from pyspark.sql.types import BooleanType, LongType, StringType, StructField, St
 
 from mqops.lake.files import make_durable
 from mqops.lake.parquet_format import SPARK_FORMAT
-from mqops.quality.columns import COLUMNS, IDENTITY
+from mqops.observe.core.mask import SHOWN_BYTES
+from mqops.quality.columns import IDENTITY, is_payload, problem_of
 from mqops.quality.validation import Failing
 from mqops.quality.vocabulary import SEVERITIES
 
@@ -54,20 +55,28 @@ def _table(failing: Failing) -> DataFrame:
         F.lit(check.id).alias("expectation"),
         F.lit(check.severity).alias("severity"),
         F.lit(failing.result.met).alias("tolerated"),
-        _observed(check.columns).alias("observed"),
+        _observed(check.columns, failing.result.columns).alias("observed"),
     )
 
 
-def _observed(names: tuple[str, ...]) -> Column:
+def _observed(names: tuple[str, ...], shown: tuple[str, ...]) -> Column:
     if len(names) == 1:
         return _shown(names[0])
-    return F.concat_ws(", ", *[F.concat(F.lit(f"{name}="), _shown(name)) for name in names])
+    pairs = zip(names, shown, strict=True)
+    return F.concat_ws(", ", *[F.concat(F.lit(f"{named}="), _shown(name)) for name, named in pairs])
 
 
 def _shown(name: str) -> Column:
-    values = [F.col(name).cast("string"), F.lit("null")]
-    problem = COLUMNS[name].problem
+    text = F.col(name).cast("string")
+    values = [_masked(text) if is_payload(name) else text, F.lit("null")]
+    problem = problem_of(name)
     return F.coalesce(*([F.col(problem)] if problem else []), *values)
+
+
+def _masked(text: Column) -> Column:
+    """The shape of a text, as `mqops.observe.core.mask.masked_text` has it."""
+    letters = F.regexp_replace(F.substring(text, 1, SHOWN_BYTES), r"[\p{L}\p{M}]", "x")
+    return F.regexp_replace(F.regexp_replace(letters, r"\p{N}", "9"), r"[^\x20-\x7e]", ".")
 
 
 def read_failures(spark: SparkSession, folder: Path) -> DataFrame:

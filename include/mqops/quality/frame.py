@@ -6,15 +6,25 @@ answers leaves the worker.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, DataType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DoubleType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
-from mqops.quality.answers import BODY_INPUT, answers
+from mqops.quality.answers import BODY_INPUT, answered, answers
 from mqops.quality.columns import COLUMNS, IDENTITY, PLACE, ColumnKind, Source, of_source
+from mqops.quality.payload import Asked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,31 +33,35 @@ _TYPES: Mapping[ColumnKind, DataType] = {
     ColumnKind.TEXT: StringType(),
     ColumnKind.NUMBER: LongType(),
     ColumnKind.FLAG: BooleanType(),
+    ColumnKind.TIME: TimestampType(),
 }
 
 
-def frame_of(snapshot: DataFrame, wanted: Iterable[str]) -> DataFrame:
-    """The wanted columns (names of `COLUMNS`) and those of `IDENTITY`, one row a message.
+def frame_of(snapshot: DataFrame, wanted: Iterable[str], asked: Sequence[Asked] = ()) -> DataFrame:
+    """The wanted columns (names of `COLUMNS`), those of `IDENTITY` and those that suites ask, one row a message.
 
     Parameters: `snapshot` with the columns of `mqops.observe.spark.schema.SNAPSHOT`; the session's time zone is UTC.
     """
-    names = {*wanted, *IDENTITY}
+    names = {*wanted, *IDENTITY, *(one.path for one in asked if one.language == "column")}
     carried = [name for name in COLUMNS if name in names and COLUMNS[name].source is not Source.BODY]
     derived = derived_columns()
     native = [_native(name, derived).alias(name) for name in carried]
     body = of_source(names, Source.BODY)
-    if not body:
+    if not body and not asked:
         return snapshot.select(*native)
     needed = [F.col(name).alias(f"_{name}") for name in BODY_INPUT]
     rows = snapshot.select(*native, *needed)
-    answers = [StructField(name, _TYPES[COLUMNS[name].kind]) for name in body]
-    schema = StructType([*(field for field in rows.schema if not field.name.startswith("_")), *answers])
-    return rows.mapInArrow(_reader(carried, body), schema)
+    made = [
+        StructField(one.name, DoubleType() if one.double and one.kind is ColumnKind.NUMBER else _TYPES[one.kind])
+        for one in answered(body, asked)
+    ]
+    schema = StructType([*(field for field in rows.schema if not field.name.startswith("_")), *made])
+    return rows.mapInArrow(_reader(carried, body, asked), schema)
 
 
-def needs_body(wanted: Iterable[str]) -> bool:
+def needs_body(wanted: Iterable[str], asked: Sequence[Asked] = ()) -> bool:
     """Whether `frame_of` reads the bodies for these columns."""
-    return bool(of_source({*wanted}, Source.BODY))
+    return bool(asked or of_source({*wanted}, Source.BODY))
 
 
 def _native(name: str, derived: Mapping[str, Column]) -> Column:
@@ -69,7 +83,9 @@ def derived_columns() -> Mapping[str, Column]:
     }
 
 
-def _reader(carried: list[str], body: list[str]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _reader(
+    carried: list[str], body: list[str], asked: Sequence[Asked]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that Spark's workers run: batches with bodies in, batches with answers out."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -77,6 +93,7 @@ def _reader(carried: list[str], body: list[str]) -> Callable[[Iterable[pa.Record
 
         for batch in batches:
             arrays = [batch.column(name) for name in carried]
-            yield pa.RecordBatch.from_arrays([*arrays, *answers(batch, body, "_")], names=[*carried, *body])
+            names = [*carried, *(one.name for one in answered(body, asked))]
+            yield pa.RecordBatch.from_arrays([*arrays, *answers(batch, body, asked, "_")], names=names)
 
     return read

@@ -5,7 +5,7 @@ Bodies are read batch by batch, only if a suite asks for a column that needs the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,31 +19,31 @@ from mqops.lake.parquet import parts_of
 from mqops.lake.part_file import PartFile
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.core.put_time import put_second
-from mqops.quality.answers import BODY_INPUT, answers
+from mqops.quality.answers import BODY_INPUT, answered, answers
 from mqops.quality.columns import COLUMNS, IDENTITY, PLACE, Source, of_source
+from mqops.quality.payload import Asked
 
 ROWS = 10_000
 """Rows of a batch, whose bodies are in memory at a time."""
 
 
-def frame_here(folder: Path, wanted: Iterable[str]) -> pa.Table:
-    """The wanted columns (names of `COLUMNS`) and those of `IDENTITY` of a snapshot, one row a message.
+def frame_here(folder: Path, wanted: Iterable[str], asked: Sequence[Asked] = ()) -> pa.Table:
+    """The wanted columns (names of `COLUMNS`), those of `IDENTITY` and those that suites ask, one row a message.
 
     Raises:
         SettingsError: the Parquet files there are something else.
         LakeError: they cannot be read, or decrypted.
     """
-    names = {*wanted, *IDENTITY}
+    names = {*wanted, *IDENTITY, *(one.path for one in asked if one.language == "column")}
     body = of_source(names, Source.BODY)
     carried = [name for name in COLUMNS if name in names and COLUMNS[name].source is not Source.BODY]
-    asked = {*(one for name in carried for one in _INPUT.get(name, (name,))), *(BODY_INPUT if body else ())}
-    columns = [name for name in SNAPSHOT.names if name in asked]
-    made = [
-        pa.RecordBatch.from_arrays(
-            [*(_native(batch, name) for name in carried), *answers(batch, body)], names=[*carried, *body]
-        )
-        for batch in _batches(folder, columns)
-    ]
+    needed = {*(one for name in carried for one in _INPUT.get(name, (name,))), *(BODY_INPUT if body or asked else ())}
+    columns = [name for name in SNAPSHOT.names if name in needed]
+    names_made = [*carried, *(one.name for one in answered(body, asked))]
+    made = []
+    for batch in _batches(folder, columns):
+        arrays = [*(_native(batch, name) for name in carried), *answers(batch, body, asked)]
+        made.append(pa.RecordBatch.from_arrays(arrays, names=names_made))
     return pa.Table.from_batches(made).combine_chunks()
 
 

@@ -8,7 +8,7 @@ expectations are computed by `mqops.quality.evaluate` and the pages are our own.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from mqops.lake.files import make_durable, make_folder
 from mqops.lake.parquet import write_parquet
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.printable import printable
-from mqops.quality.columns import COLUMNS, IDENTITY
+from mqops.quality.columns import IDENTITY, is_payload, problem_of
 from mqops.quality.docs_folder import new_docs
 from mqops.quality.evaluate import answer, values_there
 from mqops.quality.files import QualityFiles
@@ -27,8 +27,8 @@ from mqops.quality.frame_here import frame_here, number_of_rows
 from mqops.quality.outcome import Found, begun, concluded, queue_manager_of
 from mqops.quality.own_pages import write_pages
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing, with_bases
-from mqops.quality.shown import shown
-from mqops.quality.suite import Check, Suite, columns_of, looked_at
+from mqops.quality.shown import masked, shown
+from mqops.quality.suite import Check, Suite, asked_by, columns_of, looked_at
 from mqops.quality.summary import NO_VALUE, result_of
 from mqops.quality.vocabulary import SEVERITIES
 from mqops.quality.where import chosen
@@ -86,7 +86,7 @@ def check_here(files: QualityFiles, suites: tuple[Suite, ...], *, now: str) -> Q
     """
     begun(files)
     suites = with_bases(suites, files.aliases)
-    table = frame_here(files.snapshot, columns_of(suites))
+    table = frame_here(files.snapshot, columns_of(suites), asked_by(suites))
     found = _by_queue(table, [one.queue for one in files.observed.queues] if files.observed else ())
     queue_manager = queue_manager_of(pc.unique(table["queue_manager"]).to_pylist()[:2], files)
     seen = files.seen(found)
@@ -157,24 +157,24 @@ def _failures(rows: pa.Table, check: Check, result: CheckResult) -> pa.Table:
     }
     columns = {name: rows[name] for name in IDENTITY}
     columns |= {name: pa.array([value] * rows.num_rows) for name, value in same.items()}
-    observed = pa.array(_observed(rows, check.columns), pa.string())
+    observed = pa.array(_observed(rows, check.columns, result.columns), pa.string())
     return pa.table({**columns, "observed": observed}).select(FAILURES.names).cast(FAILURES)
 
 
-def _observed(rows: pa.Table, names: tuple[str, ...]) -> list[str]:
+def _observed(rows: pa.Table, names: tuple[str, ...], named: Sequence[str]) -> list[str]:
     texts = [_of_column(rows, name) for name in names]
     if len(names) == 1:
         return texts[0]
-    return [
-        ", ".join(f"{name}={text}" for name, text in zip(names, row, strict=True)) for row in zip(*texts, strict=True)
-    ]
+    pairs = [[f"{name}={text}" for text in of_one] for name, of_one in zip(named, texts, strict=True)]
+    return [", ".join(row) for row in zip(*pairs, strict=True)]
 
 
 def _of_column(rows: pa.Table, name: str) -> list[str]:
     """What the table of failures says of a column: where the message is at fault, else the value."""
-    problem = COLUMNS[name].problem
+    problem = problem_of(name)
     places = rows[problem].to_pylist() if problem else [None] * rows.num_rows
-    return [place or shown(value) for place, value in zip(places, rows[name].to_pylist(), strict=True)]
+    show = masked if is_payload(name) else shown
+    return [place or show(value) for place, value in zip(places, rows[name].to_pylist(), strict=True)]
 
 
 def _write(files: QualityFiles, failed: list[Failed]) -> None:

@@ -126,6 +126,6 @@ def checked_sql(suites: Iterable[Suite]) -> str | None:
 
 def _has_value(check: Check) -> str | None:
     """An expectation passes over a message without a value in its columns."""
-    if not check.columns or check.expectation.name in OF_NULLS:
+    if not check.columns or check.computed().expectation.name in OF_NULLS:
         return None
     return " OR ".join(f"{name} IS NOT NULL" for name in check.columns)

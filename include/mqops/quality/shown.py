@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from mqops.observe.core.mask import masked_text
+
 
 def shown(value: object) -> str:
     """A value of a column as text; `null` for None."""
@@ -16,6 +18,11 @@ def shown(value: object) -> str:
         text = value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
         return text.rstrip("0").rstrip(".")
     return _of_float(value) if isinstance(value, float) else str(value)
+
+
+def masked(value: object) -> str:
+    """The shape of a value of a payload; `null` for None."""
+    return masked_text(shown(value)) if value is not None else "null"
 
 
 def _of_float(value: float) -> str:

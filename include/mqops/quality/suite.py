@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from mqops.quality.columns import problem_columns
+from mqops.quality.columns import COLUMNS, PROBLEM, problem_columns
+from mqops.quality.payload import Asked
 from mqops.quality.units import about_values, with_unit
-from mqops.quality.vocabulary import Expectation
+from mqops.quality.vocabulary import EXPECTATIONS, Expectation
 from mqops.quality.where import Condition, Value, chosen
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ OF_NULLS = (
     "column_proportion_of_non_null_values_to_be_between",
 )
 """Expectations that are about a message without a value, too."""
-Argument = Value | tuple[Value, ...]
+Argument = Value | datetime | tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,13 @@ class Check:
     why: str = ""
     line: int = 0
 
+    def computed(self) -> Check:
+        """The check by which it is computed: itself, unless its expectation says another one."""
+        if not self.expectation.by:
+            return self
+        arguments = dict(self.expectation.by_arguments)
+        return replace(self, expectation=EXPECTATIONS[self.expectation.by], arguments=arguments)
+
     def domain(self) -> dict[str, str | list[str]]:
         """The columns as GX's arguments."""
         names = self.expectation.domain
@@ -69,7 +78,7 @@ class Check:
         words = {
             "min_value": "more than" if "strict_min" in strict else "at least",
             "max_value": "less than" if "strict_max" in strict else "at most",
-            **dict.fromkeys(("value_set", "regex"), ""),
+            **dict.fromkeys(("value_set", "regex", "schema_file"), ""),
         }
         columns = self.columns if about_values(self.expectation.name) else ()
         given = [
@@ -96,6 +105,12 @@ class Suite:
     checks: tuple[Check, ...]
     description: str = ""
     queues: tuple[str, ...] = ()
+    asked: tuple[Asked, ...] = ()
+
+    def named(self, column: str) -> str:
+        """A column as its people write it."""
+        name = column.removesuffix(PROBLEM)
+        return next((one.name for one in self.asked if one.column.name == name), column)
 
 
 def looked_at(table: pa.Table, suite: Suite, check: Check) -> pa.Array:
@@ -103,16 +118,22 @@ def looked_at(table: pa.Table, suite: Suite, check: Check) -> pa.Array:
     import pyarrow.compute as pc  # noqa: PLC0415
 
     rows = chosen(table, check.where, suite.queues)
-    if not check.columns or check.expectation.name in OF_NULLS:
+    if not check.columns or check.computed().expectation.name in OF_NULLS:
         return rows
     there = reduce(pc.or_, [pc.is_valid(table[name].take(rows)) for name in check.columns])
     return rows.filter(there.combine_chunks())
 
 
+def asked_by(suites: Iterable[Suite]) -> tuple[Asked, ...]:
+    """What suites ask of payloads, each once."""
+    return tuple(dict.fromkeys(one for suite in suites for one in suite.asked))
+
+
 def columns_of(suites: Iterable[Suite]) -> set[str]:
-    """Every column that the suites need, with those that explain a failure."""
+    """Every column of `COLUMNS` that the suites need, with those that explain a failure."""
     named: set[str] = set()
     for suite in suites:
         for check in suite.checks:
             named.update(check.columns, (condition.column for condition in check.where))
+    named &= COLUMNS.keys()
     return named | problem_columns(named)

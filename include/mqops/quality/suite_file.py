@@ -31,7 +31,8 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from mqops.errors import SettingsError
 from mqops.given_file import text_of
 from mqops.quality.arguments import argument_value, column_value, value_of
-from mqops.quality.columns import COLUMNS, Column
+from mqops.quality.columns import COLUMNS, Column, ColumnKind, Source
+from mqops.quality.named import Named, readable
 from mqops.quality.suite import Argument, Check, Suite
 from mqops.quality.vocabulary import EXPECTATIONS, PAIR, SEVERITIES, Takes
 from mqops.quality.where import OPERATORS, Condition, Value
@@ -87,11 +88,15 @@ def parse(text: str, *, source: str) -> tuple[Suite | None, tuple[Problem, ...]]
         return None, tuple(document.problems)
     head = document.fit(_Suite, document.value)
     listed = document.value.get("expectations") if isinstance(document.value, dict) else None
+    named = Named(head)
+    named.in_folder(source)
+    for name, wrong in named.problems.items():
+        document.problems.append(document.problem(("columns", name), wrong))
     first: dict[str, int] = {}
     checks = []
     for number, item in enumerate(listed if isinstance(listed, list) else ()):
         path = ("expectations", str(number))
-        if (check := _check(document, item, path)) is None:
+        if (check := _check(document, item, path, named)) is None:
             continue
         if check.id in first:
             twice = f"{check.id!r} stands for the expectation of line {first[check.id]} already"
@@ -106,7 +111,8 @@ def parse(text: str, *, source: str) -> tuple[Suite | None, tuple[Problem, ...]]
         source=source,
         description=head.description,
         queues=tuple(head.queues),
-        checks=tuple(checks),
+        checks=(*checks, *readable(checks, named)),
+        asked=tuple(named.used.values()),
     )
     return suite, ()
 
@@ -145,12 +151,15 @@ def _list_of(what: str, least: int = 0) -> BeforeValidator:
     return BeforeValidator(checked)
 
 
-def _column(name: object) -> Column:
+def _column(name: object, info: ValidationInfo) -> Column:
     if name is None:
         raise ValueError("is required")
-    if not isinstance(name, str) or name not in COLUMNS:
-        raise ValueError(f"there is no column {found(name)}; {_nearest(str(name))}")
-    return COLUMNS[name]
+    if isinstance(name, str) and name in COLUMNS:
+        return COLUMNS[name]
+    named: Named = info.context if isinstance(info.context, Named) else Named(None)
+    if isinstance(name, str) and (asked := named.asked(name)):
+        return asked.column
+    raise ValueError(f"there is no column {found(name)}; {_nearest(str(name))}")
 
 
 def _conditions(where: dict[Column, object]) -> tuple[Condition, ...]:
@@ -161,9 +170,10 @@ def _conditions(where: dict[Column, object]) -> tuple[Condition, ...]:
         for operator, operand in pairs.items():
             try:
                 value = _operand(column, operator, operand)
-                conditions.append(Condition(column=column.name, operator=operator, value=value))
+                shown = column.meaning if column.source is Source.PAYLOAD else ""
+                conditions.append(Condition(column=column.name, operator=operator, value=value, shown=shown))
             except ValueError as error:
-                at = (column.name, str(operator)) if isinstance(said, dict) else (column.name,)
+                at = (_shown(column), str(operator)) if isinstance(said, dict) else (_shown(column),)
                 kind = PydanticCustomError("value_error", "{error}", {"error": str(error)})
                 wrong.append(InitErrorDetails(type=kind, loc=at, input=operand))
     if wrong:
@@ -178,7 +188,10 @@ _Share = Annotated[float, PlainValidator(lambda value: value_of(value, Takes.SHA
 _Text = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
 _BY_COLUMN = TypeAdapter(dict[Annotated[Column, PlainValidator(_column)], object])
 _Where = Annotated[
-    tuple[Condition, ...], PlainValidator(lambda value: _conditions(_BY_COLUMN.validate_python(value, strict=True)))
+    tuple[Condition, ...],
+    PlainValidator(
+        lambda value, info: _conditions(_BY_COLUMN.validate_python(value, strict=True, context=info.context))
+    ),
 ]
 
 
@@ -190,6 +203,7 @@ class _Suite(_Block):
     suite: _Name
     description: _Text = ""
     queues: Annotated[list[_Queue], _list_of("queue names")] = []
+    columns: dict[str, object] = {}
     expectations: Annotated[list[object], _list_of("at least one expectation", 1)] = NULL
 
 
@@ -206,7 +220,7 @@ class _Check(_Block):
     def _can_be_compared(self) -> _Check:
         columns = self.columns()
         if EXPECTATIONS[self.expect].domain == PAIR and len({column.kind for column in columns}) == 2:
-            raise ValueError(f"{columns[0].name} and {columns[1].name} cannot be compared")
+            raise ValueError(f"{_shown(columns[0])} and {_shown(columns[1])} cannot be compared")
         return self
 
     def columns(self) -> list[Column]:
@@ -214,14 +228,15 @@ class _Check(_Block):
         given = dict(self)
         return given.get("column_list") or [given[name] for name in EXPECTATIONS[self.expect].domain]
 
-    def check(self, line: int) -> Check:
-        """The check. Parameters: `line` where it stands."""
+    def check(self, line: int, named: Named) -> Check:
+        """The check. Parameters: `line` where it stands. Raises ValueError: its schema cannot be used."""
         expectation, given = EXPECTATIONS[self.expect], dict(self)
+        arguments = {name: given[name] for name in expectation.arguments if given[name] is not None}
         return Check(
             id=self.id,
             expectation=expectation,
-            columns=tuple(column.name for column in self.columns()),
-            arguments={name: given[name] for name in expectation.arguments if given[name] is not None},
+            columns=named.computed(expectation, self.columns(), arguments),
+            arguments=arguments,
             mostly=float(given.get("mostly", 1.0)),
             severity=self.severity,
             where=self.where,
@@ -241,8 +256,11 @@ def _model(name: str) -> type[_Check]:
 
     def of_right_kind(column: Column) -> Column:
         if column.kind not in expectation.kinds:
-            kinds = " or ".join(kind.value for kind in expectation.kinds)
-            raise ValueError(f"{column.name} is {column.kind.value}, and {name} is about {kinds}")
+            kinds = " or ".join(kind.value for kind in ColumnKind if kind in expectation.kinds)
+            declare = "; say its type below `columns` of the suite" if column.source is Source.PAYLOAD else ""
+            raise ValueError(f"{_shown(column)} is {column.kind.value}, and {name} is about {kinds}{declare}")
+        if name == "column_values_to_be_readable" and column.source is not Source.PAYLOAD:
+            raise ValueError(f"{column.name} can always be read: name a path, a property, or a column of the suite")
         return column
 
     def argument(value: object, info: ValidationInfo) -> Argument | None:
@@ -250,7 +268,8 @@ def _model(name: str) -> type[_Check]:
             raise ValueError(f"is required by {name}")
         if value is None:
             return None
-        given = argument_value(value, expectation.arguments[info.field_name or ""], info.data.get("column"))
+        takes = expectation.arguments[info.field_name or ""]
+        given = argument_value(value, takes, info.data.get("column"))
         highest = info.data.get("max_value")
         if info.field_name == "min_value" and highest is not None and given > highest:
             raise ValueError(f"must not be greater than max_value (found {given} and {highest})")
@@ -265,7 +284,7 @@ def _model(name: str) -> type[_Check]:
     return create_model(name, __base__=base, **with_null)  # type: ignore[call-overload,no-any-return]
 
 
-def _check(document: Document, item: object, path: FieldPath) -> Check | None:
+def _check(document: Document, item: object, path: FieldPath, named: Named) -> Check | None:
     """A check of the file; None, and what is wrong among the document's problems."""
     if not isinstance(item, dict):
         document.problems.append(document.problem(path, f"must be a block of keys (found {found(item)})"))
@@ -279,8 +298,17 @@ def _check(document: Document, item: object, path: FieldPath) -> Check | None:
     one_of = EXPECTATIONS[name].one_of
     if one_of and all(item.get(one) is None for one in one_of):
         document.problems.append(document.problem(path, f"{name} needs {' or '.join(one_of)}"))
-    read_as = document.fit(_model(name), item, path)
-    return read_as.check(document.lines.get(path, 0)) if read_as else None
+    read_as = document.fit(_model(name), item, path, named)
+    try:
+        return read_as.check(document.lines.get(path, 0), named) if read_as else None
+    except ValueError as error:
+        document.problems.append(document.problem((*path, "schema_file"), str(error)))
+        return None
+
+
+def _shown(column: Column) -> str:
+    """A column as people write it."""
+    return column.meaning if column.source is Source.PAYLOAD else column.name
 
 
 def _nearest(name: str) -> str:
@@ -301,7 +329,7 @@ def _operand(column: Column, operator: object, value: object) -> Value | tuple[V
     if not isinstance(operator, str) or operator not in OPERATORS:
         raise ValueError(f"there is no condition {found(operator)}; known here: {', '.join(sorted(OPERATORS))}")
     if column.kind not in OPERATORS[operator]:
-        raise ValueError(f"{column.name} is {column.kind.value}, which cannot be {operator!r}")
+        raise ValueError(f"{_shown(column)} is {column.kind.value}, which cannot be {operator!r}")
     if operator == "is_set":
         if not isinstance(value, bool):
             raise ValueError(f"must be true or false (found {found(value)})")

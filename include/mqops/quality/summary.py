@@ -7,10 +7,15 @@ from typing import Any
 from mqops.counted import counted
 from mqops.errors import MqopsError
 from mqops.message_checks import CheckResult, QualitySummary
+from mqops.observe.core.mask import masked_text
+from mqops.quality.columns import is_payload
 from mqops.quality.suite import Check, Suite
 from mqops.quality.units import about_values, with_unit
 from mqops.queue_names import not_seen
 
+MANY = 5
+"""Messages whose sum or mean says nothing of a single one."""
+_OF_MANY = ("column_sum_to_be_between", "column_mean_to_be_between")
 NO_VALUE = "no message has a value"
 
 
@@ -19,12 +24,16 @@ class QualityFailed(MqopsError):
 
 
 def result_of(suite: Suite, check: Check, *, met: bool, **found: Any) -> CheckResult:
-    """The result of a check. Parameters: `found` the attributes that the check itself does not tell."""
+    """The result of a check. Parameters: `found` the attributes that the check itself does not tell. What an aggregate
+    of a payload found is masked, where it is the value of one message."""
+    of_one = check.expectation.name not in _OF_MANY or found.get("checked", 0) < MANY
+    if "observed" in found and any(map(is_payload, check.columns)) and about_values(check.expectation.name) and of_one:
+        found["observed"] = masked_text(found["observed"])
     return CheckResult(
         suite=suite.name,
         expectation=check.id,
         expect=check.expectation.name,
-        columns=check.columns,
+        columns=tuple(suite.named(one) for one in check.columns),
         severity=check.severity,
         met=met,
         where=" and ".join(map(str, check.where)),

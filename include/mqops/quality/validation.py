@@ -10,8 +10,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +23,7 @@ from pyspark.sql import functions as F
 
 from mqops.errors import MqopsError, SettingsError
 from mqops.message_checks import CheckResult
+from mqops.quality.columns import is_payload
 from mqops.quality.docs_text import DocsText, plain_name
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing
 from mqops.quality.suite import Check, Suite
@@ -136,16 +138,17 @@ class Validator:
         }
         return definition.get_batch(given), answers
 
-    def build_docs(self, folder: Path) -> DocsText:
+    def build_docs(self, folder: Path, suites: Iterable[Suite]) -> DocsText:
         """Build the Data Docs of everything validated so far into `folder`. Nothing can be validated behind it.
 
-        Returns the texts that belong on the pages.
+        Parameters: `suites` that were validated. Returns the texts that belong on the pages.
         """
+        names = {name: suite.named(name) for suite in suites for check in suite.checks for name in check.columns}
         texts = DocsText()
         for kept in (self._context.validation_results_store, self._context.expectations_store):
             for key in map(kept.key_to_tuple, kept.list_keys()):
                 backend: Any = kept.store_backend
-                backend.set(key, texts.hidden(backend.get(key)))
+                backend.set(key, texts.hidden(without_values(backend.get(key), names)))
         store = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder)}
         site: Any = {
             "class_name": "SiteBuilder",
@@ -157,12 +160,33 @@ class Validator:
         return texts
 
 
+COUNTS = ("element_count", "missing_count", "missing_percent", "unexpected_count", "unexpected_percent")
+
+
+def without_values(document: str, names: Mapping[str, str]) -> str:
+    """A JSON document of GX without what it found in payloads, but for counts.
+
+    Parameters: `names` column → what people call it.
+    """
+    content = json.loads(document)
+    for one in content.get("results", ()) if isinstance(content, dict) else ():
+        given = one.get("expectation_config", {}).get("kwargs", {})
+        about = [given.get(name) for name in ("column", "column_A", "column_B")] + list(given.get("column_list") or ())
+        if any(isinstance(name, str) and is_payload(name) for name in about):
+            one["result"] = {name: value for name, value in one["result"].items() if name in COUNTS}
+    text = json.dumps(content)
+    for name, shown in names.items():
+        text = text.replace(json.dumps(name), json.dumps(shown)) if name != shown else text
+    return text
+
+
 def expectation_of(check: Check) -> Any:
     """The GX expectation of a check."""
     quiet_import()
     from great_expectations import expectations  # noqa: PLC0415
     from great_expectations.expectations.row_conditions import PassThroughCondition  # noqa: PLC0415
 
+    sentence, check = check.sentence(), check.computed()
     arguments: dict[str, object] = {
         name: list(value) if isinstance(value, tuple) else value for name, value in check.arguments.items()
     }
@@ -172,9 +196,7 @@ def expectation_of(check: Check) -> Any:
     if check.expectation.of_rows:
         arguments["mostly"] = check.mostly
     kind = getattr(expectations, check.expectation.gx_class)
-    return kind(
-        **check.domain(), **arguments, severity=check.severity, meta={ID: check.id}, description=check.sentence()
-    )
+    return kind(**check.domain(), **arguments, severity=check.severity, meta={ID: check.id}, description=sentence)
 
 
 def _counts(rows: DataFrame, suite: Suite) -> tuple[int, Mapping[str, int]]:

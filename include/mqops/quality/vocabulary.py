@@ -25,6 +25,9 @@ class Takes(Enum):
     SHARE = "a number from 0 to 1"
     FLAG = "true or false"
     REGEX = "a regular expression"
+    FORM = "the form of a date, as of strptime, such as '%Y-%m-%d'"
+    JSON_SCHEMA = "a file with a JSON Schema, beside the suite"
+    XML_SCHEMA = "a file with an XML Schema (XSD), beside the suite"
 
 
 ANY = frozenset(ColumnKind)
@@ -46,6 +49,8 @@ class Expectation:
         one_of: of these arguments at least one must be there.
         of_rows: whether it says which messages fail.
         needs_values: whether there is no answer where the column has no value at all.
+        probe: the test of `mqops.quality.probes` that finds it; both ways of a check see the column of its answers.
+        by, by_arguments: the expectation by which it is computed, where that is another one.
     """
 
     name: str
@@ -56,6 +61,9 @@ class Expectation:
     one_of: tuple[str, ...] = ()
     of_rows: bool = False
     needs_values: bool = False
+    probe: str = ""
+    by: str = ""
+    by_arguments: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
 
     @property
     def gx_class(self) -> str:
@@ -91,6 +99,20 @@ def _between(name: str, takes: Takes, kinds: frozenset[ColumnKind] = ANY, *, of_
     )
 
 
+def _tested(name: str, probe: str, domain: tuple[str, ...] = ("column",), **required: Takes) -> Expectation:
+    """One that a probe finds: no message has the answer false."""
+    return Expectation(
+        name=name,
+        domain=domain,
+        kinds=TEXTS,
+        required=required,
+        of_rows=True,
+        probe=probe,
+        by="column_values_to_be_in_set",
+        by_arguments={"value_set": (True,)},
+    )
+
+
 _ALL = (
     _of_rows("be_null"),
     _of_rows("not_be_null"),
@@ -99,8 +121,13 @@ _ALL = (
     _of_rows("not_be_in_set", SETS, value_set=Takes.VALUES),
     _of_rows("match_regex", TEXTS, regex=Takes.REGEX),
     _of_rows("not_match_regex", TEXTS, regex=Takes.REGEX),
-    _between("values", Takes.NUMBER, NUMBERS, of_rows=True),
+    _between("values", Takes.NUMBER, NUMBERS | {ColumnKind.TIME}, of_rows=True),
     _between("value_lengths", Takes.COUNT, TEXTS, of_rows=True),
+    Expectation(name="column_values_to_be_readable", of_rows=True, by="column_values_to_be_null"),
+    _tested("column_values_to_be_valid_iban", "iban"),
+    _tested("column_values_to_match_strftime_format", "date_form", strftime_format=Takes.FORM),
+    _tested("payload_to_match_json_schema", "json_schema", (), schema_file=Takes.JSON_SCHEMA),
+    _tested("payload_to_match_xml_schema", "xml_schema", (), schema_file=Takes.XML_SCHEMA),
     Expectation(name="compound_columns_to_be_unique", domain=("column_list",), of_rows=True),
     Expectation(name="column_pair_values_to_be_equal", domain=PAIR, of_rows=True),
     Expectation(

@@ -46,11 +46,12 @@ _COMPARISON = {"equals": "=", "not": "<>", "at_least": ">=", "at_most": "<="}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """One condition. `value` is a tuple for `one_of` only."""
+    """One condition. `value` is a tuple for `one_of` only; `shown` what people call the column, if not so."""
 
     column: str
     operator: str
     value: Value | tuple[Value, ...]
+    shown: str = ""
 
     def sql(self) -> str:
         """The condition as a Spark SQL expression."""
@@ -91,11 +92,12 @@ class Condition:
         return (text == self.value) is (self.operator == "equals")
 
     def __str__(self) -> str:
+        name = self.shown or self.column
         if isinstance(self.value, tuple):
-            return f"{self.column} is one of {', '.join(map(str, self.value))}"
+            return f"{name} is one of {', '.join(map(str, self.value))}"
         if self.operator == "is_set":
-            return f"{self.column} is {'' if self.value else 'not '}set"
-        return f"{self.column} {self.operator.replace('_', ' ')} {self.value}"
+            return f"{name} is {'' if self.value else 'not '}set"
+        return f"{name} {self.operator.replace('_', ' ')} {self.value}"
 
 
 def sql_of(conditions: tuple[Condition, ...]) -> str | None:

@@ -22,7 +22,7 @@ from mqwire import constants as c
 from mqwire.ccsid import decode
 from mqwire.errors import WireError
 from mqwire.folder import Element, jms_destination
-from mqwire.headers import inherited, walk
+from mqwire.headers import Chain, inherited, walk
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH_LAYOUT
 
@@ -74,7 +74,7 @@ def payload_at(described: Described, offset: int, body: bytes) -> Payload:
     except WireError:
         return Payload()
     kind, text = kind_and_text(chain.format, chain.encoding, chain.ccsid, body, chain.payload_offset)
-    parsed = [one.value.good_elements(one.encoding) for one in chain.headers if isinstance(one.value, MQRFH2)]
+    parsed = _folders(chain)
     return Payload(
         jms_destination=jms_destination(parsed[0]) if parsed else None,
         text_offset=chain.payload_offset if kind else None,
@@ -99,6 +99,16 @@ def kind_and_text(
         return None, None
     kind = kind_of(text)
     return kind, text if kind and text.encode() != raw else None
+
+
+def properties_of(chain: Chain) -> str | None:
+    """Rule 3, of a chain of headers."""
+    return _properties(_folders(chain))
+
+
+def _folders(chain: Chain) -> list[_Folders]:
+    """The valid folders of each MQRFH2."""
+    return [one.value.good_elements(one.encoding) for one in chain.headers if isinstance(one.value, MQRFH2)]
 
 
 def _properties(parsed: Sequence[_Folders]) -> str | None:
