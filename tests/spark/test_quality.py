@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -767,7 +768,73 @@ TEXTS = ("format", "reply_to_q", "dlh_format", "msg_id", "payload_kind")
 FLAGS = ("body_text_valid", "dlh_valid", "rfh2_valid")
 
 
-RANDOM = [name for name, one in EXPECTATIONS.items() if not one.by]
+BETWEEN = Path(__file__).parents[1] / "data" / "suites" / "between.yaml"
+
+
+def grouped(number: int, group: int, place: int, *, last: bool = False) -> Row:
+    flags = c.MQMF_LAST_MSG_IN_GROUP if last else c.MQMF_MSG_IN_GROUP
+    fields = {"group_id": bytes([group]) * 24, "msg_seq_number": place, "msg_flags": flags}
+    return message(number, b"text", queue="GROUPS", **fields)
+
+
+def asked(number: int) -> Row:
+    return message(number, msg_type=c.MQMT_REQUEST, reply_to_q="REPLIES", queue="ASKED")
+
+
+AMONG_OTHERS: tuple[tuple[Row, set[str]], ...] = (
+    # a message, and the checks of between.yaml that it fails
+    (grouped(1, 1, 1), set()),
+    (grouped(2, 1, 2, last=True), set()),
+    (grouped(3, 2, 1), {"groups"}),  # the second one is missing
+    (grouped(4, 2, 3, last=True), {"groups"}),
+    (grouped(5, 3, 1), {"groups"}),  # the last one is missing
+    (message(6, b"alone", queue="GROUPS"), set()),
+    (asked(11), set()),
+    (asked(12), {"answered"}),
+    (message(13, msg_type=c.MQMT_REPLY, correl_id=(11).to_bytes(24, "big"), queue="REPLIES"), set()),
+    (of_json(21, customer="C1", amount=0.1), set()),
+    (of_json(22, customer="C2", amount=0.2), set()),
+    (of_json(23, customer="C4711", amount=10), {"customer"}),
+    (of_json(24, customer="C1", amount=10), {"body", "key", "msg_id"}),
+    (of_json(24, customer="C1", amount=10), {"body", "key", "msg_id"}),
+    (of_xml(31, amount="30.30"), set()),
+)
+
+
+@pytest.fixture
+def between(tmp_path: Path) -> Path:
+    """The suite, and the files of the day that it names."""
+    suite = tmp_path / "suites" / BETWEEN.name
+    suite.parent.mkdir()
+    suite.write_text(BETWEEN.read_text())
+    (suite.parent / "customers.csv").write_text("id,name\nC1,TOPSECRET-4711\nC2,b\n")
+    table = pa.table({"amount": pa.array(["0.10", "0.2", "10", "10", "10.00"])})
+    pq.write_table(table, suite.parent / "paid_20261121.parquet")
+    return suite
+
+
+def test_what_is_wrong_between_messages_queues_and_files_is_found(make_run: MakeRun, between: Path) -> None:
+    rows = [row for row, _fails in AMONG_OTHERS]
+    summary = checked(make_run(rows, queues=("GROUPS", "ASKED", "REPLIES", "JSON", "XML")), between)
+    found: dict[int, set[str]] = {}
+    for row in failures(summary):
+        found.setdefault(row["position"], set()).add(row["expectation"])
+    expected = {place: fails for place, (_row, fails) in enumerate(AMONG_OTHERS) if fails}
+    assert found == expected
+    results = {one.expectation: one for one in summary.checks}
+    assert {name: (one.met, one.observed or one.skipped) for name, one in results.items() if one.failed is None} == {
+        "as_many_as_paid": (True, "5 here, 5 in paid_20261121.parquet"),
+        "sum_as_paid": (True, "30.3 here, 30.3 in paid_20261121.parquet"),
+        "sum_as_sent": (True, "30.3 here, 30.3 in XML"),
+        "as_many_as_sent": (False, "5 here, 1 in XML"),
+        "not_seen": (False, "looked at no message: OTHER was not looked at"),
+        "no_file": (False, "looked at no message: missing.csv cannot be read: No such file or directory"),
+    }
+    assert results["customer"].why == "names nobody"
+    assert summary.balanced
+
+
+RANDOM = [name for name, one in EXPECTATIONS.items() if not (one.by or one.between)]
 
 
 def random_check(number: int, name: str, chance: random.Random) -> dict[str, Any]:
@@ -806,7 +873,9 @@ def random_check(number: int, name: str, chance: random.Random) -> dict[str, Any
     return found | chance.choice(({}, {}, {"where": chance.choice(where)}))
 
 
-def test_by_spark_and_in_this_process_the_same_is_found(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+def test_by_spark_and_in_this_process_the_same_is_found(
+    spark: Any, make_run: MakeRun, tmp_path: Path, between: Path
+) -> None:
     """Each expectation with arguments by chance, on all the seeded faults among good messages; more by
     MQOPS_QUALITY_MIXTURES."""
     for seed in range(int(os.environ.get("MQOPS_QUALITY_MIXTURES", "1"))):
@@ -816,12 +885,13 @@ def test_by_spark_and_in_this_process_the_same_is_found(spark: Any, make_run: Ma
         path = tmp_path / "s.json"
         checks = [random_check(number, name, chance) for number, name in enumerate(RANDOM)]
         path.write_text(json.dumps({"suite": "s", "expectations": checks}))
-        rows = [*rows[: chance.randint(20, len(rows))], *(row for row, _fails in IN_PAYLOADS)]
+        rows = [*rows[: chance.randint(20, len(rows))], *(row for row, _fails in (*IN_PAYLOADS, *AMONG_OTHERS))]
         run = make_run(rows, f"run-{seed}", queues=("JSON", "XML", "FIXED", IN, DLQ))
         docs = tmp_path / f"docs-{seed}"
-        here, there = checked(run, path, PAYLOAD), by_spark(spark, run, path, PAYLOAD, docs=docs)
-        for one, other in zip(here.checks, there.checks, strict=True):
-            assert one == other, (seed, checks)
+        suites = (path, PAYLOAD, between)
+        here, there = checked(run, *suites), by_spark(spark, run, *suites, docs=docs)
+        differ = [(one, other) for one, other in zip(here.checks, there.checks, strict=True) if one != other]
+        assert differ == [], seed
         assert here == replace(there, check=here.check, failures=here.failures, docs="")
         for page in docs.rglob("*.html"):
             assert not re.search("4711|Deutschland|value_[0-9a-f]{16}", page.read_text()), page

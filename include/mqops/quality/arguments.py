@@ -128,4 +128,5 @@ _READ: Mapping[Takes, Callable[[object], Value]] = {
     Takes.FORM: _form,
     Takes.JSON_SCHEMA: _file,
     Takes.XML_SCHEMA: _file,
+    **dict.fromkeys((Takes.QUEUE, Takes.FILE, Takes.FILE_COLUMN, Takes.OTHER_COLUMN), _file),
 }

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -19,8 +20,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mqops.quality.suite import OF_NULLS, Check
+from mqops.message_checks import CheckResult
+from mqops.quality.between import BETWEEN, Compared, Incomparable
+from mqops.quality.columns import IDENTITY, problem_columns
+from mqops.quality.suite import OF_NULLS, Check, Suite, looked_at
+from mqops.quality.summary import NO_VALUE, result_of
 from mqops.quality.vocabulary import EXPECTATIONS
+from mqops.quality.where import chosen
 
 OfRows: TypeAlias = Callable[[list[pa.ChunkedArray], Mapping[str, Any]], pa.ChunkedArray]
 """Columns without the rows that it is not about, and arguments → whether each row holds; null fails nothing."""
@@ -38,32 +44,69 @@ class Answer:
     rows: pa.Array | None = None
 
 
-def answer(table: pa.Table, check: Check, chosen: pa.Array) -> Answer:
-    """What a check finds in a table. Parameters: `chosen` the places of the rows that it is about, by the queues of its
+def answer(table: pa.Table, check: Check, rows: pa.Array) -> Answer:
+    """What a check finds in a table. Parameters: `rows` the places of the rows that it is about, by the queues of its
     suite and its conditions."""
     check = check.computed()
-    columns = [table[name].take(chosen) for name in check.columns]
+    columns = [table[name].take(rows) for name in check.columns]
     if not check.expectation.of_rows:
         of_all = _OF_ALL[check.expectation.name]
-        met, found = of_all(columns[0] if columns else len(chosen), check.arguments)
+        met, found = of_all(columns[0] if columns else len(rows), check.arguments)
         counts_values = check.expectation.needs_values and columns
-        checked = len(chosen) - (columns[0].null_count if counts_values else 0)
+        checked = len(rows) - (columns[0].null_count if counts_values else 0)
         return Answer(met=met, checked=checked, observed=str(found))
     if check.expectation.name not in OF_NULLS:
         there = reduce(pc.or_, [pc.is_valid(column) for column in columns])
         columns = [column.filter(there) for column in columns]
-        chosen = chosen.filter(there.combine_chunks())
+        rows = rows.filter(there.combine_chunks())
     holds = _OF_ROWS[check.expectation.name](columns, check.arguments)
-    failing = chosen.filter(pc.invert(pc.fill_null(holds, True)).combine_chunks())
-    checked, failed = len(chosen), len(failing)
+    failing = rows.filter(pc.invert(pc.fill_null(holds, True)).combine_chunks())
+    checked, failed = len(rows), len(failing)
     return Answer(met=not failed or (checked - failed) / checked >= check.mostly, checked=checked, rows=failing)
 
 
-def values_there(table: pa.Table, check: Check, chosen: pa.Array) -> int:
+def compared(
+    table: pa.Table, suite: Suite, check: Check, queues: tuple[str, ...]
+) -> tuple[CheckResult, pa.Array | None]:
+    """The result of a check between messages, queues or files, and the places of the rows that fail it.
+
+    Parameters: `table` with the columns of `between_columns`; `queues` that were looked at.
+    """
+    rows = chosen(table, check.where, suite.queues)
+    about = Compared(
+        table=table,
+        rows=rows,
+        column=check.columns[0] if check.columns else "",
+        given=check.arguments,
+        queues=queues,
+        day=pc.min(table["observed_at"]).as_py(),
+        folder=Path(suite.source).parent,
+    )
+    try:
+        found = BETWEEN[check.expectation.name](about)
+    except Incomparable as why:
+        return result_of(suite, check, met=False, skipped=str(why)), None
+    if found.rows is None:
+        return result_of(suite, check, met=found.met, checked=len(rows), observed=found.observed), None
+    checked = len(looked_at(table, suite, check))
+    failed = len(found.rows)
+    met = not failed or (checked - failed) / checked >= check.mostly
+    skipped = "" if checked else NO_VALUE
+    return result_of(suite, check, met=met, checked=checked, failed=failed, skipped=skipped), found.rows
+
+
+def between_columns(check: Check) -> list[str]:
+    """The columns that `compared` needs for a check, and for its rows in the table of failures."""
+    named = [*check.columns, *check.also, *(one.column for one in check.where)]
+    wanted = dict.fromkeys([*IDENTITY, "observed_at", *named])
+    return [*wanted, *(problem_columns(check.columns) - wanted.keys())]
+
+
+def values_there(table: pa.Table, check: Check, rows: pa.Array) -> int:
     """Rows that a check is about and that have a value in its columns, for one that needs values; else all of them."""
     if not (check.expectation.needs_values and check.columns):
-        return len(chosen)
-    return len(chosen) - int(table[check.columns[0]].take(chosen).null_count)
+        return len(rows)
+    return len(rows) - int(table[check.columns[0]].take(rows).null_count)
 
 
 def _one(holds: Callable[[pa.ChunkedArray, Mapping[str, Any]], pa.ChunkedArray]) -> OfRows:
@@ -118,13 +161,14 @@ def _median(column: pa.ChunkedArray) -> float:
     return float(np.median(column.drop_null().to_numpy()))
 
 
-def _sum(column: pa.ChunkedArray) -> int | float:
+def _sum(column: pa.ChunkedArray) -> float:
+    """As a float, as GX has it: `8212.0`."""
     values = column.drop_null()
-    return math.fsum(values.to_pylist()) if pa.types.is_floating(column.type) else int(pc.sum(values).as_py())
+    return math.fsum(values.to_pylist()) if pa.types.is_floating(column.type) else float(pc.sum(values).as_py())
 
 
 def _mean(column: pa.ChunkedArray) -> float:
-    return float(_sum(column) / (len(column) - column.null_count))
+    return _sum(column) / (len(column) - column.null_count)
 
 
 def _distinct(column: pa.ChunkedArray) -> set[Any]:
@@ -181,4 +225,4 @@ _OF_ALL: Mapping[str, OfAll] = MappingProxyType(
         "column_distinct_values_to_equal_set": _of_set(lambda found, wanted: found == wanted),
     }
 )
-assert {*_OF_ROWS, *_OF_ALL} == {one.by or one.name for one in EXPECTATIONS.values()}
+assert {*_OF_ROWS, *_OF_ALL, *BETWEEN} == {one.by or one.name for one in EXPECTATIONS.values()}

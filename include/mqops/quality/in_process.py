@@ -21,7 +21,7 @@ from mqops.message_checks import CheckResult, QualitySummary
 from mqops.printable import printable
 from mqops.quality.columns import IDENTITY, is_payload, problem_of
 from mqops.quality.docs_folder import new_docs
-from mqops.quality.evaluate import answer, values_there
+from mqops.quality.evaluate import answer, compared, values_there
 from mqops.quality.files import QualityFiles
 from mqops.quality.frame_here import frame_here, number_of_rows
 from mqops.quality.outcome import Found, begun, concluded, queue_manager_of
@@ -138,6 +138,8 @@ def _results(table: pa.Table, suites: Iterable[Suite], seen: QueuesSeen) -> tupl
 def _result(table: pa.Table, suite: Suite, check: Check, seen: QueuesSeen) -> tuple[CheckResult, pa.Array | None]:
     if why := nothing_seen(suite, check, seen):
         return result_of(suite, check, met=False, skipped=why), None
+    if check.expectation.between:
+        return compared(table, suite, check, seen.looked_at)
     rows = chosen(table, check.where, suite.queues)
     if check.expectation.needs_values and not values_there(table, check, rows):
         return result_of(suite, check, met=True, skipped=NO_VALUE), None

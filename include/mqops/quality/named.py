@@ -24,6 +24,7 @@ from mqops.quality.payload import ISO_DATE, KINDS, Asked, asked_by_name
 from mqops.quality.probes import json_validator, xsd
 from mqops.quality.suite import Argument, Check
 from mqops.quality.vocabulary import EXPECTATIONS, SEVERITIES, Expectation, Takes
+from mqops.quality.where import Condition
 from mqops.settings_file import found
 
 READABLE = EXPECTATIONS["column_values_to_be_readable"]
@@ -73,6 +74,17 @@ class Named:
             self.used[one.column.name] = one
         return one
 
+    def other(self, name: Argument | None, like: Column) -> str:
+        """The column of another queue that one is compared with. Parameters: `name` as the suite says it, None for the
+        same one. Raises ValueError: there is none, or it is of another kind."""
+        if name is None:
+            return like.name
+        one = self.asked(str(name))
+        column = COLUMNS.get(str(name)) or (one.column if one else None)
+        if column is None or column.kind is not like.kind:
+            raise ValueError(f"must be a column that is {like.kind.value} (found {found(name)})")
+        return column.name
+
     def computed(
         self, expectation: Expectation, columns: Sequence[Column], arguments: Mapping[str, Argument]
     ) -> tuple[str, ...]:
@@ -110,14 +122,16 @@ def readable(checks: Sequence[Check], named: Named) -> Iterator[Check]:
     said = {name for check in checks if check.expectation is READABLE for name in check.columns}
     wanted: dict[tuple[str, Any], Check] = {}
     for check in checks:
-        about = dict.fromkeys(
-            [*(_value_of(name, named) for name in check.columns), *(one.column for one in check.where)]
-        )
+        there = [*(_value_of(name, named) for name in check.columns), *(one.column for one in check.where)]
         where = tuple(one for one in check.where if not is_payload(one.column))
-        for name in (one for one in about if is_payload(one) and f"{one}{PROBLEM}" not in said):
-            known = wanted.get((name, where))
+        other = (Condition(column="queue", operator="equals", value=str(check.arguments.get("in_queue"))),)
+        needed = [*((name, where) for name in there), *((name, other) for name in check.also)]
+        for name, about in dict.fromkeys(needed):
+            known = wanted.get((name, about))
+            if not is_payload(name) or f"{name}{PROBLEM}" in said:
+                continue
             if known is None or SEVERITIES.index(check.severity) < SEVERITIES.index(known.severity):
-                wanted[name, where] = check
+                wanted[name, about] = check
     taken = {check.id for check in checks}
     for (name, where), check in wanted.items():
         shown = re.sub("[^A-Za-z0-9]+", "_", named.used[name].name).strip("_")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import reduce
@@ -38,6 +38,7 @@ class Check:
         where: which messages it is about; all where empty.
         why: what a failure means, for the person who reads the report.
         line: where it stands in its file.
+        also: columns that it needs besides.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Check:
     where: tuple[Condition, ...] = ()
     why: str = ""
     line: int = 0
+    also: tuple[str, ...] = ()
 
     def computed(self) -> Check:
         """The check by which it is computed: itself, unless its expectation says another one."""
@@ -129,11 +131,13 @@ def asked_by(suites: Iterable[Suite]) -> tuple[Asked, ...]:
     return tuple(dict.fromkeys(one for suite in suites for one in suite.asked))
 
 
-def columns_of(suites: Iterable[Suite]) -> set[str]:
+def columns_of(suites: Sequence[Suite]) -> set[str]:
     """Every column of `COLUMNS` that the suites need, with those that explain a failure."""
     named: set[str] = set()
     for suite in suites:
         for check in suite.checks:
-            named.update(check.columns, (condition.column for condition in check.where))
+            named.update(check.columns, check.also, (condition.column for condition in check.where))
     named &= COLUMNS.keys()
+    if any(check.expectation.between for suite in suites for check in suite.checks):
+        named.add("observed_at")
     return named | problem_columns(named)

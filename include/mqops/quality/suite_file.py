@@ -232,16 +232,19 @@ class _Check(_Block):
         """The check. Parameters: `line` where it stands. Raises ValueError: its schema cannot be used."""
         expectation, given = EXPECTATIONS[self.expect], dict(self)
         arguments = {name: given[name] for name in expectation.arguments if given[name] is not None}
+        if "in_column" in expectation.arguments:
+            arguments["in_column"] = named.other(arguments.get("in_column"), self.columns()[0])
         return Check(
             id=self.id,
             expectation=expectation,
-            columns=named.computed(expectation, self.columns(), arguments),
+            columns=named.computed(expectation, self.columns(), arguments) or expectation.also[:1],
             arguments=arguments,
             mostly=float(given.get("mostly", 1.0)),
             severity=self.severity,
             where=self.where,
             why=self.why,
             line=line,
+            also=(*expectation.also, *(str(arguments[one]) for one in ("in_column",) if one in arguments)),
         )
 
 
@@ -302,7 +305,8 @@ def _check(document: Document, item: object, path: FieldPath, named: Named) -> C
     try:
         return read_as.check(document.lines.get(path, 0), named) if read_as else None
     except ValueError as error:
-        document.problems.append(document.problem((*path, "schema_file"), str(error)))
+        at = next((one for one in ("schema_file", "in_column") if one in EXPECTATIONS[name].arguments), "")
+        document.problems.append(document.problem((*path, at), str(error)))
         return None
 
 

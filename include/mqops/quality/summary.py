@@ -15,7 +15,12 @@ from mqops.queue_names import not_seen
 
 MANY = 5
 """Messages whose sum or mean says nothing of a single one."""
-_OF_MANY = ("column_sum_to_be_between", "column_mean_to_be_between")
+_OF_MANY = (
+    "column_sum_to_be_between",
+    "column_mean_to_be_between",
+    "column_sum_to_equal_queue",
+    "column_sum_to_equal_file",
+)
 NO_VALUE = "no message has a value"
 
 
@@ -26,8 +31,9 @@ class QualityFailed(MqopsError):
 def result_of(suite: Suite, check: Check, *, met: bool, **found: Any) -> CheckResult:
     """The result of a check. Parameters: `found` the attributes that the check itself does not tell. What an aggregate
     of a payload found is masked, where it is the value of one message."""
-    of_one = check.expectation.name not in _OF_MANY or found.get("checked", 0) < MANY
-    if "observed" in found and any(map(is_payload, check.columns)) and about_values(check.expectation.name) and of_one:
+    name = check.expectation.name
+    of_one = found.get("checked", 0) < MANY if name in _OF_MANY else about_values(name)
+    if "observed" in found and any(map(is_payload, check.columns)) and of_one:
         found["observed"] = masked_text(found["observed"])
     return CheckResult(
         suite=suite.name,

@@ -25,6 +25,7 @@ from mqops.errors import MqopsError, SettingsError
 from mqops.message_checks import CheckResult
 from mqops.quality.columns import is_payload
 from mqops.quality.docs_text import DocsText, plain_name
+from mqops.quality.evaluate import between_columns, compared
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing
 from mqops.quality.suite import Check, Suite
 from mqops.quality.summary import NO_VALUE, result_of
@@ -99,7 +100,8 @@ class Validator:
             return [on_nothing(suite, check, seen) for check in suite.checks], []
         unseen = {check.id: why for check in suite.checks if (why := nothing_seen(suite, check, seen))}
         no_value = {check.id for check in suite.checks if check.expectation.needs_values and not counts[check.id]}
-        evaluated = [check for check in suite.checks if check.id not in unseen and check.id not in no_value]
+        by_gx = [check for check in suite.checks if not check.expectation.between]
+        evaluated = [check for check in by_gx if check.id not in unseen and check.id not in no_value]
         batch, answers = self._answers(rows, suite, evaluated)
         results, failing = [], []
         for check in suite.checks:
@@ -108,6 +110,11 @@ class Validator:
                 continue
             if check.id in no_value:
                 results.append(result_of(suite, check, met=True, skipped=NO_VALUE))
+                continue
+            if check.expectation.between:
+                result, fails = _compared(frame, suite, check, seen)
+                results.append(result)
+                failing += [Failing(check=check, result=result, rows=fails)] if fails is not None else []
                 continue
             result = _read(suite, check, answers[check.id], counts[check.id])
             results.append(result)
@@ -158,6 +165,15 @@ class Validator:
         self._context.add_data_docs_site(SITE, site)
         self._context.build_data_docs(site_names=[SITE])
         return texts
+
+
+def _compared(frame: DataFrame, suite: Suite, check: Check, seen: QueuesSeen) -> tuple[CheckResult, DataFrame | None]:
+    """The result of a check that sees other messages or a file, and the rows that fail it; none where none does."""
+    table = frame.select(*between_columns(check)).toArrow()
+    result, rows = compared(table, suite, check, seen.looked_at)
+    if rows is None or not len(rows):
+        return result, None
+    return result, frame.sparkSession.createDataFrame(table.take(rows))
 
 
 COUNTS = ("element_count", "missing_count", "missing_percent", "unexpected_count", "unexpected_percent")

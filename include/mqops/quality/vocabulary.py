@@ -27,6 +27,10 @@ class Takes(Enum):
     REGEX = "a regular expression"
     FORM = "the form of a date, as of strptime, such as '%Y-%m-%d'"
     JSON_SCHEMA = "a file with a JSON Schema, beside the suite"
+    QUEUE = "the name of a queue"
+    OTHER_COLUMN = "a column"
+    FILE = "a CSV or Parquet file, beside the suite or with its whole path; its name may have %Y, %m and %d"
+    FILE_COLUMN = "the name of a column of the file"
     XML_SCHEMA = "a file with an XML Schema (XSD), beside the suite"
 
 
@@ -50,6 +54,8 @@ class Expectation:
         of_rows: whether it says which messages fail.
         needs_values: whether there is no answer where the column has no value at all.
         probe: the test of `mqops.quality.probes` that finds it; both ways of a check see the column of its answers.
+        between: whether it sees other messages, or a file (`mqops.quality.between`), and GX has none like it.
+        also: columns that it needs besides; the first one says which message, where it has no column of its own.
         by, by_arguments: the expectation by which it is computed, where that is another one.
     """
 
@@ -64,6 +70,8 @@ class Expectation:
     probe: str = ""
     by: str = ""
     by_arguments: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    between: bool = False
+    also: tuple[str, ...] = ()
 
     @property
     def gx_class(self) -> str:
@@ -113,6 +121,26 @@ def _tested(name: str, probe: str, domain: tuple[str, ...] = ("column",), **requ
     )
 
 
+_IN_QUEUE = {"in_queue": Takes.QUEUE}
+_IN_FILE = {"file": Takes.FILE}
+
+
+def _compared(
+    name: str, domain: tuple[str, ...], required: Mapping[str, Takes], kinds: frozenset[ColumnKind] = NUMBERS
+) -> Expectation:
+    optional = {"in_column": Takes.OTHER_COLUMN} if domain and "in_queue" in required else {}
+    by_column = {"file_column": Takes.FILE_COLUMN} if domain and "file" in required else {}
+    return Expectation(
+        name=name,
+        domain=domain,
+        kinds=kinds,
+        required={**required, **by_column},
+        optional=optional,
+        of_rows=name.startswith("column_values"),
+        between=True,
+    )
+
+
 _ALL = (
     _of_rows("be_null"),
     _of_rows("not_be_null"),
@@ -128,6 +156,19 @@ _ALL = (
     _tested("column_values_to_match_strftime_format", "date_form", strftime_format=Takes.FORM),
     _tested("payload_to_match_json_schema", "json_schema", (), schema_file=Takes.JSON_SCHEMA),
     _tested("payload_to_match_xml_schema", "xml_schema", (), schema_file=Takes.XML_SCHEMA),
+    Expectation(
+        name="groups_to_be_complete",
+        domain=(),
+        of_rows=True,
+        between=True,
+        also=("group_id", "msg_seq_number", "msg_flags"),
+    ),
+    _compared("column_values_to_be_found_in_queue", ("column",), _IN_QUEUE, NUMBERS | TEXTS),
+    _compared("column_values_to_be_found_in_file", ("column",), _IN_FILE, NUMBERS | TEXTS),
+    _compared("table_row_count_to_equal_queue", (), _IN_QUEUE),
+    _compared("table_row_count_to_equal_file", (), _IN_FILE),
+    _compared("column_sum_to_equal_queue", ("column",), _IN_QUEUE),
+    _compared("column_sum_to_equal_file", ("column",), _IN_FILE),
     Expectation(name="compound_columns_to_be_unique", domain=("column_list",), of_rows=True),
     Expectation(name="column_pair_values_to_be_equal", domain=PAIR, of_rows=True),
     Expectation(
