@@ -834,6 +834,58 @@ def test_what_is_wrong_between_messages_queues_and_files_is_found(make_run: Make
     assert summary.balanced
 
 
+def test_bounds_are_learned_from_the_last_good_snapshots(make_run: MakeRun, tmp_path: Path) -> None:
+    path = suite(
+        tmp_path,
+        "{id: volume, expect: table_row_count_to_be_as_before, least_runs: 2, runs: 3}",
+        "{id: age, expect: column_max_to_be_as_before, column: age_seconds, least_runs: 2, runs: 3, tolerance: 0}",
+        "{id: who, expect: column_values_to_be_as_before, column: put_appl_name, least_runs: 2, runs: 3}",
+        "{id: good, expect: column_values_to_be_in_set, column: format, value_set: [MQSTR]}",
+    )
+
+    def day(run: str, number: int, *others: Row, program: str = "pay") -> dict[str, tuple[bool, str]]:
+        rows = [message(one, put_appl_name=program) for one in range(number)]
+        found = checked(make_run([*rows, *others], run), path)
+        return {one.expectation: (one.met, one.skipped or one.limits) for one in found.checks}
+
+    assert day("run-1", 10)["volume"] == (True, "learns: 0 of 2 good runs")
+    assert day("run-2", 500, message(999, format="BAD"))["volume"] == (True, "learns: 1 of 2 good runs")
+    assert day("run-3", 12, program="refund")["who"] == (True, "learns: 1 of 2 good runs")  # run-2 was not good
+    found = day("run-4", 13, program="refund")
+    assert found["volume"] == (True, "at least 9, at most 13, as in 2 good runs before")
+    assert found["who"] == (True, "a value that was there in one of 2 good runs before")
+    old = message(900, put_appl_name="unknown", put_time="10000000")
+    found = day("run-5", 15, old)
+    assert {name: met for name, (met, _why) in found.items()} == {
+        "volume": False,
+        "age": False,
+        "who": False,
+        "good": True,
+    }
+    assert found["volume"][1] == "at least 8.5, at most 14.5, as in 3 good runs before"
+    last = QualityFiles.of(RunFolder.at(tmp_path / "lake", "QM1", "run-5").path)
+    summary = verdict_of(last.of_run)
+    assert summary is not None
+    assert [row["position"] for row in failures(summary) if row["expectation"] == "who"] == [15]
+    with pytest.raises(QualityFailed, match=r"volume: found 16, expected at least 8.5, at most 14.5, as in 3 good"):
+        verdict(summary)
+    assert day("run-6", 13)["volume"] == (True, "at least 8.5, at most 14.5, as in 3 good runs before")
+    without = check_no_message(
+        "QM1", load_suites([path]), QueuesSeen(looked_at=(IN,)), now=summary.checked_at, run=last.of_run
+    )
+    assert [one.expectation for one in without.checks if not one.met] == ["volume"]
+
+
+def test_a_queue_without_messages_is_compared_too(between: Path) -> None:
+    """As the workflow's first task checks it, where no queue has a message."""
+    seen = QueuesSeen(looked_at=("JSON", "XML"))
+    found = check_no_message("QM1", load_suites([between]), seen, now="2026-11-21T12:00:01Z")
+    results = {one.expectation: (one.met, one.observed) for one in found.checks}
+    assert results["as_many_as_paid"] == (False, "0 here, 5 in paid_20261121.parquet")
+    assert results["as_many_as_sent"] == (True, "0 here, 0 in XML")
+    assert results["groups"] == (True, "")
+
+
 RANDOM = [name for name, one in EXPECTATIONS.items() if not (one.by or one.between)]
 
 
@@ -886,7 +938,7 @@ def test_by_spark_and_in_this_process_the_same_is_found(
         checks = [random_check(number, name, chance) for number, name in enumerate(RANDOM)]
         path.write_text(json.dumps({"suite": "s", "expectations": checks}))
         rows = [*rows[: chance.randint(20, len(rows))], *(row for row, _fails in (*IN_PAYLOADS, *AMONG_OTHERS))]
-        run = make_run(rows, f"run-{seed}", queues=("JSON", "XML", "FIXED", IN, DLQ))
+        run = make_run(rows, f"run-{seed}", queues=("JSON", "XML", "FIXED", "GROUPS", "ASKED", "REPLIES", IN, DLQ))
         docs = tmp_path / f"docs-{seed}"
         suites = (path, PAYLOAD, between)
         here, there = checked(run, *suites), by_spark(spark, run, *suites, docs=docs)

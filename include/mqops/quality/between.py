@@ -16,7 +16,7 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,6 +26,9 @@ import pyarrow.parquet as pq
 from mqops.given_file import opener
 from mqops.quality.where import Condition, chosen
 from mqwire import constants as c
+
+if TYPE_CHECKING:
+    from mqops.message_checks import CheckResult
 
 MOST_BYTES = 1 << 30
 """Bytes of a file that is compared with."""
@@ -40,7 +43,8 @@ class Compared:
     """What a comparison is about.
 
     Attributes: `table` the snapshot; `rows` the places of the rows that the check is about; `column` their column, if
-    it has one; `given` the arguments; `queues` that were looked at; `day` of the snapshot; `folder` of the suite.
+    it has one; `given` the arguments; `queues` that were looked at; `day` of the snapshot; `folder` of the suite;
+        `before` the results of the check in good snapshots, the newest first (`mqops.quality.learned`).
     """
 
     table: pa.Table
@@ -50,15 +54,21 @@ class Compared:
     queues: tuple[str, ...]
     day: datetime | None
     folder: Path
+    before: tuple[CheckResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What was found: the places of the rows that fail, or for the whole whether it is met, and both sides."""
+    """What was found: the places of the rows that fail, or for the whole whether it is met, and both sides.
+
+    Attributes: `limits` what was asked for, where only history tells; `skipped` why nothing was compared.
+    """
 
     rows: pa.Array | None = None
     met: bool = True
     observed: str = ""
+    limits: str = ""
+    skipped: str = ""
 
 
 def groups_complete(about: Compared) -> Difference:

@@ -56,7 +56,7 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
         spark.conf.set("spark.sql.shuffle.partitions", str(2 + sum(found.values()) // ROWS_PER_PARTITION))
         names = [row["queue_manager"] for row in frame.select("queue_manager").distinct().take(2)]
         queue_manager = queue_manager_of(names, files)
-        validator = Validator(queue_manager, files.run)
+        validator = Validator(queue_manager, files.of_run, now)
         results, failing = _validated(validator, frame, suites, seen, sum(found.values()))
         _log.info("Writing which messages failed which expectation")
         write_failures(spark, failing, files.failures)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +23,8 @@ import pyarrow.compute as pc
 from mqops.message_checks import CheckResult
 from mqops.quality.between import BETWEEN, Compared, Incomparable
 from mqops.quality.columns import IDENTITY, problem_columns
+from mqops.quality.history import History
+from mqops.quality.learned import LEARNED, of_good_runs
 from mqops.quality.suite import OF_NULLS, Check, Suite, looked_at
 from mqops.quality.summary import NO_VALUE, result_of
 from mqops.quality.vocabulary import EXPECTATIONS
@@ -66,33 +68,38 @@ def answer(table: pa.Table, check: Check, rows: pa.Array) -> Answer:
 
 
 def compared(
-    table: pa.Table, suite: Suite, check: Check, queues: tuple[str, ...]
+    table: pa.Table, suite: Suite, check: Check, queues: tuple[str, ...], history: History
 ) -> tuple[CheckResult, pa.Array | None]:
     """The result of a check between messages, queues or files, and the places of the rows that fail it.
 
     Parameters: `table` with the columns of `between_columns`; `queues` that were looked at.
     """
     rows = chosen(table, check.where, suite.queues)
+    learns = check.expectation.name in LEARNED
     about = Compared(
         table=table,
         rows=rows,
         column=check.columns[0] if check.columns else "",
         given=check.arguments,
         queues=queues,
-        day=pc.min(table["observed_at"]).as_py(),
+        day=pc.min(table["observed_at"]).as_py() or history.now,
         folder=Path(suite.source).parent,
+        before=of_good_runs(history.runs, suite.name, check.id, history.but) if learns else (),
     )
     try:
-        found = BETWEEN[check.expectation.name](about)
+        found = _COMPARED[check.expectation.name](about)
     except Incomparable as why:
         return result_of(suite, check, met=False, skipped=str(why)), None
-    if found.rows is None:
-        return result_of(suite, check, met=found.met, checked=len(rows), observed=found.observed), None
-    checked = len(looked_at(table, suite, check))
-    failed = len(found.rows)
+    known = {"observed": found.observed, "skipped": found.skipped}
+    failing = pa.array([], pa.int64()) if found.skipped and check.expectation.of_rows else found.rows
+    if failing is None:
+        result = result_of(suite, check, met=found.met, checked=len(rows), **known)
+        return replace(result, limits=found.limits or result.limits), None
+    checked, failed = len(looked_at(table, suite, check)), len(failing)
     met = not failed or (checked - failed) / checked >= check.mostly
-    skipped = "" if checked else NO_VALUE
-    return result_of(suite, check, met=met, checked=checked, failed=failed, skipped=skipped), found.rows
+    known["skipped"] = found.skipped or ("" if checked else NO_VALUE)
+    result = result_of(suite, check, met=met, checked=checked, failed=failed, **known)
+    return replace(result, limits=found.limits or result.limits), failing
 
 
 def between_columns(check: Check) -> list[str]:
@@ -187,6 +194,7 @@ def _of_set(met: Callable[[set[Any], set[Any]], bool]) -> OfAll:
     return lambda column, arguments: (met(_distinct(column), set(arguments["value_set"])), None)
 
 
+_COMPARED = {**BETWEEN, **LEARNED}
 _OF_ROWS: Mapping[str, OfRows] = MappingProxyType(
     {
         "column_values_to_be_null": _one(lambda column, _: pc.is_null(column)),
@@ -225,4 +233,4 @@ _OF_ALL: Mapping[str, OfAll] = MappingProxyType(
         "column_distinct_values_to_equal_set": _of_set(lambda found, wanted: found == wanted),
     }
 )
-assert {*_OF_ROWS, *_OF_ALL, *BETWEEN} == {one.by or one.name for one in EXPECTATIONS.values()}
+assert {*_OF_ROWS, *_OF_ALL, *_COMPARED} == {one.by or one.name for one in EXPECTATIONS.values()}

@@ -5,7 +5,7 @@ Bodies are read batch by batch, only if a suite asks for a column that needs the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -34,17 +34,49 @@ def frame_here(folder: Path, wanted: Iterable[str], asked: Sequence[Asked] = ())
         SettingsError: the Parquet files there are something else.
         LakeError: they cannot be read, or decrypted.
     """
+    columns, table_of = _plan(wanted, asked)
+    return table_of(_batches(folder, columns))
+
+
+def no_rows(wanted: Iterable[str], asked: Sequence[Asked] = ()) -> pa.Table:
+    """The same of a snapshot without a message."""
+    columns, table_of = _plan(wanted, asked)
+    return table_of(iter([_nothing(columns)]))
+
+
+def _plan(
+    wanted: Iterable[str], asked: Sequence[Asked]
+) -> tuple[list[str], Callable[[Iterator[pa.RecordBatch]], pa.Table]]:
+    """The columns of a snapshot that are read, and what makes the table of batches of them."""
     names = {*wanted, *IDENTITY, *(one.path for one in asked if one.language == "column")}
     body = of_source(names, Source.BODY)
     carried = [name for name in COLUMNS if name in names and COLUMNS[name].source is not Source.BODY]
     needed = {*(one for name in carried for one in _INPUT.get(name, (name,))), *(BODY_INPUT if body or asked else ())}
-    columns = [name for name in SNAPSHOT.names if name in needed]
-    names_made = [*carried, *(one.name for one in answered(body, asked))]
-    made = []
-    for batch in _batches(folder, columns):
-        arrays = [*(_native(batch, name) for name in carried), *answers(batch, body, asked)]
-        made.append(pa.RecordBatch.from_arrays(arrays, names=names_made))
-    return pa.Table.from_batches(made).combine_chunks()
+    made = [*carried, *(one.name for one in answered(body, asked))]
+
+    def table_of(batches: Iterator[pa.RecordBatch]) -> pa.Table:
+        found = []
+        for batch in batches:
+            native = pa.RecordBatch.from_arrays([_native(batch, name) for name in carried], names=carried)
+            with_bodies = _beside(native, batch) if body or asked else native
+            arrays = [*native.columns, *answers(with_bodies, body, asked, _PREFIX)]
+            found.append(pa.RecordBatch.from_arrays(arrays, names=made))
+        return pa.Table.from_batches(found).combine_chunks()
+
+    return [name for name in SNAPSHOT.names if name in needed], table_of
+
+
+_PREFIX = "_"
+
+
+def _beside(native: pa.RecordBatch, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """What `answers` reads: the columns as suites see them, and those of the snapshot behind `_PREFIX`."""
+    names = [*native.schema.names, *(f"{_PREFIX}{name}" for name in BODY_INPUT)]
+    return pa.RecordBatch.from_arrays([*native.columns, *(batch.column(name) for name in BODY_INPUT)], names=names)
+
+
+def _nothing(columns: list[str]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], SNAPSHOT).select(columns)
 
 
 def number_of_rows(folder: Path) -> int:
@@ -69,7 +101,7 @@ def _files(folder: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _batches(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    yield pa.RecordBatch.from_pylist([], SNAPSHOT).select(columns)  # gives the types, where there is no message
+    yield _nothing(columns)  # gives the types, where there is no message
     for part, _rows in _files(folder):
         with lake_errors(part):
             try:

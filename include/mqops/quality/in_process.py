@@ -24,6 +24,7 @@ from mqops.quality.docs_folder import new_docs
 from mqops.quality.evaluate import answer, compared, values_there
 from mqops.quality.files import QualityFiles
 from mqops.quality.frame_here import frame_here, number_of_rows
+from mqops.quality.history import History
 from mqops.quality.outcome import Found, begun, concluded, queue_manager_of
 from mqops.quality.own_pages import write_pages
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing, with_bases
@@ -90,7 +91,7 @@ def check_here(files: QualityFiles, suites: tuple[Suite, ...], *, now: str) -> Q
     found = _by_queue(table, [one.queue for one in files.observed.queues] if files.observed else ())
     queue_manager = queue_manager_of(pc.unique(table["queue_manager"]).to_pylist()[:2], files)
     seen = files.seen(found)
-    results, failed = _results(table, suites, seen)
+    results, failed = _results(table, suites, seen, History(files.of_run, now))
     _write(files, failed)
     docs = ""
     if files.docs is not None:
@@ -114,7 +115,9 @@ def check_here(files: QualityFiles, suites: tuple[Suite, ...], *, now: str) -> Q
     )
 
 
-def _results(table: pa.Table, suites: Iterable[Suite], seen: QueuesSeen) -> tuple[list[CheckResult], list[Failed]]:
+def _results(
+    table: pa.Table, suites: Iterable[Suite], seen: QueuesSeen, history: History
+) -> tuple[list[CheckResult], list[Failed]]:
     results, failed = list[CheckResult](), list[Failed]()
     suites = tuple(suites)
     for number, suite in enumerate(suites, start=1):
@@ -128,18 +131,23 @@ def _results(table: pa.Table, suites: Iterable[Suite], seen: QueuesSeen) -> tupl
         )
         messages = len(chosen(table, (), suite.queues))
         for check in suite.checks:
-            result, rows = _result(table, suite, check, seen) if messages else (on_nothing(suite, check, seen), None)
+            if messages or check.expectation.between:
+                result, rows = _result(table, suite, check, seen, history)
+            else:
+                result, rows = on_nothing(suite, check, seen), None
             results.append(result)
             if rows is not None and len(rows):
                 failed.append(Failed(result, _failures(table.take(rows), check, result)))
     return results, failed
 
 
-def _result(table: pa.Table, suite: Suite, check: Check, seen: QueuesSeen) -> tuple[CheckResult, pa.Array | None]:
+def _result(
+    table: pa.Table, suite: Suite, check: Check, seen: QueuesSeen, history: History
+) -> tuple[CheckResult, pa.Array | None]:
     if why := nothing_seen(suite, check, seen):
         return result_of(suite, check, met=False, skipped=why), None
     if check.expectation.between:
-        return compared(table, suite, check, seen.looked_at)
+        return compared(table, suite, check, seen.looked_at, history)
     rows = chosen(table, check.where, suite.queues)
     if check.expectation.needs_values and not values_there(table, check, rows):
         return result_of(suite, check, met=True, skipped=NO_VALUE), None

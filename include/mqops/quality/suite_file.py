@@ -262,6 +262,8 @@ def _model(name: str) -> type[_Check]:
             kinds = " or ".join(kind.value for kind in ColumnKind if kind in expectation.kinds)
             declare = "; say its type below `columns` of the suite" if column.source is Source.PAYLOAD else ""
             raise ValueError(f"{_shown(column)} is {column.kind.value}, and {name} is about {kinds}{declare}")
+        if name.endswith("_as_before") and column.source is Source.PAYLOAD:
+            raise ValueError(f"{_shown(column)} is payload, of which nothing is kept from run to run: name another one")
         if name == "column_values_to_be_readable" and column.source is not Source.PAYLOAD:
             raise ValueError(f"{column.name} can always be read: name a path, a property, or a column of the suite")
         return column

@@ -65,11 +65,16 @@ def verdict(summary: QualitySummary) -> None:
     raise QualityFailed(f"Quality of {summary.queue_manager}: not met", *lines, *summary.problems, *hidden)
 
 
+def _learned(check: CheckResult) -> str:
+    """What was expected of a check, where only earlier runs tell."""
+    return f", expected {check.limits}" if check.expect.endswith("_as_before") else ""
+
+
 def describe(check: CheckResult) -> str:
     """One expectation that is not met, in a line without any value of a message."""
     count = (
         check.skipped
-        or (check.failed is None and f"found {found_by(check)}")
+        or (check.failed is None and f"found {found_by(check)}" + _learned(check))
         or f"{check.failed or 0:,} of {counted(check.checked, 'message')}"
     )
     why = f" ({check.why})" if check.why else ""

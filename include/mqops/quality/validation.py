@@ -22,10 +22,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from mqops.errors import MqopsError, SettingsError
+from mqops.lake.run import RunFolder
 from mqops.message_checks import CheckResult
 from mqops.quality.columns import is_payload
 from mqops.quality.docs_text import DocsText, plain_name
 from mqops.quality.evaluate import between_columns, compared
+from mqops.quality.history import History
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing
 from mqops.quality.suite import Check, Suite
 from mqops.quality.summary import NO_VALUE, result_of
@@ -73,14 +75,16 @@ class Validator:
     """One in-memory GX context for the suites of one snapshot.
 
     :param queue_manager: names the data source on the pages.
-    :param run: names the run on the pages.
+    :param run: names the run on the pages, and says in which lake earlier ones are.
+    :param now: ISO 8601.
     """
 
-    def __init__(self, queue_manager: str, run: str) -> None:
+    def __init__(self, queue_manager: str, run: RunFolder, now: str) -> None:
+        self._history = History(run, now)
         self._gx = quiet_import()
         from great_expectations.data_context.types.base import ProgressBarsConfig  # noqa: PLC0415
 
-        self._run = plain_name(run)
+        self._run = plain_name(run.run)
         self._context: EphemeralDataContext = self._gx.get_context(mode="ephemeral")
         self._context.variables.progress_bars = ProgressBarsConfig(globally=False)
         self._source = self._context.data_sources.add_spark(plain_name(queue_manager), persist=False)
@@ -96,13 +100,13 @@ class Validator:
         queues = queues_sql(suite.queues)
         rows = frame.where(queues) if queues else frame
         messages, counts = _counts(rows, suite)
-        if not messages:
+        if not messages and not any(check.expectation.between for check in suite.checks):
             return [on_nothing(suite, check, seen) for check in suite.checks], []
         unseen = {check.id: why for check in suite.checks if (why := nothing_seen(suite, check, seen))}
         no_value = {check.id for check in suite.checks if check.expectation.needs_values and not counts[check.id]}
         by_gx = [check for check in suite.checks if not check.expectation.between]
-        evaluated = [check for check in by_gx if check.id not in unseen and check.id not in no_value]
-        batch, answers = self._answers(rows, suite, evaluated)
+        evaluated = [check for check in by_gx if messages and check.id not in unseen and check.id not in no_value]
+        batch, answers = self._answers(rows, suite, evaluated) if evaluated else (None, {})
         results, failing = [], []
         for check in suite.checks:
             if check.id in unseen:
@@ -112,9 +116,12 @@ class Validator:
                 results.append(result_of(suite, check, met=True, skipped=NO_VALUE))
                 continue
             if check.expectation.between:
-                result, fails = _compared(frame, suite, check, seen)
+                result, fails = _compared(frame, suite, check, seen, self._history)
                 results.append(result)
                 failing += [Failing(check=check, result=result, rows=fails)] if fails is not None else []
+                continue
+            if not messages:
+                results.append(on_nothing(suite, check, seen))
                 continue
             result = _read(suite, check, answers[check.id], counts[check.id])
             results.append(result)
@@ -167,10 +174,12 @@ class Validator:
         return texts
 
 
-def _compared(frame: DataFrame, suite: Suite, check: Check, seen: QueuesSeen) -> tuple[CheckResult, DataFrame | None]:
+def _compared(
+    frame: DataFrame, suite: Suite, check: Check, seen: QueuesSeen, history: History
+) -> tuple[CheckResult, DataFrame | None]:
     """The result of a check that sees other messages or a file, and the rows that fail it; none where none does."""
     table = frame.select(*between_columns(check)).toArrow()
-    result, rows = compared(table, suite, check, seen.looked_at)
+    result, rows = compared(table, suite, check, seen.looked_at, history)
     if rows is None or not len(rows):
         return result, None
     return result, frame.sparkSession.createDataFrame(table.take(rows))

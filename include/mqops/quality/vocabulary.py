@@ -121,6 +121,18 @@ def _tested(name: str, probe: str, domain: tuple[str, ...] = ("column",), **requ
     )
 
 
+_BEFORE = {"runs": Takes.COUNT, "least_runs": Takes.COUNT, "tolerance": Takes.NUMBER}
+
+
+def _as_before(name: str, kinds: frozenset[ColumnKind] = NUMBERS) -> Expectation:
+    """One whose bounds are learned (`mqops.quality.learned`)."""
+    domain = () if name.startswith("table") else ("column",)
+    of_rows = name == "column_values"
+    optional = {one: takes for one, takes in _BEFORE.items() if not (of_rows and one == "tolerance")}
+    full = f"{name}_to_be_as_before"
+    return Expectation(name=full, domain=domain, kinds=kinds, optional=optional, of_rows=of_rows, between=True)
+
+
 _IN_QUEUE = {"in_queue": Takes.QUEUE}
 _IN_FILE = {"file": Takes.FILE}
 
@@ -163,6 +175,8 @@ _ALL = (
         between=True,
         also=("group_id", "msg_seq_number", "msg_flags"),
     ),
+    *(_as_before(name) for name in ("table_row_count", "column_max", "column_min", "column_mean")),
+    _as_before("column_values", NUMBERS | TEXTS),
     _compared("column_values_to_be_found_in_queue", ("column",), _IN_QUEUE, NUMBERS | TEXTS),
     _compared("column_values_to_be_found_in_file", ("column",), _IN_FILE, NUMBERS | TEXTS),
     _compared("table_row_count_to_equal_queue", (), _IN_QUEUE),

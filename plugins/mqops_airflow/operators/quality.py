@@ -12,6 +12,7 @@ from mqops import form_files
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import SettingsError
+from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.message_checks import QualitySummary
 from mqops.misnamed import is_alias
@@ -97,7 +98,8 @@ class QualityCheckOperator(CheckOperator):
         Raises:
             QualityFailed: a critical expectation is not met.
         """
-        summary = check_no_message(self.queue_manager, suites, seen, now=utc_now())
+        would_be = RunFolder.at(lake(estate_file()), self.queue_manager, "this_run")
+        summary = check_no_message(self.queue_manager, suites, seen, now=utc_now(), run=would_be)
         if all(check.met for check in summary.checks) and not summary.unseen:
             return end_here(self, context, found, joined(". ", [NOTHING_TO_DO, *map(words, summary.told)]))
         with own_folder(context, lake(estate_file()), self.queue_manager) as folder:
