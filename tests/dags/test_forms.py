@@ -34,7 +34,19 @@ queue_managers:
     trigger_monitor: {queues: [INITQ]}
 """
 FOR_ALL = set(dags_for_all.FOR_ALL)
-MAY_BE_EMPTY = {"message_ids", "limit", "why", "queue", "where", "since", "until", "destination", "queues", "run"}
+MAY_BE_EMPTY = {
+    "message_ids",
+    "limit",
+    "why",
+    "queue",
+    "where",
+    "failed",
+    "since",
+    "until",
+    "destination",
+    "queues",
+    "run",
+}
 
 
 @pytest.fixture

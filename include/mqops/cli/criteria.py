@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from mqops.cli.times import since_option, until_option
-from mqops.look.core.criteria import criteria
+from mqops.look.core.criteria import Criteria, criteria
 
 _WORDS = (
     ("reason", "REASON", "REASON", "The Reason of the MQDLH, such as MQRC_Q_FULL."),
@@ -70,6 +70,12 @@ _OPTIONS = (
     ),
     since_option,
     until_option,
+    click.option(
+        "--failed",
+        default="",
+        metavar="SUITE[:CHECK]",
+        help="It failed this suite, or this check of it, when the suite was checked last.",
+    ),
 )
 
 
@@ -80,12 +86,30 @@ def criteria_options(command: Callable[..., None]) -> Callable[..., None]:
     def wrapped(**given: Any) -> None:
         identifiers = {name: given.pop(name) for name in ("msg_id", "correl_id", "group_id")}
         others = {name: given.pop(name) for name in _OTHERS}
+        failed = given.pop("failed")
         wanted = criteria(_patterns(given), **identifiers, **others)
+        if failed:
+            wanted = _of_failed(wanted, failed, given)
         command(wanted=wanted, **given)
 
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)
     return wrapped
+
+
+def _of_failed(wanted: Criteria, failed: str, given: dict[str, Any]) -> Criteria:
+    """Parameters: `given` the command's other options. Raises `click.UsageError`: as `with_failed`, in its words."""
+    from mqops.cli.run_argument import snapshot_folder  # noqa: PLC0415
+    from mqops.errors import MqopsError  # noqa: PLC0415
+    from mqops.observe import snapshot as store  # noqa: PLC0415
+    from mqops.quality.failed_keys import with_failed  # noqa: PLC0415
+
+    lake, snapshot = given["lake"], given.get("snapshot")
+    try:
+        run = store.find(snapshot_folder(lake, snapshot))[0] if snapshot else None
+        return with_failed(wanted, failed, lake, given["queue_manager"].strip(), run)
+    except MqopsError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _patterns(given: dict[str, Any]) -> str:

@@ -306,7 +306,7 @@ RECOVER = Decider(
     act=act,
     command="mqops.cli.recover:recover",
     form=(
-        *("queue_manager", "action", "queue", "message_ids", "where", "since", "until", "all_messages"),
+        *("queue_manager", "action", "queue", "message_ids", "where", "failed", "since", "until", "all_messages"),
         *("destination", "destination_queue_manager", "header", "run", "dry_run", "unit_of_work", "pacing"),
     ),
     dag="all",

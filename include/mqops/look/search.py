@@ -98,6 +98,9 @@ class Search:
         if wanted.md_format:
             self._tests.append(_by_value("format", lambda value: fits("FORMAT", wanted.md_format, value)))
             columns.append("format")
+        if wanted.keys is not None:
+            self._tests.append(_one_of(wanted.keys))
+            columns.append("msg_key")
         if wanted.since or wanted.until:
             self._tests.append(_put_between(_digits(wanted.since), _digits(wanted.until)))
             columns += ["put_date", "put_time"]
@@ -224,6 +227,11 @@ def _put_between(since: str, until: str) -> Test:
         return reduce(pc.and_, tests)
 
     return test
+
+
+def _one_of(keys: frozenset[str]) -> Test:
+    values = pa.array(sorted(keys), pa.string())
+    return lambda batch: pc.is_in(batch.column("msg_key"), values)
 
 
 def _has_property(condition: Condition) -> Test:

@@ -23,6 +23,7 @@ RUN_KEY = "run: up to 200 letters, digits and . _ + = : @ -, the first one no do
 ONE_LINE = "text of one line"
 INSIDE_FILE = "name of a file beside the estate, without .. and without a / in front"
 
+FAILED = "check: the name of a suite, or SUITE:CHECK"
 FILTER = "filter: patterns of a rules table such as REASON(MQRC_Q_FULL) AGE(>15m), but no BODY and no PROP"
 
 PATTERNS = {
@@ -31,6 +32,7 @@ PATTERNS = {
     MESSAGE_ID: r"[0-9A-Fa-f]{48}",
     RUN_KEY: r"[A-Za-z0-9_+=@-][A-Za-z0-9._+=:@-]{0,199}",
     ONE_LINE: r"[^\x00-\x1f\x7f-\x9f]*",
+    FAILED: r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}(:[A-Za-z0-9][A-Za-z0-9_.-]{0,99})?",
     INSIDE_FILE: r"(?!/)(?!.*\.\.)[^\x00-\x1f]+",
 }
 

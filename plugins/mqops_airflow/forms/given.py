@@ -147,6 +147,7 @@ class Recover(OfManager, CarriedOut):
     queue: str | None
     message_ids: tuple[str, ...] | None
     where: str | None
+    failed: str | None
     since: datetime | None
     until: datetime | None
     all_messages: bool

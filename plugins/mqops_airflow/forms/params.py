@@ -17,6 +17,7 @@ from airflow.sdk import Param
 
 from mqops.estate_sections import PacingSection
 from mqops_airflow.forms.formats import (
+    FAILED,
     FILTER,
     INSIDE_FILE,
     MESSAGE_ID,
@@ -303,6 +304,10 @@ def recovery() -> dict[str, Param]:
             "Patterns as in a rules table, all of which must match: DESTQ(APP.*) REASON(MQRC_Q_FULL) APPLNAME(x*) "
             "USERID(alice) AGE(>15m) SIZE(>64K). `mqops message move` also looks into bodies and properties: what is "
             "looked for there must not stand in Airflow.",
+        ),
+        "failed": _or_nothing(
+            *("Failed check", FAILED),
+            "SUITE or SUITE:CHECK: the messages that failed it when the suite was checked last.",
         ),
         "since": _or_nothing("Put since", "date-time", "Put date and time of the message, UTC."),
         "until": _or_nothing("Put before", "date-time", "Put date and time of the message, UTC."),

@@ -87,14 +87,18 @@ def request_of(form: given.Recover, estate: EstateFile, *, requested_by: str) ->
     """What a form asks for. Raises `SettingsError`, `RulesError`."""
     from mqops.deciders.recover import Do, RecoverRequest, refuse_unclear  # noqa: PLC0415
     from mqops.look.core.criteria import criteria  # noqa: PLC0415
+    from mqops.quality.failed_keys import with_failed  # noqa: PLC0415
 
+    wanted = criteria(form.where or "", since=form.since, until=form.until)
+    if form.failed:
+        wanted = with_failed(wanted, form.failed, lake(estate), form.queue_manager)
     request = RecoverRequest(
         connection=connection_for(form.queue_manager, estate),
         lake=lake(estate),
         do=Do(form.action),
         queue=form.queue or "",
         msg_ids=form.message_ids or (),
-        wanted=criteria(form.where or "", since=form.since, until=form.until),
+        wanted=wanted,
         everything=form.all_messages,
         to=form.destination or "",
         to_queue_manager=form.destination_queue_manager or "",

@@ -192,6 +192,41 @@ def test_messages_are_chosen_by_id_and_by_all_that_find_has(manager, run, mqops_
     assert manager.bodies("OUT") == [b"n0", b"n2", b"n3"]
 
 
+def test_the_messages_that_failed_a_check_are_found_and_moved(manager, run, mqops_here, tmp_path, lake):
+    """`--failed SUITE[:CHECK]`: those of the newest result of the suite; what came later is not among them."""
+    suite = tmp_path / "payments.yaml"
+    suite.write_text(
+        "suite: payments\ncolumns: {$.amount: number}\nexpectations:\n"
+        "- {id: amount, expect: column_values_to_be_between, column: $.amount, min_value: 1}\n"
+        "- {id: there, expect: column_values_to_not_be_null, column: $.amount, mostly: 0.5}\n"
+    )
+    bodies = (b'{"amount": 5}', b'{"amount": 0}', b'{"amount": "x"}', b'{"amount": -1}')
+    manager.put("IN", [({"Format": "MQSTR", "CodedCharSetId": 1208}, body) for body in bodies])
+    taken = json.loads(mqops_here("snapshot", "IN", "-m", "QM1", "--json").stdout)
+    check = ("quality", "check", "--snapshot", taken["run"], "--suite", str(suite), "--json")
+    assert json.loads(mqops_here(*check, expect=1).stdout)["left"] == 3
+    manager.put("IN", [({"Format": "MQSTR", "CodedCharSetId": 1208}, b'{"amount": -2}')])
+
+    def found(*arguments: str, expect: int = 0) -> list[int]:
+        done = mqops_here("message", "find", *arguments, "--json", expect=expect)
+        return [one["position"] for one in json.loads(done.stdout)["messages"]]
+
+    assert found("IN", "-m", "QM1", "--failed", "payments") == [1, 2, 3]
+    assert found("IN", "-m", "QM1", "--failed", "payments:amount") == [1, 3]
+    assert found("IN", "-m", "QM1", "--failed", "payments:there", expect=1) == []  # that one is tolerated
+    assert found("--snapshot", taken["run"], "--failed", "payments:amount_readable") == [2]
+    wrong = mqops_here("message", "find", "IN", "-m", "QM1", "--failed", "payments:none", expect=2)
+    assert "its checks are amount, there, amount_readable" in " ".join(wrong.stderr.split())
+    wrong = mqops_here("message", "find", "IN", "-m", "QM1", "--failed", "other", expect=2)
+    assert "Suite other was not checked in a run of QM1" in " ".join(wrong.stderr.split())
+    moved = run("message", "move", "IN", "--failed", "payments:amount", "--to", "OUT")
+    assert (moved["moved"], moved["balanced"]) == (2, True)
+    assert (manager.bodies("OUT"), manager.bodies("IN")) == (
+        [bodies[1], bodies[3]],
+        [bodies[0], bodies[2], b'{"amount": -2}'],
+    )
+
+
 def test_what_a_search_passed_over_is_told_by_all_that_choose(manager, run, mqops_here, tmp_path):
     """A5: as `find` does; in the dry run, in the outcome, in an export, and where nothing fits."""
     broken = MQRFH2(format="MQSTR", coded_char_set_id=1208, folders=(b"<<usr>  ",)).pack() + b"x"

@@ -33,7 +33,8 @@ class Criteria:
     `since` and `until` bounds of the MQMD's put date and time, UTC, the second one excluded; `md_format` a pattern of
     MQMD.Format, blank for any: the keyword FORMAT of the rules language is MQDLH.Format; `text` a pattern of the data
     as it can be read (`mqops.look.core.searched`), `some_bytes` that stand anywhere behind the MQMD, blank for any;
-    `destination` a pattern of the queue that the MQDLH, or an MQXQH, says, blank for any.
+    `destination` a pattern of the queue that the MQDLH, or an MQXQH, says, blank for any; `keys`
+    identities in the lake of which it has one, None for any, and `keys_of` which messages these are, in words.
     """
 
     rule: Rule | None = None
@@ -44,6 +45,8 @@ class Criteria:
     text: str = ""
     some_bytes: bytes = b""
     destination: str = ""
+    keys: frozenset[str] | None = None
+    keys_of: str = ""
 
     @property
     def asks_for_payload(self) -> bool:
@@ -123,6 +126,7 @@ def described(wanted: Criteria) -> str:
     parts += [f"MQMD.Format {wanted.md_format}"] if wanted.md_format else []
     parts += [f"put since {wanted.since.isoformat()}"] if wanted.since else []
     parts += [f"put before {wanted.until.isoformat()}"] if wanted.until else []
+    parts += [wanted.keys_of] if wanted.keys is not None else []
     return " ".join(parts)
 
 
