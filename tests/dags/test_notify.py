@@ -17,8 +17,11 @@ from mqops.errors import SettingsError
 from mqops.estate_sections import Notify
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
+from mqops.message_checks import CheckResult, QualitySummary
+from mqops.quality.no_message import keep_no_message
 from mqops_airflow.approval.answer import Answer, Asked, Question, write_question
 from mqops_airflow.notices import notify
+from mqops_airflow.operators.quality import tell_of_suites
 from mqops_airflow.runs.run_folder import HANDED_ON, run_key
 
 RUN = SimpleNamespace(dag_id="qm1_dlq_rules", run_id="manual__1+00:00")
@@ -111,6 +114,42 @@ def test_the_estate_names_it_once_for_all_dags(said: list[str], dag_file: Any, e
     (alert,) = dlq.deadline
     assert alert.interval == timedelta(hours=7, minutes=30)
     assert alert.callback.path == "mqops_airflow.notices.notify.before_time_out"
+
+
+def test_a_suite_that_passed_and_does_not_is_told_apart_from_one_that_never_did(
+    said: list[str], estate_folder: Path, tmp_path: Path
+) -> None:
+    def of_run(run: str, *suites: tuple[str, bool]) -> QualitySummary:
+        checks = tuple(
+            CheckResult(
+                **{"suite": suite, "expectation": "iban", "expect": "x", "columns": (), "severity": "critical"},
+                **{"met": met, "failed": int(not met), "checked": 2},
+            )
+            for suite, met in suites
+        )
+        failed = {"critical": sum(not met for _suite, met in suites), "warning": 0, "info": 0}
+        names = tuple(suite for suite, _met in suites)
+        more = {"checks": checks, "failed": failed, "suites": names, "checked_at": f"2026-11-2{run[-1]}T12:00:00Z"}
+        folder = RunFolder.at(tmp_path, "QM1", run)
+        return keep_no_message(folder, QualitySummary(run=run, queue_manager="QM1", queue="A", **more))
+
+    for run in (of_run("run-1", ("a", True), ("b", False)), of_run("run-2", ("a", False), ("b", False))):
+        tell_of_suites(recording("{{ mqops.subject }} / {{ mqops.text }}"), {"dag_run": RUN}, tmp_path, run)
+    tell_of_suites(None, {"dag_run": RUN}, tmp_path, run)
+    assert said == [
+        "QM1: b not passed / critical: b.iban: 1 of 2 messages",
+        "QM1: a passed before, and not now / critical: a.iban: 1 of 2 messages",
+        "QM1: b not passed / critical: b.iban: 1 of 2 messages",
+    ]
+
+
+def test_the_quality_dag_has_the_notifier(said: list[str], dag_file: Any, estate_folder: Path) -> None:
+    estate = estate_folder / "estate.yaml"
+    section = "    snapshot_quality: {suites: [expectations/messages.yaml]}\n"
+    text = "lake: lake\nnotify: {notifier: recording.Recording, arguments: {text: x}}\nqueue_managers:\n  QM1:\n"
+    estate.write_text(f"{text}    connection: mq\n{section}")
+    (dag,) = (dag for dag in vars(dag_file("snapshot_quality")).values() if isinstance(dag, DAG))
+    assert dag.get_task("check").notify == dag.get_task("report").notify == recording("x")
 
 
 def test_the_docs_have_all_that_people_are_told_of() -> None:

@@ -13,6 +13,7 @@ from mqops.estate import EstateFile
 from mqops.estate_sections import QueueManager, SnapshotQuality, dag_prefix
 from mqops.jobs import job
 from mqops_airflow.forms import params
+from mqops_airflow.notices.notify import usable
 from mqops_airflow.operators.quality import QualityCheckOperator, QualityReportOperator, QualitySubmitOperator
 from mqops_airflow.runs.workplace import dags_of, estate_file, schedule_of
 from mqops_airflow.workflows.assets import workflow_asset
@@ -43,7 +44,8 @@ def build(file: EstateFile, suites: Sequence[str], name: str, settings: QueueMan
         },
     ) as dag:
         submitted: Any = {"mq_conn_id": settings.connection, "conn_id": file.estate.spark_connection(name)}
-        check = QualityCheckOperator(task_id="check", queue_manager=name)
+        notify = usable(file.estate.notify)
+        check = QualityCheckOperator(task_id="check", queue_manager=name, notify=notify)
         observe = observe_task(name, WORKFLOW, queues="queues", limit="limit", **submitted)
         quality = QualitySubmitOperator(
             task_id="quality",
@@ -68,7 +70,11 @@ def build(file: EstateFile, suites: Sequence[str], name: str, settings: QueueMan
             **submitted,
         )
         report = QualityReportOperator(
-            task_id="report", folder=folder, asset=workflow_asset(name, WORKFLOW, "report"), retries=0
+            task_id="report",
+            folder=folder,
+            asset=workflow_asset(name, WORKFLOW, "report"),
+            notify=notify,
+            retries=0,
         )
         check >> observe >> quality >> report
     return dag

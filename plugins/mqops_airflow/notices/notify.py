@@ -75,6 +75,18 @@ class Notice(Enum):
         subject="{queue_manager}: {vanish} before {until}",
         text="{why}.",
     )
+    TURNED = Told(
+        when="a suite of quality checks that passed is not passed any more",
+        task="",
+        subject="{queue_manager}: {suites} passed before, and not now",
+        text="{why}",
+    )
+    FAILS = Told(
+        when="a suite of quality checks is still not passed, or not at its first run",
+        task="",
+        subject="{queue_manager}: {suites} not passed",
+        text="{why}",
+    )
 
 
 def usable(notify: Notify | None) -> Notify | None:

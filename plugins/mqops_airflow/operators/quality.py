@@ -25,6 +25,7 @@ from mqops.quality.vocabulary import SEVERITIES
 from mqops.queue_names import not_seen
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
+from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here
 from mqops_airflow.pages.data_docs import DataDocsLink, address
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from mqops.estate import EstateFile
+    from mqops.estate_sections import Notify
     from mqops.quality.suite import Suite
 
 MOST_TOLD = 6
@@ -51,7 +53,13 @@ class QualityCheckOperator(CheckOperator):
     Where no queue has a message the suites are checked here, and the run ends: everything behind is skipped, or the run
     fails, as it would fail on a snapshot without messages. RUN/handed_on.json says what is to be looked at, in the
     words of the Spark jobs' arguments; the XCom tells it to people, no task reads it.
+
+    :param notify: who tells people of suites that are not passed.
     """
+
+    def __init__(self, *, notify: Notify | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.notify = notify
 
     def execute(self, context: Context) -> XCom:
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
@@ -108,6 +116,7 @@ class QualityCheckOperator(CheckOperator):
         log_summary(self.log, kept)
         said = in_words(kept, "")
         keep_for_note(context, said)
+        tell_of_suites(self.notify, context, lake(estate_file()), kept)
         verdict(kept)
         return end_here(self, context, found, said)
 
@@ -149,15 +158,17 @@ class QualityReportOperator(BaseOperator):
 
     :param folder: the run's folder (templated).
     :param asset: asset whose event gets the summary as extra.
+    :param notify: who tells people of suites that are not passed.
     """
 
     template_fields = ("folder",)
     operator_extra_links = (DataDocsLink(), RunLink())
 
-    def __init__(self, *, folder: str, asset: Asset, **kwargs: Any) -> None:
+    def __init__(self, *, folder: str, asset: Asset, notify: Notify | None = None, **kwargs: Any) -> None:
         super().__init__(outlets=[asset], **kwargs)
         self.folder = folder
         self.asset = asset
+        self.notify = notify
 
     def execute(self, context: Context) -> XCom:
         summary = Checked(QualitySummary).read(Path(self.folder) / "quality" / "quality.json")
@@ -165,9 +176,29 @@ class QualityReportOperator(BaseOperator):
         keep_for_note(context, in_words(summary, address(context["dag_run"].dag_id, context["dag_run"].run_id)))
         value = summary.to_json()
         context["ti"].xcom_push(key="return_value", value=value)
+        tell_of_suites(self.notify, context, lake(estate_file()), summary)
         verdict(summary)
         context["outlet_events"][self.asset].extra = value
         return value
+
+
+def tell_of_suites(notify: Notify | None, context: Context, lake_folder: Path, summary: QualitySummary) -> None:
+    """Tell people of the suites that are not passed, apart from those that passed in the run before. Raises
+    `LakeError`."""
+    from mqops.quality.trend import passed_before  # noqa: PLC0415
+
+    if notify is None or summary.ok:
+        return
+    failed = dict.fromkeys(one.suite for one in summary.not_met("critical")) or dict.fromkeys(summary.suites)
+    before = passed_before(lake_folder, summary)
+    for notice, suites in (
+        (Notice.TURNED, [one for one in failed if one in before]),
+        (Notice.FAILS, [one for one in failed if one not in before]),
+    ):
+        lines = [describe(one) for one in summary.not_met("critical") if one.suite in suites]
+        why = "; ".join([*lines, *summary.problems, *filter(None, [not_seen(summary.unseen)])])
+        if suites:
+            tell_people(notify, context, notice, queue_manager=summary.queue_manager, suites=", ".join(suites), why=why)
 
 
 def log_summary(log: Any, summary: QualitySummary) -> None:
