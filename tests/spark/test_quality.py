@@ -886,6 +886,66 @@ def test_a_queue_without_messages_is_compared_too(between: Path) -> None:
     assert results["groups"] == (True, "")
 
 
+def test_a_first_suite_is_suggested_which_the_snapshot_meets_and_faults_do_not(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    countries, programs = ("DE", "FR"), ("pay", "refund")
+    rows = [
+        message(
+            number,
+            json.dumps(
+                {
+                    **{"id": f"TOPSECRET-{4700 + number}", "amount": 10.25 + number, "booked": "2026-11-26"},
+                    **{
+                        "iban": "DE89370400440532013000",
+                        "to": {"country": countries[number % 2], "name": "x" * number},
+                    },
+                    **{"express": number % 2 == 0, "lines": [1], "note": None, "long": 2**60},
+                }
+            ).encode(),
+            put_appl_name=programs[number % 2],
+        )
+        for number in range(1, 41)
+    ]
+    run = make_run([*rows, dead(99)])
+    made, kept = tmp_path / "payments.yaml", tmp_path / "dead.yaml"
+    arguments = ["quality", "suggest", "--snapshot", str(run.path)]
+    assert CliRunner().invoke(main, [*arguments, IN, "--out", str(made)]).exit_code == 0
+    kept.write_text(CliRunner().invoke(main, [*arguments, DLQ]).stdout)
+    text = made.read_text()
+    assert not re.search("TOPSECRET|47[0-9]{2}|DE89|xxx|FR", text)
+    (suite, other) = load_suites([made, kept])
+    assert 15 <= len(re.findall("- {id", text)) <= 30
+    by_id = {one.id: one for one in suite.checks}
+    assert by_id["id_form"].arguments["regex"] == "^[A-Z]{9}.{1}[0-9]{4}$"
+    assert by_id["put_appl_name_known"].arguments["value_set"] == programs
+    assert {"amount_not_below_0", "iban_iban", "booked_form", "to_country_form", "amount_there", "id_once"} <= set(
+        by_id
+    )
+    assert [one.arguments for one in other.checks if one.id == "dlh_reason_known"] == [{"value_set": (2053,)}]
+    summary = checked(run, made, kept)
+    assert [one for one in summary.checks if not one.met] == []
+    bad = [
+        json.loads(rows[0][2]) | changed
+        for changed in ({"amount": -1}, {"iban": "DE1"}, {"id": "x"}, {"booked": "now"})
+    ]
+    rows += [message(100 + number, json.dumps(one).encode()) for number, one in enumerate(bad)]
+    found = failures(checked(make_run(rows, "run-2"), made))
+    assert {(row["position"], row["expectation"]) for row in found} >= {
+        *((40, "amount_not_below_0"), (41, "iban_iban"), (42, "id_form"), (43, "booked_form")),
+    }
+    assert {row["position"] for row in found if row["severity"] == "critical"} == {40, 41, 42, 43}
+    again = CliRunner().invoke(main, [*arguments, IN, "--out", str(made)])
+    assert (again.exit_code, "cannot be made: File exists; name a new file" in " ".join(again.stderr.split())) == (
+        1,
+        True,
+    )
+    nothing = CliRunner().invoke(main, [*arguments, "NONE"])
+    assert "The snapshot has no message of NONE; its queues are: PAYMENTS.IN, SYSTEM.DEAD.LETTER.QUEUE" in " ".join(
+        nothing.stderr.split()
+    )
+
+
 RANDOM = [name for name, one in EXPECTATIONS.items() if not (one.by or one.between)]
 
 

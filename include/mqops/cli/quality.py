@@ -10,10 +10,10 @@ import click
 from mqops.as_json import JsonObject
 from mqops.cli.columns import show_folded, show_table
 from mqops.cli.group import Group
-from mqops.cli.outcome import error_document, lake_option, show_json, show_line, show_text
+from mqops.cli.outcome import error_document, known_errors, lake_option, show_json, show_line, show_text
 from mqops.cli.run_argument import snapshot_folder, snapshot_option
 from mqops.counted import counted
-from mqops.errors import MqopsError
+from mqops.errors import MqopsError, SettingsError
 
 if TYPE_CHECKING:
     from mqops.message_checks import QualitySummary
@@ -84,6 +84,33 @@ def suite(ctx: click.Context, files: tuple[Path, ...], as_json: bool) -> None:
     for one in () if as_json else suites:
         about = f", on queues that fit {' or '.join(one.queues)}" if one.queues else ""
         show_line(f"{one.source}: valid, suite {one.name}, {counted(len(one.checks), 'expectation')}{about}")
+
+
+@quality.command()
+@click.argument("queue")
+@snapshot_option
+@click.option("--out", type=_FILE, help="Write the suite to this new file. Default: show it.")
+@lake_option
+@known_errors
+def suggest(queue: str, snapshot: str, *, out: Path | None, lake: Path) -> None:
+    """Suggest a first suite for QUEUE from a good snapshot, of at most 30 expectations, for you to edit.
+
+    Each says what it was made of, and the snapshot meets all of them. No value of a payload stands in it: of payloads
+    it has types, forms, and what is always there.
+    """
+    from mqops.observe.snapshot import find  # noqa: PLC0415
+    from mqops.quality.suggest import suggest as suggested  # noqa: PLC0415
+
+    text = suggested(find(snapshot_folder(lake, snapshot))[1], queue.strip())
+    if out is None:
+        show_text(text.rstrip("\n"))
+        return
+    try:
+        with out.open("x", encoding="utf-8") as stream:  # a link is "there", too
+            stream.write(text)
+    except OSError as error:
+        raise SettingsError(f"{out} cannot be made: {error.strerror or error}; name a new file") from error
+    show_line(f"{out}: a suite for {queue.strip()}; edit it, then: mqops quality check --snapshot ... --suite {out}")
 
 
 @quality.command()

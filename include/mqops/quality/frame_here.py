@@ -79,6 +79,11 @@ def _nothing(columns: list[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([], SNAPSHOT).select(columns)
 
 
+def batches_of(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """Columns of a snapshot as they are. Raises as `frame_here`."""
+    return _batches(folder, columns)
+
+
 def number_of_rows(folder: Path) -> int:
     """Messages of a snapshot, by the footers of its files. Raises `LakeError`, `SettingsError`."""
     return sum(rows for _part, rows in _files(folder))
