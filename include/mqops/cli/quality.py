@@ -10,7 +10,7 @@ import click
 from mqops.as_json import JsonObject
 from mqops.cli.columns import show_folded, show_table
 from mqops.cli.group import Group
-from mqops.cli.outcome import error_document, known_errors, lake_option, show_json, show_line, show_text
+from mqops.cli.outcome import error_document, json_option, known_errors, lake_option, show_json, show_line, show_text
 from mqops.cli.run_argument import snapshot_folder, snapshot_option
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
@@ -91,8 +91,9 @@ def suite(ctx: click.Context, files: tuple[Path, ...], as_json: bool) -> None:
 @snapshot_option
 @click.option("--out", type=_FILE, help="Write the suite to this new file. Default: show it.")
 @lake_option
+@json_option
 @known_errors
-def suggest(queue: str, snapshot: str, *, out: Path | None, lake: Path) -> None:
+def suggest(queue: str, snapshot: str, *, out: Path | None, lake: Path, as_json: bool) -> None:
     """Suggest a first suite for QUEUE from a good snapshot, of at most 30 expectations, for you to edit.
 
     Each says what it was made of, and the snapshot meets all of them. No value of a payload stands in it: of payloads
@@ -103,13 +104,16 @@ def suggest(queue: str, snapshot: str, *, out: Path | None, lake: Path) -> None:
 
     text = suggested(find(snapshot_folder(lake, snapshot))[1], queue.strip())
     if out is None:
-        show_text(text.rstrip("\n"))
+        show_json({"queue": queue.strip(), "suite": text}) if as_json else show_text(text.rstrip("\n"))
         return
     try:
         with out.open("x", encoding="utf-8") as stream:  # a link is "there", too
             stream.write(text)
     except OSError as error:
         raise SettingsError(f"{out} cannot be made: {error.strerror or error}; name a new file") from error
+    if as_json:
+        show_json({"queue": queue.strip(), "file": str(out), "suite": text})
+        return
     show_line(f"{out}: a suite for {queue.strip()}; edit it, then: mqops quality check --snapshot ... --suite {out}")
 
 

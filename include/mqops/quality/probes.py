@@ -18,9 +18,6 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from mqops.quality.payload import Asked, Payload, Unreadable, Value
 from mqops.quality.regex import problem_of
 
@@ -121,6 +118,8 @@ def json_validator(text: str) -> Any:
 
 def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Exception]:
     """The keyword `pattern` by RE2, whose time is linear in the text."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
     from jsonschema.exceptions import ValidationError  # noqa: PLC0415
 
     if isinstance(instance, str) and not pc.match_substring_regex(pa.scalar(instance), pattern).as_py():

@@ -274,7 +274,7 @@ def _form(text: str) -> str:
 def _text(queue: str, messages: int, columns: dict[str, str], checks: Iterable[Suggested]) -> str:
     name = re.sub("[^A-Za-z0-9_.-]", "_", queue).strip("_.-") or "queue"
     lines = [
-        f"# Suggested by mqops from {counted(messages, 'message')} of {queue}. Edit it: what is there need not be right.",
+        f"# Suggested by mqops from {counted(messages, 'message')} of {queue}. Edit it: it need not be right.",
         f"suite: {name}",
         f"queues: [{json.dumps(queue)}]",
     ]
