@@ -761,6 +761,7 @@ def test_what_is_wrong_in_payloads_is_found_on_exactly_its_messages_and_masked(
     for text in (*(path.read_bytes() for path in written), (printed.out + printed.err).encode()):
         assert b"4711" not in text
         assert b"Deutschland" not in text
+        assert not re.search(b"(value|test)_[0-9a-f]{16}", text)
 
 
 NUMBERS = ("priority", "expiry", "dlh_reason", "age_seconds", "expires_in_seconds", "payload_length")
@@ -831,6 +832,11 @@ def test_what_is_wrong_between_messages_queues_and_files_is_found(make_run: Make
         "no_file": (False, "looked at no message: missing.csv cannot be read: No such file or directory"),
     }
     assert results["customer"].why == "names nobody"
+    assert (results["sum_as_sent"].columns, results["sum_as_sent"].limits) == (
+        ("$.amount",),
+        "in queue XML, in column paid",
+    )
+    assert not re.search("(value|test)_[0-9a-f]{16}", json.dumps(summary.to_json()))
     assert summary.balanced
 
 

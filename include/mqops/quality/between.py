@@ -43,13 +43,15 @@ class Compared:
     """What a comparison is about.
 
     Attributes: `table` the snapshot; `rows` the places of the rows that the check is about; `column` their column, if
-    it has one; `given` the arguments; `queues` that were looked at; `day` of the snapshot; `folder` of the suite;
-        `before` the results of the check in good snapshots, the newest first (`mqops.quality.learned`).
+    it has one; `other` that of the other queue; `given` the arguments; `queues` that were looked at; `day` of the
+    snapshot; `folder` of the suite; `before` the results of the check in good snapshots, the newest first
+    (`mqops.quality.learned`).
     """
 
     table: pa.Table
     rows: pa.Array
     column: str
+    other: str
     given: Mapping[str, Any]
     queues: tuple[str, ...]
     day: datetime | None
@@ -96,7 +98,7 @@ def groups_complete(about: Compared) -> Difference:
 def found_in_queue(about: Compared) -> Difference:
     """The rows whose value no message of another queue has, in the same column or in another one."""
     other = _of_queue(about)
-    return _not_among(about, set(_texts(about.table[str(about.given["in_column"])].take(other))))
+    return _not_among(about, set(_texts(about.table[about.other].take(other))))
 
 
 def found_in_file(about: Compared) -> Difference:
@@ -116,7 +118,7 @@ def same_count_in_file(about: Compared) -> Difference:
 
 def same_sum_in_queue(about: Compared) -> Difference:
     """Whether the sum of a column is that of another queue."""
-    other = about.table[str(about.given["in_column"])].take(_of_queue(about))
+    other = about.table[about.other].take(_of_queue(about))
     return _equal(_sum(_mine(about)), _sum(_texts(other)), str(about.given["in_queue"]))
 
 

@@ -81,6 +81,7 @@ def compared(
         rows=rows,
         column=check.columns[0] if check.columns else "",
         given=check.arguments,
+        other=check.also[-1] if check.also else "",
         queues=queues,
         day=pc.min(table["observed_at"]).as_py() or history.now,
         folder=Path(suite.source).parent,

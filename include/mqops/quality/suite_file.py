@@ -232,8 +232,9 @@ class _Check(_Block):
         """The check. Parameters: `line` where it stands. Raises ValueError: its schema cannot be used."""
         expectation, given = EXPECTATIONS[self.expect], dict(self)
         arguments = {name: given[name] for name in expectation.arguments if given[name] is not None}
-        if "in_column" in expectation.arguments:
-            arguments["in_column"] = named.other(arguments.get("in_column"), self.columns()[0])
+        other = [
+            named.other(arguments.get(one), self.columns()[0]) for one in expectation.arguments if one == "in_column"
+        ]
         return Check(
             id=self.id,
             expectation=expectation,
@@ -244,7 +245,7 @@ class _Check(_Block):
             where=self.where,
             why=self.why,
             line=line,
-            also=(*expectation.also, *(str(arguments[one]) for one in ("in_column",) if one in arguments)),
+            also=(*expectation.also, *other),
         )
 
 
