@@ -30,6 +30,14 @@ class Answered(NamedTuple):
     double: bool
 
 
+class Named(NamedTuple):
+    """What is asked, and the names of its two columns, which are worked out once for all messages."""
+
+    asked: Asked
+    name: str
+    problem: str
+
+
 def answered(body: Sequence[str], asked: Sequence[Asked]) -> list[Answered]:
     """The columns of `answers`, in their order."""
     found = [Answered(name, COLUMNS[name].kind, double=False) for name in body]
@@ -54,12 +62,13 @@ def answers(
         return []
     wanted = frozenset(body)
     tested = [one.path for one in asked if one.language == "column"]
+    named = [Named(one, one.column.name, one.column.problem or "") for one in asked]
     seen = []
     for row, message in enumerate(_messages(batch, prefix)):
         found = look(message, wanted) if wanted else {}
         if asked:
             columns = {name: batch.column(name)[row].as_py() for name in tested}
-            found |= _asked(message, asked, columns)
+            found |= _asked(message, named, columns)
         seen.append(found)
     return [pa.array([one.get(each.name) for one in seen], arrow_type(each)) for each in answered(body, asked)]
 
@@ -79,19 +88,18 @@ def arrow_type(answer: Answered) -> pa.DataType:
     return types[answer.kind]
 
 
-def _asked(message: Message, asked: Sequence[Asked], columns: Mapping[str, Any]) -> Seen:
+def _asked(message: Message, asked: Sequence[Named], columns: Mapping[str, Any]) -> Seen:
     found: dict[str, Any] = {}
     try:
         chain = walk(message.format, message.encoding, message.ccsid, message.body)
     except WireError as error:
         why = f"{place(error)}: the headers are at fault"
         for one in asked:
-            found |= {one.column.name: False if one.of_document else None, one.column.problem or "": why}
+            found |= {one.name: False if one.asked.of_document else None, one.problem: why}
         return found
     payload = Payload(message.body, chain, columns)
     for one in asked:
-        value, problem = asked_of(payload, one)
-        found |= {one.column.name: value, one.column.problem or "": problem}
+        found[one.name], found[one.problem] = asked_of(payload, one.asked)
     return found
 
 

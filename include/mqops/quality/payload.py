@@ -124,8 +124,10 @@ class Payload:
     @cached_property
     def json(self) -> str:
         """The text, which is JSON. Raises `Unreadable`."""
-        if (problem := json_problem(self.text)) or kind_of(self.text) != "json":
-            raise Unreadable(problem or "not JSON: neither an object nor an array")
+        if problem := json_problem(self.text):
+            raise Unreadable(problem)
+        if "\0" in self.text or self.text.lstrip(" \t\r\n")[:1] not in ("{", "["):  # as `kind_of`, which parses again
+            raise Unreadable("not JSON: neither an object nor an array")
         return self.text
 
     @cached_property
