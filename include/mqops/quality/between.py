@@ -98,12 +98,12 @@ def groups_complete(about: Compared) -> Difference:
 def found_in_queue(about: Compared) -> Difference:
     """The rows whose value no message of another queue has, in the same column or in another one."""
     other = _of_queue(about)
-    return _not_among(about, set(_texts(about.table[about.other].take(other))))
+    return _not_among(about, _texts(about.table[about.other].take(other)))
 
 
 def found_in_file(about: Compared) -> Difference:
     """The rows whose value a column of a file does not have."""
-    return _not_among(about, set(_of_file(about)))
+    return _not_among(about, _of_file(about))
 
 
 def same_count_in_queue(about: Compared) -> Difference:
@@ -144,9 +144,11 @@ def _equal(here: Decimal | int, there: Decimal | int, where: str) -> Difference:
     return Difference(met=here == there, observed=f"{here:,} here, {there:,} in {where}")
 
 
-def _not_among(about: Compared, known: set[str]) -> Difference:
+def _not_among(about: Compared, known: list[str | None]) -> Difference:
     mine = pa.array(_texts(about.table[about.column].take(about.rows)), pa.string())
-    missing = pc.and_(pc.is_valid(mine), pc.invert(pc.is_in(mine, pa.array(sorted(known - {None}), pa.string()))))
+    missing = pc.and_(
+        pc.is_valid(mine), pc.invert(pc.is_in(mine, pa.array({one for one in known if one is not None}, pa.string())))
+    )
     return Difference(rows=about.rows.filter(missing))
 
 

@@ -176,7 +176,7 @@ def _sum(column: pa.ChunkedArray) -> float:
 
 
 def _mean(column: pa.ChunkedArray) -> float:
-    return _sum(column) / (len(column) - column.null_count)
+    return _sum(column) / int(len(column) - column.null_count)
 
 
 def _distinct(column: pa.ChunkedArray) -> set[Any]:

@@ -125,7 +125,7 @@ class Validator:
                 continue
             result = _read(suite, check, answers[check.id], counts[check.id])
             results.append(result)
-            if result.failed:
+            if result.failed and batch is not None:
                 failing.append(Failing(check=check, result=result, rows=_failing_rows(batch, check)))
         return results, failing
 
