@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mqops.clock import utc_now
 from mqops.lake.files import written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS
-from mqops.lake.parquet_format import SPARK_FORMAT
+from mqops.lake.part_file import SPARK_FORMAT
 from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.mq.browse import OPEN_OPTIONS
