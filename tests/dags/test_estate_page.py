@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pymqi
 import pytest
+from ledger_opened import observe
 from mq_support import DLQ, create, dead_letter, let_expire, until
 from runs_on_pages import QUESTION
 
@@ -41,7 +42,6 @@ from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
 from mqops.message_checks import QualitySummary, QueueQuality
 from mqops.mq.connection import connect
-from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
 from mqops.quality import trend

@@ -11,6 +11,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ledger_opened import observe
 from mq_support import DLQ, dead_letter, digests
 from spark_support import job_here
 
@@ -30,7 +31,6 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.opened import OpenLedger
 from mqops.model import ActSummary
 from mqops.mq.connection import OneSession
-from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.rules import parse
 

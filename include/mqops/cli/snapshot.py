@@ -27,6 +27,7 @@ def snapshot(*, queues: tuple[str, ...], queue_manager: str, limit: int, lake: P
     """Copy every message of QUEUES (none: the dead-letter queue), whole, to Parquet files in the lake."""
     from mqops.deciders.run import new_run_key  # noqa: PLC0415
     from mqops.lake.run import RunFolder  # noqa: PLC0415
+    from mqops.ledger.file import LedgerFile  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
     from mqops.observe.core.expired import remarks  # noqa: PLC0415
@@ -36,7 +37,7 @@ def snapshot(*, queues: tuple[str, ...], queue_manager: str, limit: int, lake: P
     with connect(connection) as session:
         run = RunFolder.at(lake, queue_manager_name(session), new_run_key())
     try:
-        summary = observe(connection, run, queues, limit=limit)
+        summary = observe(connection, run, queues, limit=limit, ledger=LedgerFile(run.lake_folder))
     except BaseException:
         run.discard()
         raise

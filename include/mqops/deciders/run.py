@@ -61,7 +61,7 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
             if decider.reads_queues:
                 ends, chosen = selection.some_may_end, selection.messages
                 before = selection.before
-                observe(step, run, selection.queues, some_may_end=ends, file=file, chosen=chosen, before=before)
+                observe(step, run, selection.queues, some_may_end=ends, ledger=file, chosen=chosen, before=before)
             plan = decider.decide(replace(request, connection=step), run)
             if decider.reads_queues:
                 preflight(step, run, file=file)

@@ -11,6 +11,7 @@ from mqops.lake.files import written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS
 from mqops.lake.part_file import SPARK_FORMAT
 from mqops.lake.run import RunFolder
+from mqops.ledger.file import LedgerFile
 from mqops.model import ObserveSummary
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import MqConnection, connect
@@ -80,6 +81,7 @@ def observe(
             expired=expired,
             gone=gone,
             settled=settled,
+            ledger=LedgerFile(run.lake_folder),
             unseen=partial(unseen, session),
             base=partial(base_queue_if_known, session),
         )
