@@ -136,7 +136,7 @@ def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(m
     rows = plain._dealt(plain.acted_rows(run, approved_plan), act_plainly_lanes, NO_LIMITS)[0]
 
     def execute():
-        with plain.LaneWorker(task.connection, task.approved_plan, task.unit_size) as worker:
+        with plain.LaneWorker(manager.connection, approved_plan, task.unit_size, keys=ledger.keys) as worker:
             reports.append(worker.run(0, 400, iter(rows)))
 
     threads = [threading.Thread(target=execute) for _ in range(3)]

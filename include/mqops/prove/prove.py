@@ -94,9 +94,10 @@ def prove(
             sums, there = _at_rest(session, ledger, approved_plan, is_undo=undoes is not None)
             head = ledger.file.head()
             lacking = without_authority(run, sums)
+            aside = filter(None, [remark(run.lake_folder, run=run.run)])
             with_remarks = replace(
                 empty,
-                remarks=(*empty.remarks, *_set_aside(run), *there.remarks(), *lacking),
+                remarks=(*empty.remarks, *aside, *there.remarks(), *lacking),
                 ledger_seq=head.seq,
                 ledger_head=head.hash if head.seq else "",
                 proved_at=now(),
@@ -106,7 +107,7 @@ def prove(
                 lambda: read_plan(run.plan, PlannedRow),
                 sums,
                 there.on_queue,
-                reason_names=_names(sums),
+                reason_names={reason: reason_name(reason) for reason in set(sums.failed.values())},
                 unseen=set(there.unseen),
                 put_back=_put_back(run, sums) if undoes else Counter(),
             )
@@ -352,10 +353,6 @@ def _doubt(session: Session, queue: str, looks: int) -> str:
     return "some of them may be hidden by units of work of others: prove again when these have ended"
 
 
-def _set_aside(run: RunFolder) -> Iterator[str]:
-    yield from filter(None, [remark(run.lake_folder, run=run.run)])
-
-
 def _empty(approved_plan: ApprovedPlan) -> RunSummary:
     """The summary without what is counted."""
     plan = approved_plan.summary
@@ -375,7 +372,3 @@ def _empty(approved_plan: ApprovedPlan) -> RunSummary:
         canaries=(canaries.decision or ()) if canaries else (),
         anatomy=tuple(brief(queue) for queue in anatomy.read_anatomy(approved_plan.folder)),
     )
-
-
-def _names(sums: Account) -> dict[int, str]:
-    return {reason: reason_name(reason) for reason in set(sums.failed.values())}
