@@ -193,7 +193,7 @@ def write_bytes(path: Path, content: bytes) -> None:
                 temporary.unlink()
 
 
-def state_of(path: Path | str) -> tuple[int, ...]:
+def file_state(path: Path | str) -> tuple[int, ...]:
     """Tells one state of a file or folder from another: which one it is, when it was written, bytes. Empty where it is
     not there."""
     try:
