@@ -178,9 +178,6 @@ def decided(
     step: OneSession,
     approved_plan: ApprovedPlan,
     ledger: OpenLedger,
-    *,
-    now: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> CanaryDecision:
     """Rules 3-5. Waits unless it is decided already.
 
@@ -196,10 +193,10 @@ def decided(
             sums = _account(session, ledger)
             queue_manager = approved_plan.queue_manager
             look = _Look(session, record.canaries, record.watched, before, sums, queue_manager=queue_manager)
-            end = now() + approved_plan.pacing.canary_wait
-            while now() < end and not look.all_left(look.by_id()):
+            end = time.monotonic() + approved_plan.pacing.canary_wait
+            while time.monotonic() < end and not look.all_left(look.by_id()):
                 refuse_if_stopped(approved_plan.folder)
-                sleep(min(LOOK_AGAIN, max(0.0, end - now())))
+                time.sleep(min(LOOK_AGAIN, max(0.0, end - time.monotonic())))
             results = look.results(look.by_id() | look.by_body(), unread=True)
         behind = _places(one for one in record.canaries if look.not_put(one))
         record = replace(record, decision=tuple(results), behind=tuple(behind), decided_at=utc_now())

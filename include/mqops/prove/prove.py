@@ -63,9 +63,7 @@ class Reopened:
     sums: Account
 
 
-def prove(
-    connection: Reach, run: RunFolder, *, file: LedgerFile | None = None, now: Callable[[], str] = utc_now
-) -> RunSummary:
+def prove(connection: Reach, run: RunFolder, *, file: LedgerFile | None = None) -> RunSummary:
     """Prove what became of a run's plan, and write summary.json. It may be repeated at any time.
 
     `mqops.prove.core.balance` has the rules. A unit of work of another program can hide a message. If messages seem to
@@ -83,7 +81,7 @@ def prove(
         MqopsError: the queue manager or the lake failed; nothing is lost, call again.
     """
     approved_plan = read_approved_plan(run)
-    ledger = OpenLedger(file or LedgerFile(run.lake_folder, now), approved_plan.identity, run)
+    ledger = OpenLedger(file or LedgerFile(run.lake_folder), approved_plan.identity, run)
     with _says_where_it_stands(approved_plan), run.lock(), connect(connection) as session:
         refuse_other_queue_manager(session, approved_plan)
 
@@ -100,7 +98,7 @@ def prove(
                 remarks=(*empty.remarks, *aside, *there.remarks(), *lacking),
                 ledger_seq=head.seq,
                 ledger_head=head.hash if head.seq else "",
-                proved_at=now(),
+                proved_at=utc_now(),
             )
             return balance(
                 with_remarks,
