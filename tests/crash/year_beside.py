@@ -42,7 +42,7 @@ queue_managers:
 """
 SUITE = "suite: year\nexpectations:\n- {id: any, expect: column_values_to_not_be_null, column: msg_id}\n"
 WORKFLOWS = ("dlq_rules", "snapshot_quality", "expiry_scan")
-PAGES = ("estate", "runs", "expiry?queue_manager=QM1", "messages?queue_manager=QM1", "quality?queue_manager=QM1")
+PAGES = ("estate", "expiry?queue_manager=QM1", "messages?queue_manager=QM1", "quality?queue_manager=QM1")
 
 
 @dataclass
