@@ -25,6 +25,7 @@ from typing import Any
 import httpx
 import pytest
 from mq_support import DLQ, Manager, dead_letter, until
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from mqops_demo import airflow_home
@@ -94,7 +95,7 @@ class Environment:
     def versions(self) -> dict[str, Version]:
         """Package → its version."""
         found = json.loads(self.run("pip", "list", "--format", "json").splitlines()[0])
-        return {one["name"].lower(): Version(one["version"]) for one in found}
+        return {canonicalize_name(one["name"]): Version(one["version"]) for one in found}
 
     def broken_files(self, package: str) -> list[str]:
         """Files of a package that are not those that it was installed with."""
