@@ -127,9 +127,7 @@ def own_schedules(schedules: Mapping[str, ScheduleArg]) -> Iterator[None]:
     whole = get_parsing_context().dag_id is None  # a task makes its own DAG alone
     if whole and (unknown := sorted({*schedules} - met)):
         there = f"; there are {', '.join(sorted(met))}" if met else ""
-        raise SettingsError(
-            f"schedules: no DAG with a schedule is made here that is called {', '.join(unknown)}{there}"
-        )
+        raise SettingsError(f"schedules: no DAG with a schedule is called {', '.join(unknown)} here{there}")
 
 
 def lake(estate: EstateFile) -> Path:
