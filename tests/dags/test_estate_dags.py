@@ -77,9 +77,7 @@ def test_the_documents_dag_file_has_its_own_schedule_and_tasks(file_of: Any, all
 
 
 def test_schedules_are_for_dags_that_have_one(file_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(
-        SettingsError, match=r"no DAG .* is called mq_undo, qm1_dlq here; there are .*qm1_dlq_rules"
-    ):
+    with pytest.raises(SettingsError, match=r"no DAG .* is called mq_undo, qm1_dlq here; there are .*qm1_dlq_rules"):
         file_of('"estate.yaml", schedules={"qm1_dlq": None, "mq_undo": None}')
     assert file_of('"estate.yaml", schedules={"qm1_dlq_rules": "7 7 * * *"}')["qm1_dlq_rules"].schedule == "7 7 * * *"
     assert file_of('"estate.yaml"')["qm1_dlq_rules"].schedule != "7 7 * * *"
