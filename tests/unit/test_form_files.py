@@ -87,7 +87,7 @@ FIRST, SECOND = "..2026_11_26_10_11_12.1234567890", "..2026_11_27_08_00_00.12345
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["one ConfigMap", "one for each folder"])
-def test_files_of_a_config_map_are_offered_once_and_read_again_when_it_was_replaced(tmp_path: Path, whole: bool) -> None:
+def test_files_of_a_config_map_are_offered_once_and_are_read_as_they_are_now(tmp_path: Path, whole: bool) -> None:
     home = tmp_path / "home"
     files = {"estate.yaml": ESTATE, "rules/back.rules": "old", "rules/a.rules": "old", "expectations/a.yaml": "old"}
 
