@@ -90,7 +90,7 @@ def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
     assert list(rows) == [
         *("connection", "platform", "channel", "authorities", "ledger queue", "ledger", "ledger access"),
         *("dead-letter queue", "dead letters", "protection errors", "poison", "MAXMSGL", "clock", "estate"),
-        *("lake", "ledger key", "unfinished runs", "stop", "Spark", "versions"),
+        *("lake", "file system", "ledger key", "unfinished runs", "stop", "Spark", "versions"),
     ]
     assert rows["platform"][1].startswith("UNIX, command level ")
     assert "pymqi 1." in rows["versions"][1]
@@ -98,6 +98,7 @@ def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
     assert manager.messages(DLQ) == before
     assert manager.depth("MQOPS.LEDGER") == 0
     assert not (tmp_path / "lake").exists()
+    assert not list(tmp_path.glob(".mqops-doctor-*"))
 
 
 @pytest.mark.parametrize(

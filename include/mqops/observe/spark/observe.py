@@ -56,7 +56,7 @@ def observe(
             if queue not in at_first:
                 session.close(session.open(queue, OPEN_OPTIONS))
         before, settled = states_of(session, names), settled_queues(session)
-    source = register(spark, connection, sealing_for(run))
+    source = register(spark, connection, sealing_for(run), folder=run.path)
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
     options: dict[str, str | int] = {
         "queues": ",".join(names),
