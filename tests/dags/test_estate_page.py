@@ -505,7 +505,9 @@ def test_a_name_is_whole_in_the_link_of_its_problem(manager, page):
     """`%` and `/` may stand in the names of queues."""
     manager.mqsc("DEFINE QLOCAL('A%2FB/C') MAXDEPTH(1)\n")
     manager.put("A%2FB/C", [({}, b"x")])
-    assert '<a href="/estate?queue_manager=QM1#queue-QM1-A%252FB%2FC">The queue</a>' in problem(page(), "A%2FB/C is 100 % full")
+    assert '<a href="/estate?queue_manager=QM1#queue-QM1-A%252FB%2FC">The queue</a>' in problem(
+        page(), "A%2FB/C is 100 % full"
+    )
 
 
 def handling(text: str, queue: str) -> tuple[str, dict[str, Any], str]:
@@ -663,20 +665,19 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
         assert notes() == [
-            "No program has this queue open for input, and runs put messages there: A (CURDEPTH 2). Check that the "
-            "application of each runs; it is in order only where a person reads it. "
-            '<a href="#queue-QM1-A">Its row below</a>'
+            "No program has this queue open for input, and runs put messages there: A (CURDEPTH 2). The queue "
+            "Check that the application of each runs; it is in order only where a person reads it"
         ]
+        assert '<a href="/estate?queue_manager=QM1#queue-QM1-A">The queue</a>' in page()
         observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), ["A"])
-        (note,) = notes()
         address = "/messages?queue_manager=QM1&queue=A"
-        assert note.endswith(f'<a href="{address}">Its messages, as a run recorded them</a>')
+        assert f'<a href="{address}">Its messages, as a run recorded them</a>' in page()
         assert "Messages that fit: 2" in page("/messages", queue="A")
         session.close(handle)
     assert page().count('<div class="quiet">storage</div>') == 1, "the dead-letter queue"
     estate_file = Path(os.environ["MQOPS_ESTATE"])
     estate_file.write_text(ESTATE.replace("    dlq_rules:", "    storage: [OFF*, A]\n    dlq_rules:"))
-    assert notes() == ["Messages lie in storage until a person looks at them: A (CURDEPTH 2), OFFERS (CURDEPTH 1)"]
+    assert notes() == ["Messages lie in storage until a person looks at them: A (CURDEPTH 2), OFFERS (CURDEPTH 1)."]
     assert page().count('<div class="quiet">storage</div>') == 3
 
 

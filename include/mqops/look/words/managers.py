@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from mqops.clock import utc_text
 from mqops.look.words.estate import answers_in_short
 from mqops.look.words.text import NOTHING, Label, Link, OfRun, Table, Text, joined, said
 
@@ -107,7 +106,7 @@ def _dead_letters(one: ManagerNow, queue: QueueFigures) -> Text:
     if queue.oldest is None or not one.figures.seen_at:
         return said("{}", number)
     put = datetime.fromisoformat(one.figures.seen_at) - timedelta(seconds=queue.oldest)
-    return said("{}, oldest {:ago}", number, utc_text(put))
+    return said("{}, oldest {:ago}", number, put.isoformat())
 
 
 def _last(runs: Sequence[RunLine], before: str = "") -> Text:
