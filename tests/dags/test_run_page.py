@@ -116,6 +116,19 @@ def test_a_run_whose_files_the_page_does_not_see_is_told_as_a_lake_that_is_not_s
     assert "it ended before" not in said()
 
 
+def test_the_estate_says_that_it_sees_another_lake_than_the_tasks(manager, estate_folder, client, runs_of_airflow):
+    other = "the lake of Airflow&#39;s API server is not the one of the tasks"
+    runs_of_airflow(task_of("second", "check", "success"))  # it had nothing to do
+    assert other not in client("/estate").text
+    runs_of_airflow(task_of("ended", "decide", "success"))
+    text = client("/estate").text
+    assert f"do not see the files of run ended of {DAG}, with which its tasks have worked: {other}" in text
+    assert "Mount the same folder" in text
+    letters(manager, "A")
+    of_dag(planned(manager, estate_folder / "lake"), "ended")
+    assert other not in client("/estate").text
+
+
 def test_a_run_that_ended_without_files_shows_its_note_first_and_leads_back_to_its_form(
     estate_folder, client, runs_of_airflow
 ):

@@ -45,6 +45,7 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import RECOVER, STOP
 from mqops_airflow.pages.security import Reader, own_dags, reader
 from mqops_airflow.pages.shared import shared
+from mqops_airflow.pages.unseen_lake import unseen
 from mqops_airflow.pages.which_run import at_work, next_by_schedule
 from mqops_airflow.pages.who_answers import Open, asks_for_four_eyes, open_questions, still_asked
 from mqops_airflow.runs.workplace import lake
@@ -77,6 +78,8 @@ def router(page: Page) -> APIRouter:
 def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTMLResponse:
     names = (who.queue_manager(queue_manager),) if queue_manager else who.queue_managers
     managers = _carried_out(who, _managers(who.estate, names))
+    elsewhere = unseen(who, tuple(names))
+    managers = [replace(one, problems=(*_of(elsewhere, one.name), *one.problems)) for one in managers]
     asked = still_asked(who, [(one.name, run.run) for one in managers for run in one.waiting])
     managers = [replace(one, waiting=tuple(run for run in one.waiting if run.run in asked)) for one in managers]
     morning = next_time(datetime.now(UTC), MORNING)
@@ -184,6 +187,11 @@ def _carried_out(who: Reader, managers: Sequence[ManagerNow]) -> list[ManagerNow
     approved = {(one.name, run.run) for one in managers for run in one.approved}
     nobody = approved - at_work(who, approved)
     return [replace(one, problems=(*one.problems, *_idle(one, nobody))) for one in managers]
+
+
+def _of(problems: Mapping[str, Problem], name: str) -> Iterator[Problem]:
+    if name in problems:
+        yield problems[name]
 
 
 def _idle(manager: ManagerNow, nobody: Collection[tuple[str, str]]) -> Iterator[Problem]:
