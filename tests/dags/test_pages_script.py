@@ -391,11 +391,11 @@ def test_the_form_for_messages_that_a_person_must_place_is_as_narrow_as_airflows
 
 
 def test_a_hundred_queue_managers_are_told_in_a_table_the_worst_first(
-    tmp_path, estate_folder, client, browser, served, monkeypatch
+    estate_folder, client, browser, served, monkeypatch
 ) -> None:
     """Nine of them have dead letters. The page is short, wide and on a telephone, and has a filter."""
     names = [f"QM{number:03}" for number in range(100)]
-    first = create(tmp_path / "home", names[0], "DEFINE QLOCAL(A)\n")
+    first = create(estate_folder / "home", names[0], "DEFINE QLOCAL(A)\n")
     for name in names[1:]:
         shutil.copytree(first.home / names[0], first.home / name)
     sections = (f"  {name}: {{connection: mq_{name.lower()}, dlq_rules: {{rules: qm1.rules}}}}\n" for name in names)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import gzip
 import hashlib
 import json
 import os
@@ -18,9 +19,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +62,8 @@ def theirs():
 theirs()
 """
 CONNECTIONS = ("mq_qm1", "spark_default")
+DAG = "qm1_dlq_rules"
+SECRET = b"TOPSECRET-4711"
 
 
 class Environment:
@@ -158,11 +163,41 @@ def test_the_core_needs_no_compiler_and_its_command_line_a_queue_manager(environ
     assert "unbroken" in environment.run("mqops", "ledger", "verify")
 
 
+class Collector:
+    """A server that OpenTelemetry sends to: the names of mqops' metrics that it got."""
+
+    def __init__(self) -> None:
+        names = self.names = set[bytes]()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = gzip.decompress(body) if self.headers["Content-Encoding"] == "gzip" else body
+                names.update(re.findall(rb"mqops\.\w+", body))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    made = Collector()
+    threading.Thread(target=made.server.serve_forever, daemon=True).start()
+    yield made
+    made.server.shutdown()
+
+
 @pytest.fixture(scope="module", params=AIRFLOWS)
 def airflow(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
     """An Airflow with what people have in it, in which mqops is installed then as the README says."""
     made = Environment(tmp_path_factory.mktemp("airflow") / "environment")
-    made.pip(f"apache-airflow=={request.param}", "pandas", "cffi", "setuptools")
+    theirs = ("pandas", "apache-airflow-providers-openlineage")
+    made.pip(f"apache-airflow=={request.param}", *theirs, "cffi", "setuptools")
     before = made.versions()
     clone = _clone(tmp_path_factory.mktemp("clone"))
     made.variables |= {"AIRFLOW_HOME": str(made.folder / "airflow")}
@@ -182,9 +217,9 @@ def _clone(folder: Path) -> Path:
     """What a clone of this repository has."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, names.split("\0")):
-        if (ROOT / name).is_file():
+        if (ROOT / name).is_file() or (ROOT / name).is_symlink():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
+            shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
     return folder
 
 
@@ -197,14 +232,14 @@ def _readme() -> str:
 
 
 def test_the_lines_of_the_readme_carry_an_incident_to_its_proof_beside_a_dag_of_others(
-    airflow: Environment, tmp_path: Path
+    airflow: Environment, tmp_path: Path, collector: Collector
 ) -> None:
     folder, dags = airflow.folder, airflow.folder / "airflow" / "dags"
     (dags / "theirs.py").write_text(THEIRS)
     airflow.run("mqlite", "create", "QM1")
     airflow.run("mqlite", "mqsc", "QM1", text=(dags / "mqsc" / "QM1.mqsc").read_text())
     manager = Manager("QM1", folder / "queue_managers")
-    manager.put(DLQ, [dead_letter("PAYMENTS.IN", b"x", reason=2053) for _ in range(20)])
+    manager.put(DLQ, [dead_letter("PAYMENTS.IN", SECRET, reason=2053) for _ in range(20)])
     home = replace(
         airflow_home.home(tmp_path, AIRFLOW__CORE__DAGS_FOLDER=str(dags), AIRFLOW__CORE__PLUGINS_FOLDER=str(tmp_path)),
         folder=folder / "airflow",
@@ -216,6 +251,10 @@ def test_the_lines_of_the_readme_carry_an_incident_to_its_proof_beside_a_dag_of_
     own = {name: value for name, value in home.environment().items() if name.startswith("AIRFLOW")}
     (home.folder / "logs").mkdir(exist_ok=True)
     airflow.variables = {name: value for name, value in airflow.variables.items() if name != "MQOPS_LAKE"} | own
+    lineage = home.folder / "lineage.jsonl"
+    to_file = {"type": "file", "log_file_path": str(lineage), "append": True}
+    airflow.variables["AIRFLOW__OPENLINEAGE__TRANSPORT"] = json.dumps(to_file)
+    airflow.variables |= {"AIRFLOW__METRICS__OTEL_ON": "True", "OTEL_EXPORTER_OTLP_ENDPOINT": collector.address}
     airflow.run("airflow", "db", "migrate")
     of_mq = json.dumps({"queue_manager": "QM1", "home": str(folder / "queue_managers")})
     airflow.run("airflow", "connections", "add", CONNECTIONS[0], "--conn-type", "mq", "--conn-extra", of_mq)
@@ -226,15 +265,15 @@ def test_the_lines_of_the_readme_carry_an_incident_to_its_proof_beside_a_dag_of_
         client = AirflowClient(home)
         until(lambda: _healthy(client), PATIENCE)
         client.log_in()
-        for name in ("qm1_dlq_rules", "theirs"):
+        for name in (DAG, "theirs"):
             client.wait_for_dag(name)
             client.unpause(name)
         assert client.call("GET", "/importErrors")["total_entries"] == 0
         of_others = client.trigger("theirs")
-        run_id = client.trigger("qm1_dlq_rules", dry_run=False)
-        result = client.follow("qm1_dlq_rules", run_id, approve=lambda question: True)
+        run_id = client.trigger(DAG, dry_run=False)
+        result = client.follow(DAG, run_id, approve=lambda question: True)
         assert result.state == "success", client.failures(result)
-        assert client.xcom("qm1_dlq_rules", run_id, "prove")["balanced"] is True
+        assert client.xcom(DAG, run_id, "prove")["balanced"] is True
         assert manager.depth("PAYMENTS.IN") == 20
         assert client.follow("theirs", of_others, approve=lambda question: True).state == "success"
         viewer = AirflowClient(home, "viewer")
@@ -248,6 +287,22 @@ def test_the_lines_of_the_readme_carry_an_incident_to_its_proof_beside_a_dag_of_
             one.wait()
     assert "unbroken" in airflow.run("mqops", "ledger", "verify", MQOPS_ESTATE=str(dags / "estate.yaml"))
     assert "ibmmq" in airflow.run("mqops", "doctor", "QM1", expect=1)
+    _lineage_is_told(lineage)
+    assert {b"mqops.messages_moved", b"mqops.runs_proved"} <= collector.names
+
+
+def _lineage_is_told(file: Path) -> None:
+    """Queue → snapshot → plan → destination, and nothing of a message."""
+    assert SECRET not in file.read_bytes()
+    told = {}
+    for event in map(json.loads, file.read_text().splitlines()):
+        if event["eventType"] == "COMPLETE":
+            sides = [{(one["namespace"], one["name"]) for one in event.get(side, ())} for side in ("inputs", "outputs")]
+            told[event["job"]["name"]] = sides
+    dlq, snapshot, plan = ("ibmmq://QM1", DLQ), ("mqops://QM1", f"{DAG}/snapshot"), ("mqops://QM1", f"{DAG}/plan")
+    assert told[f"{DAG}.observe"] == [{dlq}, {snapshot}]
+    assert told[f"{DAG}.decide"] == [{snapshot}, {plan}]
+    assert told[f"{DAG}.prove"] == [{plan, dlq}, {("ibmmq://QM1", "PAYMENTS.IN")}]
 
 
 def test_every_part_leaves_pyspark_whole(airflow: Environment, wheel: Path) -> None:

@@ -11,6 +11,7 @@ from airflow.sdk.execution_time.comms import (
     TriggerDagRun,
 )
 from airflow.sdk.execution_time.hitl import HITLUser, get_hitl_detail_content_detail
+from airflow.sdk.observability import stats
 
 __all__ = [
     "CreateHITLDetailPayload",
@@ -20,5 +21,6 @@ __all__ = [
     "HITLUser",
     "TriggerDagRun",
     "get_hitl_detail_content_detail",
+    "stats",
     "task_runner",
 ]

@@ -58,8 +58,8 @@ def _asked(
     day: date | Annotated[str, Query(max_length=0)] = "",
     behind: Field = "",
 ) -> Asked:
-    texts = (one.strip() for one in (queue_manager, queue, workflow, str(state), person, str(day)))
-    return Asked(*texts, behind=behind)
+    texts = (one.strip() for one in (queue_manager, queue, workflow, str(state), person, str(day), behind))
+    return Asked(*texts)
 
 
 def router(page: Page) -> APIRouter:
