@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from outside_support import install, installed
 from snapshot_support import snapshot_of_rows
 
 from mqops.cli import main
@@ -32,7 +34,7 @@ from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.quality.check import QualityFiles, check
 from mqops.quality.columns import COLUMNS, ColumnKind
 from mqops.quality.failures import FAILURES
-from mqops.quality.in_process import check_here
+from mqops.quality.in_process import check_here, needs_spark
 from mqops.quality.no_message import check_no_message
 from mqops.quality.results import docs_of, results, verdict_of
 from mqops.quality.scope import QueuesSeen
@@ -47,6 +49,7 @@ from mqwire.structures import MQDLH, MQMD
 
 SHIPPED = Path(__file__).parents[2] / "include" / "expectations"
 SUITES = (SHIPPED / "messages.yaml", SHIPPED / "dead_letters.yaml")
+DOCS = Path(__file__).parents[2] / "docs"
 QUICK = Path(__file__).parents[1] / "data" / "suites" / "quick.yaml"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SECRET = "TOPSECRET-4711"
@@ -604,7 +607,7 @@ def test_what_is_no_snapshot_is_refused(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "broken" / "a.parquet").write_bytes(b"no Parquet")
     with pytest.raises(LakeError, match="cannot be read"):
         check(spark, QualityFiles.of(tmp_path / "broken"), load_suites(SUITES), now="")
-    with pytest.raises(LakeError, match="cannot be read"):
+    with pytest.raises(LakeError, match="is not a whole Parquet file"):
         check_here(QualityFiles.of(tmp_path / "broken"), load_suites(SUITES), now="")
     with pytest.raises(SettingsError, match="missing or of another type: queue_manager, queue"):
         check_here(QualityFiles.of(tmp_path / "other"), load_suites(SUITES), now="")
@@ -1013,5 +1016,29 @@ def test_by_spark_and_in_this_process_the_same_is_found(
         assert here == replace(there, check=here.check, failures=here.failures, docs="")
         for page in docs.rglob("*.html"):
             assert not re.search("4711|Deutschland|value_[0-9a-f]{16}", page.read_text()), page
-        order = ("expectation", "position")
+        order = ("suite", "expectation", "position")
         assert sorted(failures(here), key=itemgetter(*order)) == sorted(failures(there), key=itemgetter(*order))
+
+
+def test_the_documents_expectation_of_another_distribution_finds_its_messages(
+    spark: Any, make_run: MakeRun, tmp_path: Path
+) -> None:
+    about, of_gx = re.findall(r"```python\n(.*?)```", (DOCS / "from_outside.md").read_text(), re.DOTALL)
+    files = {"bank_mq_begin_with.py": about, "bank_mq_begin_with_gx.py": of_gx}
+    points = "[mqops.checks]\ncolumn_values_to_begin_with = bank_mq_begin_with:BEGIN_WITH\ngone = bank_gone:GONE\n"
+    path = suite(tmp_path, "{id: ours, expect: column_values_to_begin_with, column: reply_to_q, prefix: BANK.}")
+    run = make_run([message(n, reply_to_q=name) for n, name in enumerate(("BANK.A", "OTHER", "BANK.B"))])
+    with installed(install(tmp_path / "site", files, points)):
+        summary = by_spark(spark, run, path)
+        assert [(row["position"], row["observed"]) for row in failures(summary)] == [(1, "OTHER")]
+        assert "begin_with: column, prefix" in CliRunner().invoke(main, ["quality", "vocabulary"]).output
+        assert needs_spark(run.snapshot, load_suites([path]))
+        assert not needs_spark(run.snapshot, load_suites([QUICK]))
+        (tmp_path / "site" / "bank_mq_begin_with_gx.py").unlink()
+        del sys.modules["bank_mq_begin_with_gx"]
+        with pytest.raises(SettingsError, match=r"bank_mq_begin_with_gx:.* cannot be loaded: No module named"):
+            by_spark(spark, run, path)
+        with pytest.raises(SettingsError, match=r"s\.yaml:3.*gone of bank-mq 1\.2 \(entry point mqops\.checks"):
+            load_suites([suite(tmp_path, "{id: ours, expect: gone, column: format}")])
+    with pytest.raises(SettingsError, match="there is no expectation 'column_values_to_begin_with'"):
+        load_suites([suite(tmp_path, "{id: o, expect: column_values_to_begin_with, column: reply_to_q, prefix: B}")])

@@ -122,33 +122,38 @@ def suggest(queue: str, snapshot: str, *, out: Path | None, lake: Path, as_json:
 def vocabulary(as_json: bool) -> None:
     """List the columns and expectations that a suite can use."""
     from mqops.quality.columns import COLUMNS  # noqa: PLC0415
-    from mqops.quality.vocabulary import EXPECTATIONS  # noqa: PLC0415
+    from mqops.quality.vocabulary import expectation_named, names  # noqa: PLC0415
 
+    known = []
+    for name in names():
+        try:
+            known += [one] if (one := expectation_named(name)) else []
+        except SettingsError as error:  # of another distribution
+            show_line(str(error), err=True)
     columns = [{"name": c.name, "kind": c.kind.value, "meaning": c.meaning} for c in COLUMNS.values()]
     expectations = [
         {"name": e.name, "columns": list(e.domain), "arguments": {k: v.value for k, v in e.arguments.items()}}
-        for e in EXPECTATIONS.values()
+        for e in known
     ]
     if as_json:
         show_json({"columns": columns, "expectations": expectations})
         return
     show_table(["COLUMN", "KIND", "MEANING"], [(c.name, c.kind.value, c.meaning) for c in COLUMNS.values()])
     show_line("")
-    for expectation in EXPECTATIONS.values():
+    for expectation in known:
         show_folded(f"{expectation.name}: {', '.join([*expectation.domain, *expectation.arguments])}".rstrip(": "))
 
 
 def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: Path | None) -> QualitySummary:
     from mqops.quality.files import QualityFiles  # noqa: PLC0415
-    from mqops.quality.frame_here import number_of_rows  # noqa: PLC0415
-    from mqops.quality.in_process import FEW, check_here  # noqa: PLC0415
+    from mqops.quality.in_process import check_here, needs_spark  # noqa: PLC0415
     from mqops.quality.suite_file import load_suites  # noqa: PLC0415
 
     loaded = load_suites(suites)
     place = QualityFiles.of(snapshot, folder=out, docs=docs)
     from mqops.clock import utc_now  # noqa: PLC0415
 
-    if number_of_rows(place.snapshot) <= FEW:
+    if not needs_spark(place.snapshot, loaded):
         return check_here(place, loaded, now=utc_now())
     from mqops.cli.passes import warn  # noqa: PLC0415
     from mqops.cli.spark_log import spark_log_in  # noqa: PLC0415

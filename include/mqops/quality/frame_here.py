@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mqops.errors import LakeError, SettingsError
-from mqops.lake.files import lake_errors
-from mqops.lake.parquet import parts_of
-from mqops.lake.part_file import PartFile
+from mqops.errors import SettingsError
+from mqops.lake.parquet import parts_of, read_part
+from mqops.lake.part_file import opened
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.core.put_time import put_second
 from mqops.quality.answers import BODY_INPUT, answered, answers
@@ -35,7 +34,7 @@ def frame_here(folder: Path, wanted: Iterable[str], asked: Sequence[Asked] = ())
         LakeError: they cannot be read, or decrypted.
     """
     columns, table_of = _plan(wanted, asked)
-    return table_of(_batches(folder, columns))
+    return table_of(batches_of(folder, columns))
 
 
 def no_rows(wanted: Iterable[str], asked: Sequence[Asked] = ()) -> pa.Table:
@@ -80,8 +79,10 @@ def _nothing(columns: list[str]) -> pa.RecordBatch:
 
 
 def batches_of(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Columns of a snapshot as they are. Raises as `frame_here`."""
-    return _batches(folder, columns)
+    """Columns of a snapshot as they are, first a batch without rows, which has their types. Raises as `frame_here`."""
+    yield _nothing(columns)
+    for part, _rows in _files(folder):
+        yield from read_part(part, columns, rows=ROWS)
 
 
 def number_of_rows(folder: Path) -> int:
@@ -91,33 +92,14 @@ def number_of_rows(folder: Path) -> int:
 
 def _files(folder: Path) -> Iterator[tuple[Path, int]]:
     for part in parts_of(folder):
-        with lake_errors(part):
-            try:
-                with PartFile(part) as file:
-                    missing = [name for name in SNAPSHOT.names if name not in file.names]
-                    rows = file.metadata.num_rows
-            except pa.ArrowInvalid as error:
-                raise _unreadable(folder) from error
+        with opened(part) as file:
+            missing = [name for name in SNAPSHOT.names if name not in file.names]
+            rows = file.metadata.num_rows
         if missing:
             raise SettingsError(
                 f"{folder} is not a snapshot of this version of mqops: missing or of another type: {', '.join(missing)}"
             )
         yield part, rows
-
-
-def _batches(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    yield _nothing(columns)  # gives the types, where there is no message
-    for part, _rows in _files(folder):
-        with lake_errors(part):
-            try:
-                with PartFile(part) as file:
-                    yield from file.batches(ROWS, columns)
-            except pa.ArrowInvalid as error:
-                raise _unreadable(folder) from error
-
-
-def _unreadable(folder: Path) -> LakeError:
-    return LakeError(f"The snapshot {folder} cannot be read; restore its files, or take a new one")
 
 
 _INPUT = {

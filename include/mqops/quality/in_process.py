@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -29,7 +30,7 @@ from mqops.quality.outcome import Found, begun, concluded, queue_manager_of
 from mqops.quality.own_pages import write_pages
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing, with_bases
 from mqops.quality.shown import masked, shown
-from mqops.quality.suite import Check, Suite, asked_by, columns_of, looked_at
+from mqops.quality.suite import Check, Suite, asked_by, by_gx_only, columns_of, looked_at
 from mqops.quality.summary import NO_VALUE, result_of
 from mqops.quality.vocabulary import SEVERITIES
 from mqops.quality.where import chosen
@@ -69,11 +70,16 @@ def check_snapshot(
 ) -> QualitySummary:
     """Run suites on a snapshot, here or by Spark. Parameters: `session` gives one of Spark, if it is needed. Raises as
     `check_here`."""
-    if number_of_rows(files.snapshot) <= FEW:
+    if not needs_spark(files.snapshot, suites):
         return check_here(files, suites, now=now)
     from mqops.quality.check import check  # noqa: PLC0415 - Spark
 
     return check(session(), files, suites, now=now)
+
+
+def needs_spark(snapshot: Path, suites: Iterable[Suite]) -> bool:
+    """Whether suites on a snapshot are checked by Spark. Raises as `number_of_rows`."""
+    return by_gx_only(suites) or number_of_rows(snapshot) > FEW
 
 
 def check_here(files: QualityFiles, suites: tuple[Suite, ...], *, now: str) -> QualitySummary:

@@ -126,6 +126,11 @@ def looked_at(table: pa.Table, suite: Suite, check: Check) -> pa.Array:
     return rows.filter(there.combine_chunks())
 
 
+def by_gx_only(suites: Iterable[Suite]) -> bool:
+    """Whether one of the expectations is another distribution's, which GX computes on Spark."""
+    return any(check.expectation.gx for suite in suites for check in suite.checks)
+
+
 def asked_by(suites: Iterable[Suite]) -> tuple[Asked, ...]:
     """What suites ask of payloads, each once."""
     return tuple(dict.fromkeys(one for suite in suites for one in suite.asked))

@@ -31,6 +31,7 @@ from mqops.quality.history import History
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing
 from mqops.quality.suite import Check, Suite
 from mqops.quality.summary import NO_VALUE, result_of
+from mqops.quality.vocabulary import Expectation
 from mqops.quality.where import queues_sql, sql_of
 
 if TYPE_CHECKING:
@@ -205,10 +206,21 @@ def without_values(document: str, names: Mapping[str, str]) -> str:
     return text
 
 
+def _class_of(expectation: Expectation) -> Any:
+    """GX's class, or another distribution's. Raises `SettingsError` where that cannot be imported."""
+    place = expectation.gx or f"great_expectations.expectations:{expectation.gx_class}"
+    module, _, name = place.partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except Exception as error:  # whatever an import raises
+        if not expectation.gx:
+            raise
+        raise SettingsError(f"expectation {expectation.name}: {expectation.gx} cannot be loaded: {error}") from error
+
+
 def expectation_of(check: Check) -> Any:
-    """The GX expectation of a check."""
+    """The GX expectation of a check. Raises `SettingsError` where it is another distribution's and cannot be loaded."""
     quiet_import()
-    from great_expectations import expectations  # noqa: PLC0415
     from great_expectations.expectations.row_conditions import PassThroughCondition  # noqa: PLC0415
 
     sentence, check = check.sentence(), check.computed()
@@ -220,8 +232,9 @@ def expectation_of(check: Check) -> Any:
         arguments["row_condition"] = PassThroughCondition(pass_through_filter=condition)
     if check.expectation.of_rows:
         arguments["mostly"] = check.mostly
-    kind = getattr(expectations, check.expectation.gx_class)
-    return kind(**check.domain(), **arguments, severity=check.severity, meta={ID: check.id}, description=sentence)
+    return _class_of(check.expectation)(
+        **check.domain(), **arguments, severity=check.severity, meta={ID: check.id}, description=sentence
+    )
 
 
 def _counts(rows: DataFrame, suite: Suite) -> tuple[int, Mapping[str, int]]:

@@ -1,7 +1,8 @@
 """The expectations a suite can use, as data. Names and arguments are Great Expectations' own; GX is not imported.
 
 A row expectation is about each message and says which messages fail it. An aggregate expectation is about all messages
-together, and nothing can be said of a single one.
+together, and nothing can be said of a single one. Other distributions bring expectations of their own
+(`mqops.outside`).
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from types import MappingProxyType
 
+from mqops import outside
 from mqops.message_checks import NOTHING
 from mqops.quality.columns import ColumnKind
 
@@ -57,6 +60,7 @@ class Expectation:
         between: whether it sees other messages, or a file (`mqops.quality.between`), and GX has none like it.
         also: columns that it needs besides; the first one says which message, where it has no column of its own.
         by, by_arguments: the expectation by which it is computed, where that is another one.
+        gx: `module:class` of the expectation of another distribution, for GX's Spark engine; "" for GX's own.
     """
 
     name: str
@@ -72,10 +76,11 @@ class Expectation:
     by_arguments: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     between: bool = False
     also: tuple[str, ...] = ()
+    gx: str = ""
 
     @property
     def gx_class(self) -> str:
-        """The class of `great_expectations.expectations`."""
+        """The class of `great_expectations.expectations`, where it is GX's own."""
         return "Expect" + "".join(part.capitalize() for part in self.name.split("_"))
 
     @property
@@ -204,7 +209,29 @@ _ALL = (
 )
 
 EXPECTATIONS: Mapping[str, Expectation] = MappingProxyType({item.name: item for item in _ALL})
-"""Every expectation, by name."""
+"""Every expectation of mqops, by name."""
+
+
+@cache
+def expectation_named(name: str) -> Expectation | None:
+    """The expectation of a name, also one of another distribution; None where there is none.
+
+    Raises:
+        SettingsError: another distribution brings it, and it cannot be used.
+    """
+    one = outside.not_taken(outside.Group.CHECKS, EXPECTATIONS).get(name) if name not in EXPECTATIONS else None
+    if one is None:
+        return EXPECTATIONS.get(name)
+    found = one.load(Expectation)
+    if ":" not in found.gx:
+        raise one.refused("has no class: gx must be 'module:class'")
+    return found
+
+
+def names() -> tuple[str, ...]:
+    """The names of all expectations, those of other distributions behind mqops' own."""
+    return (*EXPECTATIONS, *outside.not_taken(outside.Group.CHECKS, EXPECTATIONS))
+
 
 SEVERITIES = tuple(NOTHING)
 """What a failed expectation means: the run fails, somebody should look, or it is only noted."""

@@ -96,6 +96,7 @@ class QualityCheckOperator(CheckOperator):
         if not messages:
             seen = QueuesSeen(looked_at=choice.empty, unread=choice.inhibited, unseen=choice.unseen, aliases=aliases)
             return self._without_a_message(context, found, suites, seen)
+        self.tell_before_look(lake(estate), choice.depths)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             hand_on(context, folder, {**found, "empty": list(choice.empty)})
         return {**found, "folder": str(folder.path)}
@@ -147,10 +148,9 @@ class QualitySubmitOperator(MqSparkSubmitOperator):
         self.snapshot = snapshot
 
     def needs_spark(self) -> bool:
-        from mqops.quality.frame_here import number_of_rows  # noqa: PLC0415 - loads Arrow
-        from mqops.quality.in_process import FEW  # noqa: PLC0415
+        from mqops.quality.in_process import needs_spark  # noqa: PLC0415 - loads Arrow
 
-        return number_of_rows(Path(self.snapshot)) > FEW
+        return needs_spark(Path(self.snapshot), load_suites(self.repeated["--suite"].split(",")))
 
 
 class QualityReportOperator(BaseOperator):

@@ -38,6 +38,7 @@ from mqops.ledger.keys import VARIABLE as LEDGER_KEYS
 from mqops.printable import printable
 from mqops_airflow.connections.body_keys import password
 from mqops_airflow.connections.hook import MqHook, existing_connection
+from mqops_airflow.runs.lineage import Lineage, of_job
 from mqops_airflow.runs.workplace import estate_file, estate_path, lake
 from mqops_airflow.spark.connect import CONNECTION_TYPE, Client, server_must_answer, server_of
 from mqops_airflow.spark.job_environment import job_environment
@@ -143,6 +144,10 @@ class MqSparkSubmitOperator(BaseOperator):
     def needs_spark(self) -> bool:
         """Whether the job has so much to do that Spark is worth its start."""
         return True
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Lineage:
+        """From queues to the snapshot, and from it to the plan, for Airflow's provider of OpenLineage."""
+        return of_job(task_instance.dag_id, Path(self.summary))
 
     def _submit(self) -> None:
         estate = estate_file()
