@@ -24,7 +24,7 @@ from mqops.decide.core.pacing import NO_LIMITS, Pacing
 from mqops.decide.in_process import decide
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import plan_run
-from mqops.errors import InProgress, PermanentMQError, PlanChanged
+from mqops.errors import InProgress, LakeError, PermanentMQError, PlanChanged
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
@@ -149,6 +149,16 @@ def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(m
     assert manager.bodies("T0") == [b"%d" % number for number in range(0, 400, 2)]
     assert manager.bodies("T1") == [b"%d" % number for number in range(1, 400, 2)]
     assert prove(manager.connection, run).moved == 400
+
+
+def test_an_executor_that_does_not_see_the_runs_folder_moves_nothing(manager, planned, tmp_path):
+    fill(manager, 2)
+    approved_plan = read_approved_plan(planned("ACTION(RETRY)"))
+    elsewhere = replace(approved_plan, folder=RunFolder(tmp_path / "of this pod" / "QM1" / "runs" / "r"))
+    task = ActTask(connection=manager.connection, approved_plan=elsewhere, lengths=(2,), unit_size=3)
+    with pytest.raises(LakeError, match=r"which the task made: the lake is not shared\. Mount the same folder"):
+        next(task([]))
+    assert manager.depth(DLQ) == 2
 
 
 @pytest.mark.parametrize(

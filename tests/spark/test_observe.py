@@ -240,6 +240,20 @@ def test_a_workers_error_comes_back_as_what_it_was(manager, spark, tmp_path):
     assert (raised.value.reason, raised.value.verb) == (2085, "MQOPEN")
 
 
+def test_an_executor_that_does_not_see_the_runs_folder_is_told_and_no_empty_snapshot_is_taken(
+    manager, spark, tmp_path, monkeypatch
+):
+    """Executors in pods of their own, without the lake: each would write to its own disk."""
+    module = sys.modules[observe.__module__]
+    monkeypatch.setattr(module, "register", lambda *a, folder, **k: register(*a, folder=folder / "elsewhere", **k))
+    manager.put("A", [({}, b"1")])
+    run = RunFolder.at(tmp_path / "lake", "QM1", "r")
+    said = f"does not see {run.path}/elsewhere, which the task made: the lake is not shared. Mount the same folder"
+    with pytest.raises(LakeError, match=said):
+        observe(spark, manager.connection, run, ["A"])
+    assert not run.path.joinpath("observe.json").exists()
+
+
 def test_what_spark_says_of_a_full_disk_is_told_as_that(tmp_path):
     from mqops.spark_job import spark_errors  # noqa: PLC0415
 

@@ -16,6 +16,7 @@ from mqops.decide.recorded import PLAN
 from mqops.deciders.decider import Decider, NothingToDo, R
 from mqops.deciders.registry import decider_named
 from mqops.errors import PlanChanged, SettingsError, Stopped
+from mqops.expiry.before_look import told_before_look
 from mqops.lake.run import RunFolder, find_run
 from mqops.ledger.core.marker import About
 from mqops.ledger.file import LedgerFile
@@ -54,6 +55,9 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
             if not selection.queues:
                 raise NothingToDo(selection)
             record_earlier_runs(session, request.lake, queue_manager, request.warn)
+        if decider.reads_queues:
+            for line in told_before_look(request.lake, queue_manager, selection.queues):
+                request.warn(line)
         run = RunFolder.at(request.lake, queue_manager, new_run_key(decider.key_prefix))
         file = LedgerFile(run.lake_folder)  # a report: act opens one of its own, and reads it anew
         try:

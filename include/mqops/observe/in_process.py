@@ -17,7 +17,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.model import ObserveSummary
 from mqops.mq.browse import browse, while_there
 from mqops.mq.connection import Reach, connect
-from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, settled_queues
+from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, settled_queues, still_settled
 from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.mq.session import RawMessage, Session
 from mqops.observe import snapshot
@@ -77,7 +77,7 @@ def observe(
             )
             write_sealed(run, sealing, chain.from_iterable(batches))
         expired = discarded(states, states_of(session, names))
-        settled &= settled_queues(session)
+        settled = still_settled(session, settled)
         gone = gone_of(session, names) if some_may_end else ()
         return snapshot.finish(
             run,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow.sdk.bases.skipmixin import SkipMixin
+from airflow.sdk import SkipMixin
 
 from mqops.counted import counted
 from mqops.errors import SettingsError

@@ -40,6 +40,7 @@ from mqops.decide.spark.totals import FEW
 from mqops.lake.files import lake_errors
 from mqops.lake.parquet import refuse_newer_folder
 from mqops.lake.run import RunFolder
+from mqops.lake.shared import refuse_unseen
 from mqops.lake.stop import refuse_if_stopped
 from mqops.ledger import noted
 from mqops.ledger.core.marker import About
@@ -267,6 +268,7 @@ class ActTask:
         import pyarrow as pa  # noqa: PLC0415
 
         arrow_without_pandas()
+        refuse_unseen(self.approved_plan.folder.path, made_by="the task")
         names = [one.name for one in fields(LaneResult)]
         with (
             ProgressFile(self.approved_plan.folder) as progress,

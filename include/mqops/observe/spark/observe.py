@@ -15,7 +15,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.model import ObserveSummary
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, settled_queues
+from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, settled_queues, still_settled
 from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.observe import snapshot
 from mqops.observe.expired import discarded, states_of
@@ -56,7 +56,7 @@ def observe(
             if queue not in at_first:
                 session.close(session.open(queue, OPEN_OPTIONS))
         before, settled = states_of(session, names), settled_queues(session)
-    source = register(spark, connection, sealing_for(run))
+    source = register(spark, connection, sealing_for(run), folder=run.path)
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
     options: dict[str, str | int] = {
         "queues": ",".join(names),
@@ -70,7 +70,7 @@ def observe(
         noted.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
     with connect(connection) as session:
         expired = discarded(before, states_of(session, names))
-        settled &= settled_queues(session)
+        settled = still_settled(session, settled)
         gone = gone_of(session, names) if some_may_end else ()
         return snapshot.finish(
             run,
