@@ -28,7 +28,7 @@ LONGEST = 200
 Field = Annotated[str, Query(max_length=LONGEST)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """The query of the address. Parameters: "" for all; `state` a word of `RunState`; `day` UTC, YYYY-MM-DD; `behind`
     where the page begins (`Place`)."""
@@ -58,8 +58,15 @@ def _asked(
     day: date | Annotated[str, Query(max_length=0)] = "",
     behind: Field = "",
 ) -> Asked:
-    texts = (one.strip() for one in (queue_manager, queue, workflow, str(state), person, str(day)))
-    return Asked(*texts, behind=behind)
+    return Asked(
+        queue_manager=queue_manager,
+        queue=queue.strip(),
+        workflow=workflow,
+        state=str(state),
+        person=person.strip(),
+        day=str(day),
+        behind=behind,
+    )
 
 
 def router(page: Page) -> APIRouter:
