@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import pytest
+from ledger_opened import observe
 from mq_support import DLQ
 from runs_on_pages import DAG, HOSTILE, letters, of_dag, planned, task_of
 
@@ -18,7 +19,6 @@ from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.lake.stop import Stop, lift, stop
 from mqops.message_checks import CheckResult, QualitySummary
-from mqops.observe.in_process import observe
 from mqops_airflow.operators.quality import in_words
 from mqops_airflow.pages import shared
 from mqops_airflow.roles import ROLES

@@ -11,6 +11,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ledger_opened import observe
 from mq_support import DLQ, dead_letter, digests
 from spark_support import job_here
 
@@ -30,7 +31,6 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.opened import OpenLedger
 from mqops.model import ActSummary
 from mqops.mq.connection import OneSession
-from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.rules import parse
 
@@ -136,7 +136,7 @@ def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(m
     rows = plain._dealt(plain.acted_rows(run, approved_plan), act_plainly_lanes, NO_LIMITS)[0]
 
     def execute():
-        with plain.LaneWorker(task.connection, task.approved_plan, task.unit_size) as worker:
+        with plain.LaneWorker(manager.connection, approved_plan, task.unit_size, keys=ledger.keys) as worker:
             reports.append(worker.run(0, 400, iter(rows)))
 
     threads = [threading.Thread(target=execute) for _ in range(3)]

@@ -15,6 +15,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from format_support import says_format
+from ledger_opened import observe as observe_plainly
 from mq_support import DLQ, create, dead_letter
 from pymqi import CMQC
 from spark_support import ENVIRONMENT, JOBS, beside_another_job, job_here
@@ -27,7 +28,6 @@ from mqops.lake.parquet import SPARK_ROW_GROUPS
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection
 from mqops.observe import arrow as observe_arrow
-from mqops.observe.in_process import observe as observe_plainly
 from mqops.observe.spark.datasource import register
 from mqops.observe.spark.observe import observe
 from mqops.observe.spark.schema import SNAPSHOT

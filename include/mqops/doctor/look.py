@@ -136,6 +136,7 @@ def _here(lake: Path, file: EstateFile | None, name: str) -> Iterator[Check]:
         yield this_machine.unfinished(folder, name)
         yield this_machine.stops(folder, name)
     yield this_machine.spark(file, name, os.environ)
+    yield from this_machine.from_outside()
     yield this_machine.versions()
 
 

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -152,6 +152,13 @@ def write_json(path: Path, value: Any) -> None:
     write_bytes(path, json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n")
 
 
+def write_json_lines(path: Path, values: Iterable[Any]) -> int:
+    """Write a file that has a JSON object a line, as `write_json` does; gives the number of lines."""
+    lines = [json.dumps(formats.numbered(kind_of(path), value)) for value in values]
+    write_bytes(path, "".join(line + "\n" for line in lines).encode())
+    return len(lines)
+
+
 def read_private(path: Path) -> bytes:
     """What is in a key file, up to 1 MiB. A symbolic link is not followed.
 
@@ -202,7 +209,7 @@ def write_bytes(path: Path, content: bytes) -> None:
                 temporary.unlink()
 
 
-def state_of(path: Path | str) -> tuple[int, ...]:
+def file_state(path: Path | str) -> tuple[int, ...]:
     """Tells one state of a file or folder from another: which one it is, when it was written, bytes. Empty where it is
     not there."""
     try:

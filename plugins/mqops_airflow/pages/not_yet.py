@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from airflow.models.dag import DagModel
-from airflow.models.dagrun import DagRun
-from airflow.models.taskinstance import TaskInstance
-from airflow.utils.session import create_session
-from airflow.utils.state import DagRunState, State, TaskInstanceState
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
@@ -19,6 +14,15 @@ from mqops.estate_sections import dag_prefix
 from mqops.lake.shared import MOUNT
 from mqops.look.words.text import AirflowLink, Link, Text, Value, joined
 from mqops.workflow import Workflow
+from mqops_airflow.airflow_private.database import (
+    DagModel,
+    DagRun,
+    DagRunState,
+    State,
+    TaskInstance,
+    TaskInstanceState,
+    create_session,
+)
 from mqops_airflow.ui.views import path_of_dag, path_of_run
 
 FORMS: dict[str, tuple[str, str, str]] = {

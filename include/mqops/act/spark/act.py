@@ -45,6 +45,7 @@ from mqops.lake.stop import refuse_if_stopped
 from mqops.ledger import noted
 from mqops.ledger.core.marker import About
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.keys import KeyRing
 from mqops.ledger.opened import OpenLedger
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, one_session
@@ -279,6 +280,7 @@ class ActTask:
                 decision=self.decision,
                 reached=self.reached,
                 report=progress.add,
+                keys=KeyRing(self.approved_plan.folder.lake_folder),
             ) as worker,
         ):
             dealt = Deal(len(self.lengths), self.approved_plan.pacing)(batches)
