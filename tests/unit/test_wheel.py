@@ -96,6 +96,14 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "site"
 
 
+def test_manual_pages_and_completion_are_in_it(unpacked: Path) -> None:
+    (share,) = unpacked.glob("*.data/data/share")
+    ours = ROOT / "include" / "setup" / "share"
+    names = {path.relative_to(ours) for path in ours.rglob("*") if path.is_file()}
+    assert {path.relative_to(share) for path in share.rglob("*") if path.is_file()} == names
+    assert Path("man/man1/mqops.1") in names
+
+
 @pytest.fixture
 def with_part(unpacked: Path) -> Callable[..., Any]:
     """Runs a program in which only an extra, "" for the core alone, is there; what it prints, a line of JSON."""
