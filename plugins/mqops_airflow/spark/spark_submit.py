@@ -113,8 +113,8 @@ def submission(conn_id: str, connection: Any) -> Submission:
 def master_of(connection: Any) -> str:
     """The master that a connection names: its host, whole (`local[*]`, `yarn`, `k8s://https://host`), and its port.
 
-    A connection that was given as a URI has the scheme as its type: `spark://host:7077`. Airflow offers, and its command
-    line takes, the type `spark` only where its Spark provider is installed: `generic` stands for it.
+    A connection that was given as a URI has the scheme as its type: `spark://host:7077`. Airflow knows the type `spark`
+    only where its Spark provider is installed: `generic` stands for it.
     """
     host, kind = connection.host or "", "spark" if connection.conn_type == "generic" else connection.conn_type
     whole = kind == "spark" and host and ("://" in host or not connection.port)
