@@ -21,6 +21,6 @@ class MqopsMessageQueueProvider(BaseMessageQueueProvider):
 
     scheme = "mqops"
 
-    def trigger_class(self) -> type[TriggerMessages]:  # type: ignore[override]
+    def trigger_class(self) -> type[TriggerMessages]:
         """The trigger; its parameters are those of `MessageQueueTrigger`."""
         return TriggerMessages

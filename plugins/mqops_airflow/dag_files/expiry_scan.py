@@ -35,7 +35,11 @@ def build(file: EstateFile, name: str, settings: QueueManager, section: ExpirySc
         tags=["mq", WORKFLOW, name],
         default_args=default_args(),
         user_defined_macros=TEMPLATES,
-        params={"queues": params.queues(section.queues), "all_filled": params.all_filled()},
+        params={
+            "queues": params.queues(section.queues),
+            "all_filled": params.all_filled(),
+            "first_tell": params.first_tell(),
+        },
     ) as dag:
         notify = usable(file.estate.notify)
         check = ExpiryCheckOperator(
@@ -73,7 +77,11 @@ def build_refresh(names: list[str]) -> DAG:
         catchup=False,
         tags=["mq", "refresh_expiry"],
         default_args=default_args(),
-        params={"queue_manager": params.queue_manager(names), "name": params.generic_name()},
+        params={
+            "queue_manager": params.queue_manager(names),
+            "name": params.generic_name(),
+            "first_tell": params.first_tell(),
+        },
     ) as dag:
         RefreshExpiryOperator(task_id="refresh")
     return dag

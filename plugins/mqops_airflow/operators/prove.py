@@ -16,13 +16,14 @@ from mqops.printable import printable
 from mqops.queue_names import not_seen
 from mqops_airflow.approval.answer import end_question
 from mqops_airflow.connections.hook import MqHook
+from mqops_airflow.notices.foretold import left_foretold
 from mqops_airflow.notices.metrics import count_messages, count_run
 from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.notices.outcome_text import ending_of, keep_for_note, outcome_text
 from mqops_airflow.operators.depth import trigger_again
 from mqops_airflow.runs.lineage import Lineage, of_proof
 from mqops_airflow.runs.run_folder import XCom, found_folder
-from mqops_airflow.ui.markdown import code, md, plain
+from mqops_airflow.ui.markdown import code, joined, plain
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
@@ -122,8 +123,10 @@ class ProveOperator(BaseOperator):
             raise ActUnfinished(plain(words))
         self.log.info("%s", printable(plain(words)))
         context["outlet_events"][self.asset].extra = {**value, "told": plain(words)}
-        if acted == "success" and (warning := trigger_again(self.log, self.queue_manager, self.workflow)):
-            keep_for_note(context, md("{} {}", words, warning))
+        vanish = left_foretold(self.log, run, self.name(context), self.workflow)
+        warning = trigger_again(self.log, self.queue_manager, self.workflow) if acted == "success" else ""
+        if vanish or warning:
+            keep_for_note(context, joined(" ", filter(None, (words, vanish, warning))))
         if summary.unseen:
             count_run(context, proved=False)
             raise SettingsError(not_seen(summary.unseen))
