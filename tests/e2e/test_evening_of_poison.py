@@ -220,9 +220,8 @@ def test_airflow_cleans_its_database_while_a_question_is_open(evening: Site, man
     began = datetime.now(UTC)
     airflow(evening.client.home, *words)
     left = sizes(evening)
-    print(
-        f"airflow db clean took {(datetime.now(UTC) - began).total_seconds():.0f} s; rows removed {dict(after[1] - left[1])}"
-    )
+    took = (datetime.now(UTC) - began).total_seconds()
+    print(f"airflow db clean took {took:.0f} s; rows removed {dict(after[1] - left[1])}")
     known = [one["dag_run_id"] for one in evening.client.call("GET", f"/dags/{dag_id}/dagRuns")["dag_runs"]]
     assert (asked in known, first.run_id in known) == (True, False)
 
