@@ -116,7 +116,6 @@ def watched(
     way_of: Callable[[QueueDefinition], Way],
     *,
     seconds: float,
-    pause: Callable[[float], None] = time.sleep,
 ) -> Watched:
     """Look at input queues again and again for a while.
 
@@ -139,7 +138,7 @@ def watched(
     looked = time.monotonic()
     half, over = looked + seconds / 2, False
     while watches and not over:
-        pause(PAUSE)
+        time.sleep(PAUSE)
         over = time.monotonic() >= looked + seconds
         for watch in watches:
             _looked(session, watch)

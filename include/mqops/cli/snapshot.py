@@ -29,6 +29,7 @@ def snapshot(*, queues: tuple[str, ...], queue_manager: str, limit: int, lake: P
     from mqops.deciders.run import new_run_key  # noqa: PLC0415
     from mqops.expiry.before_look import told_before_look  # noqa: PLC0415
     from mqops.lake.run import RunFolder  # noqa: PLC0415
+    from mqops.ledger.file import LedgerFile  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
     from mqops.mq.named_queue import usable_dead_letter_queue  # noqa: PLC0415
@@ -42,7 +43,7 @@ def snapshot(*, queues: tuple[str, ...], queue_manager: str, limit: int, lake: P
     for line in told_before_look(lake, run.queue_manager, names):
         warn(line)
     try:
-        summary = observe(connection, run, names, limit=limit)
+        summary = observe(connection, run, names, limit=limit, ledger=LedgerFile(run.lake_folder))
     except BaseException:
         run.discard()
         raise

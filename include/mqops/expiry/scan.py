@@ -258,13 +258,10 @@ def write_summary(
     dead_letters: DeadLetterQueue | None = None,
     *,
     gone: Iterable[str] = (),
-    unseen: Iterable[str] = (),
 ) -> ExpirySummary:
     """Keep what scans of a run taught and write RUN/expiry.json. Raises `LakeError`."""
     done = tuple(scans)
     learn(run.lake_folder, done)
-    summary = summarise(
-        done, run=run.run, queue_manager=queue_manager, dead_letters=dead_letters, gone=gone, unseen=unseen
-    )
+    summary = summarise(done, run=run.run, queue_manager=queue_manager, dead_letters=dead_letters, gone=gone)
     SCANNED.write(run, summary)
     return summary

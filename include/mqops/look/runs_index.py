@@ -50,6 +50,7 @@ CREATE TABLE run (
     undoes TEXT, verdict INTEGER, grew_on TEXT, grew INTEGER, aged TEXT, snapshot INTEGER, plan INTEGER, line TEXT
 );
 CREATE TABLE queue_of (queue TEXT, at TEXT, run TEXT, PRIMARY KEY (queue, at, run)) WITHOUT ROWID;
+CREATE TABLE person_of (person TEXT, at TEXT, run TEXT, PRIMARY KEY (person, at, run)) WITHOUT ROWID;
 CREATE TABLE observed (run TEXT, queue TEXT, messages INTEGER);
 CREATE TABLE put_on (run TEXT, queue TEXT, queue_manager TEXT);
 CREATE TABLE listed (changed INTEGER, whole INTEGER, at INTEGER);
@@ -71,6 +72,7 @@ CREATE INDEX has_snapshot ON run (aged, snapshot) WHERE snapshot;
 CREATE INDEX has_plan ON run (aged, plan) WHERE plan;
 CREATE INDEX not_begun ON run (aged) WHERE NOT begun;
 CREATE INDEX queues_of_run ON queue_of (run);
+CREATE INDEX persons_of_run ON person_of (run);
 CREATE INDEX observed_of_run ON observed (run);
 CREATE INDEX put_on_of_run ON put_on (run);
 """
@@ -190,7 +192,7 @@ class RunsIndex:
         self.rows("BEGIN IMMEDIATE")
         try:
             for run in (*gone, *(row[0] for row in rows)):
-                for table in ("run", "queue_of", "observed", "put_on"):
+                for table in ("run", "queue_of", "person_of", "observed", "put_on"):
                     self.rows(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608 - ours
             for row in rows:
                 self.rows(f"INSERT INTO run VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608 - only marks
@@ -207,6 +209,8 @@ class RunsIndex:
         line, write = row.line, self._database.executemany
         queues = {(queue, line.at, line.run) for queue in line.queue.split(",")}
         write("INSERT INTO queue_of VALUES (?, ?, ?)", queues)
+        persons = {(person, line.at, line.run) for person in (line.requested_by, line.approved_by) if person}
+        write("INSERT INTO person_of VALUES (?, ?, ?)", persons)
         write("INSERT INTO observed VALUES (?, ?, ?)", [(line.run, *one) for one in row.observed])
         write("INSERT INTO put_on VALUES (?, ?, ?)", [(line.run, *one) for one in row.put_on])
 

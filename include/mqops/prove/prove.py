@@ -67,9 +67,7 @@ class Reopened:
     sums: Account
 
 
-def prove(
-    connection: Reach, run: RunFolder, *, file: LedgerFile | None = None, now: Callable[[], str] = utc_now
-) -> RunSummary:
+def prove(connection: Reach, run: RunFolder, *, file: LedgerFile | None = None) -> RunSummary:
     """Prove what became of a run's plan, and write summary.json. It may be repeated at any time.
 
     `mqops.prove.core.balance` has the rules. A unit of work of another program can hide a message. If messages seem to
@@ -87,7 +85,7 @@ def prove(
         MqopsError: the queue manager or the lake failed; nothing is lost, call again.
     """
     approved_plan = read_approved_plan(run)
-    ledger = OpenLedger(file or LedgerFile(run.lake_folder, now), approved_plan.identity, run)
+    ledger = OpenLedger(file or LedgerFile(run.lake_folder), approved_plan.identity, run)
     with _says_where_it_stands(approved_plan), run.lock(), connect(connection) as session:
         refuse_other_queue_manager(session, approved_plan)
 
@@ -100,19 +98,20 @@ def prove(
             left.update(there.left)
             head = ledger.file.head()
             lacking = without_authority(run, sums)
+            aside = filter(None, [remark(run.lake_folder, run=run.run)])
             with_remarks = replace(
                 empty,
-                remarks=(*empty.remarks, *_set_aside(run), *there.remarks(), *lacking),
+                remarks=(*empty.remarks, *aside, *there.remarks(), *lacking),
                 ledger_seq=head.seq,
                 ledger_head=head.hash if head.seq else "",
-                proved_at=now(),
+                proved_at=utc_now(),
             )
             return balance(
                 with_remarks,
                 lambda: read_plan(run.plan, PlannedRow),
                 sums,
                 there.on_queue,
-                reason_names=_names(sums),
+                reason_names={reason: reason_name(reason) for reason in set(sums.failed.values())},
                 unseen=set(there.unseen),
                 put_back=_put_back(run, sums) if undoes else Counter(),
             )
@@ -366,10 +365,6 @@ def _doubt(session: Session, queue: str, looks: int) -> str:
     return "some of them may be hidden by units of work of others: prove again when these have ended"
 
 
-def _set_aside(run: RunFolder) -> Iterator[str]:
-    yield from filter(None, [remark(run.lake_folder, run=run.run)])
-
-
 def _empty(approved_plan: ApprovedPlan) -> RunSummary:
     """The summary without what is counted."""
     plan = approved_plan.summary
@@ -389,7 +384,3 @@ def _empty(approved_plan: ApprovedPlan) -> RunSummary:
         canaries=(canaries.decision or ()) if canaries else (),
         anatomy=tuple(brief(queue) for queue in anatomy.read_anatomy(approved_plan.folder)),
     )
-
-
-def _names(sums: Account) -> dict[int, str]:
-    return {reason: reason_name(reason) for reason in set(sums.failed.values())}

@@ -29,7 +29,7 @@ def build(file: EstateFile, name: str, settings: QueueManager, section: ExpirySc
         f"{prefix}_{WORKFLOW}",
         description=f"Expired messages of {name}",
         doc_md=expiry_scan_page(name, section),
-        schedule=schedule_of(section.interval),
+        schedule=schedule_of(f"{prefix}_{WORKFLOW}", section.interval),
         catchup=False,
         max_active_runs=1,
         tags=["mq", WORKFLOW, name],

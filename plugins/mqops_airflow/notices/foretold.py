@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mqops.clock import utc
 from mqops.counted import counted
 from mqops.errors import SettingsError
+from mqops.estate_sections import dag_prefix
 from mqops.estate_values import next_time
 from mqops.lake.files import make_folder, write_json
 from mqops.lake.run import folder_of
@@ -103,7 +104,7 @@ def left_foretold(log: Any, run: RunFolder, queue_manager: str, workflow: str) -
     now, estate = utc(), estate_file()
     settings = estate.estate.queue_managers.get(queue_manager)
     section = getattr(settings, workflow, None)
-    schedule = schedule_of(section.schedule) if section else None
+    schedule = schedule_of(f"{dag_prefix(queue_manager)}_{workflow}", section.schedule) if section else None
     next_run = next_time(schedule, now) if isinstance(schedule, str) else None
     told = of_left(left.queues, kind, now=now, calendar=_calendar(estate, log), next_run=next_run)
     return joined(" ", [md("{}.", one) for one in told])

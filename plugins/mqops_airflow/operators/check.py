@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseOperator
-from airflow.sdk.bases.skipmixin import SkipMixin
+from airflow.sdk import BaseOperator, SkipMixin
 
 from mqops import form_files
 from mqops.clock import utc_now

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from mqops.clock import utc_now
 from mqops.lake.files import written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS
-from mqops.lake.parquet_format import SPARK_FORMAT
+from mqops.lake.part_file import SPARK_FORMAT
 from mqops.lake.run import RunFolder
+from mqops.ledger.file import LedgerFile
 from mqops.model import ObserveSummary
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import MqConnection, connect
@@ -55,7 +56,7 @@ def observe(
             if queue not in at_first:
                 session.close(session.open(queue, OPEN_OPTIONS))
         before, settled = states_of(session, names), settled_queues(session)
-    source = register(spark, connection, sealing_for(run))
+    source = register(spark, connection, sealing_for(run), folder=run.path)
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
     options: dict[str, str | int] = {
         "queues": ",".join(names),
@@ -80,6 +81,7 @@ def observe(
             expired=expired,
             gone=gone,
             settled=settled,
+            ledger=LedgerFile(run.lake_folder),
             unseen=partial(unseen, session),
             base=partial(base_queue_if_known, session),
         )
