@@ -84,6 +84,7 @@ full: crash
 	@$(ENV) MQOPS_SOAK_MESSAGES=10000 MQOPS_SOAK_TRIGGERER_KILLS=20 MQOPS_SOAK_SCHEDULER_KILLS=5 MQOPS_SOAK_ENDS=3 \
 		python -m pytest -o faulthandler_timeout=14400 tests/e2e/test_trigger_soak.py
 	@$(ENV) MQOPS_QUICK_ANSWERS=10 python -m pytest -o faulthandler_timeout=14400 tests/e2e/test_evening.py
+	@$(ENV) MQOPS_POISON_EVENING=1 python -m pytest -s -o faulthandler_timeout=14400 tests/e2e/test_evening_of_poison.py
 	@$(ENV) MQOPS_INSTALL=1 python -m pytest -s -o faulthandler_timeout=14400 tests/e2e/test_installed.py
 	@$(ENV) MQOPS_SPARK_CLUSTER=1 python -m pytest -o faulthandler_timeout=14400 tests/e2e/test_spark_cluster.py
 	@$(ENV) MQOPS_PAGES_AT_ONCE=40 MQOPS_PAGES_MESSAGES=1000000 MQOPS_PAGES_RUNS=100000 \
