@@ -73,7 +73,7 @@ full: crash
 		tests/unit/backout/test_consumer.py -k killed
 	@$(ENV) PYTHONPATH=tests python -m pytest -p through_ibmmq -o faulthandler_timeout=14400 tests/unit/mqops tests/unit/backout \
 		tests/unit/expiry tests/unit/trigger
-	@$(ENV) MQOPS_YEAR_RUNS=10000 python -m pytest -s -o faulthandler_timeout=14400 tests/crash/test_year.py
+	@$(ENV) MQOPS_YEAR_RUNS=10000 MQOPS_YEAR_BESIDE=100 python -m pytest -s -o faulthandler_timeout=14400 tests/crash/test_year.py
 	@$(ENV) MQLITE_MACHINE_STEPS=10000 MQLITE_FUZZ_CASES=1000000 MQLITE_FUZZ=10000 python -m pytest -o faulthandler_timeout=14400 \
 		tests/property/test_mqlite_machine.py tests/property/test_mqlite_fuzz.py tests/property/test_mqlite_admin_input.py
 	@$(ENV) MQOPS_LEDGER_FUZZ=1000000 MQOPS_LEDGER_SEGMENTS=2000 MQOPS_LEDGER_KILLS=200 python -m pytest -o faulthandler_timeout=14400 \
@@ -87,7 +87,8 @@ full: crash
 	@$(ENV) MQOPS_SPARK_CLUSTER=1 python -m pytest -o faulthandler_timeout=14400 tests/e2e/test_spark_cluster.py
 	@$(ENV) MQOPS_PAGES_AT_ONCE=40 MQOPS_PAGES_MESSAGES=1000000 MQOPS_PAGES_RUNS=100000 \
 		python -m pytest -o faulthandler_timeout=14400 tests/dags/test_pages_load.py
-	@$(ENV) MQOPS_RUNS=20000 python -m pytest -s -o faulthandler_timeout=14400 tests/dags/test_many_runs.py tests/dags/test_run_folder.py
+	@$(ENV) MQOPS_RUNS=20000 python -m pytest -s -o faulthandler_timeout=14400 tests/dags/test_many_runs.py tests/dags/test_run_folder.py \
+		tests/dags/test_runs_page.py
 	@$(ENV) MQLITE_LOAD_SECONDS=120 python -m pytest -o faulthandler_timeout=14400 tests/crash/test_mqlite_load.py
 	@$(ENV) MQOPS_FUZZ_MESSAGES=1000000 MQOPS_FUZZ_CASES=100000 python -m pytest -o faulthandler_timeout=14400 \
 		tests/property/test_message_fuzz.py tests/property/test_parser_fuzz.py

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mqops import formats
 from mqops.lake.files import json_of
-from mqops.lake.part_file import PartFile
+from mqops.lake.part_file import opened
 
 
 def says_format(folder: Path) -> dict[str, bool]:
@@ -23,7 +23,7 @@ def says_format(folder: Path) -> dict[str, bool]:
 
 def _says(path: Path) -> bool:
     if path.suffix == ".parquet":
-        with PartFile(path) as file:
+        with opened(path) as file:
             footer = file.metadata.metadata or {}
         return formats.PARQUET_KEY.encode() in b"".join([*footer, *footer.values()])
     if path.suffix in {".db", ".sqlite"}:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from ledger_opened import finish
 
 from mqops.lake.files import make_folder
 from mqops.lake.parquet import write_parquet
@@ -38,7 +39,7 @@ def written_snapshot(run: RunFolder, of: Browsed, messages: Iterable[tuple[bytes
     snapshot.begin(run)
     make_folder(run.snapshot)
     write_parquet(run.snapshot, SNAPSHOT, record_batches(of, (RawMessage(*message) for message in messages)))
-    snapshot.finish(run, of.queue_manager, [of.queue], of.observed_at.isoformat())
+    finish(run, of.queue_manager, [of.queue], of.observed_at.isoformat())
     return run
 
 
@@ -52,5 +53,5 @@ def snapshot_of_rows(
     for number, part in enumerate((rows[:half], rows[half:])):
         table = pa.Table.from_pylist(part, schema=SNAPSHOT)
         pq.write_table(table, run.snapshot / f"part-{number}-{run.run}.parquet")
-    snapshot.finish(run, "QM1", queues, observed_at)
+    finish(run, "QM1", queues, observed_at)
     return run

@@ -128,11 +128,11 @@ class EstateFile:
         return self._below(self.estate.calendar, "calendar") if self.estate.calendar else None
 
     def _below(self, relative: str, what: str) -> Path:
-        folder = self.path.parent.resolve()
-        path = (folder / relative).resolve()
-        if not path.is_relative_to(folder):
-            raise SettingsError(f"{what} {relative} is not below {folder}")
-        return path
+        """The file by its name, not where a link leads now: a ConfigMap's folders go when its content is replaced."""
+        folder = self.path.parent.absolute()
+        if not (folder / relative).resolve().is_relative_to(folder.resolve()):
+            raise SettingsError(f"{what} {relative} is not below {folder.resolve()}")
+        return folder / relative
 
     def problem_of_suite(self, queue_manager: str, index: int, message: str) -> Problem:
         """A problem of a suite that the quality workflow of a queue manager names, by its place in the list."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
 from croniter import CroniterBadDateError, croniter  # type: ignore[import-untyped]
@@ -74,6 +74,12 @@ def cron(value: object) -> str:
                 raise ValueError(f"names a day that never comes (found {value!r})")
             return value
     raise ValueError(f"must be five cron fields or one of {' '.join(CRON_PRESETS)} (found {value!r})")
+
+
+def next_time(schedule: str, now: datetime) -> datetime:
+    """When a schedule (`cron`) comes next after a time."""
+    found: datetime = croniter(schedule, now.astimezone(UTC)).get_next(datetime)
+    return found
 
 
 def _ever(fields: str) -> bool:

@@ -1,8 +1,10 @@
 """Which files a run's form may name: those that the estate lists, and those that stand in its folder for them.
 
 1. Rules tables: `rules/` beside the estate file, endings `.rules`. Suites: `expectations/`, endings `.yaml`, `.json`.
-2. Only regular files that are inside the folder after symbolic links are followed.
-3. The name in the form is compared with the names of these files and never opened as it stands.
+2. Only regular files that are inside the folder after symbolic links are followed, each once, and none whose name or
+   folder begins with a dot: Kubernetes keeps the files of a ConfigMap in `..2026_11_26_...`, git-sync in `.worktrees`.
+3. The name in the form is compared with the names of these files and never opened as it stands. What is opened later is
+   the name, not where its link led then: those folders go when their content is replaced.
 
 So who may only start runs cannot have another file read, nor learn by an error what is in it or whether it is there.
 """
@@ -47,7 +49,7 @@ def suite(estate: EstateFile, name: str) -> Path:
 
 def _chosen(estate: EstateFile, name: str, choices: set[str], what: str, kind: tuple[str, tuple[str, ...]]) -> Path:
     if name in choices:
-        return (estate.path.parent / name).resolve()
+        return estate.path.parent.absolute() / name
     folder, endings = kind
     allowed = " or ".join(f"*{ending}" for ending in endings)
     raise SettingsError(
@@ -58,15 +60,22 @@ def _chosen(estate: EstateFile, name: str, choices: set[str], what: str, kind: t
 
 def _choices(estate: EstateFile, listed: Iterable[str], folder: str, endings: tuple[str, ...]) -> set[str]:
     """The names; the listed ones must be below the estate file's folder, as ever, and may be missing."""
-    below = estate.path.parent.resolve()
-    named = {name for name in dict.fromkeys(listed) if (below / name).resolve().is_relative_to(below)}
-    return named | {path.relative_to(below).as_posix() for path in _standing(below / folder, endings)}
+    below = estate.path.parent.absolute()
+    inside = below.resolve()
+    named = {name: file for name in listed if (file := (below / name).resolve()).is_relative_to(inside)}
+    known = set(named.values())
+    for path in _standing(below / folder, endings):
+        if (file := path.resolve()) not in known:
+            known.add(file)
+            named[path.relative_to(below).as_posix()] = file
+    return set(named)
 
 
 def _standing(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
     inside = folder.resolve()
-    for path in folder.rglob("*"):
-        if path.suffix in endings and path.is_file() and path.resolve().is_relative_to(inside):
+    for path in sorted(folder.rglob("*")):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if not hidden and path.suffix in endings and path.is_file() and path.resolve().is_relative_to(inside):
             yield path
 
 

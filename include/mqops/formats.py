@@ -38,9 +38,9 @@ NUMBERS: Mapping[str, int] = MappingProxyType(
             *("plan.json", "preflight.json", "backout.json", "handling.json", "guard.json", "age_out.json"),
             *("approval.json", "handed_on.json", "issued.json", "act.json", "canary.json", "progress.json"),
             *("summary.json", "outcomes.json", "gone.json", "session.json", "undo.json", "load.json", "expiry.json"),
-            *("quality.json", "pruned.json", "stop.json", "stops_lifted.json", "bodies.json"),
+            *("left.json", "quality.json", "pruned.json", "stop.json", "stops_lifted.json", "bodies.json"),
             # LAKE/<queue manager>/
-            *("queues.json", "seen.json", "told.json", "group.json", "changes.jsonl"),
+            *("queues.json", "seen.json", "told.json", "told_before.json", "group.json", "changes.jsonl"),
             # LAKE/<queue manager>/ledger/
             *("ledger.jsonl", "keys.json", "signed_by.json", "head.json", "checkpoint", "archived.json"),
             *("proved.jsonl", "set_aside.jsonl", "stops_taken.jsonl", "taken_off.jsonl"),

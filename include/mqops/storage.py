@@ -7,6 +7,7 @@ definition: the queue manager's DEADQ, the backout queues (BOQNAME) of other que
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,12 +32,15 @@ def estate_argument() -> Path:
 class Storage:
     """Which queues of a queue manager are storage. Each is asked about once, and only when it matters.
 
+    Parameters: `of_queues` queues whose BOQNAME is asked for before that of all queues, which costs more.
+
     Raises:
         SettingsError: the estate file is not valid.
     """
 
-    def __init__(self, session: Session, queue_manager: str) -> None:
+    def __init__(self, session: Session, queue_manager: str, of_queues: Collection[str] = ()) -> None:
         self._session = session
+        self._of_queues = of_queues
         self._named = named_in_estate(queue_manager)
         self._by_definition: frozenset[str] | None = None
 
@@ -46,11 +50,19 @@ class Storage:
         Raises:
             MQError: the connection is lost.
         """
-        if is_named(queue, self._named):
+        if is_named(queue, self._named) or any(self._names(one, queue) for one in self._of_queues):
             return True
         if self._by_definition is None:
             self._by_definition = _by_definition(self._session)
         return queue in self._by_definition or self._is_inhibited(queue)
+
+    def _names(self, one: str, queue: str) -> bool:
+        """Whether a queue names another one as its BOQNAME."""
+        try:
+            return queue_attribute(self._session, one, c.MQCA_BACKOUT_REQ_Q_NAME) == queue
+        except MQError as error:
+            _raise_if_lost(error)
+            return False
 
     def _is_inhibited(self, queue: str) -> bool:
         try:

@@ -24,7 +24,7 @@ from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
 from mqwire.fields import before_nul, char
 from mqwire.layout import Buffer, Layout
 from mqwire.rfh2 import MQRFH2
-from mqwire.structures import MQDLH, MQMD, MQMD_LAYOUT, MQMDE, MQXQH, Structure, header_fields
+from mqwire.structures import MQDLH, MQMD_LAYOUT, MQMDE, MQXQH, Structure, header_fields
 
 HEADERS = 32
 """Headers of a chain: real ones have one to four; each costs time and memory, whatever its length."""
@@ -225,21 +225,6 @@ def split_dlh(
     except (UnknownEncoding, UnknownCcsid) as error:
         raise _said_by(None, error) from error
     return dlh, bytes(body[MQDLH.LAYOUT.size :])
-
-
-def strip_dlh(md: MQMD, body: Buffer, *, q_mgr_ccsid: int | None = None) -> tuple[MQMD, MQDLH, bytes] | None:
-    """The message as it was before it was dead-lettered: Format, Encoding and CCSID of the MQMD reinstated (D08).
-
-    :returns: descriptor, header taken off, data; or None if MQMD.Format is not MQDEAD
-    :raises WireError: there is no valid MQDLH
-    """
-    split = split_dlh(md.format, md.encoding, md.coded_char_set_id, body, q_mgr_ccsid=q_mgr_ccsid)
-    if split is None:
-        return None
-    dlh, rest = split
-    ccsid = inherited(dlh.coded_char_set_id, md.coded_char_set_id)
-    restored = {"format": dlh.format, "encoding": dlh.encoding, "coded_char_set_id": ccsid}
-    return MQMD(**(md.values() | restored)), dlh, rest
 
 
 def _format_name(raw: str | bytes) -> str:

@@ -25,8 +25,8 @@ def charv(name: str, since: int = 1) -> list[Field]:
     ]
 
 
-def _layout(name: str, struc_id: str, fields: list[Field], version: int = 1) -> Layout:
-    head = [char("StrucId", 4, struc_id), long("Version", version)]
+def _layout(name: str, struc_id: str, fields: list[Field]) -> Layout:
+    head = [char("StrucId", 4, struc_id), long("Version", 1)]
     return Layout(name, [*head, *fields], struc_id=struc_id, aligned=True)
 
 

@@ -1,4 +1,5 @@
-"""What Airflow asks the entry point `apache_airflow_provider` for: the connection type `mq` and its form."""
+"""What Airflow asks the entry point `apache_airflow_provider` for: the connection type `mq` and its form, and what
+`MessageQueueTrigger` knows as scheme `mqops`."""
 
 from __future__ import annotations
 
@@ -47,4 +48,5 @@ def get_provider_info() -> dict[str, object]:
                 },
             }
         ],
+        "queues": ["mqops_airflow.connections.message_queue.MqopsMessageQueueProvider"],
     }

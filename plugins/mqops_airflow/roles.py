@@ -14,13 +14,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
-from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
-from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+from mqops_airflow.airflow_private.server import DagAccessEntity, SimpleAuthManagerUser
+from mqops_airflow.airflow_private.simple_auth import SimpleAuthManager
 
 if TYPE_CHECKING:
-    from airflow.api_fastapi.auth.managers.base_auth_manager import ResourceMethod
-    from airflow.api_fastapi.auth.managers.models.resource_details import DagDetails
+    from mqops_airflow.airflow_private.server import DagDetails, ResourceMethod
 
 ROLES = ("viewer", "operator", "approver", "admin")
 STOP = "mq_stop"

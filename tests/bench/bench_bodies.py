@@ -18,12 +18,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from ledger_opened import observe
 from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops.lake.body_keys import add_key
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.observe.in_process import observe
 
 MESSAGES = int(os.environ.get("MQOPS_BENCH_MESSAGES", "50000"))
 ROUNDS = 5

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ledger_opened import finish
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -146,7 +147,7 @@ def main() -> None:
         folder = RunFolder.at(Path(lake), "QM1", "bench")
         snapshot.begin(folder)
         write_snapshot(spark, folder.snapshot)
-        snapshot.finish(folder, "QM1", ["SYSTEM.DEAD.LETTER.QUEUE"], "2026-11-21T12:00:00Z")
+        finish(folder, "QM1", ["SYSTEM.DEAD.LETTER.QUEUE"], "2026-11-21T12:00:00Z")
         messages = spark.read.schema(SNAPSHOT).parquet(str(folder.snapshot))
         used = [PATTERN_COLUMNS[name] for name in compared(table)]
         scan = messages.select(*used, "dlh_error")

@@ -22,6 +22,7 @@ from pathlib import Path
 import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from ledger_opened import observe
 from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops.lake.files import make_folder
@@ -33,7 +34,6 @@ from mqops.mq.session import RawMessage
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import BATCH_ROWS, record_batches
 from mqops.observe.core.decode import Browsed, snapshot_row
-from mqops.observe.in_process import observe
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH, MQMD
 

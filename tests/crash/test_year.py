@@ -3,7 +3,8 @@ closed segments of the ledger, other versions of the estate, ends of the queue m
 
 At the end each message that was put is in exactly one place, or the ledger says that it was discarded; the ledger
 verifies; the lake has no more snapshots than its policy keeps; this process has not grown. MQOPS_YEAR_RUNS says how
-many runs (`make full`: 10,000). Figures are printed (`pytest -s`).
+many runs (`make full`: 10,000). Where MQOPS_YEAR_BESIDE says how many runs lie between two, Airflow and a Spark Connect
+server work on the same lake (`crash.year_beside`), and have not grown either. Figures are printed (`pytest -s`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,8 @@ from typing import Any
 import psutil
 import pytest
 from click.testing import CliRunner
+from crash.year_beside import MOST_GROWTH as MOST_GROWTH_BESIDE
+from crash.year_beside import Beside, beside
 from mq_support import DLQ, Manager, create, dead_letter, let_expire
 
 from mqops.cli import main
@@ -30,6 +34,7 @@ from mqops.lake.files import size_of
 from mqops.ledger import segments
 
 RUNS = int(os.environ.get("MQOPS_YEAR_RUNS", "8"))
+BESIDE = int(os.environ.get("MQOPS_YEAR_BESIDE", "0"))
 SEED = int(os.environ.get("MQOPS_YEAR_SEED", "0")) or random.randrange(1_000_000)
 SELDOM = RUNS // 200
 EACH = {"prune": 5, "estate": 3} | {
@@ -40,8 +45,10 @@ MOST_GROWTH = 64 << 20
 """Bytes by which this process may grow behind the first quarter of many runs."""
 MANY = 400
 """Runs of which a quarter has loaded all that is loaded once."""
-KEPT = 40
+KEPT = 60 if BESIDE else 40
 """Snapshots that the policy keeps at most: the newest of each workflow and queue, and the runs since the last pass."""
+KILLED = 30
+"""Messages of a run that is killed, each in a unit of work of its own, as many a second."""
 QUEUES = """\
 DEFINE QLOCAL(A) MAXDEPTH(999999)
 DEFINE QLOCAL(B) MAXDEPTH(999999)
@@ -49,6 +56,7 @@ DEFINE QLOCAL(IN) MAXDEPTH(999999) BOTHRESH(2) BOQNAME(IN.BOQ)
 DEFINE QLOCAL(IN.BOQ) MAXDEPTH(999999)
 DEFINE QLOCAL(MQOPS.QUARANTINE) MAXDEPTH(999999)
 DEFINE QLOCAL(OFFERS) MAXDEPTH(999999)
+DEFINE QLOCAL(MQOPS.INITQ)
 """
 PLACES = (DLQ, "A", "B", "IN", "IN.BOQ", "MQOPS.QUARANTINE", "OFFERS")
 OWN = re.compile(rb"[A-Za-z]+ \d{6}$")
@@ -148,17 +156,32 @@ class Year:
 
     def kill(self) -> None:
         """A run of many units of work in a process of its own, killed in the middle; the next run finishes it."""
-        self.manager.put("A", [({}, self.body("killed")) for _ in range(30)])
+        self.manager.put("A", [({}, self.body("killed")) for _ in range(KILLED)])
+        before, known = self.manager.depth("B"), set(self.run_folders())
+        moved = self.chance.randrange(1, KILLED - 5)
+        reached = {
+            "a snapshot": lambda: self.new_run_has(known, "observe.json"),
+            "begun": lambda: self.new_run_has(known, "issued.json"),
+            "moving": lambda: self.manager.depth("B") >= before + moved,
+            "moved": lambda: self.new_run_has(known, "act.json"),
+        }
+        marker = self.chance.choice(list(reached))
         words = ["message", "move", "A", "--to", "B", "--all", "-m", "QM1", "--yes", "--unit-size", "1"]
-        command = [sys.executable, "-m", "mqops.cli", *words]
+        command = [sys.executable, "-m", "mqops.cli", *words, "--pace", str(KILLED)]
         with subprocess.Popen(command, env=dict(os.environ), stdout=-3, stderr=-3) as process:
-            before = self.manager.depth("B")
-            while process.poll() is None and self.manager.depth("B") == before:
+            while process.poll() is None and not reached[marker]():
                 pass
             process.send_signal(signal.SIGKILL)
+        self.done[f"killed: {marker}"] += process.returncode == -signal.SIGKILL
         self.done["killed"] += process.returncode == -signal.SIGKILL
         for run in self.runs("--state", "begun", "--state", "unfinished"):
             self.command("resume", run["run"], "-m", "QM1", "--finish", expect=(0, 1))
+
+    def run_folders(self) -> Iterator[Path]:
+        return (self.folder / "lake" / "QM1" / "runs").glob("*")
+
+    def new_run_has(self, known: set[Path], name: str) -> bool:
+        return any((run / name).exists() for run in self.run_folders() if run not in known)
 
     # the end
 
@@ -172,6 +195,16 @@ class Year:
 
 
 @pytest.fixture
+def processes(year: Year) -> Iterator[Beside | None]:
+    """What works beside the year, None without it."""
+    if not BESIDE:
+        yield None
+        return
+    with beside(year.folder / "beside", year.manager.home, year.folder / "lake", RULES) as found:
+        yield found
+
+
+@pytest.fixture
 def year(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Year:
     (tmp_path / "home").mkdir(mode=0o700)
     manager = create(tmp_path / "home", "QM1", QUEUES)
@@ -181,7 +214,7 @@ def year(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Year:
     return Year(manager, tmp_path, random.Random(SEED))
 
 
-def test_a_year_of_runs_is_accounted_for_and_nothing_grows(year: Year) -> None:
+def test_a_year_of_runs_is_accounted_for_and_nothing_grows(year: Year, processes: Beside | None) -> None:
     print(f"seed {SEED}")
     workflows = (year.dead_letters, year.backout, year.scan, year.moved, year.undone, year.guard, year.look, year.dry)
     memory, most = 0, 0
@@ -193,6 +226,8 @@ def test_a_year_of_runs_is_accounted_for_and_nothing_grows(year: Year) -> None:
             if number % each == each - 1:
                 getattr(year, name)()
                 year.done[name] += 1
+        if processes and number % BESIDE == BESIDE - 1:
+            processes.step()
         most = max(most, year.snapshots())
         if number == RUNS // 4:
             memory = psutil.Process().memory_info().rss
@@ -206,5 +241,11 @@ def test_a_year_of_runs_is_accounted_for_and_nothing_grows(year: Year) -> None:
         f"{dict(year.done)}; {len(year.put):,} messages; {closed} segments; at most {most} snapshots at once; "
         f"{lake:,} bytes in folders of runs; this process grew by {grown / 2**20:.1f} MiB"
     )
+    if processes:
+        print(processes.told())
+        assert not processes.failed
+        grew = {name: after - before for name, (before, after) in processes.growth().items()}
+        assert {name: by for name, by in grew.items() if by > MOST_GROWTH_BESIDE[name]} == {}
+    assert year.done["killed"] * 2 >= year.done["kill"]
     assert most <= KEPT
     assert RUNS < MANY or grown < MOST_GROWTH, f"this process grew by {grown:,} bytes"

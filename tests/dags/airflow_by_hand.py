@@ -2,7 +2,8 @@
 
 A line in is `["call", person, method, path, body]`, `["task", DAG, run, task, form]` or `["setting", name, value]`,
 JSON. The line out, to the file descriptor that is the argument, is what the API answers, or the task's state. `command`
-is one of Airflow's command line; `status` is `call` for the number of the answer only; `["page", person, address]`
+is one of Airflow's command line; `counted` gives the counters of a DAG;
+`status` is `call` for the number of the answer only; `["page", person, address]`
 gives a page of mqops. People named as a role have that role; everybody else is an administrator, who may write XComs,
 too. Nothing is scheduled: the order is the test's.
 """
@@ -17,7 +18,11 @@ from typing import Any
 from airflow.api_fastapi.app import create_app, get_auth_manager
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from airflow.cli.cli_parser import get_parser
+from airflow.sdk._shared.observability.metrics.otel_logger import SafeOtelLogger
+from airflow.sdk.observability import stats
 from fastapi.testclient import TestClient
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from mqops_airflow.roles import ROLES
 
@@ -33,6 +38,9 @@ class AirflowByHand:
 
     def __init__(self) -> None:
         command("dags", "reserialize")
+        self.metrics = InMemoryMetricReader()
+        logger = SafeOtelLogger(MeterProvider([self.metrics]))
+        stats.initialize(factory=lambda: logger, export_legacy_names=False)
         self.client = TestClient(create_app(apps="core"))
 
     def call(self, person: str, method: str, path: str, body: Any) -> Any:
@@ -56,6 +64,17 @@ class AirflowByHand:
 
     def setting(self, name: str, value: str) -> None:
         os.environ[name] = value
+
+    def counted(self, dag: str) -> dict[str, int]:
+        """The counters of mqops that Airflow's OpenTelemetry has of a DAG."""
+        found = self.metrics.get_metrics_data()
+        scopes = [scope for one in found.resource_metrics for scope in one.scope_metrics] if found else []
+        return {
+            metric.name: int(point.value)
+            for metric in (metric for scope in scopes for metric in scope.metrics if "mqops" in metric.name)
+            for point in metric.data.data_points
+            if dict(point.attributes) == {"dag_id": dag}
+        }
 
     def command(self, *arguments: str) -> None:
         command(*arguments)

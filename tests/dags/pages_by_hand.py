@@ -42,7 +42,7 @@ def main() -> None:
     routes = [PREFIX + re.sub(r"\{[^}]*\}", "x", path) for path in paths()]
     routes += [f"{PREFIX}/static/{icon}" for icon in ("pages.css", "queues_light.svg")]
     asked = {"nobody": routes, "none": routes, **{role: list(routes) for role in ROLES}}
-    asked["viewer"] += [f"{PREFIX}/estate?queue_manager={name}" for name in ("OTHER", HOSTILE)]
+    asked["viewer"] += [f"{PREFIX}/estate?queue_manager={name}" for name in ("OTHER", "QM1", HOSTILE)]
     asked["viewer"] += of_each("GONE") + of_each("FILE")
     asked["operator"] += [f"{PREFIX}/{page}?queue_manager=QM1" for page in ("dead_letters", "quality")]
     answers = {role: {path: ask(path, role) for path in paths} for role, paths in asked.items()}

@@ -331,6 +331,11 @@ def test_law2_an_undo_is_dry_by_default_and_done_when_approved(airflow: Airflow)
     assert airflow.places() == before
     assert run.tasks("act", "prove") == ["success"] * 2
     assert airflow.places() == (before[0] + 2, before[1] - 1)
+    counted = airflow.say("counted", "mq_undo")
+    assert counted == {"airflow.mqops.messages_moved": 2, "airflow.mqops.runs_proved": 1}
+    run.clear("prove")
+    assert run.task("prove") == "success"
+    assert airflow.say("counted", "mq_undo") == counted | {"airflow.mqops.runs_proved": 2}
     (about,) = airflow.about(undone)
     assert (about["workflow"], about["requested_by"], about["approved_by"]) == ("undo", "alice", "bob")
 
@@ -838,7 +843,9 @@ def test_an_approval_that_is_refused_is_told_as_refused(airflow: Airflow) -> Non
     assert "NotAllowed: alice started this run" in run.answer("alice")
     run.mark("carol", "act", "failed")
     why = "the approval by alice was refused: alice started this run; the estate asks for another person's approval"
+    failed = airflow.say("counted", "mq_recover").get("airflow.mqops.runs_failed", 0)
     assert f"ActUnfinished: Nothing was moved: {why}" in run.task("prove")
+    assert airflow.say("counted", "mq_recover")["airflow.mqops.runs_failed"] == failed + 1
     assert run.xcom("prove", outcome_text.KEY).replace("`", "").startswith(f"Nothing was moved: {why}")
     assert run_line(run.files()).state == "refused"
     for page in ("plan", "run"):

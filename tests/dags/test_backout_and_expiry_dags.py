@@ -92,7 +92,7 @@ def test_expiry_dags_run_at_their_interval(expiry: dict[str, DAG]) -> None:
     assert set(expiry) == {"qm1_expiry_scan", "mvs-1_expiry_scan", "mq_refresh_expiry"}
     dag = expiry["qm1_expiry_scan"]
     assert (dag.schedule, expiry["mvs-1_expiry_scan"].schedule) == (timedelta(minutes=15), None)
-    assert dag.params.dump() == {"queues": ["PAYMENTS.*"], "all_filled": False}
+    assert dag.params.dump() == {"queues": ["PAYMENTS.*"], "all_filled": False, "first_tell": False}
     assert wiring(dag) == {"check": {"scan"}, "scan": {"report"}, "report": set()}
     assert "Every 0:15:00" in (dag.doc_md or "")
 
@@ -128,7 +128,7 @@ def test_E18_refresh_takes_an_alias_and_says_so(
 def test_E18_refresh_has_a_form(expiry: dict[str, DAG]) -> None:
     dag = expiry["mq_refresh_expiry"]
     assert dag.schedule is None
-    assert dag.params.dump() == {"queue_manager": None, "name": "*"}
+    assert dag.params.dump() == {"queue_manager": None, "name": "*", "first_tell": False}
     assert dag.params.get_param("queue_manager").schema["enum"] == ["IDLE", "MVS/1", "QM1"]
 
 

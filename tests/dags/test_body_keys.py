@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from ledger_opened import finish
 
 from mqops.errors import BodiesLocked, SettingsError
 from mqops.lake.body_keys import add_key
@@ -42,7 +43,7 @@ def test_keys_in_a_connection_encrypt_and_the_page_searches_with_them(
         write_snapshot(run, record_batches(of, [RawMessage(MD, b"Geheimnis")]))
     monkeypatch.setenv("AIRFLOW_CONN_QM1_BODIES", json.dumps({"conn_type": "generic", "password": keys.read_text()}))
     write_snapshot(run, record_batches(of, [RawMessage(MD, b"Geheimnis")]))
-    snapshot.finish(run, "QM1", ["IN"], AT.isoformat())
+    finish(run, "QM1", ["IN"], AT.isoformat())
     assert [one.column("body")[0].as_py() for one in read_parquet(run.snapshot, ["body"])] == [b"Geheimnis"]
 
     asked = {**Wanted.of({"text": "*heim*"}).to_json(), "run": str(run.path), "queues": (), "limit": 10, "after": ""}

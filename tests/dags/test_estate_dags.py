@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -59,6 +60,29 @@ def test_some_workflows_and_own_tasks_before_and_behind(file_of: Any) -> None:
         dag.get_task("prove") >> BaseOperator(task_id="behind")
     assert dag.get_task("check").upstream_task_ids == {"before"}
     assert dag.get_task("prove").downstream_task_ids == {"behind"}
+
+
+def test_the_documents_dag_file_has_its_own_schedule_and_tasks(file_of: Any, all_workflows: Path) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "own_dags.md").read_text(), re.DOTALL)
+    place = {"__name__": "mine", "__file__": str(all_workflows / "mine.py")}
+    exec(compile(code, place["__file__"], "exec"), place)
+    found = {name: value for name, value in place.items() if isinstance(value, DAG)}
+    assert set(found) == {"qm1_dlq_rules", "qm1_expiry_scan", "mq_refresh_expiry", "mq_undo", "dag"}
+    dag = found["qm1_dlq_rules"]
+    assert [one.uri for one in dag.schedule] == ["x-bank://end_of_day"]  # type: ignore[union-attr]
+    assert found["qm1_expiry_scan"].schedule is None
+    assert dag.get_task("check").upstream_task_ids == {"batch_has_ended"}
+    assert dag.get_task("prove").downstream_task_ids == {"report"}
+    assert dag.get_task("report").trigger_rule == "all_success"  # a proof that failed fails the run
+
+
+def test_schedules_are_for_dags_that_have_one(file_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError, match=r"no DAG .* is called mq_undo, qm1_dlq here; there are .*qm1_dlq_rules"):
+        file_of('"estate.yaml", schedules={"qm1_dlq": None, "mq_undo": None}')
+    assert file_of('"estate.yaml", schedules={"qm1_dlq_rules": "7 7 * * *"}')["qm1_dlq_rules"].schedule == "7 7 * * *"
+    assert file_of('"estate.yaml"')["qm1_dlq_rules"].schedule != "7 7 * * *"
+    monkeypatch.setenv("MQOPS_SCHEDULES", "off")
+    assert file_of('"estate.yaml", schedules={"qm1_dlq_rules": "7 7 * * *"}')["qm1_dlq_rules"].schedule is None
 
 
 def test_without_a_name_it_is_the_one_in_the_folder_of_dags(

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pymqi
 import pytest
+from ledger_opened import observe
 from mq_support import DLQ, create, dead_letter, let_expire, until
 from runs_on_pages import QUESTION
 
@@ -41,7 +42,6 @@ from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
 from mqops.message_checks import QualitySummary, QueueQuality
 from mqops.mq.connection import connect
-from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
 from mqops.quality import trend
@@ -166,7 +166,7 @@ def row_of(text: str, run: RunFolder) -> list[str]:
 
 def problem(text: str, words: str) -> str:
     """The problem that has these words."""
-    (found,) = [one for one in re.findall(r'<p class="problem bad">.*?</p>', text) if words in one]
+    (found,) = [one for one in re.findall(r'<li class="problem bad">.*?</li>', text, re.DOTALL) if words in one]
     return str(found)
 
 
@@ -199,7 +199,7 @@ def test_what_scans_discarded_is_told_beside_what_is_accounted_for(manager, lake
     assert tile(page()) == f": No run has acted on a plan yet {said}"
     acted(manager, lake, "A")
     assert said in tile(page())
-    assert "<strong>1</strong> queue manager shown</li>" in page()
+    assert "<strong>1</strong> queue manager shown</a></li>" in page()
 
 
 def test_dead_letters_that_came_while_scans_discarded_are_explained(manager, lake, page):
@@ -236,7 +236,7 @@ def test_dead_letters_that_came_while_scans_discarded_are_explained(manager, lak
 
 def test_P11_queues_that_are_misconfigured_are_told_with_what_mends_them(manager, page):
     manager.mqsc("DEFINE QLOCAL(WRONG) BOTHRESH(5)\n")
-    (said,) = [one for one in re.findall('<p class="problem note">.*?</p>', page()) if "WRONG" in one]
+    (said,) = [one for one in re.findall('<li class="problem note">.*?</li>', page(), re.DOTALL) if "WRONG" in one]
     assert "WRONG: BOTHRESH(5) BOQNAME( ): no backout queue: poisonous messages go to the dead-letter queue" in said
     assert "ALTER QLOCAL(WRONG) BOQNAME(WRONG.BOQ)" in said
     manager.mqsc("DEFINE QLOCAL(WRONG.BOQ)\nALTER QLOCAL(WRONG) BOQNAME(WRONG.BOQ)\n")
@@ -280,7 +280,7 @@ def test_the_next_runs_by_schedule_are_named(manager, page, client, dag_run_of):
     from airflow.models.dag import DagModel  # noqa: PLC0415
     from airflow.utils.session import create_session  # noqa: PLC0415
 
-    assert "<strong>1</strong> queue manager in the estate</li>" in client("/estate").text
+    assert "<strong>1</strong> queue manager in the estate</a></li>" in client("/estate").text
     assert "Next by schedule" not in page()
     at = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
     for number, workflow in enumerate(("dlq_rules", "expiry_scan", "backout_reprocess")):
@@ -485,7 +485,7 @@ def test_a_problem_links_to_where_it_is_seen_or_mended(manager, lake, page, monk
         text, "the dead-letter queue, has 1 message"
     )
     assert "</a>" not in problem(text, "a backout queue, has 1 message")
-    assert '<a href="#queue-QM1-OFFERS">Its row below</a>' in problem(text, "OFFERS is 100 % full")
+    assert '<a href="/estate?queue_manager=QM1#queue-QM1-OFFERS">The queue</a>' in problem(text, "OFFERS is 100 % full")
     assert '<tr id="queue-QM1-OFFERS">' in text
     empty = "OFFERS is 100 % full (CURDEPTH 2, MAXDEPTH 2): let it be emptied"
     said = problem(text, f"{empty} (no program has it open for input: check that its application runs), or raise")
@@ -505,7 +505,9 @@ def test_a_name_is_whole_in_the_link_of_its_problem(manager, page):
     """`%` and `/` may stand in the names of queues."""
     manager.mqsc("DEFINE QLOCAL('A%2FB/C') MAXDEPTH(1)\n")
     manager.put("A%2FB/C", [({}, b"x")])
-    assert '<a href="#queue-QM1-A%252FB%2FC">Its row below</a>' in problem(page(), "A%2FB/C is 100 % full")
+    assert '<a href="/estate?queue_manager=QM1#queue-QM1-A%252FB%2FC">The queue</a>' in problem(
+        page(), "A%2FB/C is 100 % full"
+    )
 
 
 def handling(text: str, queue: str) -> tuple[str, dict[str, Any], str]:
@@ -573,7 +575,8 @@ def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_t
         found = "has 3 messages; the last run for it left 3 (AMBIGUOUS)"
         assert "handle-QM1-B.BACK" not in page("/estate", "operator")
     said = problem(page(), "a backout queue")
-    assert f"{found}: where they came from is not known. The page of that run has the form of mq_recover" in said
+    assert f"{found}: where they came from is not known." in said
+    assert "The page of that run has the form of mq_recover" in said
     assert f'href="/run?queue_manager=QM1&run={run.run}">Look at the run</a>' in said
     msg_ids = [one.msg_id for one in run_story(run).by_hand]
     one = {"connection": manager.connection, "lake": lake, "do": Do.MOVE, "queue": "B.BACK", "to": "A"}
@@ -641,7 +644,8 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     run, plan = plan_run(DEAD_LETTERS, request)
 
     def notes() -> list[str]:
-        return re.findall(r'<p class="problem note"><strong>Note:</strong> (.*?)</p>', page())
+        found = re.findall(r'<li class="problem note">\s*<p><strong>Note:</strong> (.*?)</li>', page(), re.DOTALL)
+        return [" ".join(re.sub("<[^>]*>", " ", one).replace("What to do", "").split()) for one in found]
 
     assert notes() == []
     manager.put("A", [({}, b"no run put it")])
@@ -661,20 +665,19 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
         assert notes() == [
-            "No program has this queue open for input, and runs put messages there: A (CURDEPTH 2). Check that the "
-            "application of each runs; it is in order only where a person reads it. "
-            '<a href="#queue-QM1-A">Its row below</a>'
+            "No program has this queue open for input, and runs put messages there: A (CURDEPTH 2). The queue "
+            "Check that the application of each runs; it is in order only where a person reads it"
         ]
+        assert '<a href="/estate?queue_manager=QM1#queue-QM1-A">The queue</a>' in page()
         observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), ["A"])
-        (note,) = notes()
         address = "/messages?queue_manager=QM1&queue=A"
-        assert note.endswith(f'<a href="{address}">Its messages, as a run recorded them</a>')
+        assert f'<a href="{address}">Its messages, as a run recorded them</a>' in page()
         assert "Messages that fit: 2" in page("/messages", queue="A")
         session.close(handle)
     assert page().count('<div class="quiet">storage</div>') == 1, "the dead-letter queue"
     estate_file = Path(os.environ["MQOPS_ESTATE"])
     estate_file.write_text(ESTATE.replace("    dlq_rules:", "    storage: [OFF*, A]\n    dlq_rules:"))
-    assert notes() == ["Messages lie in storage until a person looks at them: A (CURDEPTH 2), OFFERS (CURDEPTH 1)"]
+    assert notes() == ["Messages lie in storage until a person looks at them: A (CURDEPTH 2), OFFERS (CURDEPTH 1)."]
     assert page().count('<div class="quiet">storage</div>') == 3
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -12,9 +14,11 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG, Asset
 from airflow.sdk.bases.notifier import BaseNotifier
-from mq_support import DLQ, Manager
+from mq_support import DLQ, Manager, dead_letter
+from runs_on_pages import of_dag, planned
 
 from mqops.estate_sections import Notify
+from mqops.expiry.before_look import told_before_look
 from mqops.expiry.calendar_file import calendar_of
 from mqops.expiry.core.calendar import in_words
 from mqops.expiry.queue_manager import scan_queue
@@ -23,13 +27,18 @@ from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection, connect
 from mqops_airflow.notices.outcome_text import KEY
 from mqops_airflow.operators.expiry import ExpiryCheckOperator, ExpiryReportOperator
+from mqops_airflow.operators.prove import ProveOperator
+from mqops_airflow.runs.workplace import estate_file
 
 ESTATE = """\
 lake: lake
 calendar: calendar.yaml
 notify: {notifier: recording.Recording, arguments: {text: "{{ mqops.subject }} / {{ mqops.text }}"}}
 queue_managers:
-  QM1: {connection: mq_qm1, expiry_scan: {interval: 15m, queues: ["*"], recheck: 30d, tell_from: 3}}
+  QM1:
+    connection: mq_qm1
+    expiry_scan: {interval: 15m, queues: ["*"], recheck: 30d, tell_from: 3}
+    dlq_rules: {rules: dlq.rules, schedule: "0 0 29 2 *"}
 """
 CALENDAR = "time_zone: UTC\nhours: {begins:%H}:00-{begins:%H}:01\ndays: [Mon, Tue, Wed, Thu, Fri, Sat, Sun]\n"
 TOLD: list[str] = []
@@ -70,10 +79,10 @@ def site(queue_manager: Any, estate_folder: Path, monkeypatch: pytest.MonkeyPatc
 NOTIFY = Notify(notifier="recording.Recording", arguments={"text": "{{ mqops.subject }} / {{ mqops.text }}"})
 
 
-def context(kept: dict[str, str]) -> Any:
+def context(kept: dict[str, str], **form: object) -> Any:
     run = SimpleNamespace(run_type="scheduled", conf={}, dag_id="qm1_expiry_scan", run_id="scheduled__1")
     return {
-        "params": {"queues": ["*"], "all_filled": False},
+        "params": {"queues": ["*"], "all_filled": False, **form},
         "dag_run": run,
         "ti": SimpleNamespace(xcom_push=lambda *, key, value: kept.update({key: value})),
         "task": SimpleNamespace(get_flat_relatives=lambda upstream: []),
@@ -87,11 +96,11 @@ def words_of_work(folder: Path) -> str:
     return in_words(calendar, calendar.next_begin(now), now)
 
 
-def check() -> dict[str, str]:
+def check(**form: object) -> dict[str, str]:
     """What the check has kept: its note among it."""
     kept: dict[str, str] = {}
     task = ExpiryCheckOperator(task_id="check", queue_manager="QM1", recheck=30 * 86_400.0, notify=NOTIFY)
-    task.execute(context(kept))
+    kept.setdefault("return_value", task.execute(context(kept, **form)))
     return kept
 
 
@@ -100,12 +109,13 @@ def look(manager: Manager, lake: Path) -> None:
     run_scan(manager.connection, lake, ("*",), recheck=timedelta(days=30), forecast=True, waiting=True)
 
 
-def report(folder: Path) -> dict[str, str]:
-    """What the report of a run has kept that scanned PAY and the dead-letter queue."""
-    run = RunFolder(folder / "lake" / "QM1" / "runs" / "scan")
-    run.path.mkdir(parents=True)
+def report(folder: Path, look: Sequence[str] = (DLQ, "PAY")) -> dict[str, str]:
+    """What the report of a run has kept that scanned these queues."""
+    made = [one.parent for one in (folder / "lake" / "QM1" / "runs").glob("*/handed_on.json")]
+    run = RunFolder(made[0] if made else folder / "lake" / "QM1" / "runs" / "scan")
+    run.path.mkdir(parents=True, exist_ok=True)
     with connect(MqConnection(queue_manager="QM1")) as session:
-        write_summary(run, "QM1", [scan_queue(session, one, now=lambda: datetime.now(UTC)) for one in (DLQ, "PAY")])
+        write_summary(run, "QM1", [scan_queue(session, one, now=lambda: datetime.now(UTC)) for one in look])
     kept: dict[str, str] = {}
     asset = Asset("a")
     task = ExpiryReportOperator(task_id="report", folder=str(run.path), asset=asset, queue_manager="QM1", notify=NOTIFY)
@@ -160,6 +170,67 @@ def test_a_calendar_that_cannot_be_used_is_an_error_of_the_log_and_ends_no_run(
     said = capsys.readouterr().out
     assert "The calendar cannot be used, so the forecast is until 08:00 UTC" in said
     assert "calendar.yaml:1: hours: must be two times of day" in said
+
+
+def note_of_dead_letter_run(manager: Manager, folder: Path) -> str:
+    """The note of a run that moves nothing, as its task prove keeps it."""
+    run = of_dag(planned(manager, folder / "lake", text="DESTQ(A) ACTION(RETRY)\n"), "first")
+    kept: dict[str, str] = {}
+    task = ProveOperator(
+        task_id="prove",
+        mq_conn_id="mq_qm1",
+        asset=Asset("a"),
+        queue_manager="QM1",
+        plan_task="decide",
+        act_task="act",
+        workflow="dlq_rules",
+    )
+    states = {"first": {"decide": "success", "act": "skipped"}}
+    ti = SimpleNamespace(
+        xcom_push=lambda *, key, value: kept.update({key: value}), get_task_states=lambda **_which: states
+    )
+    dag_run = SimpleNamespace(dag_id="qm1_dlq_rules", run_id="first", conf={}, run_type="manual")
+    task.execute(
+        {**context(kept), "ti": ti, "dag_run": dag_run, "params": {"dry_run": True}}  # type: ignore[typeddict-unknown-key]
+    )
+    shutil.rmtree(run.path)
+    return kept[KEY]
+
+
+def test_the_note_of_a_dead_letter_run_has_what_vanishes_of_what_it_left(site: Manager, estate_folder: Path) -> None:
+    site.put(DLQ, [dead_letter("GONE", b"x", Expiry=SOON)] * 3 + [dead_letter("GONE", b"stays")])
+    site.put(DLQ, [dead_letter("GONE", b"x", Expiry=20 * SOON)])  # when people are at work again
+    until = words_of_work(estate_folder)
+    soon = "3 are persistent, 4 before the next run"
+    note = note_of_dead_letter_run(site, estate_folder)
+    assert note.endswith(f". `3 dead letters vanish before {until}: {DLQ}, {soon}`.")
+
+
+def test_the_form_of_a_scan_can_tell_first_and_leaves_what_is_at_stake(site: Manager, estate_folder: Path) -> None:
+    site.put(DLQ, [({"Expiry": 3000}, b"x")])
+    look(site, estate_folder / "lake")
+    site.put("PAY", [({"Persistence": 0}, b"x")])
+    site.put(DLQ, [({}, b"y")])
+    kept = check(first_tell=True)
+    assert json.dumps(kept["return_value"]).count(f"{DLQ} (dead-letter queue): a look discards") == 1
+    assert kept["return_value"]["queue"] == "PAY"  # type: ignore[index]
+    note = report(estate_folder, look=["PAY"])[KEY]
+    assert f"Not looked at: `{DLQ} (dead-letter queue): a look discards up to 1 expired message" in note
+    assert "To look all the same, start a run without First tell." in note
+    assert site.depth(DLQ) == 2
+
+
+def test_what_a_snapshot_must_let_the_queue_manager_discard_is_told_once_before_it(
+    site: Manager, estate_folder: Path
+) -> None:
+    lake, file = estate_folder / "lake", estate_file()
+    site.put(DLQ, [({"Expiry": 3000}, b"x")] * 3)  # within the quarter of an hour that a look may take
+    check()
+    look(site, lake)
+    assert told_before_look(lake, "QM1", ["PAY"], file) == ()
+    (told,) = told_before_look(lake, "QM1", [DLQ, "PAY"], file)
+    assert told.startswith(f"{DLQ} (dead-letter queue): a look discards up to 3 expired messages")
+    assert told_before_look(lake, "QM1", [DLQ], file) == ()
 
 
 def test_both_tasks_that_tell_have_the_notifier_of_the_estate(site: Manager, dag_file: Any) -> None:

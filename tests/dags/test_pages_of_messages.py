@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pymqi
 import pytest
 from click.testing import CliRunner
+from ledger_opened import observe
 from mq_support import DLQ, Manager, create, dead_letter, one_file_a_message, until
 from page_text import compared
 from pymqi import CMQC
@@ -35,7 +36,6 @@ from mqops.lake.run import RunFolder
 from mqops.look.estate import expiring
 from mqops.message_checks import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.mq import connection
-from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.quality.results import keep
 from mqops.rules import parse

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -16,12 +17,13 @@ from urllib.parse import quote
 
 import pytest
 from browser_support import Browser, window
-from mq_support import DLQ, create, dead_letter
+from mq_support import DLQ, Manager, create, dead_letter
 
 import mqops_airflow.pages
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.rules import parse
+from mqops_airflow.pages import answers
 from mqops_airflow.pages.charts import FATES, Bar, bars, stacked
 
 STATIC = Path(mqops_airflow.pages.__file__).parent / "static"
@@ -386,3 +388,37 @@ def test_the_form_for_messages_that_a_person_must_place_is_as_narrow_as_airflows
     for width in (318, 390):
         browser.look(width=width, dark=False)
         assert browser.faults() == [], width
+
+
+def test_a_hundred_queue_managers_are_told_in_a_table_the_worst_first(
+    estate_folder, client, browser, served, monkeypatch
+) -> None:
+    """Nine of them have dead letters. The page is short, wide and on a telephone, and has a filter."""
+    names = [f"QM{number:03}" for number in range(100)]
+    first = create(estate_folder / "home", names[0], "DEFINE QLOCAL(A)\n")
+    for name in names[1:]:
+        shutil.copytree(first.home / names[0], first.home / name)
+    sections = (f"  {name}: {{connection: mq_{name.lower()}, dlq_rules: {{rules: qm1.rules}}}}\n" for name in names)
+    (estate_folder / "estate.yaml").write_text("lake: lake\nqueue_managers:\n" + "".join(sections))
+    for name in names:
+        reached = {"conn_type": "mq", "extra": {"queue_manager": name, "home": str(first.home)}}
+        monkeypatch.setenv(f"AIRFLOW_CONN_MQ_{name}", json.dumps(reached))
+    for name in names[95:86:-1]:
+        Manager(name, first.home).put(DLQ, [dead_letter("A", b"x")] * (3 if name == "QM090" else 1))
+    Manager("QM090", first.home).mqsc("ALTER QLOCAL(SYSTEM.DEAD.LETTER.QUEUE) MAXDEPTH(3)\n")
+    monkeypatch.setattr(answers, "WAIT", 300.0)
+    found = client("/estate", "operator").text
+    rows = re.findall(r'<th class="name" scope="row"><a[^>]*>(QM\d+)</a>', found.replace("<wbr>", ""))
+    assert rows == ["QM090", *(name for name in names[87:96] if name != "QM090")]
+    assert "In order: 91 queue managers" in found
+    assert 'class="card bad"><a href="/estate#needs"' in found or 'class="card bad"><a href="#needs"' in found
+    served["/estate"] = re.sub("/static/|data-live=", lambda one: "/" if "/" in one[0] else "data-was=", found)
+    browser.open("/estate")
+    for width, most in ((1400, 1500), (390, 5000)):
+        browser.look(width=width, dark=False)
+        assert browser.faults() == [], width
+        assert browser.driver.execute_script("return document.querySelector('main').scrollHeight") <= most, width
+    field = browser.driver.find_element("css selector", "[data-filters]")
+    field.send_keys("qm09")
+    seen = browser.driver.find_elements("css selector", "[data-filtered] :is(tbody tr, li)")
+    assert sum(one.is_displayed() for one in seen) == 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -53,8 +54,6 @@ def test_a_folder_is_never_used_again_once_there_is_a_later_one(tmp_path: Path) 
 
 def test_tasks_find_what_the_first_task_of_their_run_handed_on_last(estate_folder: Path) -> None:
     run = SimpleNamespace(dag_id="d", run_id="r")
-    with pytest.raises(SettingsError, match="the lake has no files of run r of d: clear the first task"):
-        handed_on(run, "QM1")
     for number in (1, 2):
         with own_folder({"dag_run": run}, estate_folder / "lake", "QM1") as folder:
             hand_on({"dag_run": run}, folder, {"number": number})
@@ -64,6 +63,24 @@ def test_tasks_find_what_the_first_task_of_their_run_handed_on_last(estate_folde
     assert handed_on(run, "QM1") == {"number": 2, "folder": str(last)}
     (last / HANDED_ON.name).write_text('{"dag_id": "d", "run_id": "s", "found": {}}')
     with pytest.raises(LakeError, match="belongs to run s of d"):
+        handed_on(run, "QM1")
+
+
+def test_a_task_that_does_not_see_what_the_first_one_made_says_that_the_lake_is_not_shared(
+    estate_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first task ran in another pod, with a lake of that pod's own."""
+    run = SimpleNamespace(dag_id="d", run_id="r")
+    with own_folder({"dag_run": run}, estate_folder / "lake", "QM1") as folder:
+        hand_on({"dag_run": run}, folder, {})
+    assert handed_on(run, "QM1")
+    monkeypatch.setenv("MQOPS_LAKE", str(estate_folder / "other"))
+    missing = estate_folder / "other" / "QM1" / "runs" / folder.run
+    said = re.escape(f" does not see {missing}, which the first task of run r of d made: the lake is not shared. Mount")
+    with pytest.raises(SettingsError, match=f"{said}.* same folder .*To repeat the task does not help"):
+        handed_on(run, "QM1")
+    missing.mkdir(parents=True)  # begun here, and handed on nothing
+    with pytest.raises(SettingsError, match="the lake has no files of run r of d: clear the first task"):
         handed_on(run, "QM1")
 
 

@@ -7,6 +7,8 @@ import os
 import re
 from typing import Any
 
+import pytest
+from ledger_opened import observe
 from mq_support import DLQ
 from runs_on_pages import DAG, HOSTILE, letters, of_dag, planned, task_of
 
@@ -17,7 +19,6 @@ from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.lake.stop import Stop, lift, stop
 from mqops.message_checks import CheckResult, QualitySummary
-from mqops.observe.in_process import observe
 from mqops_airflow.operators.quality import in_words
 from mqops_airflow.pages import shared
 from mqops_airflow.roles import ROLES
@@ -98,6 +99,34 @@ def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, cl
     assert "the DAG qm1_dlq_rules is paused" in said("second")
     runs_of_airflow("UPDATE dag SET is_paused = 0, max_active_runs = 2")
     assert "Airflow starts it in a moment" in said("second")
+
+
+@pytest.mark.parametrize("state", ["success", "failed", "running", "up_for_retry"])
+def test_a_run_whose_files_the_page_does_not_see_is_told_as_a_lake_that_is_not_shared(
+    estate_folder, client, runs_of_airflow, state
+):
+    def said() -> str:
+        return str(client("/run", dag_id=DAG, run_id="ended").text)
+
+    runs_of_airflow(task_of("ended", "observe", "upstream_failed"))
+    assert "it ended before it read a message" in said()
+    runs_of_airflow(task_of("ended", "act", state))
+    assert "its task act needs them: the lake that Airflow&#39;s API server sees is not the one of the tasks" in said()
+    assert "Mount the same folder" in said()
+    assert "it ended before" not in said()
+
+
+def test_the_estate_says_that_it_sees_another_lake_than_the_tasks(manager, estate_folder, client, runs_of_airflow):
+    other = "the lake of Airflow&#39;s API server is not the one of the tasks"
+    runs_of_airflow(task_of("second", "check", "success"))  # it had nothing to do
+    assert other not in client("/estate").text
+    runs_of_airflow(task_of("ended", "decide", "success"))
+    text = client("/estate").text
+    assert f"do not see the files of run ended of {DAG}, with which its tasks have worked: {other}" in text
+    assert "Mount the same folder" in text
+    letters(manager, "A")
+    of_dag(planned(manager, estate_folder / "lake"), "ended")
+    assert other not in client("/estate").text
 
 
 def test_a_run_that_ended_without_files_shows_its_note_first_and_leads_back_to_its_form(

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from airflow.sdk import DAG as SdkDag
+from ledger_opened import observe
 from mq_support import DLQ
 from runs_on_pages import DAG, WITH_A_RUN, letters, task_of
 
@@ -17,7 +18,6 @@ from mqops.look.core.run_state import RunLine
 from mqops.look.words.fates import rule_name
 from mqops.look.words.run import state_in_words
 from mqops.look.words.state import RunState
-from mqops.observe.in_process import observe
 from mqops_airflow.pages.which_run import ORDER
 from mqops_airflow.pages.who_answers import asks_for_four_eyes
 from mqops_airflow.runs.run_folder import run_key

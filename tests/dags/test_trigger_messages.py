@@ -6,12 +6,14 @@ import asyncio
 import json
 import re
 import shutil
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.sdk.exceptions import AirflowOptionalProviderFeatureException
 from airflow.sdk.module_loading import import_string
 from airflow.triggers.base import TriggerEvent
 from mq_support import Manager, create, until
@@ -30,9 +32,9 @@ def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Manager:
 
 
 @asynccontextmanager
-async def events() -> AsyncIterator[AsyncIterator[TriggerEvent]]:
+async def events(trigger: TriggerMessages | None = None) -> AsyncIterator[AsyncIterator[TriggerEvent]]:
     """The events of a trigger that a triggerer runs, and then cancels."""
-    trigger = TriggerMessages(queue_manager="QM1", mq_conn_id="mq_stream", queues=["IQ"])
+    trigger = trigger or TriggerMessages(queue_manager="QM1", mq_conn_id="mq_stream", queues=["IQ"])
     fired: asyncio.Queue[TriggerEvent] = asyncio.Queue()
 
     async def run() -> None:
@@ -78,6 +80,30 @@ def test_it_tells_of_messages_and_leaves_them(manager: Manager) -> None:
         assert not served(manager), "it lets go when it is cancelled"
 
     run(test)
+
+
+def test_airflows_message_queue_trigger_knows_it_by_its_scheme(manager: Manager) -> None:
+    """What is stored is our trigger: the triggerer needs nothing of the package of `MessageQueueTrigger`."""
+    from airflow.providers.common.messaging.triggers.msg_queue import MessageQueueTrigger  # noqa: PLC0415 - is slow
+
+    asked = MessageQueueTrigger(scheme="mqops", queue_manager="QM1", mq_conn_id="mq_stream", queues=["IQ"])
+    stored, kwargs = asked.serialize()
+    assert (stored, kwargs) == TriggerMessages(queue_manager="QM1", mq_conn_id="mq_stream", queues=["IQ"]).serialize()
+
+    async def test() -> None:
+        async with events(import_string(stored)(**kwargs)) as fired:
+            manager.put("IQ", [({}, b"one")])
+            assert (await anext(fired)).payload["queues"] == ["IQ"]
+            assert manager.bodies("IQ") == [b"one"]
+
+    run(test)
+
+
+def test_without_the_package_airflow_passes_it_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "airflow.providers.common.messaging.providers.base_provider", None)
+    monkeypatch.delitem(sys.modules, "mqops_airflow.connections.message_queue", raising=False)
+    with pytest.raises(AirflowOptionalProviderFeatureException, match=r"airflow\.providers\.common\.messaging"):
+        import_string("mqops_airflow.connections.message_queue.MqopsMessageQueueProvider")
 
 
 def test_it_waits_for_a_queue_manager_that_is_not_there(manager: Manager, caplog: Any) -> None:

@@ -1,30 +1,36 @@
-"""The wheel, installed by pip into empty environments: what each part weighs and does, and an Airflow that knows
-nothing of this repository.
+"""The wheel, installed by pip into empty environments: what each part weighs and does, and what the README says of
+"your own Airflow", to the letter, in an Airflow that knows nothing of this repository.
 
-It installs PySpark and Airflow twice, which takes minutes and a gigabyte: MQOPS_INSTALL=1 asks for it, as `make full`
-does. Figures are printed (`pytest -s`).
+It installs PySpark and Airflow, the oldest and the newest that are supported, which takes a quarter of an hour and
+gigabytes: MQOPS_INSTALL=1 asks for it, as `make full` does; MQOPS_AIRFLOW names other versions. Figures are printed
+(`pytest -s`).
 """
 
 from __future__ import annotations
 
 import base64
 import csv
+import gzip
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from mq_support import DLQ, Manager, dead_letter, until
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from mqops_demo import airflow_home
@@ -35,19 +41,29 @@ pytestmark = pytest.mark.skipif("MQOPS_INSTALL" not in os.environ, reason="`make
 ROOT = Path(__file__).resolve().parents[2]
 CORE_MIB, WITH_MQ_MIB = 250, 350
 PATIENCE = 600.0
+AIRFLOWS = os.environ.get("MQOPS_AIRFLOW", "3.3.0 3.3.2").split()
+"""The oldest and the newest that can be had."""
 RULES = "REASON(2085) ACTION(FWD) FWDQ(A) HEADER(NO)\nACTION(RETRY)\n"
-ESTATE = """\
-lake: ../lake
-queue_managers:
-  QM1:
-    connection: mq_qm1
-    dlq_rules: {rules: mine.rules}
-"""
-THREE_LINES = """\
-from mqops_airflow import estate_dags
+THEIRS = """\
+from airflow.sdk import dag, task
 
-globals().update(estate_dags("estate.yaml"))
+
+@dag(schedule=None)
+def theirs():
+    @task
+    def work():
+        import pandas
+
+        return pandas.__version__
+
+    work()
+
+
+theirs()
 """
+CONNECTIONS = ("mq_qm1", "spark_default")
+DAG = "qm1_dlq_rules"
+SECRET = b"TOPSECRET-4711"
 
 
 class Environment:
@@ -67,8 +83,9 @@ class Environment:
 
     def run(self, *words: str | Path, text: str = "", expect: int = 0, **variables: str) -> str:
         """Run a program of the environment; its output, that of errors behind it."""
+        program = self.folder / "bin" / words[0]
         done = subprocess.run(
-            [str(self.folder / "bin" / words[0]), *map(str, words[1:])],
+            [str(program if program.exists() else words[0]), *map(str, words[1:])],
             input=text,
             env=self.variables | variables,
             cwd=self.folder,
@@ -94,7 +111,7 @@ class Environment:
     def versions(self) -> dict[str, Version]:
         """Package → its version."""
         found = json.loads(self.run("pip", "list", "--format", "json").splitlines()[0])
-        return {one["name"].lower(): Version(one["version"]) for one in found}
+        return {canonicalize_name(one["name"]): Version(one["version"]) for one in found}
 
     def broken_files(self, package: str) -> list[str]:
         """Files of a package that are not those that it was installed with."""
@@ -146,68 +163,119 @@ def test_the_core_needs_no_compiler_and_its_command_line_a_queue_manager(environ
     assert "unbroken" in environment.run("mqops", "ledger", "verify")
 
 
-@pytest.fixture(scope="module")
-def airflow(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Iterator[Environment]:
-    """An Airflow with what people have in it, in which mqops is installed then, with all its parts."""
+class Collector:
+    """A server that OpenTelemetry sends to: the names of mqops' metrics that it got."""
+
+    def __init__(self) -> None:
+        names = self.names = set[bytes]()
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = gzip.decompress(body) if self.headers["Content-Encoding"] == "gzip" else body
+                names.update(re.findall(rb"mqops\.\w+", body))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}"
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    made = Collector()
+    threading.Thread(target=made.server.serve_forever, daemon=True).start()
+    yield made
+    made.server.shutdown()
+
+
+@pytest.fixture(scope="module", params=AIRFLOWS)
+def airflow(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
+    """An Airflow with what people have in it, in which mqops is installed then as the README says."""
     made = Environment(tmp_path_factory.mktemp("airflow") / "environment")
-    made.pip("apache-airflow>=3.3,<3.5", "pandas", "cffi", "setuptools")
+    theirs = ("pandas", "apache-airflow-providers-openlineage")
+    made.pip(f"apache-airflow=={request.param}", *theirs, "cffi", "setuptools")
     before = made.versions()
-    made.pip(f"{wheel}[embedded]")
-    made.run("mqlite", "build")
-    made.pip(f"{wheel}[all]", MQ_FILE_PATH=str(made.folder / "mqlite"))
+    clone = _clone(tmp_path_factory.mktemp("clone"))
+    made.variables |= {"AIRFLOW_HOME": str(made.folder / "airflow")}
+    begun = time.monotonic()
+    made.run("bash", "-c", f"set -e\ncd {clone}\n{_readme()}")
+    print(f"the README's lines: {time.monotonic() - begun:.0f} s, {made.mib()} MiB")
+    made.run("mqlite", "build")  # for IBM's client, and what it connects to
+    made.variables |= {"LD_LIBRARY_PATH": str(made.folder / "mqlite" / "lib64")}
     after = made.versions()
     assert {name: after.get(name) for name, version in before.items() if after.get(name, Version("0")) < version} == {}
-    print({name: str(after[name]) for name in ("apache-airflow", "pandas", "pyspark", "great-expectations")})
+    print({name: str(after[name]) for name in ("apache-airflow", "pandas", "pyspark", "great-expectations", "ibmmq")})
     yield made
     shutil.rmtree(made.folder)
 
 
-def test_pyspark_is_whole(airflow: Environment) -> None:
-    assert airflow.broken_files("pyspark") == []
-    assert "pyspark-client" not in airflow.versions()
-    assert "No broken requirements found" in airflow.run("pip", "check")
+def _clone(folder: Path) -> Path:
+    """What a clone of this repository has."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, names.split("\0")):
+        if (ROOT / name).is_file() or (ROOT / name).is_symlink():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
+    return folder
 
 
-def test_an_airflow_of_three_lines_proves_the_incident(airflow: Environment, tmp_path: Path) -> None:
-    folder, dags = airflow.folder, tmp_path / "airflow" / "dags"
-    dags.mkdir(parents=True)
-    (dags / "estate.yaml").write_text(ESTATE)
-    (dags / "mine.rules").write_text(RULES)
-    (dags / "mine.py").write_text(THREE_LINES)
+def _readme() -> str:
+    """The commands of the README's section."""
+    section = (ROOT / "README.md").read_text().partition("## In your own Airflow\n")[2].partition("\n## ")[0]
+    (commands,) = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    assert all(f"`{name}`" in section for name in CONNECTIONS)
+    return str(commands)
+
+
+def test_the_lines_of_the_readme_carry_an_incident_to_its_proof_beside_a_dag_of_others(
+    airflow: Environment, tmp_path: Path, collector: Collector
+) -> None:
+    folder, dags = airflow.folder, airflow.folder / "airflow" / "dags"
+    (dags / "theirs.py").write_text(THEIRS)
     airflow.run("mqlite", "create", "QM1")
-    airflow.run("mqlite", "mqsc", "QM1", text="DEFINE QLOCAL(A)\nDEFINE QLOCAL(MQOPS.LEDGER) DEFPSIST(YES)\n")
+    airflow.run("mqlite", "mqsc", "QM1", text=(dags / "mqsc" / "QM1.mqsc").read_text())
     manager = Manager("QM1", folder / "queue_managers")
-    manager.put(DLQ, [dead_letter("GONE", b"x", reason=2085) for _ in range(20)])
-    spark = {"conn_type": "spark", "host": "local[2]"}
-    mq = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(folder / "queue_managers")}}
-    settings = {
-        "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
-        "AIRFLOW__CORE__PLUGINS_FOLDER": str(tmp_path / "plugins"),
-        "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(spark),
-        "AIRFLOW_CONN_MQ_QM1": json.dumps(mq),
-    }
-    home = replace(airflow_home.home(tmp_path, **settings), lake=tmp_path / "airflow" / "lake")
+    manager.put(DLQ, [dead_letter("PAYMENTS.IN", SECRET, reason=2053) for _ in range(20)])
+    home = replace(
+        airflow_home.home(tmp_path, AIRFLOW__CORE__DAGS_FOLDER=str(dags), AIRFLOW__CORE__PLUGINS_FOLDER=str(tmp_path)),
+        folder=folder / "airflow",
+        lake=folder / "airflow" / "var" / "lake",
+    )
     home.prepare()
     with home.chosen_port():
         pass  # it is free: Airflow's own server listens there
-    variables = {name: value for name, value in home.environment().items() if name.startswith("AIRFLOW")}
+    own = {name: value for name, value in home.environment().items() if name.startswith("AIRFLOW")}
     (home.folder / "logs").mkdir(exist_ok=True)
-    own = {name: value for name, value in airflow.variables.items() if name != "MQOPS_LAKE"}
-    airflow.variables = own | variables
+    airflow.variables = {name: value for name, value in airflow.variables.items() if name != "MQOPS_LAKE"} | own
+    lineage = home.folder / "lineage.jsonl"
+    to_file = {"type": "file", "log_file_path": str(lineage), "append": True}
+    airflow.variables["AIRFLOW__OPENLINEAGE__TRANSPORT"] = json.dumps(to_file)
+    airflow.variables |= {"AIRFLOW__METRICS__OTEL_ON": "True", "OTEL_EXPORTER_OTLP_ENDPOINT": collector.address}
     airflow.run("airflow", "db", "migrate")
+    of_mq = json.dumps({"queue_manager": "QM1", "home": str(folder / "queue_managers")})
+    airflow.run("airflow", "connections", "add", CONNECTIONS[0], "--conn-type", "mq", "--conn-extra", of_mq)
+    of_spark = ("--conn-type", "spark", "--conn-host", "local[*]")
+    airflow.run("airflow", "connections", "add", CONNECTIONS[1], *of_spark)
     processes = [_start(airflow, home.folder / "logs", name) for name in AIRFLOW]
     try:
         client = AirflowClient(home)
         until(lambda: _healthy(client), PATIENCE)
         client.log_in()
-        client.wait_for_dag("qm1_dlq_rules")
+        for name in (DAG, "theirs"):
+            client.wait_for_dag(name)
+            client.unpause(name)
         assert client.call("GET", "/importErrors")["total_entries"] == 0
-        client.unpause("qm1_dlq_rules")
-        run_id = client.trigger("qm1_dlq_rules", dry_run=False)
-        result = client.follow("qm1_dlq_rules", run_id, approve=lambda question: True)
+        of_others = client.trigger("theirs")
+        run_id = client.trigger(DAG, dry_run=False)
+        result = client.follow(DAG, run_id, approve=lambda question: True)
         assert result.state == "success", client.failures(result)
-        assert client.xcom("qm1_dlq_rules", run_id, "prove")["balanced"] is True
-        assert manager.depth("A") == 20
+        assert client.xcom(DAG, run_id, "prove")["balanced"] is True
+        assert manager.depth("PAYMENTS.IN") == 20
+        assert client.follow("theirs", of_others, approve=lambda question: True).state == "success"
         viewer = AirflowClient(home, "viewer")
         viewer.log_in()
         assert viewer.page("/mqops/estate").status_code == 200
@@ -217,8 +285,34 @@ def test_an_airflow_of_three_lines_proves_the_incident(airflow: Environment, tmp
             os.killpg(one.pid, signal.SIGTERM)
         for one in processes:
             one.wait()
-    said = airflow.run("mqops", "ledger", "verify", MQOPS_LAKE=str(tmp_path / "airflow" / "lake"))
-    assert "unbroken" in said
+    assert "unbroken" in airflow.run("mqops", "ledger", "verify", MQOPS_ESTATE=str(dags / "estate.yaml"))
+    assert "ibmmq" in airflow.run("mqops", "doctor", "QM1", expect=1)
+    _lineage_is_told(lineage)
+    assert {b"mqops.messages_moved", b"mqops.runs_proved"} <= collector.names
+
+
+def _lineage_is_told(file: Path) -> None:
+    """Queue → snapshot → plan → destination, and nothing of a message."""
+    assert SECRET not in file.read_bytes()
+    told = {}
+    for event in map(json.loads, file.read_text().splitlines()):
+        if event["eventType"] == "COMPLETE":
+            sides = [{(one["namespace"], one["name"]) for one in event.get(side, ())} for side in ("inputs", "outputs")]
+            told[event["job"]["name"]] = sides
+    dlq, snapshot, plan = ("ibmmq://QM1", DLQ), ("mqops://QM1", f"{DAG}/snapshot"), ("mqops://QM1", f"{DAG}/plan")
+    assert told[f"{DAG}.observe"] == [{dlq}, {snapshot}]
+    assert told[f"{DAG}.decide"] == [{snapshot}, {plan}]
+    assert told[f"{DAG}.prove"] == [{plan, dlq}, {("ibmmq://QM1", "PAYMENTS.IN")}]
+
+
+def test_every_part_leaves_pyspark_whole(airflow: Environment, wheel: Path) -> None:
+    before = airflow.versions()
+    airflow.pip(f"{wheel}[all]", MQ_FILE_PATH=str(airflow.folder / "mqlite"))
+    after = airflow.versions()
+    assert {name for name, version in before.items() if after.get(name, Version("0")) < version} == set()
+    assert airflow.broken_files("pyspark") == []
+    assert "pyspark-client" not in after
+    assert "No broken requirements found" in airflow.run("pip", "check")
 
 
 def _start(airflow: Environment, logs: Path, name: str) -> subprocess.Popen[bytes]:

@@ -11,6 +11,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ledger_opened import observe
 from mq_support import DLQ, dead_letter, digests
 from spark_support import job_here
 
@@ -23,14 +24,13 @@ from mqops.decide.core.pacing import NO_LIMITS, Pacing
 from mqops.decide.in_process import decide
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import plan_run
-from mqops.errors import InProgress, PermanentMQError, PlanChanged
+from mqops.errors import InProgress, LakeError, PermanentMQError, PlanChanged
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.opened import OpenLedger
 from mqops.model import ActSummary
 from mqops.mq.connection import OneSession
-from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.rules import parse
 
@@ -136,7 +136,7 @@ def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(m
     rows = plain._dealt(plain.acted_rows(run, approved_plan), act_plainly_lanes, NO_LIMITS)[0]
 
     def execute():
-        with plain.LaneWorker(task.connection, task.approved_plan, task.unit_size) as worker:
+        with plain.LaneWorker(manager.connection, approved_plan, task.unit_size, keys=ledger.keys) as worker:
             reports.append(worker.run(0, 400, iter(rows)))
 
     threads = [threading.Thread(target=execute) for _ in range(3)]
@@ -149,6 +149,16 @@ def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(m
     assert manager.bodies("T0") == [b"%d" % number for number in range(0, 400, 2)]
     assert manager.bodies("T1") == [b"%d" % number for number in range(1, 400, 2)]
     assert prove(manager.connection, run).moved == 400
+
+
+def test_an_executor_that_does_not_see_the_runs_folder_moves_nothing(manager, planned, tmp_path):
+    fill(manager, 2)
+    approved_plan = read_approved_plan(planned("ACTION(RETRY)"))
+    elsewhere = replace(approved_plan, folder=RunFolder(tmp_path / "of this pod" / "QM1" / "runs" / "r"))
+    task = ActTask(connection=manager.connection, approved_plan=elsewhere, lengths=(2,), unit_size=3)
+    with pytest.raises(LakeError, match=r"which the task made: the lake is not shared\. Mount the same folder"):
+        next(task([]))
+    assert manager.depth(DLQ) == 2
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import time
 import pyarrow.parquet as pq
 import pytest
 from act_support import EXTENDED, counts, planned, proved, send_back
+from ledger_opened import observe
 from mq_support import DLQ, dead_letter, storage_estate
 from pymqi import CMQC
 from pyspark.sql.types import StructType
@@ -29,7 +30,6 @@ from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.file import LedgerFile
-from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqwire.constants import MQENC_NATIVE

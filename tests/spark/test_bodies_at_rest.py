@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from ledger_opened import observe as observe_plainly
 from mq_support import DLQ, Manager, dead_letter
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -21,7 +22,6 @@ from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.sealing import BODY_COLUMNS, SEALED
 from mqops.observe.arrow import SEALED as SEALED_SCHEMA
-from mqops.observe.in_process import observe as observe_plainly
 from mqops.observe.spark.observe import observe
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.observe.spark.sealed import ENCRYPTED, read_snapshot

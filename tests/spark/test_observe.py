@@ -15,6 +15,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from format_support import says_format
+from ledger_opened import observe as observe_plainly
 from mq_support import DLQ, create, dead_letter
 from pymqi import CMQC
 from spark_support import ENVIRONMENT, JOBS, beside_another_job, job_here
@@ -27,7 +28,6 @@ from mqops.lake.parquet import SPARK_ROW_GROUPS
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection
 from mqops.observe import arrow as observe_arrow
-from mqops.observe.in_process import observe as observe_plainly
 from mqops.observe.spark.datasource import register
 from mqops.observe.spark.observe import observe
 from mqops.observe.spark.schema import SNAPSHOT
@@ -238,6 +238,20 @@ def test_a_workers_error_comes_back_as_what_it_was(manager, spark, tmp_path):
     with pytest.raises(PermanentMQError, match=r"^MQOPEN on NOT\.THERE failed") as raised, spark_errors(tmp_path):
         spark.read.format(source).option("queues", "NOT.THERE").load().count()
     assert (raised.value.reason, raised.value.verb) == (2085, "MQOPEN")
+
+
+def test_an_executor_that_does_not_see_the_runs_folder_is_told_and_no_empty_snapshot_is_taken(
+    manager, spark, tmp_path, monkeypatch
+):
+    """Executors in pods of their own, without the lake: each would write to its own disk."""
+    module = sys.modules[observe.__module__]
+    monkeypatch.setattr(module, "register", lambda *a, folder, **k: register(*a, folder=folder / "elsewhere", **k))
+    manager.put("A", [({}, b"1")])
+    run = RunFolder.at(tmp_path / "lake", "QM1", "r")
+    said = f"does not see {run.path}/elsewhere, which the task made: the lake is not shared. Mount the same folder"
+    with pytest.raises(LakeError, match=said):
+        observe(spark, manager.connection, run, ["A"])
+    assert not run.path.joinpath("observe.json").exists()
 
 
 def test_what_spark_says_of_a_full_disk_is_told_as_that(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from urllib.parse import unquote
 
 import pytest
 from click.testing import CliRunner
+from outside_support import install, installed
 from snapshot_support import snapshot_of_rows
 
 from mqops.cli import main
@@ -39,6 +41,7 @@ from mqwire.structures import MQDLH, MQMD
 
 SHIPPED = Path(__file__).parents[2] / "include" / "expectations"
 SUITES = (SHIPPED / "messages.yaml", SHIPPED / "dead_letters.yaml")
+DOCS = Path(__file__).parents[2] / "docs"
 QUICK = Path(__file__).parents[1] / "data" / "suites" / "quick.yaml"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SECRET = "TOPSECRET-4711"
@@ -634,3 +637,25 @@ def test_schema_of_the_table_is_what_is_written(spark: Any, make_run: MakeRun) -
     summary = checked(spark, make_run([message(1, b"")]), QUICK)
     written = spark.read.parquet(summary.failures).schema
     assert [(field.name, field.dataType) for field in written] == [(field.name, field.dataType) for field in FAILURES]
+
+
+def test_the_documents_expectation_of_another_distribution_finds_its_messages(
+    spark: Any, make_run: MakeRun, tmp_path: Path
+) -> None:
+    about, of_gx = re.findall(r"```python\n(.*?)```", (DOCS / "from_outside.md").read_text(), re.DOTALL)
+    files = {"bank_mq_begin_with.py": about, "bank_mq_begin_with_gx.py": of_gx}
+    points = "[mqops.checks]\ncolumn_values_to_begin_with = bank_mq_begin_with:BEGIN_WITH\ngone = bank_gone:GONE\n"
+    path = suite(tmp_path, "{id: ours, expect: column_values_to_begin_with, column: reply_to_q, prefix: BANK.}")
+    run = make_run([message(n, reply_to_q=name) for n, name in enumerate(("BANK.A", "OTHER", "BANK.B"))])
+    with installed(install(tmp_path / "site", files, points)):
+        summary = checked(spark, run, path)
+        assert [(row["position"], row["observed"]) for row in failures(spark, summary)] == [(1, "OTHER")]
+        assert "begin_with: column, prefix" in CliRunner().invoke(main, ["quality", "vocabulary"]).output
+        (tmp_path / "site" / "bank_mq_begin_with_gx.py").unlink()
+        del sys.modules["bank_mq_begin_with_gx"]
+        with pytest.raises(SettingsError, match=r"bank_mq_begin_with_gx:.* cannot be loaded: No module named"):
+            checked(spark, run, path)
+        with pytest.raises(SettingsError, match=r"s\.yaml:3.*gone of bank-mq 1\.2 \(entry point mqops\.checks"):
+            load_suites([suite(tmp_path, "{id: ours, expect: gone, column: format}")])
+    with pytest.raises(SettingsError, match="there is no expectation 'column_values_to_begin_with'"):
+        load_suites([suite(tmp_path, "{id: o, expect: column_values_to_begin_with, column: reply_to_q, prefix: B}")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,56 @@ def test_what_it_may_not_and_what_to_choose_instead(estate: EstateFile, name: st
 def test_suites_likewise(estate: EstateFile) -> None:
     with pytest.raises(SettingsError, match=r"suite rules/back.rules may not be chosen.* files \*.yaml or \*.json in"):
         form_files.suite(estate, "rules/back.rules")
+
+
+def config_map(folder: Path, files: dict[str, str], version: str) -> None:
+    """Mount a ConfigMap as the kubelet does (its AtomicWriter): files in a folder of their own, a link `..data` to it,
+    and a link through that for each name at the top."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / version / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / version / name).write_text(text)
+        top = folder / name.partition("/")[0]
+        if not top.is_symlink():
+            top.symlink_to(Path("..data", top.name))
+    (folder / "..data_tmp").symlink_to(version)
+    (folder / "..data_tmp").rename(folder / "..data")
+
+
+FIRST, SECOND = "..2026_11_26_10_11_12.1234567890", "..2026_11_27_08_00_00.1234567891"
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["one ConfigMap", "one for each folder"])
+def test_files_of_a_config_map_are_offered_once_and_are_read_as_they_are_now(tmp_path: Path, whole: bool) -> None:
+    home = tmp_path / "home"
+    files = {"estate.yaml": ESTATE, "rules/back.rules": "old", "rules/a.rules": "old", "expectations/a.yaml": "old"}
+
+    def mount(version: str, text: str) -> None:
+        new = {name: was if name == "estate.yaml" else text for name, was in files.items()}
+        if whole:
+            config_map(home, new, version)
+            return
+        for folder in ("", "rules", "expectations"):
+            own = {name: kept for name, kept in new.items() if name.rpartition("/")[0] == folder}
+            config_map(home / folder, {name.rpartition("/")[2]: kept for name, kept in own.items()}, version)
+
+    mount(FIRST, "old")
+    estate = load(home / "estate.yaml")
+    assert form_files.tables(estate) == ["listed.txt", "rules/a.rules", "rules/back.rules"]
+    assert form_files.suites(estate) == ["expectations/a.yaml", "listed.json"]
+    named = form_files.table(estate, "rules/a.rules"), form_files.suite(estate, "expectations/a.yaml")
+    listed = estate.rules("rules/back.rules")
+    mount(SECOND, "new")
+    for old in home.rglob(FIRST):
+        shutil.rmtree(old)
+    assert [path.read_text() for path in (*named, listed)] == ["new", "new", "new"]
+
+
+def test_a_file_with_two_names_is_offered_once(estate: EstateFile) -> None:
+    rules = estate.path.parent / "rules"
+    (rules / "z.rules").symlink_to("team/a.rules")
+    (rules / ".git").mkdir()
+    for name in (".git/x.rules", ".#back.rules"):
+        (rules / name).write_text("")
+    (rules / "again.rules").symlink_to("back.rules")
+    assert form_files.tables(estate) == ["listed.txt", "rules/back.rules", "rules/inside.rules", "rules/team/a.rules"]

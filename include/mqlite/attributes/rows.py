@@ -48,9 +48,9 @@ def word(
     return _row(keyword, selector, Word(words=words), value, None if zos is None else words[zos], more)
 
 
-def flag(on: str, selector: int, default: int, *, off: str = "", zos: int | None = None, **more: object) -> Attribute:
+def flag(on: str, selector: int, default: int, *, zos: int | None = None, **more: object) -> Attribute:
     """A pair of keywords, ON and NOON."""
-    return _row(on, selector, Flag(on=on, off=off or f"NO{on}"), default, zos, more)
+    return _row(on, selector, Flag(on=on, off=f"NO{on}"), default, zos, more)
 
 
 def text(
@@ -72,9 +72,9 @@ def custom(keyword: str, selector: int, **more: object) -> Attribute:
     return _row(keyword, selector, Custom(length=128), "", None, more)
 
 
-def names(keyword: str, selector: int, *, most: int = 256, length: int = 48, **more: object) -> Attribute:
+def names(keyword: str, selector: int, **more: object) -> Attribute:
     """A list of object names."""
-    return _row(keyword, selector, Names(most=most, length=length), [], None, more)
+    return _row(keyword, selector, Names(most=256, length=48), [], None, more)
 
 
 def texts(keyword: str, selector: int, length: int, **more: object) -> Attribute:

@@ -48,12 +48,11 @@ from mqops.ledger.core.identity import MessageOnQueue
 from mqops.ledger.opened import OpenLedger
 from mqops.ledger.queue import LedgerQueue
 from mqops.model import CanaryResult, Destination
-from mqops.mq.browse import GET_OPTIONS, OPEN_OPTIONS, browse
+from mqops.mq.browse import OPEN_OPTIONS, browse
 from mqops.mq.connection import OneSession, connect
 from mqops.mq.inquire import dead_letter_queue, queue_state, resolve_queue, try_resolve_queue
 from mqops.mq.session import RawMessage, Session
 from mqops.storage import Storage
-from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 
 CAME_BACK = "canary came back"
@@ -179,9 +178,6 @@ def decided(
     step: OneSession,
     approved_plan: ApprovedPlan,
     ledger: OpenLedger,
-    *,
-    now: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> CanaryDecision:
     """Rules 3-5. Waits unless it is decided already.
 
@@ -197,10 +193,10 @@ def decided(
             sums = _account(session, ledger)
             queue_manager = approved_plan.queue_manager
             look = _Look(session, record.canaries, record.watched, before, sums, queue_manager=queue_manager)
-            end = now() + approved_plan.pacing.canary_wait
-            while now() < end and not look.all_left(look.by_id()):
+            end = time.monotonic() + approved_plan.pacing.canary_wait
+            while time.monotonic() < end and not look.all_left(look.by_id()):
                 refuse_if_stopped(approved_plan.folder)
-                sleep(min(LOOK_AGAIN, max(0.0, end - now())))
+                time.sleep(min(LOOK_AGAIN, max(0.0, end - time.monotonic())))
             results = look.results(look.by_id() | look.by_body(), unread=True)
         behind = _places(one for one in record.canaries if look.not_put(one))
         record = replace(record, decision=tuple(results), behind=tuple(behind), decided_at=utc_now())
@@ -298,18 +294,6 @@ def _all(session: Session, queues: Sequence[str]) -> Iterator[tuple[str, RawMess
             yield queue, got
 
 
-def _with_id(session: Session, queue: str, msg_id: bytes) -> Iterator[RawMessage]:
-    """The messages of a queue with this MsgId, browsed."""
-    handle = session.open(queue, OPEN_OPTIONS)
-    try:
-        options = GET_OPTIONS | c.MQGMO_BROWSE_FIRST
-        while got := session.get(handle, options, match=c.MQMO_MATCH_MSG_ID, ids=msg_id + bytes(24), name=queue):
-            options = GET_OPTIONS | c.MQGMO_BROWSE_NEXT
-            yield got
-    finally:
-        session.close(handle)
-
-
 def _like(canaries: Sequence[Canary], messages: Iterator[tuple[str, RawMessage]]) -> Counter[MessageOnQueue]:
     """How many messages there are of those that have the MsgId or the body of a canary."""
     ids = {one.msg_id for one in canaries}
@@ -367,7 +351,7 @@ class _Look:
             found = Counter(
                 (queue, key_of(got.md, got.body))
                 for queue in self._watched
-                for got in _with_id(self._session, queue, bytes.fromhex(msg_id))
+                for got in browse(self._session, queue, msg_id=bytes.fromhex(msg_id))
             )
             if found - self._expected:
                 back.update(one.row for one in self._canaries if one.msg_id == msg_id)
@@ -427,7 +411,7 @@ class _Look:
         try:
             if not one.landing or one.msg_id == _NO_ID or self._storage.has(one.landing):
                 return False
-            return any(_with_id(self._session, one.landing, bytes.fromhex(one.msg_id)))
+            return any(browse(self._session, one.landing, limit=1, msg_id=bytes.fromhex(one.msg_id)))
         except MQError as error:
             _raise_if_lost(error)
             return False

@@ -54,7 +54,7 @@ class LaneWorker:
 
     Parameters: `port` makes the port of a session for the queues that the plan takes from; `shares` workers that may be
     at work side by side; `decision` about the canaries that went before; `reached` lane → its position in the ledger;
-    `report` gets each unit of work once it is committed; `keys` of the ledger, if the caller has it open.
+    `report` gets each unit of work once it is committed; `keys` of the ledger.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class LaneWorker:
         decision: CanaryDecision | None = None,
         reached: Mapping[int, int] = MappingProxyType({}),
         report: Callable[[UnitDone], None] | None = None,
-        keys: KeyRing | None = None,
+        keys: KeyRing,
     ) -> None:
         self._step = connection if isinstance(connection, OneSession) else OneSession(connection)
         self._own = self._step is not connection
@@ -82,7 +82,7 @@ class LaneWorker:
         self._decision = decision or CanaryDecision()
         self._reached = reached
         self._report = report
-        self._seal = keys or KeyRing(approved_plan.folder.lake_folder)
+        self._seal = keys
         self._session: Session | None = None
         self._port: Port | None = None
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mqops.backout.core.guard import Looping, Sighted, Way, is_last
 from mqops.backout.poison import MOST_SEEN, readers_by_queue
 from mqops.errors import LOST_CONNECTION, MQError
 from mqops.model import QueueDefinition
 from mqops.mq.browse import GET_OPTIONS, OPEN_OPTIONS
-from mqops.mq.inquire import cannot_be_put_to, command, depth
+from mqops.mq.inquire import cannot_be_put_to, depth, queues_above_zero
 from mqops.mq.session import MATCH_BOTH, RawMessage, Session
 from mqops.observe.core.columns import BOUND
 from mqops.observe.core.put_time import put_instant
@@ -116,7 +116,6 @@ def watched(
     way_of: Callable[[QueueDefinition], Way],
     *,
     seconds: float,
-    pause: Callable[[float], None] = time.sleep,
 ) -> Watched:
     """Look at input queues again and again for a while.
 
@@ -139,7 +138,7 @@ def watched(
     looked = time.monotonic()
     half, over = looked + seconds / 2, False
     while watches and not over:
-        pause(PAUSE)
+        time.sleep(PAUSE)
         over = time.monotonic() >= looked + seconds
         for watch in watches:
             _looked(session, watch)
@@ -154,18 +153,9 @@ def watched(
 def _busy(session: Session) -> frozenset[str] | None:
     """The local queues that programs have open for input, or that have uncommitted messages: a message that loops can
     be out of sight. None where the command server does not tell. Raises `MQError` for a lost connection."""
-    asked: dict[int, Any] = {
-        c.MQCA_Q_NAME: b"*",
-        c.MQIACF_Q_STATUS_ATTRS: [c.MQCA_Q_NAME, c.MQIACF_UNCOMMITTED_MSGS, c.MQIA_OPEN_INPUT_COUNT],
-    }
-    try:
-        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked)
-    except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
-        return None
-    used = (row for row in rows if row.get(c.MQIACF_UNCOMMITTED_MSGS) or row.get(c.MQIA_OPEN_INPUT_COUNT))
-    return frozenset(str(row[c.MQCA_Q_NAME]) for row in used if c.MQCA_Q_NAME in row)
+    uncommitted = queues_above_zero(session, c.MQIACF_UNCOMMITTED_MSGS)
+    opened = queues_above_zero(session, c.MQIA_OPEN_INPUT_COUNT)
+    return None if uncommitted is None or opened is None else uncommitted | opened
 
 
 def _looked(session: Session, watch: _Watch) -> bool:

@@ -14,7 +14,8 @@ import click
 
 from mqops.cli.group import Group
 from mqops.cli.progress import progress_shown
-from mqops.deciders.registry import DECIDERS, decider_named
+from mqops.deciders.registry import DECIDERS, decider_named, names
+from mqops.errors import SettingsError
 
 COMMANDS: dict[str, str] = {
     "rules": "mqops.cli.rules:rules",
@@ -63,20 +64,23 @@ these names: they are commands, and the help leaves them out."""
 
 
 class LazyGroup(Group):
-    """A group whose commands are named in `COMMANDS`, or are those of the deciders."""
+    """A group whose commands are named in `COMMANDS`, or are those of the deciders, also of other distributions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         found = [name for name, entry in COMMANDS.items() if find_spec(entry.partition(":")[0]) is not None]
-        return sorted({*found, *map(str, DECIDERS)} - UNLISTED)
+        return sorted({*found, *names()} - UNLISTED)
 
     def about(self, ctx: click.Context, name: str) -> str:
-        return ABOUT.get(name) or super().about(ctx, name)
+        try:
+            return ABOUT.get(name) or super().about(ctx, name)
+        except SettingsError as error:  # of another distribution
+            return str(error)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in (names := self.list_commands(ctx)) and cmd_name not in UNLISTED:
+        if cmd_name not in COMMANDS and cmd_name not in DECIDERS and cmd_name not in (known := self.list_commands(ctx)):
             if cmd_name.startswith("-"):
                 return None  # an option: click says what is wrong with it
-            raise click.NoSuchCommand(cmd_name, possibilities=names, ctx=ctx)
+            raise click.NoSuchCommand(cmd_name, possibilities=known, ctx=ctx)
         entry = COMMANDS.get(cmd_name) or decider_named(cmd_name).command
         if not entry:
             from mqops.cli.decider import command_of  # noqa: PLC0415

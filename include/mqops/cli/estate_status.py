@@ -44,10 +44,11 @@ class _Stands:
 
     def needs(self) -> list[Problem]:
         """What needs a person, worst first."""
-        from mqops.look.estate.problem import Problem, worst_first  # noqa: PLC0415
+        from mqops.look.estate.problem import Problem, Urgency, worst_first  # noqa: PLC0415
 
         waiting = (f"Run {run.run} waits for an approval: {run.queue}" for run in self.now.waiting)
-        return worst_first((*self.now.problems, *self.more, *(Problem(what=text) for text in waiting)))
+        asks = (Problem(what=text, urgency=Urgency.NOW) for text in waiting)
+        return worst_first((*self.now.problems, *self.more, *asks))
 
     @property
     def in_order(self) -> bool:
@@ -60,7 +61,8 @@ class _Stands:
             "in_order": self.in_order,
             "seen_at": self.now.figures.seen_at,
             "needs_a_person": [
-                {"text": one.text, "about": one.about or None, "place": one.place} for one in self.needs()
+                {"text": one.text, "when": one.urgency, "about": one.about or None, "place": one.place}
+                for one in self.needs()
             ],
             "besides": [one.text for one in self.now.notes],
         }
@@ -195,9 +197,9 @@ def _show(found: dict[str, _Stands]) -> None:
 def _lines(found: dict[str, _Stands]) -> Iterator[str]:
     from mqops.look.estate.problem import rank  # noqa: PLC0415
 
-    needs = [(rank(one), name, one.text) for name, each in found.items() for one in each.needs()]
-    for _rank, name, text in sorted(needs, key=lambda one: one[0]):
-        yield f"{name}: {text}"
+    needs = [(name, one) for name, each in found.items() for one in each.needs()]
+    for name, one in sorted(needs, key=lambda need: rank(need[1])):
+        yield f"{one.urgency}: {name}: {one.text}"
     for name, each in found.items():
         for note in each.now.notes:
             yield f"{name}: besides: {note.text}"

@@ -13,7 +13,7 @@ from mqops.cli.group import Group
 from mqops.cli.outcome import error_document, lake_option, show_json, show_line, show_text
 from mqops.cli.run_argument import snapshot_folder, snapshot_option
 from mqops.counted import counted
-from mqops.errors import MqopsError
+from mqops.errors import MqopsError, SettingsError
 
 if TYPE_CHECKING:
     from mqops.message_checks import QualitySummary
@@ -90,19 +90,25 @@ def suite(ctx: click.Context, files: tuple[Path, ...], as_json: bool) -> None:
 def vocabulary(as_json: bool) -> None:
     """List the columns and expectations that a suite can use."""
     from mqops.quality.columns import COLUMNS  # noqa: PLC0415
-    from mqops.quality.vocabulary import EXPECTATIONS  # noqa: PLC0415
+    from mqops.quality.vocabulary import expectation_named, names  # noqa: PLC0415
 
+    known = []
+    for name in names():
+        try:
+            known += [one] if (one := expectation_named(name)) else []
+        except SettingsError as error:  # of another distribution
+            show_line(str(error), err=True)
     columns = [{"name": c.name, "kind": c.kind.value, "meaning": c.meaning} for c in COLUMNS.values()]
     expectations = [
         {"name": e.name, "columns": list(e.domain), "arguments": {k: v.value for k, v in e.arguments.items()}}
-        for e in EXPECTATIONS.values()
+        for e in known
     ]
     if as_json:
         show_json({"columns": columns, "expectations": expectations})
         return
     show_table(["COLUMN", "KIND", "MEANING"], [(c.name, c.kind.value, c.meaning) for c in COLUMNS.values()])
     show_line("")
-    for expectation in EXPECTATIONS.values():
+    for expectation in known:
         show_folded(f"{expectation.name}: {', '.join([*expectation.domain, *expectation.arguments])}".rstrip(": "))
 
 

@@ -7,14 +7,15 @@ from click.shell_completion import CompletionItem
 
 from mqops.cli.columns import show_folded
 from mqops.cli.outcome import json_option, show_json, show_text
+from mqops.errors import SettingsError
 from mqops.rules.keyword import Entry
 from mqops.rules.keyword_text import described, document, listed, markdown
-from mqops.rules.keywords import KEYWORDS
+from mqops.rules.keywords import keywords_of, not_loaded
 
 
 def completed(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The keywords that begin with these letters, in any case, each with what it means."""
-    found = (one for one in KEYWORDS.values() if one.name.startswith(incomplete.upper()))
+    found = (one for one in keywords_of(extensions=True).values() if one.name.startswith(incomplete.upper()))
     return [CompletionItem(one.name, help=one.forms[0].meaning) for one in found]
 
 
@@ -24,8 +25,11 @@ def completed(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 @json_option
 def keywords(*, keyword: str | None, as_markdown: bool, as_json: bool) -> None:
     """List the keywords of a rules table, or say how to write KEYWORD and what it means."""
-    found = [one for one in KEYWORDS.values() if keyword is None or one.name == keyword.upper()]
+    known = keywords_of(extensions=True).values()
+    found = [one for one in known if keyword is None or one.name == keyword.upper()]
     if not found:
+        if keyword and (why := not_loaded().get(keyword.upper())):
+            raise SettingsError(why)
         raise click.UsageError(f"{keyword!r} is not a keyword of a rules table: `mqops rules keywords` lists them")
     if as_markdown:
         show_text("\n".join(markdown(entry, extension=True) for entry in (Entry.PATTERN, Entry.ACTION)))

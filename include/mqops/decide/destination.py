@@ -6,7 +6,7 @@ resolution"); it is its own MQOPEN that says whether they lead anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -42,14 +42,21 @@ _REMOTE = (c.MQIA_INHIBIT_PUT, c.MQCA_REMOTE_Q_NAME, c.MQCA_REMOTE_Q_MGR_NAME, c
 class DestinationInquiry:
     """Looks at one destination after the other; asks about each local queue and channel once.
 
-    Parameters: `target_options` MQOO_* that the mover opens a destination with.
+    Parameters: `target_options` MQOO_* that the mover opens a destination with; `backed_out_of` queues whose BOQNAMEs
+    the destinations are.
     """
 
-    def __init__(self, session: Session, target_options: int = PASS_CONTEXT_OPTIONS) -> None:
+    def __init__(
+        self,
+        session: Session,
+        target_options: int = PASS_CONTEXT_OPTIONS,
+        *,
+        backed_out_of: Collection[str] = (),
+    ) -> None:
         self._session = session
         self._target_options = target_options
         self._own = queue_manager_name(session)
-        self._storage = Storage(session, self._own)
+        self._storage = Storage(session, self._own, backed_out_of)
         self._queues: dict[str, LocalQueue] = {}
         self._serving: dict[str, list[str]] | None = None
         self._states: dict[str, tuple[tuple[Channel, ...], str]] = {}

@@ -25,6 +25,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.mq.connection import Reach, connect
 from mqops.mq.session import PASS_CONTEXT_OPTIONS, SET_CONTEXT_OPTIONS
 from mqops.queue_names import MOST_NAMED
+from mqops.workflow import Workflow
 
 MOST_DESTINATIONS = 500
 """Destinations that are looked at, those with most messages first; with &REPLYQ there may be one a message."""
@@ -81,7 +82,8 @@ def _look(
     try:
         with connect(connection) as session:
             ledger = tuple(ledger_findings(session, file))
-            inquiry = DestinationInquiry(session, target_options)
+            backed_out_of = taken_from if plan.workflow == Workflow.POISON_GUARD else ()
+            inquiry = DestinationInquiry(session, target_options, backed_out_of=backed_out_of)
             looked = tuple(Looked(demand=one, there=inquiry.look(one)) for one in demands[:MOST_DESTINATIONS])
             sources = inquiry.taken_from(taken_from) if demands else set()
     except MQError as error:

@@ -16,10 +16,11 @@ from mqops.decide.recorded import PLAN
 from mqops.deciders.decider import Decider, NothingToDo, R
 from mqops.deciders.registry import decider_named
 from mqops.errors import PlanChanged, SettingsError, Stopped
+from mqops.expiry.before_look import told_before_look
 from mqops.lake.run import RunFolder, find_run
 from mqops.ledger.core.marker import About
 from mqops.ledger.file import LedgerFile
-from mqops.ledger.opened import OpenLedger
+from mqops.ledger.noted import ISSUED
 from mqops.model import RunSummary
 from mqops.mq.connection import MqConnection, Reach, connect, one_session
 from mqops.mq.inquire import queue_manager_name
@@ -54,6 +55,9 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
             if not selection.queues:
                 raise NothingToDo(selection)
             record_earlier_runs(session, request.lake, queue_manager, request.warn)
+        if decider.reads_queues:
+            for line in told_before_look(request.lake, queue_manager, selection.queues):
+                request.warn(line)
         run = RunFolder.at(request.lake, queue_manager, new_run_key(decider.key_prefix))
         file = LedgerFile(run.lake_folder)  # a report: act opens one of its own, and reads it anew
         try:
@@ -61,7 +65,7 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
             if decider.reads_queues:
                 ends, chosen = selection.some_may_end, selection.messages
                 before = selection.before
-                observe(step, run, selection.queues, some_may_end=ends, file=file, chosen=chosen, before=before)
+                observe(step, run, selection.queues, some_may_end=ends, ledger=file, chosen=chosen, before=before)
             plan = decider.decide(replace(request, connection=step), run)
             if decider.reads_queues:
                 preflight(step, run, file=file)
@@ -165,12 +169,10 @@ def finish_run(
         SettingsError: nothing of it was begun, so it may not be approved; or it is an undo.
         MqopsError: as `carry_out`.
     """
-    from mqops.act.approved_plan import read_approved_plan  # noqa: PLC0415
-
     plan = PLAN.read(run)
     if UNDO_RECORD.find(run) is not None:
         raise SettingsError(f"Run {run.run} is an undo. To finish it, enter `mqops undo` with the run that it undoes")
-    if OpenLedger(LedgerFile(run.lake_folder), read_approved_plan(run).identity, run).issued is None:
+    if (issued := ISSUED.find(run)) is None or issued.plan != plan.digest:
         raise SettingsError(f"Run {run.run} was not begun, so there is nothing to finish: start a new run")
     about = {"finished_by": who}
     decider = decider_named(plan.workflow)

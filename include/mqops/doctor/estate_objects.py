@@ -72,7 +72,8 @@ def patterns_of(file: EstateFile, name: str) -> tuple[str, ...]:
 def _looks_at_all(settings: QueueManager) -> bool:
     """Whether a workflow finds its queues among the definitions of all."""
     found = (settings.backout_reprocess, settings.poison_guard)
-    return any(section is not None and not section.queues for section in found)
+    told = settings.expiry_scan is not None and settings.expiry_scan.tell_from is not None
+    return told or any(section is not None and not section.queues for section in found)
 
 
 def wrong_targets(connection: MqConnection, file: EstateFile, name: str) -> Iterator[str]:
@@ -110,6 +111,8 @@ def used_queues(session: Session | None, file: EstateFile | None, name: str) -> 
         worked |= {rule.fwdq: None for rule in table.rules if rule.fwdq and not rule.fwdq.startswith("&")}
     sections = (settings.snapshot_quality, settings.expiry_scan)
     looked_at = {profile_of(pattern): None for section in sections if section for pattern in section.queues}
+    if settings.expiry_scan and settings.expiry_scan.tell_from:
+        looked_at |= {profile_of(pattern): None for pattern in _waited_on(session, settings)}
     wants = wanted(name, settings, dead_letter_queue=dead_letters)
     return UsedQueues(
         worked=tuple(queue for queue in worked if queue != LEDGER),
@@ -128,6 +131,12 @@ def _dead_letter_queue(session: Session | None) -> str:
         return dead_letter_queue(session)
     except SettingsError:
         return ""
+
+
+def _waited_on(session: Session | None, settings: QueueManager) -> Iterator[str]:
+    """The backout and storage queues, whose messages wait for a person: names and patterns. Raises `MQError`."""
+    yield from backout_queues(queue_definitions(session) if session else ())
+    yield from settings.storage
 
 
 def _guarded(session: Session | None, section: PoisonGuard) -> Iterator[str]:

@@ -13,6 +13,7 @@ from mqops.doctor import queue_manager as live
 from mqops.doctor import this_machine
 from mqops.doctor.check import Check, fails, holds, unknown
 from mqops.doctor.estate_objects import patterns_of
+from mqops.doctor.file_system import file_system
 from mqops.errors import LOST_CONNECTION, MQError, MqopsError
 from mqops.estate import EstateFile
 from mqops.lake.run import folder_of
@@ -43,7 +44,8 @@ def examine(
     own: frozenset[str] = frozenset(),
     now: Callable[[], datetime] = utc,
 ) -> tuple[str, list[Check]]:
-    """The name of the queue manager, and every check. Nothing is put on a queue but inquiries, and nothing is written.
+    """The name of the queue manager, and every check. Nothing is put on a queue but inquiries, and nothing is
+    written but a folder of its own in the lake, which is removed (`mqops.doctor.file_system`).
 
     Parameters: `file` the estate, None where there is none; `own` users and groups that mqops works as, besides the
     user of the connection; `now` this machine's time, UTC.
@@ -123,6 +125,7 @@ def _ledger(session: Session, lake: Path, name: str) -> tuple[Check, ...]:
 
 def _here(lake: Path, file: EstateFile | None, name: str) -> Iterator[Check]:
     yield this_machine.lake(lake)
+    yield file_system(lake)
     try:
         folder = folder_of(lake, name)
     except MqopsError as error:
@@ -133,6 +136,7 @@ def _here(lake: Path, file: EstateFile | None, name: str) -> Iterator[Check]:
         yield this_machine.unfinished(folder, name)
         yield this_machine.stops(folder, name)
     yield this_machine.spark(file, name, os.environ)
+    yield from this_machine.from_outside()
     yield this_machine.versions()
 
 

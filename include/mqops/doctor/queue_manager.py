@@ -121,7 +121,7 @@ def channel(session: Session, connection: MqConnection) -> Check:
     return holds("channel", f"{name}, MAXMSGL {lengths[0] if lengths else 'not known'}")
 
 
-def ledger_queue(session: Session, lake_folder: Path, needed: NeededQueue = LEDGER) -> tuple[Check, Check]:
+def ledger_queue(session: Session, lake_folder: Path) -> tuple[Check, Check]:
     """The ledger queue, and the ledger behind it, as the pre-flight of a plan finds them. Raises `MqopsError`."""
     rows: dict[str, list[Check]] = {"ledger queue": [], "ledger": []}
     file = LedgerFile(lake_folder)
@@ -133,10 +133,10 @@ def ledger_queue(session: Session, lake_folder: Path, needed: NeededQueue = LEDG
     if not any(rows.values()):
         rows["ledger"] += _head(session, file)
     if not rows["ledger queue"]:
-        rows["ledger queue"] += _attributes(session, needed)
-        queue = queue_state(session, needed.name)
+        rows["ledger queue"] += _attributes(session, LEDGER)
+        queue = queue_state(session, LEDGER.name)
         good = (
-            f"{needed.name}: CURDEPTH {queue.depth:,} of {queue.max_depth:,}, MAXMSGL {queue.max_msg_length:,}, SHARE"
+            f"{LEDGER.name}: CURDEPTH {queue.depth:,} of {queue.max_depth:,}, MAXMSGL {queue.max_msg_length:,}, SHARE"
         )
     return (
         summed_up("ledger queue", rows["ledger queue"], good),

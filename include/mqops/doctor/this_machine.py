@@ -12,8 +12,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from mqops.command import command
+from mqops.deciders.registry import DECIDERS, decider_named
 from mqops.doctor.check import Check, fails, holds, summed_up, unknown
-from mqops.errors import LakeError, MqopsError
+from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.estate import EstateFile
 from mqops.lake.body_keys import keys_of
 from mqops.lake.files import refuse_foreign
@@ -21,9 +22,13 @@ from mqops.lake.run import RunFolder, queue_manager_of
 from mqops.lake.stop import stop_in
 from mqops.ledger.keys import KeyRing
 from mqops.mq.library import package
+from mqops.observe.core.answers import refuse_unknown_column
 from mqops.observe.sealed import key_place
+from mqops.outside import Group, brought
 from mqops.prove.records import SUMMARY
 from mqops.prove.recovery import EarlierRuns
+from mqops.quality.vocabulary import EXPECTATIONS, expectation_named
+from mqops.rules.keywords import KEYWORDS, OWN_KEYWORDS, not_loaded
 
 LEAST_ROOM = 256 * 1024 * 1024
 """Bytes that the lake's disk should have: a snapshot holds every message whole."""
@@ -32,6 +37,8 @@ JAVA = (17, 21)
 PACKAGES = ("apache-airflow", "apache-airflow-task-sdk", "pyspark", "great_expectations")
 _MQ_LIBRARY = re.compile(r"(?<!\S)/\S*/(libmq[a-z]+_r\.so\S*|libmqic_r\.so\S*)")
 _JAVA_WAIT = 30
+OUTSIDE = "from outside"
+_UNINSTALL = "Mend that distribution, or uninstall it"
 
 
 def lake(folder: Path) -> Check:
@@ -159,6 +166,35 @@ def _java(environment: Mapping[str, str]) -> int | None:
         return None
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
     return int(found[1]) if found else None
+
+
+def from_outside() -> Iterator[Check]:
+    """What other distributions bring, each loaded: one line where all can be used. Nothing where there is none."""
+    ones: list[Check] = []
+    good: list[str] = []
+    for group, own, load in (
+        (Group.DECIDERS, DECIDERS, decider_named),
+        (Group.KEYWORDS, OWN_KEYWORDS, _keyword),
+        (Group.CHECKS, EXPECTATIONS, expectation_named),
+    ):
+        for name, one in brought(group).items():
+            if name in own:
+                ones.append(fails(OUTSIDE, f"{name} of {one.distribution}: mqops has this name itself", _UNINSTALL))
+                continue
+            try:
+                load(name)
+                good.append(f"{group} {name} of {one.distribution}")
+            except MqopsError as error:
+                ones.append(fails(OUTSIDE, str(error), _UNINSTALL))
+    if ones or good:
+        yield summed_up(OUTSIDE, ones, "; ".join(good))
+
+
+def _keyword(name: str) -> None:
+    """Load a keyword of a rules table. Raises `SettingsError`."""
+    if why := not_loaded().get(name):
+        raise SettingsError(why)
+    refuse_unknown_column(KEYWORDS[name])
 
 
 def versions() -> Check:

@@ -66,15 +66,20 @@ _SEEN = Checked(Seen)
 def note_seen(lake_folder: Path, queues: Iterable[QueueNow], group: str) -> None:
     """Keep what a check saw for the forecast of its run, in LAKE/<queue manager>/expiry/seen.json, in place of what the
     last one saw. Raises `LakeError`."""
-    path = _path(lake_folder).with_name("seen.json")
+    path = seen_json(lake_folder)
     make_folder(path.parent)
     write_json(path, asdict(Seen(queues=tuple(queue for queue in queues if queue.depth), group=group)))
 
 
 def seen(lake_folder: Path) -> Seen:
     """What the last check saw; nothing where there was none. Raises `LakeError`."""
-    path = _path(lake_folder).with_name("seen.json")
+    path = seen_json(lake_folder)
     return _SEEN.read(path) if path.exists() else Seen()
+
+
+def seen_json(lake_folder: Path) -> Path:
+    """The file of what the last check saw; there is none before the first. Parameters: as of `known`."""
+    return _path(lake_folder).with_name("seen.json")
 
 
 def _path(lake_folder: Path) -> Path:

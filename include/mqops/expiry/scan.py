@@ -65,6 +65,15 @@ class Candidates:
         """Queues with messages that cannot be browsed: they have GET(DISABLED)."""
         return tuple(queue.name for queue in self.queues if queue.depth and not queue.get_allowed)
 
+    def at_stake(self) -> tuple[AtStake, ...]:
+        """What a look at the candidates lets the queue manager discard, as far as a report or a value is at stake."""
+        return tuple(at_stake(self.queues, self.why, self.known, now=utc()))
+
+    def without(self, told: Iterable[AtStake]) -> Candidates:
+        """The other candidates."""
+        left = {one.queue for one in told}
+        return replace(self, why={queue: why for queue, why in self.why.items() if queue not in left})
+
     def about_shared(self) -> Iterator[str]:
         """Sentences about the queue-sharing group (E17)."""
         yield from (one.sentence(self.group) for one in self.scanners)
@@ -181,18 +190,20 @@ def run_scan(
         found = candidates(
             session, lake, patterns, recheck=recheck, all_filled=all_filled, forecast=forecast, waiting=waiting
         )
-        told = tuple(at_stake(found.queues, found.why, found.known, now=utc())) if first_tell else ()
-        if first_tell and told and not first_tell(told):
-            left = {one.queue for one in told}
-            found = replace(found, why={queue: why for queue, why in found.why.items() if queue not in left})
+        if first_tell and (told := found.at_stake()) and not first_tell(told):
+            found = found.without(told)
         scans = scan(session, lake, found)
     return found, summarise(scans.done, run="", queue_manager=found.queue_manager, gone=scans.gone, unseen=found.unseen)
 
 
-def refresh(connection: MqConnection, lake: Path, generic_name: str) -> ExpirySummary:
+def refresh(
+    connection: MqConnection, lake: Path, generic_name: str, *, first_tell: FirstTell | None = None
+) -> ExpirySummary:
     """REFRESH QMGR TYPE(EXPIRY) NAME(generic_name) where the platform has it, the same by scan where not (E18).
 
     Where the queue manager does it, the queues are looked at afterwards as well, so that the outcome is known.
+
+    Parameters: `first_tell` as of `run_scan`; says it no, nothing is done at all.
 
     Raises:
         MQError: it cannot be reached, or refuses.
@@ -203,7 +214,10 @@ def refresh(connection: MqConnection, lake: Path, generic_name: str) -> ExpirySu
         by = "scan"
         depths: dict[str, int] = {}
         name = before.aliases.get(generic_name, generic_name)
-        if has_refresh(session):
+        refused = bool(first_tell and (told := before.at_stake()) and not first_tell(told))
+        if refused:
+            before, by = replace(before, why={}), ""
+        elif has_refresh(session):
             depths = {queue.name: queue.depth for queue in named_by(local_queues(session), named(name))}
             if refresh_expiry(session, name):
                 by = "REFRESH QMGR TYPE(EXPIRY)"
@@ -244,13 +258,10 @@ def write_summary(
     dead_letters: DeadLetterQueue | None = None,
     *,
     gone: Iterable[str] = (),
-    unseen: Iterable[str] = (),
 ) -> ExpirySummary:
     """Keep what scans of a run taught and write RUN/expiry.json. Raises `LakeError`."""
     done = tuple(scans)
     learn(run.lake_folder, done)
-    summary = summarise(
-        done, run=run.run, queue_manager=queue_manager, dead_letters=dead_letters, gone=gone, unseen=unseen
-    )
+    summary = summarise(done, run=run.run, queue_manager=queue_manager, dead_letters=dead_letters, gone=gone)
     SCANNED.write(run, summary)
     return summary

@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 
 from mqops.counted import counted
 from mqops.errors import LakeError
-from mqops.lake.files import lake_errors
 from mqops.lake.parquet import Chunk, R, rows_as
-from mqops.lake.part_file import PartFile
+from mqops.lake.part_file import opened
 
 _AT_A_TIME = 2000
 
@@ -58,16 +57,15 @@ def rows_with(
     """
     if not all(wanted.values()):
         return
-    with lake_errors(snapshot):
-        for path in sorted(snapshot.glob("*.parquet")):
-            groups = [group for chunk in chosen or () if chunk.part == path.name for group in chunk.groups]
-            if chosen is not None and not groups:
-                continue
-            with PartFile(path) as file:
-                for group in groups or range(file.metadata.num_row_groups):
-                    fit = _fit(file.read([group], list(wanted)), wanted)
-                    for batch in file.batches(_AT_A_TIME, kind._fields, [group], keep=fit):
-                        yield from rows_as(batch, kind)  # a few bodies are in memory at a time
+    for path in sorted(snapshot.glob("*.parquet")):
+        groups = [group for chunk in chosen or () if chunk.part == path.name for group in chunk.groups]
+        if chosen is not None and not groups:
+            continue
+        with opened(path) as file:
+            for group in groups or range(file.metadata.num_row_groups):
+                fit = _fit(file.read([group], list(wanted)), wanted)
+                for batch in file.batches(_AT_A_TIME, kind._fields, [group], keep=fit):
+                    yield from rows_as(batch, kind)  # a few bodies are in memory at a time
 
 
 def _fit(table: pa.Table, wanted: Mapping[str, Collection[Any]]) -> pa.ChunkedArray:

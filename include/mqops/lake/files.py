@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -18,6 +18,7 @@ from uuid import uuid4
 from mqops import formats
 from mqops.command import command
 from mqops.errors import LakeError, SettingsError
+from mqops.lake.own_group import why_not_own
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
@@ -69,8 +70,9 @@ def make_folder(folder: Path) -> None:
 def refuse_foreign(*folders: Path) -> None:
     """Refuse folders that another user can change: he could exchange runs, plans and the ledger in them.
 
-    Each must be a folder itself, not a link to one, of this process's user or root, and writable for its owner alone.
-    One that does not exist yet is passed over.
+    Each must be a folder itself, not a link to one, of this process's user or root, and writable for its owner alone,
+    or besides for a group that is the service's own (`mqops.lake.own_group`). One that does not exist yet is passed
+    over.
 
     Raises:
         LakeError: one is not; the text says how to correct it.
@@ -88,11 +90,17 @@ def refuse_foreign(*folders: Path) -> None:
             take_it = command("chown", "-R", str(me), str(path))
             raise LakeError(
                 f"{path} belongs to user {found.st_uid}, who can change what is in it, not to user {me}: "
-                f"run mqops as user {found.st_uid}, or, where you trust what is there, `{take_it}`"
+                f"run mqops as user {found.st_uid} (in Kubernetes: runAsUser of the pod, also of Spark's), or, where "
+                f"you trust what is there, `{take_it}`"
             )
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if found.st_mode & stat.S_IWOTH:
             raise LakeError(
                 f"Other users can write to {path}: `{command('chmod', 'go-w', str(path))}`, and look at what is in it"
+            )
+        if found.st_mode & stat.S_IWGRP and (why := why_not_own(found.st_gid)):
+            raise LakeError(
+                f"Other users can write to {path}: `{command('chmod', 'go-w', str(path))}`, and look at what is in it. "
+                f"A group may write there if mqops alone is in it (in Kubernetes: fsGroup of the pod), but {why}"
             )
 
 
@@ -144,19 +152,34 @@ def write_json(path: Path, value: Any) -> None:
     write_bytes(path, json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n")
 
 
+def write_json_lines(path: Path, values: Iterable[Any]) -> int:
+    """Write a file that has a JSON object a line, as `write_json` does; gives the number of lines."""
+    lines = [json.dumps(formats.numbered(kind_of(path), value)) for value in values]
+    write_bytes(path, "".join(line + "\n" for line in lines).encode())
+    return len(lines)
+
+
 def read_private(path: Path) -> bytes:
     """What is in a key file, up to 1 MiB. A symbolic link is not followed.
 
     Raises:
         OSError: it cannot be read.
-        SettingsError: others may read or write it.
+        SettingsError: others may read or write it. The group may, on a volume of the service's own group.
     """
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as stream:
-        mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
+        found = os.fstat(stream.fileno())
         content = stream.read(1 << 20)
-    if mode & 0o077:
+    others, group = found.st_mode & stat.S_IRWXO, found.st_mode & stat.S_IRWXG
+    if others or (group and not _is_of_volume(found, path.parent)):
         raise SettingsError(f"Others may read or write the key file {path}: {command('chmod', '600', str(path))}")
     return content
+
+
+def _is_of_volume(found: os.stat_result, folder: Path) -> bool:
+    """Whether a file and its folder are a volume's for the service's own group: setgid, and the same group."""
+    of = folder.stat()
+    shares = stat.S_ISGID | stat.S_IWGRP
+    return of.st_mode & shares == shares and of.st_gid == found.st_gid and not why_not_own(found.st_gid)
 
 
 def kind_of(path: Path) -> str:
@@ -186,7 +209,7 @@ def write_bytes(path: Path, content: bytes) -> None:
                 temporary.unlink()
 
 
-def state_of(path: Path | str) -> tuple[int, ...]:
+def file_state(path: Path | str) -> tuple[int, ...]:
     """Tells one state of a file or folder from another: which one it is, when it was written, bytes. Empty where it is
     not there."""
     try:

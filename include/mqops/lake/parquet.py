@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
-from mqops.lake.parquet_format import FORMAT, refuse_newer
-from mqops.lake.part_file import PartFile, in_utc
+from mqops.lake.part_file import FORMAT, PartFile, in_utc, not_whole, opened, refuse_newer
 from mqops.lake.pruned import removed
 from mqops.lake.sealing import SEALED
 
@@ -54,26 +53,22 @@ def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) ->
     Raises:
         LakeError: the folder or a file cannot be read.
     """
-    with lake_errors(folder):
-        for part in _parts(folder):
-            yield from read_part(part, columns, rows=rows)
+    for part in parts_of(folder):
+        yield from read_part(part, columns, rows=rows)
 
 
 def parts_of(folder: Path) -> list[Path]:
     """The Parquet files of a folder, in the order in which they are read. Raises `LakeError`."""
     with lake_errors(folder):
-        return list(_parts(folder))
+        if not folder.is_dir() and (why := removed(folder)):
+            raise LakeError(why)
+        return sorted(path for path in folder.iterdir() if path.suffix == ".parquet")
 
 
 def read_part(part: Path, columns: Sequence[str], *, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
     """The same of one file. Raises `LakeError`."""
-    with lake_errors(part):
-        try:
-            with PartFile(part) as file:
-                _check_columns(part, columns, file.names)
-                yield from file.batches(rows, columns)
-        except pa.ArrowInvalid as error:
-            raise _not_whole(part, error) from error
+    with opened(part, columns) as file:
+        yield from file.batches(rows, columns)
 
 
 def rows_with(folder: Path, column: str, values: pa.Array) -> pa.Array:
@@ -95,8 +90,7 @@ def is_sealed(folder: Path) -> bool:
     Raises:
         LakeError: the folder or a file cannot be read.
     """
-    with lake_errors(folder):
-        return any(SEALED in _footer(part).schema.names for part in _parts(folder))
+    return any(SEALED in _footer(part).schema.names for part in parts_of(folder))
 
 
 class Chunk(NamedTuple):
@@ -124,7 +118,7 @@ def _ranges(folder: Path, column: str, _changed: int) -> tuple[tuple[Chunk, tupl
     """Each row group with the least and the greatest value of a column."""
     return tuple(
         (Chunk(part.name, (number,), footer.row_group(number).num_rows), _bounds([values]))
-        for part in _parts(folder)
+        for part in parts_of(folder)
         for footer in [_footer(part)]
         for number, values in enumerate(_statistics([footer], column))
     )
@@ -140,22 +134,17 @@ def read_chunks(
 
     Parameters: `chosen` what is read, None for all.
     """
-    with lake_errors(folder):
-        for part in _parts(folder):
-            own = [group for one in chosen or () if one.part == part.name for group in one.groups]
-            if chosen is not None and not own:
-                continue
-            try:
-                with PartFile(part) as file:
-                    _check_columns(part, columns, file.names)
-                    chosen_groups = own or range(file.metadata.num_row_groups)
-                    for groups in _groups(file.metadata, rows, chosen_groups, first=_FIRST_ROWS):
-                        first = 0
-                        for batch in file.batches(rows, columns, groups):
-                            yield batch, partial(_others, file, groups, first, batch)
-                            first += batch.num_rows
-            except pa.ArrowInvalid as error:
-                raise _not_whole(part, error) from error
+    for part in parts_of(folder):
+        own = [group for one in chosen or () if one.part == part.name for group in one.groups]
+        if chosen is not None and not own:
+            continue
+        with opened(part, columns) as file:
+            chosen_groups = own or range(file.metadata.num_row_groups)
+            for groups in _groups(file.metadata, rows, chosen_groups, first=_FIRST_ROWS):
+                first = 0
+                for batch in file.batches(rows, columns, groups):
+                    yield batch, partial(_others, file, groups, first, batch)
+                    first += batch.num_rows
 
 
 def rows_as(batch: pa.RecordBatch, kind: type[R]) -> Iterator[R]:
@@ -165,12 +154,6 @@ def rows_as(batch: pa.RecordBatch, kind: type[R]) -> Iterator[R]:
 
 OfSameRows: TypeAlias = Callable[[Sequence[str]], pa.RecordBatch]
 _FIRST_ROWS = 4096
-
-
-def _parts(folder: Path) -> list[Path]:
-    if not folder.is_dir() and (why := removed(folder)):
-        raise LakeError(why)
-    return sorted(path for path in folder.iterdir() if path.suffix == ".parquet")
 
 
 def _groups(file: pq.FileMetaData, rows: int, of: Iterable[int], *, first: int) -> Iterator[list[int]]:
@@ -204,9 +187,8 @@ def refuse_newer_folder(folder: Path) -> None:
         LakeError: the folder or the file cannot be read.
         NewerFormat: a newer version wrote it.
     """
-    with lake_errors(folder):
-        for part in _parts(folder)[:1]:
-            _footer(part)
+    for part in parts_of(folder)[:1]:
+        _footer(part)
 
 
 def bounds(folder: Path, *columns: str) -> tuple[tuple[Any, Any] | None, ...]:
@@ -215,22 +197,18 @@ def bounds(folder: Path, *columns: str) -> tuple[tuple[Any, Any] | None, ...]:
     Raises:
         LakeError: the folder or a file cannot be read.
     """
-    with lake_errors(folder):
-        footers = [_footer(part) for part in _parts(folder)]
+    footers = [_footer(part) for part in parts_of(folder)]
     return tuple(_bounds([*_statistics(footers, column)]) for column in columns)
 
 
 def _footer(part: Path) -> pq.FileMetaData:
-    try:
-        footer = pq.read_metadata(part)
-    except pa.ArrowInvalid as error:
-        raise _not_whole(part, error) from error
+    with lake_errors(part):
+        try:
+            footer = pq.read_metadata(part)
+        except pa.ArrowInvalid as error:
+            raise not_whole(part, error) from error
     refuse_newer(part, footer)
     return footer
-
-
-def _not_whole(part: Path, error: pa.ArrowInvalid) -> LakeError:
-    return LakeError(f"{part} is not a whole Parquet file ({error}); restore it, no message was lost")
 
 
 def _bounds(found: Sequence[pq.Statistics | None]) -> tuple[Any, Any] | None:
@@ -246,12 +224,3 @@ def _statistics(footers: Iterable[pq.FileMetaData], column: str) -> Iterator[pq.
         number = footer.schema.names.index(column)
         for group in range(footer.num_row_groups):
             yield footer.row_group(group).column(number).statistics
-
-
-def _check_columns(part: Path, wanted: Sequence[str], there: Sequence[str]) -> None:
-    missing = sorted(set(wanted) - set(there))
-    if missing:
-        raise LakeError(
-            f"{part} was written by another version of mqops, without the columns {', '.join(missing)}. "
-            "Use that version, or make a new run"
-        )

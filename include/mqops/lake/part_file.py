@@ -6,27 +6,74 @@ for needs no key.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mqops.errors import NewerFormat
-from mqops.lake.parquet_format import refuse_newer
+from mqops import formats
+from mqops.errors import LakeError, NewerFormat
+from mqops.lake.files import lake_errors
 from mqops.lake.sealing import BODY_COLUMNS, NEEDED, SEALED, Broken, Sealing, broken, in_clear, run_of, sealing_of
 
 UTC_TIME = pa.timestamp("us", tz="UTC")
 """The type of a time in the lake."""
+KIND = "*.parquet"
+"""What `mqops.formats` calls a Parquet file."""
+FORMAT = {formats.PARQUET_KEY: str(formats.number_of(KIND))}
+"""Metadata of a file that we write."""
+SPARK_FORMAT = {formats.PARQUET_KEY: formats.number_of(KIND)}
+"""Metadata of a column, by which Spark says the format: it writes no metadata of the file's own."""
+_SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
+_SPARK_NUMBER = re.compile(f'"{re.escape(formats.PARQUET_KEY)}":([0-9]{{1,9}})'.encode())
 _AT_A_TIME = 2000
 """Rows of a batch with bodies that are decrypted."""
 
 
+@contextmanager
+def opened(path: Path, columns: Sequence[str] = ()) -> Iterator[PartFile]:
+    """A file, open until the end of the block.
+
+    Parameters: `columns` that it must have.
+
+    Raises:
+        LakeError: it cannot be read, it is not a whole Parquet file, or it lacks a column.
+        NewerFormat: a newer version wrote it.
+    """
+    with lake_errors(path):
+        try:
+            file = PartFile(path)
+            try:
+                file.refuse_without(columns)
+                yield file
+            finally:
+                file.close()
+        except pa.ArrowInvalid as error:
+            raise not_whole(path, error) from error
+
+
+def not_whole(path: Path, error: pa.ArrowInvalid) -> LakeError:
+    """The error of a file that Arrow cannot read."""
+    return LakeError(f"{path} is not a whole Parquet file ({error}); restore it, no message was lost")
+
+
+def refuse_newer(part: Path, footer: pq.FileMetaData) -> None:
+    """Refuse a file that a newer version wrote. Raises `NewerFormat`."""
+    said = footer.metadata or {}
+    number = said.get(formats.PARQUET_KEY.encode(), b"")
+    if not number and (of_spark := _SPARK_NUMBER.search(said.get(_SPARK_SCHEMA, b""))):
+        number = of_spark[1]
+    if number.isdigit():
+        formats.refuse_newer_number(KIND, part, int(number))
+
+
 class PartFile:
-    """A context manager. Parameters: `path` of the file, below the folder of its run if it is encrypted. Raises
+    """Parameters: `path` of the file, below the folder of its run if it is encrypted. Raises
     `NewerFormat`.
 
     Attributes: `names` of the columns that can be asked for; `metadata` its footer.
@@ -45,17 +92,18 @@ class PartFile:
         self.names = in_clear(stored)
         self.metadata: pq.FileMetaData = self._file.metadata
 
-    def __enter__(self) -> PartFile:
-        return self
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def refuse_without(self, columns: Sequence[str]) -> None:
+        """Raise `LakeError` if one of these columns is not there."""
+        missing = sorted(set(columns) - set(self.names))
+        if missing:
+            raise LakeError(
+                f"{self._path} was written by another version of mqops, without the columns {', '.join(missing)}. "
+                "Use that version, or make a new run"
+            )
 
     def batches(
         self,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import ValidationError
 
 from mqops.errors import LakeError
-from mqops.lake.files import lake_errors, read_json, refuse_newer, write_json
+from mqops.lake.files import lake_errors, read_json, refuse_newer, sync, write_json
 from mqops.lake.run import RunFolder
 from mqops.type_adapter import adapter_of
 
@@ -96,3 +96,9 @@ class RunFile(Generic[T]):
     def write(self, run: RunFolder, value: T) -> None:
         """Write it in one step. Raises `LakeError`: it cannot be written; the old one stands."""
         write_json(self.path(run), self._plain(value))
+
+    def remove(self, run: RunFolder) -> None:
+        """Remove it, where the run has it. Raises `LakeError`."""
+        with lake_errors(self.path(run)):
+            self.path(run).unlink(missing_ok=True)
+            sync(run.path)

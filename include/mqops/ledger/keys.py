@@ -23,7 +23,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mqops.errors import LakeError, SettingsError
 from mqops.formats import refuse_newer_body
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_private, state_of, sync, write_bytes, write_json
+from mqops.lake.files import (
+    FILE_MODE,
+    file_state,
+    lake_errors,
+    make_folder,
+    read_private,
+    sync,
+    write_bytes,
+    write_json,
+)
 from mqops.lake.run_file import Checked
 from mqops.ledger.core.seal import Key, Keys
 
@@ -154,7 +163,7 @@ class KeyRing:
 
     def _noted(self) -> Noted | None:
         """What is noted by now; the file is read only when it is another one."""
-        if (state := state_of(self._note)) != self._note_state:
+        if (state := file_state(self._note)) != self._note_state:
             self._last_noted, self._note_state = _NOTED.read(self._note) if state else None, state
         return self._last_noted
 

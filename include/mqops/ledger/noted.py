@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.model import ActSummary
@@ -34,16 +32,6 @@ class Planned:
 ISSUED = RunFile("issued.json", Issued)
 ACTED = RunFile("act.json", ActSummary)
 PLANNED = RunFile("plan.json", Planned)
-
-
-def note_issued(run: RunFolder, plan: PlanIdentity, lanes: Sequence[int], key: str) -> Issued:
-    """Write RUN/issued.json. From then on the "issued" marker may be drained.
-
-    Parameters: `key` id of the key that signs. Raises `LakeError`.
-    """
-    noted = Issued(run=plan.run, plan=plan.digest, lanes=tuple(lanes), signed=True, key=key)
-    ISSUED.write(run, noted)
-    return noted
 
 
 def moved_by(acted: ActSummary | None, plan: PlanIdentity) -> int:

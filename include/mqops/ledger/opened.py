@@ -12,7 +12,7 @@ from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
-from mqops.ledger.noted import ISSUED, Issued, note_issued
+from mqops.ledger.noted import ISSUED, Issued
 
 
 class OpenLedger:
@@ -51,9 +51,13 @@ class OpenLedger:
         return self.noted if self.noted and self.noted.plan == self.plan.digest else None
 
     def note_issued(self, lanes: Sequence[int], key: str) -> None:
-        """Write RUN/issued.json. Raises `LakeError`."""
+        """Write RUN/issued.json. From then on the "issued" marker may be drained.
+
+        Parameters: `key` id of the key that signs. Raises `LakeError`.
+        """
         assert self.run is not None, "a run whose lake does not exist is not issued"
-        self.noted = note_issued(self.run, self.plan, lanes, key)
+        self.noted = Issued(run=self.plan.run, plan=self.plan.digest, lanes=tuple(lanes), signed=True, key=key)
+        ISSUED.write(self.run, self.noted)
 
     def note_resumed(self, about: About) -> None:
         """Add a line that says who finishes the run. Raises `LakeError`, `LedgerBroken`."""

@@ -29,7 +29,7 @@ from typing import BinaryIO, cast
 
 from mqops.counted import counted
 from mqops.errors import LakeError, LedgerBroken
-from mqops.lake.files import lake_errors, state_of, write_bytes
+from mqops.lake.files import file_state, lake_errors, write_bytes
 from mqops.ledger.core import archived, checkpoint
 from mqops.ledger.core.archived import Archived
 from mqops.ledger.core.chain import LONGEST_END, Head, end_of, head_of
@@ -40,16 +40,23 @@ SEGMENT_SIZE = 4 * 2**20
 """Bytes of the open segment at which it is closed: every run verifies and reads it, perhaps 10,000 lines."""
 MOST_KEPT = 4 * SEGMENT_SIZE
 """Bytes of an open segment that is kept; a ledger of an earlier version is one file, until it is closed."""
+OPEN = "ledger.jsonl"
 _DIGITS = 18
 """Of the number in a file's name."""
 _BLOCK = 1 << 20
+
+
+def open_segment(lake_folder: Path) -> Path:
+    """The file of the open segment: whether it has changed is asked without opening the ledger. Parameters:
+    `lake_folder` LAKE/<queue manager>."""
+    return lake_folder / "ledger" / OPEN
 
 
 class Segments:
     """The closed segments of a ledger. Parameters: `folder` LAKE/<queue manager>/ledger; `seal` the ledger's keys."""
 
     def __init__(self, folder: Path, seal: Seal) -> None:
-        self.open_path = folder / "ledger.jsonl"
+        self.open_path = folder / OPEN
         self.folder = folder / "segments"
         self.statement = self.folder / "archived.json"
         self._seal = seal
@@ -63,7 +70,7 @@ class Segments:
     def archived(self) -> Archived | None:
         """What the statement says of the archive; None where there is none that a key of the lake signed. It is read
         when it is another file than before. Raises `LakeError`, `SettingsError`."""
-        if (state := state_of(self.statement)) != self._said[0]:
+        if (state := file_state(self.statement)) != self._said[0]:
             self._said = state, self._statement()
         return self._said[1]
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from mqops.clock import utc_now
 from mqops.errors import MqopsError
-from mqops.lake.files import state_of
+from mqops.lake.files import file_state
 from mqops.lake.run import folder_of
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.segments import open_segment
 from mqops.ledger.set_aside import path_in, remark
 from mqops.ledger.verified import Verified, proofs_of, verified
 from mqops.look.core.run_state import RunLine
@@ -66,7 +67,7 @@ class LedgerNow:
 
 def written_since(lake_folder: Path, ledger: LedgerNow) -> bool:
     """Whether something was written to a ledger since it was verified."""
-    return state_of(LedgerFile(lake_folder).path) != ledger.state
+    return file_state(open_segment(lake_folder)) != ledger.state
 
 
 def runs_that_acted(runs: Runs, in_ledger: Collection[str] = ()) -> RunsThatActed:
@@ -106,8 +107,8 @@ def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
 def _ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
     folder = folder_of(lake, queue_manager)
     file = LedgerFile(folder)
-    written, now = state_of(file.path), time.monotonic()
-    state = written, state_of(path_in(folder))
+    written, now = file_state(file.path), time.monotonic()
+    state = written, file_state(path_in(folder))
     if file.path in _last:
         known, at, found = _last[file.path]
         if known == state and now - at < AGAIN:

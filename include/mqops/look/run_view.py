@@ -13,11 +13,11 @@ from cachetools import LRUCache
 from mqops.act.progress import PROGRESS, read_live_progress
 from mqops.errors import MqopsError
 from mqops.kept import kept
-from mqops.lake.files import lake_errors, state_of
+from mqops.lake.files import file_state, lake_errors
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import LIFTED
 from mqops.lake.stop import NAME as STOP
-from mqops.ledger.file import LedgerFile
+from mqops.ledger.segments import open_segment
 from mqops.look.core.run_state import OPEN
 from mqops.look.run_story import RunStory, run_story
 from mqops.look.runs import Runs
@@ -82,7 +82,7 @@ def latest_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
     If it took long to make, it is shown `REST` times as long though the ledger grows: many readers of a large run cost
     no more than one.
     """
-    key, state, ledger = (run, limit, after), _state(run), state_of(LedgerFile(run.lake_folder).path)
+    key, state, ledger = (run, limit, after), _state(run), file_state(open_segment(run.lake_folder))
     with _lock:
         last = _last.get(key)
     if last is not None and last.state == state and time.monotonic() < last.until:
@@ -134,11 +134,11 @@ def _made(
 def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
     """The files that a view is made of: name, when it was written, bytes. Progress and ledger are not among them."""
     beside = (run.lake_folder / STOP, run.lake_folder / LIFTED, run.path.parent, run.quality_json, run.quality_checks)
-    found = {(path.name, *state_of(path)) for path in beside}
+    found = {(path.name, *file_state(path)) for path in beside}
     with lake_errors(run.path), os.scandir(run.path) as entries:
         for one in entries:
             if one.name.endswith(".json") and one.name != PROGRESS.name:
-                found.add((one.name, *state_of(one.path)))
+                found.add((one.name, *file_state(one.path)))
     return frozenset(found)
 
 

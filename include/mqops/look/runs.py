@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from mqops.actions import SENDS
 from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
 from mqops.expiry.record import SCANNED
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.pruned import there_of
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of, queue_managers
 from mqops.lake.run_file import RunFile
@@ -95,12 +97,12 @@ def _wanted(**such: Unpack[Such]) -> _Wanted:
         wanted = wanted.and_("workflow = ?", workflow)
     if since := such.get("since"):
         wanted = wanted.and_("at >= ?", utc_text(since if since.tzinfo else since.replace(tzinfo=UTC)))
-    if stored := _stored(such.get("states", ())):
-        wanted = wanted.and_(f"state IN ({', '.join('?' * len(stored))})", *sorted(stored))
+    if kept := stored(such.get("states", ())):
+        wanted = wanted.and_(f"state IN ({', '.join('?' * len(kept))})", *sorted(kept))
     return wanted
 
 
-def _stored(states: Collection[RunState]) -> frozenset[RunState]:
+def stored(states: Collection[RunState]) -> frozenset[RunState]:
     """The states that a row may have whose run is in one of these states now (`as_of`)."""
     found = set(states)
     if RunState.UNANSWERED in found:
@@ -345,6 +347,9 @@ def _files(run: RunFolder) -> RunFiles:
     def content(file: RunFile[T]) -> T | None:
         return file.read(run) if file.name in there else None
 
+    handed_on = NO_DAG_RUN
+    with suppress(LakeError):  # it says who asked, and nothing that is relied on
+        handed_on = content(HANDED_ON) or NO_DAG_RUN
     newest = run.plan_json if run.plan_json.name in there else run.path
     return RunFiles(
         observe=content(OBSERVED),
@@ -359,6 +364,8 @@ def _files(run: RunFolder) -> RunFiles:
         undoes=UNDO_RECORD.name in there,
         planned_at=_changed_at(newest),
         acted_at=_acted_at(run) if PROGRESS.name in there else "",
+        acts=bool(handed_on.found.get("acts")),
+        asked_by=str(handed_on.found.get("requested_by", "")),
     )
 
 

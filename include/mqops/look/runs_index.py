@@ -5,8 +5,10 @@
    seconds may change again within the same tick of the clock: its row has the time 0, and it is read again.
 2. A look asks for the times of these folders only: of runs that changed within the last hour, and of those that were
    marked by who wrote to them (`mqops.lake.changed_runs`). It lists the names of all runs only where the folder of the
-   runs has changed: one was made or removed.
-3. The index may be deleted: it is made again from the runs. So is one that is damaged, or of another version. Who may
+   runs has changed, and no mark of a run that was made or removed says why: somebody restored one from a copy.
+3. Where marks say why, a run that came or went at the same moment by other hands is not seen: so the names are listed
+   within an hour of the last list (`RECENT_NS`) all the same.
+4. The index may be deleted: it is made again from the runs. So is one that is damaged, or of another version. Who may
    only read the lake works on a copy in memory.
 """
 
@@ -34,7 +36,7 @@ from mqops.printable import printable
 from mqops.run_key import is_run_key
 
 INDEX = "runs.sqlite"
-VERSION = 2
+VERSION = 3
 RECENT_NS = 3600 * 10**9
 """A run that changed longer ago than that is looked at only where it is marked."""
 LOCK_WAIT = 60.0
@@ -48,10 +50,11 @@ CREATE TABLE run (
     undoes TEXT, verdict INTEGER, grew_on TEXT, grew INTEGER, aged TEXT, snapshot INTEGER, plan INTEGER, line TEXT
 );
 CREATE TABLE queue_of (queue TEXT, at TEXT, run TEXT, PRIMARY KEY (queue, at, run)) WITHOUT ROWID;
+CREATE TABLE person_of (person TEXT, at TEXT, run TEXT, PRIMARY KEY (person, at, run)) WITHOUT ROWID;
 CREATE TABLE observed (run TEXT, queue TEXT, messages INTEGER);
 CREATE TABLE put_on (run TEXT, queue TEXT, queue_manager TEXT);
-CREATE TABLE listed (changed INTEGER);
-INSERT INTO listed VALUES (0);
+CREATE TABLE listed (changed INTEGER, whole INTEGER, at INTEGER);
+INSERT INTO listed VALUES (0, 0, 0);
 CREATE INDEX by_time ON run (at, run);
 CREATE INDEX by_change ON run (changed);
 CREATE INDEX by_state ON run (state, at);
@@ -69,6 +72,7 @@ CREATE INDEX has_snapshot ON run (aged, snapshot) WHERE snapshot;
 CREATE INDEX has_plan ON run (aged, plan) WHERE plan;
 CREATE INDEX not_begun ON run (aged) WHERE NOT begun;
 CREATE INDEX queues_of_run ON queue_of (run);
+CREATE INDEX persons_of_run ON person_of (run);
 CREATE INDEX observed_of_run ON observed (run);
 CREATE INDEX put_on_of_run ON put_on (run);
 """
@@ -92,6 +96,15 @@ class Row(NamedTuple):
     plan: int = 0
     observed: tuple[tuple[str, int], ...] = ()
     put_on: tuple[tuple[str, str], ...] = ()
+
+
+class Listed(NamedTuple):
+    """What the index knows of the folder of the runs, in nanoseconds. Parameters: `changed` the time that it had at the
+    last look, `whole` that it had when the names of all runs were listed last, 0 for neither; `at` when that was."""
+
+    changed: int
+    whole: int
+    at: int
 
 
 class RunsIndex:
@@ -133,10 +146,16 @@ class RunsIndex:
         for run in claims:
             known |= dict(self.rows("SELECT run, changed FROM run WHERE run = ?", (run,)).fetchall() or [(run, -1)])
         with lake_errors(runs):
-            listed = runs.stat().st_mtime_ns if runs.is_dir() else 0
+            listed = self._listed()
+            at_last = runs.stat().st_mtime_ns if runs.is_dir() else 0
             gone, fresh = set[str](), list[tuple[int, Row]]()
-            if listed != self.rows("SELECT changed FROM listed").fetchone()[0]:
-                names = set(os.listdir(runs)) if listed else set()
+            marks_say_why = any(known[run] == -1 or not (runs / run).is_dir() for run in claims)
+            lists = at_last != listed.whole and (
+                now - listed.at >= RECENT_NS or (at_last != listed.changed and not marks_say_why)
+            )
+            listed = Listed(at_last, at_last, now) if lists else listed._replace(changed=at_last)
+            if lists:
+                names = set(os.listdir(runs)) if at_last else set()
                 have = {run for (run,) in self.rows("SELECT run FROM run")}
                 gone = have - names
                 known |= {run: -1 for run in names - have if is_run_key(run) and run not in known}
@@ -150,8 +169,8 @@ class RunsIndex:
             except LakeError as error:
                 failed = failed or error
                 claims.pop(run, None)
-        if failed or listed >= now - SETTLED_NS:
-            listed = 0
+        if lists and (failed or at_last >= now - SETTLED_NS):
+            listed = Listed(0, 0, now)
         self._write(fresh, gone & self._those(gone), listed)
         for paths in claims.values():
             drop(paths)
@@ -162,23 +181,25 @@ class RunsIndex:
         """The runs among these that the index has."""
         return {run for run in runs if self.rows("SELECT 1 FROM run WHERE run = ?", (run,)).fetchone()}
 
-    def _write(self, fresh: Sequence[tuple[int, Row]], gone: Iterable[str], listed: int) -> None:
+    def _listed(self) -> Listed:
+        return Listed(*self.rows("SELECT changed, whole, at FROM listed").fetchone())
+
+    def _write(self, fresh: Sequence[tuple[int, Row]], gone: Iterable[str], listed: Listed) -> None:
         gone, rows = sorted(gone), [_values(changed, row) for changed, row in fresh]
         rows = [row for row in rows if self.rows("SELECT * FROM run WHERE run = ?", (row[0],)).fetchone() != row]
-        before = self.rows("SELECT changed FROM listed").fetchone()[0]
-        if not rows and not gone and listed in {0, before}:
+        if not rows and not gone and listed == self._listed():
             return
         self.rows("BEGIN IMMEDIATE")
         try:
             for run in (*gone, *(row[0] for row in rows)):
-                for table in ("run", "queue_of", "observed", "put_on"):
+                for table in ("run", "queue_of", "person_of", "observed", "put_on"):
                     self.rows(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608 - ours
             for row in rows:
                 self.rows(f"INSERT INTO run VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608 - only marks
             written = {row[0] for row in rows}
             for row in (row for _changed, row in fresh if row.line.run in written):
                 self._write_beside(row)
-            self.rows("UPDATE listed SET changed = ?", (listed,))
+            self.rows("UPDATE listed SET changed = ?, whole = ?, at = ?", listed)
         except BaseException:
             self.rows("ROLLBACK")
             raise
@@ -188,6 +209,8 @@ class RunsIndex:
         line, write = row.line, self._database.executemany
         queues = {(queue, line.at, line.run) for queue in line.queue.split(",")}
         write("INSERT INTO queue_of VALUES (?, ?, ?)", queues)
+        persons = {(person, line.at, line.run) for person in (line.requested_by, line.approved_by) if person}
+        write("INSERT INTO person_of VALUES (?, ?, ?)", persons)
         write("INSERT INTO observed VALUES (?, ?, ?)", [(line.run, *one) for one in row.observed])
         write("INSERT INTO put_on VALUES (?, ?, ?)", [(line.run, *one) for one in row.put_on])
 

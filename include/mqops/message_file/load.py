@@ -127,7 +127,7 @@ def _planned(step: OneSession, folder: RunFolder, file: Path, queue: str, *, aga
     with connect(step) as session:
         name = queue_manager_name(session)
         found = _copy(file, folder, Browsed(queue_manager=name, queue=queue, observed_at=observed_at))
-        snapshot.finish(folder, name, (queue,), observed_at.isoformat(), whole=False)
+        snapshot.finish(folder, name, (queue,), observed_at.isoformat(), whole=False, ledger=ledger)
         into = local_queue(session, queue)
         earlier = loads_of(session, ledger, found.hex(), into)
         _refuse_unfinished(earlier)

@@ -288,6 +288,32 @@ def settled_queues(session: Session) -> frozenset[str]:
     return frozenset(str(row[c.MQCA_Q_NAME]) for row in told if not row[c.MQIACF_UNCOMMITTED_MSGS])
 
 
+def still_settled(session: Session, settled: frozenset[str]) -> frozenset[str]:
+    """Those of `settled_queues` that have no uncommitted messages now either. Raises `MQError` for a lost
+    connection."""
+    uncommitted = queues_above_zero(session, c.MQIACF_UNCOMMITTED_MSGS) if settled else frozenset[str]()
+    return frozenset() if uncommitted is None else settled - uncommitted
+
+
+def queues_above_zero(session: Session, selector: int) -> frozenset[str] | None:
+    """The local queues in whose status a number is above zero, by PCF with a filter, so that the queue manager answers
+    for these alone; None where the command server does not tell.
+
+    Parameters: `selector` MQIA_* or MQIACF_* of the number.
+
+    Raises:
+        MQError: the connection is lost.
+    """
+    asked: dict[int, Any] = {c.MQCA_Q_NAME: b"*", c.MQIACF_Q_STATUS_ATTRS: [c.MQCA_Q_NAME, selector]}
+    try:
+        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, above_zero=selector)
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return frozenset() if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME else None  # no queue fits the filter
+    return frozenset(str(row[c.MQCA_Q_NAME]) for row in rows if c.MQCA_Q_NAME in row and row.get(selector))
+
+
 KINDS = {c.MQQT_LOCAL: "local", c.MQQT_ALIAS: "alias", c.MQQT_REMOTE: "remote", c.MQQT_MODEL: "model"}
 _DEFINITION = (
     *(c.MQIA_Q_TYPE, c.MQIA_BACKOUT_THRESHOLD, c.MQCA_BACKOUT_REQ_Q_NAME),
@@ -401,10 +427,14 @@ def last_put(status: Mapping[int, Any]) -> str:
     return " ".join(status.get(selector, "") for selector in LAST_PUT).strip()
 
 
-def command(session: Session, name: str, arguments: dict[int, Any], *, object_name: str = "") -> list[dict[int, Any]]:
+def command(
+    session: Session, name: str, arguments: dict[int, Any], *, object_name: str = "", above_zero: int = 0
+) -> list[dict[int, Any]]:
     """Have the command server do a PCF command: the parameters of each answer, text stripped.
 
-    Parameters: `name` MQCMD_*. It goes to the queue that the queue manager names as its command queue (COMMANDQ).
+    It goes to the queue that the queue manager names as its command queue (COMMANDQ).
+
+    Parameters: `name` MQCMD_*; `above_zero` the selector of a number that is above zero in all answers, 0 for none.
     z/OS answers with messages and a summary besides, which name no object.
 
     Raises:
@@ -415,7 +445,8 @@ def command(session: Session, name: str, arguments: dict[int, Any], *, object_na
     try:
         server = mqi.PCFExecute(session.pymqi_manager, command_queue_name=queue)
         try:
-            replies = getattr(server, name)(arguments)
+            filters = [mqi.Filter(above_zero).greater(0)] if above_zero else []
+            replies = getattr(server, name)(arguments, filters)
         finally:
             server.disconnect()  # deletes the dynamic queue of its answers
     except mqi.MQMIError as error:

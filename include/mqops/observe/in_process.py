@@ -17,7 +17,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.model import ObserveSummary
 from mqops.mq.browse import browse, while_there
 from mqops.mq.connection import Reach, connect
-from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, settled_queues
+from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, settled_queues, still_settled
 from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.mq.session import RawMessage, Session
 from mqops.observe import snapshot
@@ -25,7 +25,7 @@ from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 from mqops.observe.expired import discarded, states_of
-from mqops.observe.sealed import noted_place, write_snapshot
+from mqops.observe.sealed import sealing_for, write_sealed
 from mqops.observe.unchanged import Changed, unchanged
 from mqops.observe.unseen import unseen
 
@@ -37,7 +37,7 @@ def observe(
     *,
     limit: int = 0,
     some_may_end: bool = False,
-    file: LedgerFile | None = None,
+    ledger: LedgerFile,
     chosen: Callable[[Session, str], Iterator[RawMessage]] | None = None,
     before: RunFolder | None = None,
 ) -> ObserveSummary:
@@ -45,14 +45,16 @@ def observe(
 
     Parameters: `queues` names, none for the queue manager's DEADQ; `limit` most messages of each queue, 0 for all;
     `some_may_end` whether nobody named the queues, so that one that has ended since is passed over;
-    `file` the ledger, if the caller has it open; `chosen` gives the messages of a queue that are copied, None for all;
-    `before` a run that has looked at the same queue, one only: what has not changed there since is not copied again.
+    `ledger` the open one, by which tries are counted; `chosen` gives the messages of a queue that are copied, None for
+    all; `before` a run that has looked at the same queue, one only: what has not changed there since is not copied
+    again.
 
     Raises:
         MQError: the queue manager or a queue cannot be reached. Nothing was changed.
         LakeError, SettingsError: the snapshot cannot be kept.
     """
     snapshot.begin(run)
+    sealing = sealing_for(run)
     observed_at = utc_now()
     with connect(connection) as session:
         name = queue_manager_name(session)
@@ -60,7 +62,9 @@ def observe(
         states, settled = states_of(session, names), settled_queues(session)
         at = datetime.fromisoformat(observed_at)
         if not (
-            before and _copied_news(session, run, Browsed(queue_manager=name, queue=names[0], observed_at=at), before)
+            before
+            and sealing is None
+            and _copied_news(session, run, Browsed(queue_manager=name, queue=names[0], observed_at=at), before)
         ):
             batches = (
                 record_batches(
@@ -71,9 +75,9 @@ def observe(
                 )
                 for queue in names
             )
-            write_snapshot(run, chain.from_iterable(batches))
+            write_sealed(run, sealing, chain.from_iterable(batches))
         expired = discarded(states, states_of(session, names))
-        settled &= settled_queues(session)
+        settled = still_settled(session, settled)
         gone = gone_of(session, names) if some_may_end else ()
         return snapshot.finish(
             run,
@@ -84,7 +88,7 @@ def observe(
             expired=expired,
             gone=gone,
             settled=settled,
-            file=file,
+            ledger=ledger,
             unseen=partial(unseen, session),
             base=partial(base_queue_if_known, session),
         )
@@ -92,10 +96,8 @@ def observe(
 
 def _copied_news(session: Session, run: RunFolder, browsed: Browsed, before: RunFolder) -> bool:
     """Link into a run's snapshot what has not changed since a run before, and copy the other messages of the queue;
-    False, and nothing is there, where the queue changed meanwhile, or where bodies are encrypted: each run has a data
-    key of its own. Raises as `observe`."""
-    if noted_place(run.lake_folder, run.queue_manager):
-        return False
+    False, and nothing is there, where the queue changed meanwhile, or where its bodies were encrypted: each run has a
+    data key of its own. Raises as `observe`."""
     try:
         if is_sealed(before.snapshot):
             return False

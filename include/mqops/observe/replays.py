@@ -7,19 +7,17 @@ MsgId was put, and when the last of them did.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mqops.formats import numbered
-from mqops.lake.files import read_json_lines, write_bytes
+from mqops.lake.files import read_json_lines, write_json_lines
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerKind
 from mqops.ledger.core.replays import PutBefore, put_in_runs, replay_key, replays
 from mqops.ledger.file import LedgerFile
-from mqops.observe.message_ids import message_ids
+from mqops.observe.tries import message_ids
 
 _COLUMNS = ["msg_key", "msg_id", "body_sha256"]
 _NOT_PUT = PutBefore(0, "")
@@ -58,14 +56,13 @@ def write(run: RunFolder, ledger: LedgerFile) -> int:
                 before = puts.get(msg_id.hex(), _NOT_PUT)
                 if number or before.runs:
                     here[key] = (number, before)
-    lines = [
-        json.dumps(
-            numbered(run.replays.name, {"msg_key": key, "replays": number, "puts": before.runs, "last": before.last})
-        )
-        for key, (number, before) in sorted(here.items())
-    ]
-    write_bytes(run.replays, "".join(line + "\n" for line in lines).encode())
-    return len(lines)
+    return write_json_lines(
+        run.replays,
+        (
+            {"msg_key": key, "replays": number, "puts": before.runs, "last": before.last}
+            for key, (number, before) in sorted(here.items())
+        ),
+    )
 
 
 def read(run: RunFolder) -> dict[str, int]:

@@ -90,7 +90,11 @@ def write_snapshot(run: RunFolder, batches: Iterable[pa.RecordBatch]) -> None:
     Raises:
         BodiesLocked, SettingsError, LakeError: as `sealing_for`, or the disk refused.
     """
-    sealing = sealing_for(run)
+    write_sealed(run, sealing_for(run), batches)
+
+
+def write_sealed(run: RunFolder, sealing: Sealing | None, batches: Iterable[pa.RecordBatch]) -> None:
+    """As `write_snapshot`, for a step that has asked for it. Parameters: `sealing` what `sealing_for` gave."""
     make_folder(run.snapshot)
     if sealing is None:
         write_parquet(run.snapshot, SNAPSHOT, batches)

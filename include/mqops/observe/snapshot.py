@@ -94,7 +94,7 @@ def finish(
     expired: Mapping[str, Expired] = MappingProxyType({}),
     gone: Collection[str] = (),
     settled: Collection[str] = (),
-    file: LedgerFile | None = None,
+    ledger: LedgerFile,
     unseen: Callable[[str], str] = lambda _queue: "",
     base: Callable[[str], str] = lambda queue: queue,
 ) -> ObserveSummary:
@@ -102,8 +102,8 @@ def finish(
 
     Parameters: `whole` whether the snapshot has every message of its queues; only then its anatomy is recorded;
     `expired` queue → what the queue manager discarded meanwhile; `gone` queues that have ended; `settled` those without
-    uncommitted messages; `file` the ledger, if the caller has it open; `unseen` why a browse got nothing from a queue,
-    asked of those alone; `base` the queue that a name stands for.
+    uncommitted messages; `ledger` the open one; `unseen` why a browse got nothing from a queue, asked of those alone;
+    `base` the queue that a name stands for.
 
     Raises:
         LakeError: the disk refused.
@@ -129,7 +129,6 @@ def finish(
         gone=tuple(gone),
         settled=tuple(queue for queue in queues if queue in settled),
     )
-    ledger = file or LedgerFile(run.lake_folder)
     tries.write(run, ledger)
     if (run.path / "backout.json").exists():
         replays.write(run, ledger)

@@ -8,18 +8,16 @@ also one that joined the others later. Else the table would send them to differe
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
-from mqops.formats import numbered
-from mqops.lake.files import write_bytes
+from mqops.lake.files import write_json_lines
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.marker import MarkerKind
 from mqops.ledger.core.tries import Tries, count_tries
 from mqops.ledger.file import LedgerFile
 from mqops.observe.core.columns import BOUND
-from mqops.observe.message_ids import message_ids
 
 
 def current(ledger: LedgerFile, ids: Iterable[str]) -> Tries:
@@ -32,6 +30,12 @@ def current(ledger: LedgerFile, ids: Iterable[str]) -> Tries:
         LedgerBroken: a line is not readable.
     """
     return count_tries(ledger.of_messages(ids, MarkerKind.FAILED))
+
+
+def message_ids(snapshot: Path) -> Iterator[str]:
+    """The MsgId (hex) of each message of a snapshot, batch by batch. Raises `LakeError`."""
+    for batch in read_parquet(snapshot, ["msg_id"]):
+        yield from (one.hex() for one in batch.column("msg_id").to_pylist())
 
 
 def write(run: RunFolder, ledger: LedgerFile) -> int:
@@ -47,9 +51,7 @@ def write(run: RunFolder, ledger: LedgerFile) -> int:
             if flags & BOUND:
                 groups.setdefault((queue, group_id), set()).add(key)
     counted = {key: tries[key] for key in here} | _of_groups(groups.values(), tries)
-    lines = [json.dumps(numbered(run.tries.name, {"msg_key": key, "tries": counted[key]})) for key in sorted(counted)]
-    write_bytes(run.tries, "".join(line + "\n" for line in lines).encode())
-    return len(lines)
+    return write_json_lines(run.tries, ({"msg_key": key, "tries": counted[key]} for key in sorted(counted)))
 
 
 def _of_groups(groups: Iterable[Iterable[str]], tries: Mapping[str, Mapping[str, int]]) -> Tries:

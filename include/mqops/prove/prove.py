@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from mqops.act.approved_plan import ApprovedPlan, read_approved_plan, refuse_other_queue_manager
@@ -18,10 +19,11 @@ from mqops.act.lane_tokens import waiting_lanes
 from mqops.act.mover_port import key_of
 from mqops.act.progress import command_to_go_on
 from mqops.actions import Action, moved_word
-from mqops.clock import utc_now
+from mqops.clock import utc, utc_now
 from mqops.counted import counted
 from mqops.decide.arrow import read_plan
 from mqops.errors import LOST_CONNECTION, InProgress, LakeError, LedgerBroken, MQError, Unbalanced
+from mqops.expiry.core.histogram import Histogram, Lifetimes
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account
@@ -44,13 +46,15 @@ from mqops.observe.core.anatomy import brief
 from mqops.observe.recorded import OBSERVED
 from mqops.prove.authority import without_authority
 from mqops.prove.core.balance import Balanced, PlannedRow, balance
-from mqops.prove.records import LOAD_RECORD, SUMMARY, UNDO_RECORD, Undoes, missing_records, write_gone
+from mqops.prove.records import LOAD_RECORD, SUMMARY, UNDO_RECORD, Undoes, missing_records, write_gone, write_left
 from mqwire.names import reason_name
+from mqwire.structures import MQMD_LAYOUT
 
 LOOKS, LOOK_AGAIN = 5, 0.2
 """How often a queue is asked for uncommitted messages, and the seconds between."""
 MOST_SHOWN = 10
 """The most problems that the error of an unbalanced run names."""
+_lifetime = MQMD_LAYOUT.reader("expiry", "report", "persistence")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +67,7 @@ class Reopened:
     sums: Account
 
 
-def prove(
-    connection: Reach, run: RunFolder, *, file: LedgerFile | None = None, now: Callable[[], str] = utc_now
-) -> RunSummary:
+def prove(connection: Reach, run: RunFolder, *, file: LedgerFile | None = None) -> RunSummary:
     """Prove what became of a run's plan, and write summary.json. It may be repeated at any time.
 
     `mqops.prove.core.balance` has the rules. A unit of work of another program can hide a message. If messages seem to
@@ -83,30 +85,33 @@ def prove(
         MqopsError: the queue manager or the lake failed; nothing is lost, call again.
     """
     approved_plan = read_approved_plan(run)
-    ledger = OpenLedger(file or LedgerFile(run.lake_folder, now), approved_plan.identity, run)
+    ledger = OpenLedger(file or LedgerFile(run.lake_folder), approved_plan.identity, run)
     with _says_where_it_stands(approved_plan), run.lock(), connect(connection) as session:
         refuse_other_queue_manager(session, approved_plan)
 
         undoes = UNDO_RECORD.find(run)
-        empty = _empty(approved_plan)
+        empty, left = _empty(approved_plan), dict[str, Histogram]()
 
         def balanced() -> Balanced:
             sums, there = _at_rest(session, ledger, approved_plan, is_undo=undoes is not None)
+            left.clear()
+            left.update(there.left)
             head = ledger.file.head()
             lacking = without_authority(run, sums)
+            aside = filter(None, [remark(run.lake_folder, run=run.run)])
             with_remarks = replace(
                 empty,
-                remarks=(*empty.remarks, *_set_aside(run), *there.remarks(), *lacking),
+                remarks=(*empty.remarks, *aside, *there.remarks(), *lacking),
                 ledger_seq=head.seq,
                 ledger_head=head.hash if head.seq else "",
-                proved_at=now(),
+                proved_at=utc_now(),
             )
             return balance(
                 with_remarks,
                 lambda: read_plan(run.plan, PlannedRow),
                 sums,
                 there.on_queue,
-                reason_names=_names(sums),
+                reason_names={reason: reason_name(reason) for reason in set(sums.failed.values())},
                 unseen=set(there.unseen),
                 put_back=_put_back(run, sums) if undoes else Counter(),
             )
@@ -116,6 +121,7 @@ def prove(
             (summary, gone), settled = _looked_again(session, summary, balanced)
             summary = replace(summary, remarks=(*summary.remarks, *_taken_by(ledger.file, run, undoes, gone)))
         write_gone(run, summary.proved_at, gone, settled)
+        write_left(run, summary.proved_at, left)
         ledger.file.note_proof(Proof(run=run.run, head=Head(seq=summary.ledger_seq, hash=summary.ledger_head)))
         SUMMARY.write(run, summary)
     if not summary.balanced:
@@ -234,11 +240,13 @@ def _refuse_if_at_work(session: Session, ledger: OpenLedger, sums: Account) -> N
 
 class OnQueues(NamedTuple):
     """Parameters: `on_queue` (queue, msg_key) → number of messages; `unseen` queue → the remark that the proof of an
-    undo left it out; `ended` those of several queues that are not there any more."""
+    undo left it out; `ended` those of several queues that are not there any more; `left` queue → its messages by the
+    time when they expire."""
 
     on_queue: Counter[MessageOnQueue]
     unseen: dict[str, str]
     ended: tuple[str, ...] = ()
+    left: Mapping[str, Histogram] = MappingProxyType({})
 
     def remarks(self) -> Iterator[str]:
         """What a person should know of it."""
@@ -258,10 +266,15 @@ def _on_queues(session: Session, approved_plan: ApprovedPlan, *, is_undo: bool) 
     found: Counter[MessageOnQueue] = Counter()
     unseen: dict[str, str] = {}
     ended: list[str] = []
+    left: dict[str, Histogram] = {}
     for queue in approved_plan.queues:
+        lifetimes = Lifetimes()
         try:
             if depth(session, queue):
-                found.update(Counter((queue, key_of(got.md, got.body)) for got in browse(session, queue)))
+                for got in browse(session, queue):
+                    found[queue, key_of(got.md, got.body)] += 1
+                    lifetimes.add(*_lifetime(got.md))
+                left[queue] = lifetimes.histogram(utc())
         except MQError as error:
             if error.reason not in passes:
                 if not has_ended(error, approved_plan.queues):
@@ -270,7 +283,7 @@ def _on_queues(session: Session, approved_plan: ApprovedPlan, *, is_undo: bool) 
                 continue
             why = f"{error.verb}: {error.symbol}"
             unseen[queue] = f"{queue} was not looked at ({why}): what was not put back counts as left"
-    return OnQueues(found, unseen, tuple(ended))
+    return OnQueues(found, unseen, tuple(ended), left)
 
 
 def _put_back(run: RunFolder, sums: Account) -> Counter[MessageOnQueue]:
@@ -352,10 +365,6 @@ def _doubt(session: Session, queue: str, looks: int) -> str:
     return "some of them may be hidden by units of work of others: prove again when these have ended"
 
 
-def _set_aside(run: RunFolder) -> Iterator[str]:
-    yield from filter(None, [remark(run.lake_folder, run=run.run)])
-
-
 def _empty(approved_plan: ApprovedPlan) -> RunSummary:
     """The summary without what is counted."""
     plan = approved_plan.summary
@@ -375,7 +384,3 @@ def _empty(approved_plan: ApprovedPlan) -> RunSummary:
         canaries=(canaries.decision or ()) if canaries else (),
         anatomy=tuple(brief(queue) for queue in anatomy.read_anatomy(approved_plan.folder)),
     )
-
-
-def _names(sums: Account) -> dict[int, str]:
-    return {reason: reason_name(reason) for reason in set(sums.failed.values())}

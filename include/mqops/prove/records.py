@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from mqops.counted import counted
+from mqops.expiry.core.histogram import Histogram
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
 from mqops.ledger.core.account import Account
@@ -113,6 +114,24 @@ def read_gone(run: RunFolder) -> Gone:
     """What the record says; nothing for a run that was not proved, or that an earlier version proved. Raises
     `LakeError`."""
     return GONE.find(run) or Gone()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """When the messages expire that the proof of a run has seen on its queues. Parameters: `at` when, ISO 8601 UTC."""
+
+    at: str = ""
+    queues: Mapping[str, Histogram] = field(default_factory=dict)
+
+
+LEFT = RunFile("left.json", Left)
+
+
+def write_left(run: RunFolder, at: str, queues: Mapping[str, Histogram]) -> None:
+    """Write the record; none where nothing expires. Raises `LakeError`."""
+    expiring = {queue: one for queue, one in queues.items() if one.expiring}
+    if expiring or LEFT.exists(run):
+        LEFT.write(run, Left(at=at, queues=expiring))
 
 
 def missing_records(ledger: OpenLedger, sums: Account) -> list[str]:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
 from mqops.lake.files import make_durable
-from mqops.lake.parquet_format import SPARK_FORMAT
+from mqops.lake.part_file import SPARK_FORMAT
 from mqops.quality.columns import COLUMNS
 from mqops.quality.validation import Failing
 from mqops.quality.vocabulary import SEVERITIES

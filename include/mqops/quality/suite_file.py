@@ -33,7 +33,7 @@ from mqops.given_file import text_of
 from mqops.quality.arguments import argument_value, column_value, value_of
 from mqops.quality.columns import COLUMNS, Column
 from mqops.quality.suite import Argument, Check, Suite
-from mqops.quality.vocabulary import EXPECTATIONS, PAIR, SEVERITIES, Takes
+from mqops.quality.vocabulary import PAIR, SEVERITIES, Expectation, Takes, expectation_named, names
 from mqops.quality.where import OPERATORS, Condition, Value
 from mqops.settings_file import Document, FieldPath, Problem, found, read, unknown_key
 
@@ -205,18 +205,18 @@ class _Check(_Block):
     @model_validator(mode="after")
     def _can_be_compared(self) -> _Check:
         columns = self.columns()
-        if EXPECTATIONS[self.expect].domain == PAIR and len({column.kind for column in columns}) == 2:
+        if _expectation(self.expect).domain == PAIR and len({column.kind for column in columns}) == 2:
             raise ValueError(f"{columns[0].name} and {columns[1].name} cannot be compared")
         return self
 
     def columns(self) -> list[Column]:
         """What it is about."""
         given = dict(self)
-        return given.get("column_list") or [given[name] for name in EXPECTATIONS[self.expect].domain]
+        return given.get("column_list") or [given[name] for name in _expectation(self.expect).domain]
 
     def check(self, line: int) -> Check:
         """The check. Parameters: `line` where it stands."""
-        expectation, given = EXPECTATIONS[self.expect], dict(self)
+        expectation, given = _expectation(self.expect), dict(self)
         return Check(
             id=self.id,
             expectation=expectation,
@@ -230,6 +230,13 @@ class _Check(_Block):
         )
 
 
+def _expectation(name: str) -> Expectation:
+    """An expectation that was found before."""
+    found = expectation_named(name)
+    assert found is not None
+    return found
+
+
 class _RowCheck(_Check):
     mostly: _Share = 1.0
 
@@ -237,7 +244,7 @@ class _RowCheck(_Check):
 @cache
 def _model(name: str) -> type[_Check]:
     """What stands in the file for an expectation; `max_value` is read before `min_value`, which must not be greater."""
-    expectation = EXPECTATIONS[name]
+    expectation = _expectation(name)
 
     def of_right_kind(column: Column) -> Column:
         if column.kind not in expectation.kinds:
@@ -271,12 +278,17 @@ def _check(document: Document, item: object, path: FieldPath) -> Check | None:
         document.problems.append(document.problem(path, f"must be a block of keys (found {found(item)})"))
         return None
     name = item.get("expect")
-    if not isinstance(name, str) or name not in EXPECTATIONS:
-        nearest = unknown_key(str(name), sorted(EXPECTATIONS)).replace("is not a known key", "")
+    try:
+        expectation = expectation_named(name) if isinstance(name, str) else None
+    except SettingsError as error:  # of another distribution
+        document.problems.append(document.problem((*path, "expect"), str(error)))
+        return None
+    if not isinstance(name, str) or expectation is None:
+        nearest = unknown_key(str(name), sorted(names())).replace("is not a known key", "")
         wrong = "is required" if name is None else f"there is no expectation {found(name)}{nearest}"
         document.problems.append(document.problem((*path, "expect"), wrong))
         return None
-    one_of = EXPECTATIONS[name].one_of
+    one_of = expectation.one_of
     if one_of and all(item.get(one) is None for one in one_of):
         document.problems.append(document.problem(path, f"{name} needs {' or '.join(one_of)}"))
     read_as = document.fit(_model(name), item, path)

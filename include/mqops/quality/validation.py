@@ -26,6 +26,7 @@ from mqops.quality.docs_text import DocsText, plain_name
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing
 from mqops.quality.suite import Check, Suite
 from mqops.quality.summary import result_of
+from mqops.quality.vocabulary import Expectation
 from mqops.quality.where import queues_sql, sql_of
 
 if TYPE_CHECKING:
@@ -158,10 +159,21 @@ class Validator:
         return texts
 
 
+def _class_of(expectation: Expectation) -> Any:
+    """GX's class, or another distribution's. Raises `SettingsError` where that cannot be imported."""
+    place = expectation.gx or f"great_expectations.expectations:{expectation.gx_class}"
+    module, _, name = place.partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except Exception as error:  # whatever an import raises
+        if not expectation.gx:
+            raise
+        raise SettingsError(f"expectation {expectation.name}: {expectation.gx} cannot be loaded: {error}") from error
+
+
 def expectation_of(check: Check) -> Any:
-    """The GX expectation of a check."""
+    """The GX expectation of a check. Raises `SettingsError` where it is another distribution's and cannot be loaded."""
     quiet_import()
-    from great_expectations import expectations  # noqa: PLC0415
     from great_expectations.expectations.row_conditions import PassThroughCondition  # noqa: PLC0415
 
     arguments: dict[str, object] = {
@@ -172,8 +184,7 @@ def expectation_of(check: Check) -> Any:
         arguments["row_condition"] = PassThroughCondition(pass_through_filter=condition)
     if check.expectation.of_rows:
         arguments["mostly"] = check.mostly
-    kind = getattr(expectations, check.expectation.gx_class)
-    return kind(
+    return _class_of(check.expectation)(
         **check.domain(), **arguments, severity=check.severity, meta={ID: check.id}, description=check.sentence()
     )
 

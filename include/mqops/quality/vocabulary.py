@@ -1,7 +1,8 @@
 """The expectations a suite can use, as data. Names and arguments are Great Expectations' own; GX is not imported.
 
 A row expectation is about each message and says which messages fail it. An aggregate expectation is about all messages
-together, and nothing can be said of a single one.
+together, and nothing can be said of a single one. Other distributions bring expectations of their own
+(`mqops.outside`).
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from types import MappingProxyType
 
+from mqops import outside
 from mqops.message_checks import NOTHING
 from mqops.quality.columns import ColumnKind
 
@@ -46,6 +49,7 @@ class Expectation:
         one_of: of these arguments at least one must be there.
         of_rows: whether it says which messages fail.
         needs_values: whether there is no answer where the column has no value at all.
+        gx: `module:class` of the expectation of another distribution, for GX's Spark engine; "" for GX's own.
     """
 
     name: str
@@ -56,10 +60,11 @@ class Expectation:
     one_of: tuple[str, ...] = ()
     of_rows: bool = False
     needs_values: bool = False
+    gx: str = ""
 
     @property
     def gx_class(self) -> str:
-        """The class of `great_expectations.expectations`."""
+        """The class of `great_expectations.expectations`, where it is GX's own."""
         return "Expect" + "".join(part.capitalize() for part in self.name.split("_"))
 
     @property
@@ -122,7 +127,29 @@ _ALL = (
 )
 
 EXPECTATIONS: Mapping[str, Expectation] = MappingProxyType({item.name: item for item in _ALL})
-"""Every expectation, by name."""
+"""Every expectation of mqops, by name."""
+
+
+@cache
+def expectation_named(name: str) -> Expectation | None:
+    """The expectation of a name, also one of another distribution; None where there is none.
+
+    Raises:
+        SettingsError: another distribution brings it, and it cannot be used.
+    """
+    one = outside.not_taken(outside.Group.CHECKS, EXPECTATIONS).get(name) if name not in EXPECTATIONS else None
+    if one is None:
+        return EXPECTATIONS.get(name)
+    found = one.load(Expectation)
+    if ":" not in found.gx:
+        raise one.refused("has no class: gx must be 'module:class'")
+    return found
+
+
+def names() -> tuple[str, ...]:
+    """The names of all expectations, those of other distributions behind mqops' own."""
+    return (*EXPECTATIONS, *outside.not_taken(outside.Group.CHECKS, EXPECTATIONS))
+
 
 SEVERITIES = tuple(NOTHING)
 """What a failed expectation means: the run fails, somebody should look, or it is only noted."""

@@ -3,7 +3,9 @@
 1. RUN/pruned.json and a line of the ledger (kind "pruned") are on disk before the first file goes. A pass that was
    killed is finished by the next one: what a record names and is still there goes then.
 2. A part is renamed before it is removed, so that a reader has all of it or none.
-3. A run that a process works on at that moment, or that was begun since, is passed over.
+3. With a snapshot whose bodies are encrypted goes their key, RUN/bodies.json: before it, so that a pass that is killed
+   leaves none behind.
+4. A run that a process works on at that moment, or that was begun since, is passed over.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from mqops.errors import InProgress, SettingsError
 from mqops.lake.files import lake_errors, mark
 from mqops.lake.pruned import PRUNED, PrunedRun, going, there_of
 from mqops.lake.run import RunFolder, folder_of
+from mqops.lake.sealing import DATA_KEY
 from mqops.ledger.core.identity import line_id
 from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.file import LedgerFile
@@ -115,7 +118,8 @@ def _record(folder: Path, queue_manager: str, sized: list[tuple[Due, int]], *, w
     """Rule 1: the ledger first, for it may refuse; then each run that stays."""
     lines = []
     for one, size in sized:
-        about: About = {"requested_by": who, "removed": ", ".join(one.parts), "bytes": size, "why": one.why}
+        what = (*one.parts, *(["key of the bodies"] if _with_key(RunFolder(folder / "runs" / one.run), one) else []))
+        about: About = {"requested_by": who, "removed": ", ".join(what), "bytes": size, "why": one.why}
         unit = line_id(MarkerKind.PRUNED, queue_manager, one.run, at)
         lines.append(Marker(unit=unit, run=one.run, plan="", kind=MarkerKind.PRUNED, at=at, about=about))
     with LedgerFile(folder).writer() as writer:
@@ -130,6 +134,11 @@ def _record(folder: Path, queue_manager: str, sized: list[tuple[Due, int]], *, w
             PRUNED.write(run, PrunedRun(parts=parts, bytes=freed, at=at, by=who))
 
 
+def _with_key(run: RunFolder, due: Due) -> bool:
+    """Rule 3."""
+    return Part.SNAPSHOT in due.parts and Part.RUN not in due.parts and DATA_KEY.exists(run)
+
+
 def _removed(run: RunFolder, due: Due) -> bool:
     """Remove the parts; False where another process has the run, or has begun it since."""
     try:
@@ -140,6 +149,8 @@ def _removed(run: RunFolder, due: Due) -> bool:
             if Part.RUN in due.parts:
                 run.discard()
                 return True
+            if _with_key(run, due):
+                DATA_KEY.remove(run)
             for part in due.parts:
                 _remove(run.path / part.value)
             mark(run.plan_json)

@@ -39,6 +39,8 @@ class ValueKind(Enum):
     BODY = "comparison with the text of the message data"
 
 
+COMPARISON = "`>` `>=` `<` `<=` or `=`, a number"
+"""How a condition on a number is written."""
 COMPARED_NUMBERS = frozenset({ValueKind.COMPARED, ValueKind.AGE, ValueKind.SIZE})
 """Kinds of conditions on a number of the message."""
 CONDITIONS = COMPARED_NUMBERS | {ValueKind.PROPERTY, ValueKind.BODY}
@@ -102,3 +104,33 @@ class Keyword:
     def examples(self) -> list[str]:
         """One example of each form: `AGE(>15m)`."""
         return [f"{self.name}({form.example})" for form in self.forms if form.example]
+
+
+def compared(
+    name: str,
+    *,
+    column: str,
+    meaning: str,
+    noun: str,
+    example: str,
+    most: int = MAX_NUMBER,
+    every: tuple[float, float] | None = None,
+    changes: bool = False,
+) -> Keyword:
+    """An extension: a condition on the number in one column. For the other parameters see `Keyword`; a distribution of
+    your own makes its keywords by this function.
+
+    Parameters: `meaning` what is compared, for people; `example` what stands in the brackets of an example.
+    """
+    return Keyword(
+        name=name,
+        entry=Entry.PATTERN,
+        kind=ValueKind.COMPARED,
+        extension=True,
+        columns=(column,),
+        most=most,
+        every=every,
+        changes=changes,
+        noun=noun,
+        forms=(Form(f"{COMPARISON}{f' from 0 to {most}' if most != MAX_NUMBER else ''}", meaning, example),),
+    )

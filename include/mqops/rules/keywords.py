@@ -1,5 +1,6 @@
 """The keywords of a rules table, one entry each: the parser, the linter, both matchers, the command line and the
-documentation read this table and no other. `docs/adding_a_keyword.md` shows how to add one.
+documentation read this table and no other. `docs/adding_a_keyword.md` shows how to add one, here or in a distribution
+of your own (`not_loaded`).
 
 Source of IBM's keywords: IBM MQ, "DLQ rules table patterns and actions".
 """
@@ -7,10 +8,14 @@ Source of IBM's keywords: IBM MQ, "DLQ rules table patterns and actions".
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 from math import inf
 
+from mqops import outside
 from mqops.actions import Action
-from mqops.rules.keyword import MAX_NUMBER, Entry, Form, Keyword, ValueKind
+from mqops.errors import SettingsError
+from mqops.rules.keyword import COMPARISON, MAX_NUMBER, Entry, Form, Keyword, ValueKind, compared
 from mqwire import constants as c
 
 MAX_EXTENSION_NUMBER = 999_999
@@ -18,7 +23,6 @@ MAX_EXTENSION_NUMBER = 999_999
 
 
 _PATTERN = "characters, `*` and `?`"
-_COMPARISON = "`>` `>=` `<` `<=` or `=`, a number"
 _QUOTED = "'pattern'"
 _NUMBER_OF_MESSAGES = f"`n`, from 1 to {MAX_EXTENSION_NUMBER}"
 _FORWARDED, _PUT = (Action.FWD,), (Action.FWD, Action.RETRY)
@@ -83,32 +87,6 @@ def _choice(name: str, meaning: str, *words: str, only_with: tuple[Action, ...] 
         choices=words,
         only_with=only_with,
         forms=(Form(written, meaning),),
-    )
-
-
-def _compared(
-    name: str,
-    *,
-    column: str,
-    meaning: str,
-    noun: str,
-    example: str,
-    most: int = MAX_NUMBER,
-    every: tuple[float, float] | None = None,
-    changes: bool = False,
-) -> Keyword:
-    """An extension: a condition on the number in one column. For the parameters see `Keyword`."""
-    return Keyword(
-        name=name,
-        entry=Entry.PATTERN,
-        kind=ValueKind.COMPARED,
-        extension=True,
-        columns=(column,),
-        most=most,
-        every=every,
-        changes=changes,
-        noun=noun,
-        forms=(Form(f"{_COMPARISON}{f' from 0 to {most}' if most != MAX_NUMBER else ''}", meaning, example),),
     )
 
 
@@ -219,7 +197,7 @@ KEYWORDS: dict[str, Keyword] = {
             "AGE",
             ValueKind.AGE,
             Form(
-                f"{_COMPARISON}, and `s` `m` `h` or `d`",
+                f"{COMPARISON}, and `s` `m` `h` or `d`",
                 "time from the put date and time of the MQDLH (without a valid one: of the MQMD) to the snapshot, in "
                 "whole seconds; if neither is valid, nothing matches",
                 ">15m",
@@ -232,13 +210,13 @@ KEYWORDS: dict[str, Keyword] = {
             "SIZE",
             ValueKind.SIZE,
             Form(
-                f"{_COMPARISON}, and nothing, `K` (1024) or `M`", "bytes of the message data without the MQDLH", ">=64K"
+                f"{COMPARISON}, and nothing, `K` (1024) or `M`", "bytes of the message data without the MQDLH", ">=64K"
             ),
             columns=("body_length", "dlh_encoding"),
             noun="size",
             every=(0, inf),
         ),
-        _compared(
+        compared(
             "BACKOUT",
             column="backout_count",
             meaning="MQMD.BackoutCount",
@@ -247,7 +225,7 @@ KEYWORDS: dict[str, Keyword] = {
             every=(0, inf),
             changes=True,
         ),
-        _compared(
+        compared(
             "PRIORITY",
             column="priority",
             meaning="MQMD.Priority",
@@ -313,7 +291,10 @@ KEYWORDS: dict[str, Keyword] = {
         ),
     )
 }
-"""Every keyword: IBM's in the order IBM lists them, then the extensions."""
+"""Every keyword: IBM's in the order IBM lists them, then the extensions. Once a table with extensions was read,
+those of other distributions are behind them."""
+OWN_KEYWORDS = frozenset(KEYWORDS)
+"""Those of mqops."""
 
 PATTERN_KEYWORDS: Mapping[str, Keyword] = {
     keyword.name: keyword for keyword in KEYWORDS.values() if keyword.entry is Entry.PATTERN and not keyword.extension
@@ -322,5 +303,32 @@ PATTERN_KEYWORDS: Mapping[str, Keyword] = {
 
 
 def keywords_of(*, extensions: bool) -> dict[str, Keyword]:
-    """The keywords that a table may have. Parameters: `extensions` whether it begins with the header line."""
+    """The keywords that a table may have. Parameters: `extensions` whether it begins with the header line; then also
+    those of other distributions, which are in `KEYWORDS` from now on."""
+    if extensions:
+        not_loaded()
     return {name: keyword for name, keyword in KEYWORDS.items() if extensions or not keyword.extension}
+
+
+@cache
+def not_loaded() -> Mapping[str, str]:
+    """Take the keywords that other distributions bring (`mqops.outside`), once in a process; the name of each that
+    cannot be used → why. What names none of them works."""
+    failed = {}
+    for name, one in outside.not_taken(outside.Group.KEYWORDS, OWN_KEYWORDS).items():
+        try:
+            keyword = one.load(Keyword)
+            if keyword != _as_compared(keyword):
+                raise one.refused("is not made by mqops.rules.keyword.compared")
+            KEYWORDS[name] = keyword
+        except SettingsError as error:
+            failed[name] = str(error)
+    return failed
+
+
+def _as_compared(keyword: Keyword) -> Keyword | None:
+    """The keyword as `compared` makes it: what the matchers know to evaluate. None where its name or columns are not
+    what a table can have."""
+    if not (keyword.name.isascii() and keyword.name.isalpha() and keyword.name.isupper() and len(keyword.columns) == 1):
+        return None
+    return replace(keyword, entry=Entry.PATTERN, kind=ValueKind.COMPARED, extension=True, only_with=(), choices=())

@@ -11,7 +11,7 @@ from typing import Any
 from mqops.actions import Action
 from mqops.rules.conditions import Condition, condition_of
 from mqops.rules.keyword import CONDITIONS, Entry, Keyword
-from mqops.rules.keywords import KEYWORDS, keywords_of
+from mqops.rules.keywords import KEYWORDS, keywords_of, not_loaded
 from mqops.rules.lines import HEADER, EntryText, Source
 from mqops.rules.linter import CATCH_ALL, Written, warnings_of
 from mqops.rules.model import Control, Parsed, Problem, Rule, Table, rule_keys
@@ -70,12 +70,15 @@ def parse(
 
 OF_HEADERS = ("DESTQ", "DESTQM", "REASON")
 """Patterns for what an MQDLH has."""
-MESSAGE_KEYWORDS: Mapping[str, Keyword] = {
-    name: keyword
-    for name, keyword in KEYWORDS.items()
-    if keyword.entry is Entry.PATTERN and name not in OF_HEADERS and not keyword.changes
-}
-"""What conditions may ask of a message itself, whatever the time is."""
+
+
+def message_keywords() -> dict[str, Keyword]:
+    """What conditions may ask of a message itself, whatever the time is."""
+    return {
+        name: keyword
+        for name, keyword in keywords_of(extensions=True).items()
+        if keyword.entry is Entry.PATTERN and name not in OF_HEADERS and not keyword.changes
+    }
 
 
 def parse_conditions(text: str, *, index: int = 0) -> tuple[Rule | None, tuple[Problem, ...]]:
@@ -92,7 +95,7 @@ def parse_conditions(text: str, *, index: int = 0) -> tuple[Rule | None, tuple[P
         return None, _in_order(problems)
     if len(more) > 1:
         problems.append(source.problem(entries[1].place(0), "the conditions go on in another line: write them on one"))
-    reader = _ConditionReader(source, MESSAGE_KEYWORDS, first.place(0))
+    reader = _ConditionReader(source, message_keywords(), first.place(0))
     reader.read(first, first=True, behind=0)
     problems += reader.problems
     return (None if problems else reader.rule(index=index).rule), _in_order(problems)
@@ -176,6 +179,9 @@ class _EntryReader:
         self._error(pair.place, message)
 
     def _unknown(self, pair: Pair) -> None:
+        why = not_loaded().get(pair.keyword)
+        if why is not None or pair.keyword in KEYWORDS:  # another distribution's, and no header line of extensions
+            return self._error(pair.place, why) if why else self._extension(pair)
         nearest = _nearest(pair.keyword, self._keywords)
         self._meant.update(nearest)
         remedy = f"did you mean {nearest[0]}?" if nearest else f"use one of {', '.join(self._keywords)}"
@@ -252,13 +258,10 @@ class _ConditionReader(_EntryReader):
     def _extension(self, pair: Pair) -> None:
         keyword = KEYWORDS[pair.keyword]
         why = "changes while a message stays on its queue" if keyword.changes else "asks nothing of a message itself"
-        self._error(pair.place, f"{pair.keyword} {why}: use {_KNOWN_CONDITIONS}")
+        self._error(pair.place, f"{pair.keyword} {why}: use one of {', '.join(self._keywords)}")
 
     def _check_rule(self) -> None:
         """Conditions need no action."""
-
-
-_KNOWN_CONDITIONS = f"one of {', '.join(MESSAGE_KEYWORDS)}"
 
 
 def _nearest(word: str, keywords: Mapping[str, Keyword]) -> list[str]:

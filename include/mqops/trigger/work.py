@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from datetime import datetime
 
 from mqops.clock import utc
 from mqops.errors import LOST_CONNECTION, MQError, MqopsError, PermanentMQError, SettingsError
@@ -49,13 +48,11 @@ def handle_messages(
     session: Session,
     queue: str,
     start: Callable[[RawMessage], Unusable | None],
-    *,
-    now: Callable[[], datetime] = utc,
 ) -> Iterator[MqopsError]:
     """Handle the trigger messages of an initiation queue, in its order. Yields why messages have to stay there.
 
     Parameters: `start` starts the run of a message, or says why it starts none, or raises `NotStarted`; of a message
-    that is too long for the channel it gets the first LONGEST + 1 bytes; `now` the clock, UTC.
+    that is too long for the channel it gets the first LONGEST + 1 bytes.
 
     Raises:
         MQError: the queue cannot be read, or the connection is lost. What was handled is.
@@ -79,7 +76,7 @@ def handle_messages(
                 if (got := _get(session, handle, queue)) is None:
                     continue  # another program has it
                 if unusable is not None:
-                    _log_dead_letter(queue, put_dead_letter(session, handle, queue, got, unusable, at=now()), unusable)
+                    _log_dead_letter(queue, put_dead_letter(session, handle, queue, got, unusable, at=utc()), unusable)
                 session.commit()
             except (PermanentMQError, SettingsError, NotStarted) as error:
                 if isinstance(error, PermanentMQError) and error.reason in LOST_CONNECTION:

@@ -87,7 +87,7 @@ def _planned(step: OneSession, run: RunFolder, folder: RunFolder, now: datetime)
         mine, digests = approved_plan.identity, frozenset(one.digest for one in earlier)
         UNDO_RECORD.write(folder.create(), Undoes(run=mine.run, plan=mine.digest, earlier=digests))
         todo = _Todo(run, approved_plan, found.sums, Destinations(session))
-        todo.copy_to(folder)
+        todo.copy_to(folder, file)
         undone = {row for one in earlier.values() for row in one.acted}
         rows = list(_rows(todo, _choices(session, todo, undone, now)))
     plan = write_plan(
@@ -190,13 +190,14 @@ class _Todo:
         anew = (f"{begins} backed out before: BackoutCount begins at 0",) if self.backed_out else ()
         return (*self.destinations.remarks(), *anew)
 
-    def copy_to(self, folder: RunFolder) -> None:
+    def copy_to(self, folder: RunFolder, ledger: LedgerFile) -> None:
         """Read the plan, copy the originals, note what became of each."""
         wanted = self._wanted()
         snapshot.begin(folder)
         write_snapshot(folder, copied(self.run.snapshot, wanted, self._note))
         observed_at = OBSERVED.read(self.run).observed_at
-        snapshot.finish(folder, self.approved_plan.queue_manager, self.approved_plan.queues, observed_at, whole=False)
+        of = self.approved_plan
+        snapshot.finish(folder, of.queue_manager, of.queues, observed_at, whole=False, ledger=ledger)
 
     def _wanted(self) -> dict[Which, int]:
         seen: Counter[MessageOnQueue] = Counter()

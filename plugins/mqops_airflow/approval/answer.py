@@ -26,7 +26,8 @@ from mqops.look.runs import APPROVAL
 if TYPE_CHECKING:
     from airflow.providers.standard.triggers.hitl import HITLTriggerEventSuccessPayload
     from airflow.sdk import Context
-    from airflow.sdk.execution_time.hitl import HITLUser
+
+    from mqops_airflow.airflow_private.task import HITLUser
 
 
 def question(context: Context, *, digest: str, subject: str, body: str) -> Question:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow.sdk.configuration import conf
+from airflow.sdk import conf
 
 from mqops.errors import SettingsError
 from mqops_airflow.approval.policy import unattended

@@ -22,7 +22,8 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 if TYPE_CHECKING:
     from airflow.providers.standard.triggers.hitl import HITLTriggerEventSuccessPayload
-    from airflow.sdk.api.datamodels._generated import HITLDetailResponse
+
+    from mqops_airflow.airflow_private.task import HITLDetailResponse
 
 
 class RecordedAnswer(BaseTrigger):
@@ -41,8 +42,9 @@ class RecordedAnswer(BaseTrigger):
         return f"{type(self).__module__}.{type(self).__qualname__}", {"asked": self.asked, "at": self.at}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        from airflow.sdk.execution_time.hitl import get_hitl_detail_content_detail  # noqa: PLC0415
         from asgiref.sync import sync_to_async  # noqa: PLC0415
+
+        from mqops_airflow.airflow_private.task import get_hitl_detail_content_detail  # noqa: PLC0415
 
         await asyncio.sleep(max(0.0, (datetime.fromisoformat(self.at) - datetime.now(UTC)).total_seconds()))
         found = await sync_to_async(get_hitl_detail_content_detail)(ti_id=UUID(self.asked))

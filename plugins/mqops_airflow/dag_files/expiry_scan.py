@@ -29,13 +29,17 @@ def build(file: EstateFile, name: str, settings: QueueManager, section: ExpirySc
         f"{prefix}_{WORKFLOW}",
         description=f"Expired messages of {name}",
         doc_md=expiry_scan_page(name, section),
-        schedule=schedule_of(section.interval),
+        schedule=schedule_of(f"{prefix}_{WORKFLOW}", section.interval),
         catchup=False,
         max_active_runs=1,
         tags=["mq", WORKFLOW, name],
         default_args=default_args(),
         user_defined_macros=TEMPLATES,
-        params={"queues": params.queues(section.queues), "all_filled": params.all_filled()},
+        params={
+            "queues": params.queues(section.queues),
+            "all_filled": params.all_filled(),
+            "first_tell": params.first_tell(),
+        },
     ) as dag:
         notify = usable(file.estate.notify)
         check = ExpiryCheckOperator(
@@ -73,7 +77,11 @@ def build_refresh(names: list[str]) -> DAG:
         catchup=False,
         tags=["mq", "refresh_expiry"],
         default_args=default_args(),
-        params={"queue_manager": params.queue_manager(names), "name": params.generic_name()},
+        params={
+            "queue_manager": params.queue_manager(names),
+            "name": params.generic_name(),
+            "first_tell": params.first_tell(),
+        },
     ) as dag:
         RefreshExpiryOperator(task_id="refresh")
     return dag

@@ -7,18 +7,20 @@ from airflow.sdk import DAG
 from mqops.estate_sections import Retention
 from mqops_airflow.forms import params
 from mqops_airflow.operators.retention import LakeRetentionOperator
-from mqops_airflow.runs.workplace import estate_file
+from mqops_airflow.runs.workplace import estate_file, schedule_of
 from mqops_airflow.workflows.documentation import retention_page
 from mqops_airflow.workflows.retry import default_args
+
+DAG_ID = "mq_lake_retention"
 
 
 def build(section: Retention) -> DAG:
     """The DAG of a lake."""
     with DAG(
-        "mq_lake_retention",
+        DAG_ID,
         description="Remove from the lake what old runs no longer need",
         doc_md=retention_page(section),
-        schedule=section.schedule,
+        schedule=schedule_of(DAG_ID, section.schedule),
         catchup=False,
         max_active_runs=1,
         tags=["mq", "retention"],
@@ -31,4 +33,4 @@ def build(section: Retention) -> DAG:
 
 def dags() -> dict[str, DAG]:
     """The DAG by its id; none where the estate has no `retention`."""
-    return {"mq_lake_retention": build(section)} if (section := estate_file().estate.retention) is not None else {}
+    return {DAG_ID: build(section)} if (section := estate_file().estate.retention) is not None else {}

@@ -30,7 +30,7 @@ def build(file: EstateFile, suites: Sequence[str], name: str, settings: QueueMan
         f"{prefix}_{WORKFLOW}",
         description=f"Data quality of the messages on {name}",
         doc_md=snapshot_quality_page(name, section),
-        schedule=schedule_of(section.schedule),
+        schedule=schedule_of(f"{prefix}_{WORKFLOW}", section.schedule),
         catchup=False,
         max_active_runs=1,
         tags=["mq", WORKFLOW, name],

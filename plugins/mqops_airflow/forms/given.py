@@ -54,6 +54,7 @@ class Refresh(OfManager):
     """mq_refresh_expiry."""
 
     name: str
+    first_tell: bool = False
 
 
 class Explain(OfManager):
@@ -129,6 +130,7 @@ class Expiry(Form):
 
     queues: tuple[str, ...]
     all_filled: bool
+    first_tell: bool = False
 
 
 class Quality(Form):

@@ -156,6 +156,18 @@ def all_filled() -> Param:
     )
 
 
+def first_tell() -> Param:
+    """Whether queues are left on which a look would let something at stake be discarded."""
+    return Param(
+        False,
+        title="First tell",
+        type="boolean",
+        description="Only tell what the queue manager must discard on a queue that is looked at, where expiration "
+        "reports, persistent messages or messages that wait for a person are among it, and leave that queue. "
+        "A run without this looks at it.",
+    )
+
+
 def _offered(default: Iterable[str], choices: Iterable[str]) -> list[str]:
     """What a form offers of the files that it may name: its own first, and no more than a person looks through. A file
     that is not offered may be written. Airflow copies a form for each task of its DAG, so that a list with the files of

@@ -1,5 +1,5 @@
 """What will expire, told behind each check and each scan for expired messages: in the log, in the run's note, and to
-people where the estate has a threshold (`tell_from`).
+people where the estate has a threshold (`tell_from`). The notes of dead-letter and backout runs have what they left.
 
 People are told once for each time that work begins again, and once more each time the number has doubled: a scan comes
 every few minutes.
@@ -10,14 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mqops.clock import utc
 from mqops.counted import counted
 from mqops.errors import SettingsError
+from mqops.estate_sections import dag_prefix
+from mqops.estate_values import next_time
 from mqops.lake.files import make_folder, write_json
 from mqops.lake.run import folder_of
 from mqops.lake.run_file import Checked
 from mqops.printable import printable
+from mqops.workflow import Workflow
 from mqops_airflow.notices.notify import Notice, tell_people
-from mqops_airflow.runs.workplace import lake
+from mqops_airflow.runs.workplace import estate_file, lake, schedule_of
 from mqops_airflow.ui.markdown import NOTHING, Markdown, joined, md
 
 if TYPE_CHECKING:
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from mqops.expiry.core.calendar import Calendar
     from mqops.expiry.core.forecast import Outlook
     from mqops.expiry.core.outcome import QueueScan
+    from mqops.lake.run import RunFolder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +83,31 @@ def foretold(
         tell_people(notify, context, Notice.EXPIRES, **told)
     waiting = [md("{}.", said) for one in made.queues if one.kind.waits and (said := sentence(one, made))]
     return joined(" ", waiting) if waiting else NOTHING
+
+
+def left_foretold(log: Any, run: RunFolder, queue_manager: str, workflow: str) -> Markdown:
+    """What vanishes of the dead letters or backed-out messages that a run has left, before people are at work again or
+    the workflow's next run comes; nothing of other workflows. By what the proof has seen, nothing is asked.
+
+    Raises:
+        LakeError: what the proof has seen cannot be read.
+    """
+    from mqops.expiry.core.candidates import Kind  # noqa: PLC0415
+    from mqops.expiry.core.forecast import of_left  # noqa: PLC0415
+    from mqops.prove.records import LEFT  # noqa: PLC0415 - loads the MQ library
+
+    kinds: dict[str, Kind] = {Workflow.DLQ_RULES: Kind.DEAD_LETTER, Workflow.BACKOUT_REPROCESS: Kind.BACKOUT}
+    kind = kinds.get(workflow)
+    left = LEFT.find(run) if kind else None
+    if kind is None or left is None:
+        return NOTHING
+    now, estate = utc(), estate_file()
+    settings = estate.estate.queue_managers.get(queue_manager)
+    section = getattr(settings, workflow, None)
+    schedule = schedule_of(f"{dag_prefix(queue_manager)}_{workflow}", section.schedule) if section else None
+    next_run = next_time(schedule, now) if isinstance(schedule, str) else None
+    told = of_left(left.queues, kind, now=now, calendar=_calendar(estate, log), next_run=next_run)
+    return joined(" ", [md("{}.", one) for one in told])
 
 
 def _calendar(estate: EstateFile, log: Any) -> Calendar:

@@ -24,8 +24,9 @@ from mqops_airflow.notices.outcome_text import AGAIN, KEY
 from mqops_airflow.ui.markdown import NOTHING, Markdown, joined, md, shortened, without_paths, words
 
 if TYPE_CHECKING:
-    from airflow.models.dagrun import DagRun
     from sqlalchemy.orm import Session
+
+    from mqops_airflow.airflow_private.database import DagRun
 
 LONGEST = 1000
 """Characters, which is what Airflow's column takes."""
@@ -105,8 +106,9 @@ def _outcome(dag_run: DagRun) -> Markdown:
 
 def _failed(dag_run: DagRun) -> Markdown:
     """Which tasks of a workflow failed before any task had words for the note, and why, a line a task."""
-    from airflow.models.taskinstance import TaskInstance  # noqa: PLC0415
     from sqlalchemy import select  # noqa: PLC0415
+
+    from mqops_airflow.airflow_private.database import TaskInstance  # noqa: PLC0415
 
     if dag_run.dag is None:
         return NOTHING
@@ -125,8 +127,9 @@ def _failed(dag_run: DagRun) -> Markdown:
 
 def _kept(dag_run: DagRun, key: str) -> list[tuple[str, str]]:
     """Task and text of the run's XComs with this key, the newest first."""
-    from airflow.models.xcom import XComModel  # noqa: PLC0415 - where Airflow has its database
     from sqlalchemy import select  # noqa: PLC0415
+
+    from mqops_airflow.airflow_private.database import XComModel  # noqa: PLC0415 - where Airflow has its database
 
     asked = (
         select(XComModel)

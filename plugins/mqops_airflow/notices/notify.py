@@ -22,10 +22,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from airflow.sdk.bases.notifier import BaseNotifier
-from airflow.sdk.configuration import conf
-from airflow.sdk.definitions.callback import AsyncCallback
-from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
+from airflow.sdk import (  # type: ignore[attr-defined]  # names that the stub of this module lacks
+    AsyncCallback,
+    BaseNotifier,
+    DeadlineAlert,
+    DeadlineReference,
+    conf,
+)
 
 from mqops.errors import SettingsError
 from mqops.printable import printable

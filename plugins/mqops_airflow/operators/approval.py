@@ -31,7 +31,8 @@ from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-    from airflow.sdk.execution_time.comms import HITLDetailRequestResult
+
+    from mqops_airflow.airflow_private.task import HITLDetailRequestResult
 
 
 Event: TypeAlias = dict[str, Any]
@@ -150,9 +151,9 @@ class PlanApprovalOperator(ApprovalOperator):
 
     def _shown(self, context: Context) -> HITLDetailRequestResult:
         """Put the question; returns what Airflow shows: this question, or the one of the first time it was put."""
-        from airflow.sdk.execution_time import comms, task_runner  # noqa: PLC0415 - for running tasks only
+        from mqops_airflow.airflow_private import task  # noqa: PLC0415 - for running tasks only
 
-        question = comms.CreateHITLDetailPayload(
+        question = task.CreateHITLDetailPayload(
             ti_id=context["ti"].id,
             options=self.options,
             subject=self.subject,
@@ -162,8 +163,8 @@ class PlanApprovalOperator(ApprovalOperator):
             params=self.serialized_params,
             assigned_users=[],
         )
-        kept = task_runner.SUPERVISOR_COMMS.send(question)
-        assert isinstance(kept, comms.HITLDetailRequestResult)
+        kept = task.task_runner.SUPERVISOR_COMMS.send(question)
+        assert isinstance(kept, task.HITLDetailRequestResult)
         return kept
 
     def execute_complete(self, context: Context, event: Event) -> Any:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseOperator
-from airflow.sdk.bases.skipmixin import SkipMixin
+from airflow.sdk import BaseOperator, SkipMixin
 
 from mqops import form_files
 from mqops.clock import utc_now
@@ -59,6 +58,13 @@ class CheckOperator(BaseOperator, SkipMixin):
         warning = trigger_again(self.log, self.queue_manager, workflow) if acts(context) else ""
         return end_here(self, context, found, md("{}. {}", why, warning) if warning else why)
 
+    def tell_before_look(self, lake_folder: Path, queues: Iterable[str]) -> None:
+        """Log what the queue manager must discard when the queues are browsed, where the estate says `tell_from`."""
+        from mqops.expiry.before_look import told_before_look  # noqa: PLC0415
+
+        for line in told_before_look(lake_folder, self.queue_manager, tuple(queues), estate_file()):
+            self.log.warning("%s", printable(line))
+
     def begin(
         self,
         context: Context,
@@ -76,6 +82,7 @@ class CheckOperator(BaseOperator, SkipMixin):
         found = {"queue": ",".join(queues), **found}
         if why := waited_for(context, lake_folder, self.queue_manager, queues):
             return end_here(self, context, found, why)
+        self.tell_before_look(lake_folder, queues)
         with own_folder(context, lake_folder, self.queue_manager) as folder:
             keep(folder)
             return hand_on(context, folder, found | form.arguments() | acting(context))

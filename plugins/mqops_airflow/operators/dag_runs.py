@@ -36,14 +36,14 @@ def start_run(context: Context, start: Start) -> Answer:
     Raises:
         NotStarted: Airflow's API does not answer, or with an error of its own; repeat it, nothing is started twice.
     """
-    from airflow.sdk.execution_time.comms import ErrorResponse, TriggerDagRun  # noqa: PLC0415 - for running tasks only
-    from airflow.sdk.execution_time.task_runner import SUPERVISOR_COMMS  # noqa: PLC0415
+    from mqops_airflow.airflow_private.task import ErrorResponse, TriggerDagRun, task_runner  # noqa: PLC0415
 
     task_instance: Any = context["ti"]
     try:
         if task_instance.get_dag(start.dag_id).is_paused:
             return Answer(refused=f"the DAG {start.dag_id} is paused")
-        said = SUPERVISOR_COMMS.send(TriggerDagRun(dag_id=start.dag_id, run_id=start.run_id, conf=start.conf))
+        wanted = TriggerDagRun(dag_id=start.dag_id, run_id=start.run_id, conf=start.conf)
+        said = task_runner.SUPERVISOR_COMMS.send(wanted)
     except AirflowRuntimeError as error:
         return Answer(refused=_why_not(start.dag_id, error))
     if isinstance(said, ErrorResponse) and said.error != ErrorType.DAGRUN_ALREADY_EXISTS:

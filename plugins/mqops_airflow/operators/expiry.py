@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -26,7 +26,7 @@ from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator
 from mqops_airflow.operators.depth import trigger_again
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
-from mqops_airflow.ui.markdown import Markdown, joined, md, number, thousands
+from mqops_airflow.ui.markdown import NOTHING, Markdown, joined, md, number, thousands
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from mqops.estate import EstateFile
     from mqops.estate_sections import ExpiryScan, Notify
+    from mqops.expiry.core.first_tell import AtStake
     from mqops.expiry.core.outcome import ExpirySummary
 
 
@@ -69,6 +70,10 @@ class ExpiryCheckOperator(CheckOperator):
                 waiting=told,
                 interval=_interval(estate, self.queue_manager) if _by_schedule(context) else None,
             )
+        left = chosen.at_stake() if form.first_tell else ()
+        chosen = chosen.without(left)
+        for one in left:
+            self.log.warning("%s", printable(one.sentence()))
         if section is None or form.queues == section.queues:
             note_seen(folder_of(lake(estate), self.queue_manager), chosen.queues, chosen.group)
         intervals = {one: _interval(estate, one) for one in (*chosen.members, self.queue_manager)}
@@ -91,13 +96,15 @@ class ExpiryCheckOperator(CheckOperator):
         if chosen.unseen:
             found["unseen"] = list(chosen.unseen)
             self.log.error("%s", printable(not_seen(chosen.unseen)))
+        if left:
+            found["left"] = [one.sentence() for one in left]
         if not chosen.why:
             refuse_unseen(chosen.unseen)
             why = foretold(self.log, context, self.queue_manager, estate=estate, notify=self.notify)
             why = md("{} {}", why, chosen.expryint) if chosen.expryint else why
-            return self.nothing_to_do(
-                context, found, Workflow.EXPIRY_SCAN, md("{}. {}", NOTHING_TO_DO, why) if why else NOTHING_TO_DO
-            )
+            done = not_looked_at(one.sentence() for one in left) or md("{}.", NOTHING_TO_DO)
+            said = joined(" ", filter(None, (done, why))) if left or why else NOTHING_TO_DO
+            return self.nothing_to_do(context, found, Workflow.EXPIRY_SCAN, said)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             return hand_on(context, folder, found)
 
@@ -151,8 +158,9 @@ class ExpiryReportOperator(BaseOperator):
             self.log, context, self.queue_manager, estate=estate_file(), notify=self.notify, scans=more.queues
         )
         warning = trigger_again(self.log, self.queue_manager, Workflow.EXPIRY_SCAN)
-        if coming or warning:
-            keep_for_note(context, joined(" ", filter(None, (in_words(more), coming, warning))))
+        left = not_looked_at(found.names("left"))
+        if left or coming or warning:
+            keep_for_note(context, joined(" ", filter(None, (in_words(more), left, coming, warning))))
         return more.to_json()
 
 
@@ -163,7 +171,19 @@ class RefreshExpiryOperator(BaseOperator):
         from mqops.expiry.scan import refresh  # noqa: PLC0415 - loads the MQ library
 
         form, estate = given.Refresh.of(context), estate_file()
-        summary = refresh(connection_for(form.queue_manager, estate), lake(estate), form.name)
+        told: list[str] = []
+
+        def first_tell(stakes: Sequence[AtStake]) -> bool:
+            told.extend(one.sentence() for one in stakes)
+            return False
+
+        asks = first_tell if form.first_tell else None
+        summary = refresh(connection_for(form.queue_manager, estate), lake(estate), form.name, first_tell=asks)
+        if told:
+            for line in told:
+                self.log.warning("%s", printable(line))
+            keep_for_note(context, md("{} Nothing was done.", not_looked_at(told)))
+            return summary.to_json()
         self.log.info(
             "TYPE(EXPIRY) NAME(%s) on %s: done by %s",
             printable(form.name),
@@ -199,6 +219,14 @@ def report(operator: BaseOperator, context: Context, summary: ExpirySummary) -> 
         refuse_unseen(summary.unseen)
         wrong = ", ".join(scan.queue for scan in summary.queues if scan.exact and not scan.balanced)
         raise Unbalanced(f"The figures of {wrong} do not add up; see the lines above")
+
+
+def not_looked_at(sentences: Iterable[str]) -> Markdown:
+    """What a run with "First tell" has left, for its note; nothing where it has left nothing."""
+    told = tuple(sentences)
+    if not told:
+        return NOTHING
+    return md("Not looked at: {}. To look all the same, start a run without First tell.", joined("; ", told))
 
 
 def refuse_unseen(unseen: Sequence[str]) -> None:

@@ -83,13 +83,15 @@ class GuardPlanOperator(CheckOperator):
         from mqops.decide.core.preflight import shown  # noqa: PLC0415
         from mqops.decide.preflight import preflight  # noqa: PLC0415 - loads the MQ library
         from mqops.deciders.guard import decide  # noqa: PLC0415
+        from mqops.ledger.file import LedgerFile  # noqa: PLC0415
         from mqops.observe.in_process import observe  # noqa: PLC0415
 
         loops.prepare(folder)
         ends = loops.some_may_end
-        observe(step, folder, loops.queues, some_may_end=ends, chosen=loops.messages)
+        ledger = LedgerFile(folder.lake_folder)
+        observe(step, folder, loops.queues, some_may_end=ends, chosen=loops.messages, ledger=ledger)
         plan = decide(request, folder)
-        found = preflight(step, folder)
+        found = preflight(step, folder, file=ledger)
         for action, count in sorted(plan.actions.items()):
             self.log.info("%s: %s", printable(action), counted(count, "message"))
         for remark in (*found.remarks, *shown(found.findings)):

@@ -16,11 +16,14 @@ from mqops.printable import printable
 from mqops.queue_names import not_seen
 from mqops_airflow.approval.answer import end_question
 from mqops_airflow.connections.hook import MqHook
+from mqops_airflow.notices.foretold import left_foretold
+from mqops_airflow.notices.metrics import count_messages, count_run
 from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.notices.outcome_text import ending_of, keep_for_note, outcome_text
 from mqops_airflow.operators.depth import trigger_again
+from mqops_airflow.runs.lineage import Lineage, of_proof
 from mqops_airflow.runs.run_folder import XCom, found_folder
-from mqops_airflow.ui.markdown import code, md, plain
+from mqops_airflow.ui.markdown import code, joined, plain
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
@@ -78,25 +81,31 @@ class ProveOperator(BaseOperator):
         self.act_task = act_task
         self.notify = notify
         self.workflow = workflow
+        self._run: RunFolder | None = None
 
     def execute(self, context: Context) -> XCom:
         from mqops.mq.connection import one_session  # noqa: PLC0415
         from mqops.prove.outcomes import look_back  # noqa: PLC0415
         from mqops.prove.prove import prove  # noqa: PLC0415
+        from mqops.prove.records import SUMMARY  # noqa: PLC0415
 
         states = self._states(context)
-        if states.get(self.plan_task) != "success":
+        if (planned := states.get(self.plan_task)) != "success":
+            if planned != "skipped":
+                count_run(context, proved=False)
             raise AirflowSkipException(f"There is no plan (task {self.plan_task}): nothing was moved")
         run = found_folder(context["dag_run"], self.name(context))
-        file = LedgerFile(run.lake_folder)
+        self._run, file, before = run, LedgerFile(run.lake_folder), SUMMARY.find(run)
         with one_session(self.connection(context)) as step:
             try:
                 summary = prove(step, run, file=file)
             except Unbalanced as error:
+                count_run(context, proved=False)
                 keep_for_note(context, code(error))
                 told = {"queue_manager": self.name(context), "why": error}
                 tell_people(self.notify, context, Notice.UNBALANCED, **told)
                 raise
+            count_messages(context, before, summary)
             self._log_summary(summary, run)
             looked_back = look_back(step, run, file=file)
         for earlier in looked_back:
@@ -110,14 +119,24 @@ class ProveOperator(BaseOperator):
         context["ti"].xcom_push(key="return_value", value=value)
         keep_for_note(context, words)
         if acted != "skipped" and not (acted == "success" and summary.finished):
+            count_run(context, proved=False)
             raise ActUnfinished(plain(words))
         self.log.info("%s", printable(plain(words)))
         context["outlet_events"][self.asset].extra = {**value, "told": plain(words)}
-        if acted == "success" and (warning := trigger_again(self.log, self.queue_manager, self.workflow)):
-            keep_for_note(context, md("{} {}", words, warning))
+        vanish = left_foretold(self.log, run, self.name(context), self.workflow)
+        warning = trigger_again(self.log, self.queue_manager, self.workflow) if acted == "success" else ""
+        if vanish or warning:
+            keep_for_note(context, joined(" ", filter(None, (words, vanish, warning))))
         if summary.unseen:
+            count_run(context, proved=False)
             raise SettingsError(not_seen(summary.unseen))
+        count_run(context, proved=True)
         return value
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Lineage:
+        """From the queues and the plan to the destinations, for Airflow's provider of OpenLineage."""
+        assert self._run is not None
+        return of_proof(task_instance.dag_id, self._run)
 
     def name(self, context: Context) -> str:
         """The queue manager."""

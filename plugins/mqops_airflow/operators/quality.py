@@ -87,6 +87,7 @@ class QualityCheckOperator(CheckOperator):
         if not messages:
             seen = QueuesSeen(looked_at=choice.empty, unread=choice.inhibited, unseen=choice.unseen, aliases=aliases)
             return self._without_a_message(context, found, suites, seen)
+        self.tell_before_look(lake(estate), choice.depths)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             hand_on(context, folder, {**found, "empty": list(choice.empty)})
         return {**found, "folder": str(folder.path)}

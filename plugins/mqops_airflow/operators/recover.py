@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow.sdk.bases.skipmixin import SkipMixin
+from airflow.sdk import SkipMixin
 
 from mqops.counted import counted
 from mqops.errors import SettingsError
@@ -47,6 +47,7 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
         from mqops.decide.core.preflight import shown  # noqa: PLC0415
         from mqops.decide.preflight import preflight  # noqa: PLC0415 - loads the MQ library
         from mqops.deciders.recover import decide, select  # noqa: PLC0415
+        from mqops.ledger.file import LedgerFile  # noqa: PLC0415
         from mqops.mq.connection import connect, one_session  # noqa: PLC0415
         from mqops.observe.in_process import observe  # noqa: PLC0415
 
@@ -62,9 +63,10 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
                 return end_here(self, context, {"queue": request.queue}, why)
             with own_folder(context, request.lake, name) as folder:
                 handed = hand_on(context, folder, {"queue": ",".join(queues)} | acting(context))
-                observe(step, folder, queues)
+                ledger = LedgerFile(folder.lake_folder)
+                observe(step, folder, queues, ledger=ledger)
                 plan = decide(request, folder)
-                found = preflight(step, folder)
+                found = preflight(step, folder, file=ledger)
         for action, count in sorted(plan.actions.items()):
             self.log.info("%s: %s", printable(action), counted(count, "message"))
         for remark in (*plan.remarks, *found.remarks, *shown(found.findings)):

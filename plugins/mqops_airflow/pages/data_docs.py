@@ -13,8 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
-from airflow.sdk import BaseOperatorLink
-from airflow.sdk.configuration import conf
+from airflow.sdk import BaseOperatorLink, conf
 
 from mqops.errors import MqopsError
 from mqops.estate_sections import dag_prefix
@@ -65,10 +64,10 @@ def page_of(dag_id: str, run_id: str, page: str) -> Path | None:
 
 def router() -> Any:
     """The route of the pages."""
-    from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity  # noqa: PLC0415
-    from airflow.api_fastapi.core_api.security import requires_access_dag  # noqa: PLC0415
     from fastapi import APIRouter, Depends, HTTPException  # noqa: PLC0415
     from fastapi.responses import FileResponse  # noqa: PLC0415
+
+    from mqops_airflow.airflow_private.server import DagAccessEntity, requires_access_dag  # noqa: PLC0415
 
     made = APIRouter()
     may_see = Depends(requires_access_dag("GET", DagAccessEntity.TASK_LOGS))

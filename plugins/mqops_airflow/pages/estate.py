@@ -1,4 +1,4 @@
-"""The page `estate`: each queue manager with its queues, its runs, the questions that wait, and what is wrong.
+"""The page `estate`: all queue managers in a table, or one with its queues and its runs; what needs a person.
 
 All queue managers are asked side by side, and one at a time asks each of them: many readers cost it no more than one,
 and one that does not answer delays nobody (`mqops_airflow.pages.answers`). The lake is read once a second at most. The
@@ -26,12 +26,14 @@ from mqops.lake.run import folder_of
 from mqops.look.accounted import LedgerNow, ledger_now, written_since
 from mqops.look.estate.expiring import Expiring, expiring_now
 from mqops.look.estate.now import ManagerNow, manager_now
-from mqops.look.estate.problem import Problem
+from mqops.look.estate.problem import AFTER_ALL, Problem, rank
 from mqops.look.estate.unfinished import approved_and_idle, quiet
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.words import estate as words
+from mqops.look.words import managers as of_all
 from mqops.look.words.accounted import accounted
+from mqops.look.words.needs import needs
 from mqops.look.words.run import WhoAnswers
 from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text
 from mqops.quality.not_in_order import NOT_IN_ORDER
@@ -43,6 +45,7 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import RECOVER, STOP
 from mqops_airflow.pages.security import Reader, own_dags, reader
 from mqops_airflow.pages.shared import shared
+from mqops_airflow.pages.unseen_lake import unseen
 from mqops_airflow.pages.which_run import at_work, next_by_schedule
 from mqops_airflow.pages.who_answers import Open, asks_for_four_eyes, open_questions, still_asked
 from mqops_airflow.runs.workplace import lake
@@ -51,8 +54,6 @@ from mqops_airflow.ui.views import path_of_dag
 
 AUDIT_KEPT = 60.0
 """Seconds for which this page shows a trigger audit, which asks more of a queue manager than its figures do."""
-FEW_RUNS = 5
-"""Last runs of each queue manager where several are shown."""
 LEDGERS: Answers[LedgerNow] = Answers(10.0)
 EXPIRING: Answers[Expiring] = Answers(5.0)
 QUICK = 0.2
@@ -77,34 +78,43 @@ def router(page: Page) -> APIRouter:
 def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTMLResponse:
     names = (who.queue_manager(queue_manager),) if queue_manager else who.queue_managers
     managers = _carried_out(who, _managers(who.estate, names))
+    elsewhere = unseen(who, tuple(names))
+    managers = [replace(one, problems=(*_of(elsewhere, one.name), *one.problems)) for one in managers]
     asked = still_asked(who, [(one.name, run.run) for one in managers for run in one.waiting])
     managers = [replace(one, waiting=tuple(run for run in one.waiting if run.run in asked)) for one in managers]
     morning = next_time(datetime.now(UTC), MORNING)
-    managers.sort(key=lambda one: (not one.problems, not one.waiting, one.name))
+    managers.sort(key=_worst_first)
+    following = next_by_schedule(who)
     return render_page(
         *(request, page, who, queue_manager),
         every=int(ANSWERS.kept),
-        managers=managers,
-        few=FEW_RUNS,
-        short=tuple(words.short(managers, one=bool(queue_manager))),
+        one=managers[0] if len(managers) == 1 else None,
+        tiles=tuple(of_all.tiles(managers, one=bool(queue_manager))),
+        table=of_all.table(managers, following),
+        in_order=of_all.lines_in_order(managers, following),
+        needs=needs(managers, questions_of=partial(_questions, asked), link_of=partial(link_of, who.estate)),
         accounted=accounted(managers, _ended_early(who, managers)),
         live_part=Link("", "estate/live", {"queue_manager": queue_manager} if queue_manager else {}),
-        problem_text=lambda name, problem: words.problem_text(problem, link_of(who.estate, name, problem)),
         words=words,
         form=partial(form_of, who.estate),
         may_start=who.may_start,
         open_questions=_questions_of_queues(who),
         four_eyes=partial(asks_for_four_eyes, who.estate),
         morning=morning,
-        questions_of=partial(_questions, asked),
         state_of=partial(_state, asked),
         expires_link=partial(words.expires_link, limit=f"{morning:%H:%M}"),
         short_run=partial(OfRun, short=True),
         by_schedule=_by_schedule,
-        next_runs=next_by_schedule(who),
+        next_runs=following,
         may_stop=who.may_start(STOP),
         has_dags=lambda name: bool(own_dags(name, who.estate.estate.queue_managers[name])),
     )
+
+
+def _worst_first(manager: ManagerNow) -> tuple[object, ...]:
+    """The order of queue managers: by the worst thing that is wrong, then by how many there are, then by name."""
+    worst = min(map(rank, manager.problems), default=AFTER_ALL)
+    return worst, -len(manager.problems), not manager.waiting, manager.name
 
 
 def _questions(asked: Mapping[str, WhoAnswers | None], manager: ManagerNow) -> list[Text]:
@@ -177,6 +187,11 @@ def _carried_out(who: Reader, managers: Sequence[ManagerNow]) -> list[ManagerNow
     approved = {(one.name, run.run) for one in managers for run in one.approved}
     nobody = approved - at_work(who, approved)
     return [replace(one, problems=(*one.problems, *_idle(one, nobody))) for one in managers]
+
+
+def _of(problems: Mapping[str, Problem], name: str) -> Iterator[Problem]:
+    if name in problems:
+        yield problems[name]
 
 
 def _idle(manager: ManagerNow, nobody: Collection[tuple[str, str]]) -> Iterator[Problem]:

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from airflow.models.dag import DagModel
-from airflow.models.dagrun import DagRun
-from airflow.models.taskinstance import TaskInstance
-from airflow.utils.session import create_session
-from airflow.utils.state import DagRunState, State, TaskInstanceState
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from mqops.counted import counted
 from mqops.estate_sections import dag_prefix
+from mqops.lake.shared import MOUNT
 from mqops.look.words.text import AirflowLink, Link, Text, Value, joined
 from mqops.workflow import Workflow
+from mqops_airflow.airflow_private.database import (
+    DagModel,
+    DagRun,
+    DagRunState,
+    State,
+    TaskInstance,
+    TaskInstanceState,
+    create_session,
+)
 from mqops_airflow.ui.views import path_of_dag, path_of_run
 
 FORMS: dict[str, tuple[str, str, str]] = {
@@ -26,6 +31,21 @@ FORMS: dict[str, tuple[str, str, str]] = {
     Workflow.SNAPSHOT_QUALITY: ("quality", "", "The quality checks of {}, with the form of this run"),
 }
 """Workflow → the page about it, the place there, and what it is called. Backout queues are on Estate."""
+BEHIND_THE_FIRST = ("observe", "scan", "decide", "approve", "act", "prove")
+"""Tasks that work with the files of the first one: where one of them has begun, there are files."""
+BEGUN = (
+    *(TaskInstanceState.RUNNING, TaskInstanceState.SUCCESS, TaskInstanceState.FAILED),
+    TaskInstanceState.UP_FOR_RETRY,
+)
+_NOT_SHARED = (
+    "This page sees no files of this run, and its task {} needs them: the lake that Airflow's API server sees is not "
+    f"the one of the tasks. {MOUNT}. Or somebody removed the run's folder."
+)
+_WITHOUT_FILES = {
+    DagRunState.RUNNING: "its first task has not finished",
+    DagRunState.SUCCESS: "it had nothing to do, its DAG keeps none, or they were removed",
+    DagRunState.FAILED: "it ended before it read a message, or they were removed",
+}
 EXPLAIN = "mq_trigger_explain"
 """The DAG that explains the trigger of any queue, as the page Triggers does."""
 
@@ -102,15 +122,10 @@ def _said(session: Session, run: DagRun | None) -> tuple[str, tuple[Before, ...]
     if run is None:
         return "There is no such run, or its files were removed: neither the lake nor Airflow has it.", ()
     dag_id = run.dag_id
-    if run.state == DagRunState.RUNNING:
-        return "This run has no files in the lake: its first task has not finished.", ()
-    if run.state != DagRunState.QUEUED:
-        early = (
-            "it had nothing to do, its DAG keeps none"
-            if run.state == DagRunState.SUCCESS
-            else "it ended before it read a message"
-        )
-        return f"This run has no files in the lake: {early}, or they were removed.", ()
+    if begun := _begun_behind(session, run):
+        return _NOT_SHARED.format(begun), ()
+    if run.state in _WITHOUT_FILES:
+        return f"This run has no files in the lake: {_WITHOUT_FILES[DagRunState(run.state)]}.", ()
     dag = session.get(DagModel, dag_id)
     if dag is not None and dag.is_paused:
         return f"This run is queued: the DAG {dag_id} is paused. Unpause it, and the run starts.", ()
@@ -122,6 +137,17 @@ def _said(session: Session, run: DagRun | None) -> tuple[str, tuple[Before, ...]
         f"This run is queued: Airflow has {most} of {dag_id} at work at a time. It starts when one of these ends.",
         before,
     )
+
+
+def _begun_behind(session: Session, run: DagRun) -> str:
+    """A task of the run that has begun, and that begins only where the first task has made files; "" for none."""
+    chosen = select(TaskInstance.task_id).where(
+        TaskInstance.dag_id == run.dag_id,
+        TaskInstance.run_id == run.run_id,
+        TaskInstance.task_id.in_(BEHIND_THE_FIRST),
+        TaskInstance.state.in_(BEGUN),
+    )
+    return session.scalars(chosen.order_by(TaskInstance.start_date).limit(1)).first() or ""
 
 
 def _active(session: Session, dag_id: str) -> tuple[Before, ...]:

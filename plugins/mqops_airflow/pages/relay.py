@@ -28,13 +28,11 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
-from airflow.api_fastapi.app import get_auth_manager
-from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
-from airflow.api_fastapi.core_api.security import bearer_scheme, get_user
 from fastapi import HTTPException, Request, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from mqops.counted import counted
+from mqops_airflow.airflow_private.server import BaseUser, bearer_scheme, get_auth_manager, get_user
 from mqops_airflow.pages.asked import PAYLOAD
 from mqops_airflow.pages.frames import encoded, head_of, read_frame, write_frame
 from mqops_airflow.pages.turns import Turns

@@ -6,7 +6,6 @@ import logging
 from importlib import import_module
 from typing import Any
 
-from airflow.api_fastapi.core_api.security import get_user
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, RedirectResponse, Response
@@ -16,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mqops.errors import MqopsError
 from mqops.printable import printable
+from mqops_airflow.airflow_private.server import get_user
 from mqops_airflow.pages import data_docs
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.refusal import refusal

@@ -12,12 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow.api_fastapi.app import get_auth_manager
-from airflow.api_fastapi.auth.managers.base_auth_manager import ResourceMethod
-from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
-from airflow.api_fastapi.core_api.security import get_user
 from airflow.configuration import conf
-from airflow.models.dag import DagModel
 from fastapi import Depends, HTTPException
 
 from mqops.counted import counted
@@ -26,6 +21,8 @@ from mqops.estate import EstateFile
 from mqops.estate_parts import MANAGERS, SECTIONS
 from mqops.estate_sections import Section, dag_prefix
 from mqops.look.words.text import Name, Text, joined, said
+from mqops_airflow.airflow_private.database import DagModel
+from mqops_airflow.airflow_private.server import DagAccessEntity, DagDetails, ResourceMethod, get_auth_manager, get_user
 from mqops_airflow.runs.dags_for_all import FOR_ALL
 from mqops_airflow.runs.workplace import estate_to_look
 from mqops_airflow.ui.table import Right

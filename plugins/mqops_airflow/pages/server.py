@@ -24,12 +24,10 @@ import threading
 from functools import partial
 
 import anyio.to_thread
-from airflow.api_fastapi.app import get_auth_manager, init_auth_manager
-from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
-from airflow.api_fastapi.core_api.security import get_user
 from fastapi import FastAPI, Request
 from starlette.types import ASGIApp, Message, Send
 
+from mqops_airflow.airflow_private.server import BaseUser, get_auth_manager, get_user, init_auth_manager
 from mqops_airflow.pages.frames import USER, latin, read_frame, scope_of, write_frame
 
 NICE = 5

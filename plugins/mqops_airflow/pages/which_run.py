@@ -12,13 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from airflow.models.dag import DagModel
-from airflow.models.dagrun import DagRun
-from airflow.models.log import Log
-from airflow.models.taskinstance import TaskInstance
-from airflow.utils.session import create_session
-from airflow.utils.state import State
-from airflow.utils.types import DagRunType
 from fastapi import Depends, HTTPException
 from sqlalchemy import select, tuple_
 
@@ -28,6 +21,15 @@ from mqops.lake.run import RunFolder, find_run
 from mqops.look.words import expiry
 from mqops.look.words.run import not_in_airflow
 from mqops.look.words.text import NOTHING, Link, Text
+from mqops_airflow.airflow_private.database import (
+    DagModel,
+    DagRun,
+    DagRunType,
+    Log,
+    State,
+    TaskInstance,
+    create_session,
+)
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.security import Reader, may, own_dags, reader
 from mqops_airflow.runs.run_folder import folders, is_of, run_key

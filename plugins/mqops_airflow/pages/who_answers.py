@@ -6,9 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from airflow.api_fastapi.app import get_auth_manager
-from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
-
 from mqops.deciders.registry import holds_queues
 from mqops.estate import EstateFile
 from mqops.estate_sections import MovingWorkflow, dag_prefix
@@ -16,6 +13,7 @@ from mqops.look.run_story import RunStory
 from mqops.look.runs import list_runs
 from mqops.look.words.run import WhoAnswers
 from mqops.look.words.state import RunState
+from mqops_airflow.airflow_private.server import SimpleAuthManagerUser, get_auth_manager
 from mqops_airflow.approval.four_eyes import same_person
 from mqops_airflow.pages.security import Reader, may_answer
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, approvals_of, started_of

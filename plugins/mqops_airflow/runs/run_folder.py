@@ -22,6 +22,7 @@ from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import make_folder, write_json
 from mqops.lake.handed_on import HANDED_ON, HandedOn
 from mqops.lake.run import RunFolder
+from mqops.lake.shared import not_shared
 from mqops.prove.records import SUMMARY
 from mqops_airflow.runs.workplace import estate_to_look, lake
 
@@ -159,19 +160,26 @@ def found_folder(dag_run: Any, queue_manager: str) -> RunFolder:
 
     Raises:
         LakeError: the file cannot be read, or another DAG run wrote it.
-        SettingsError: the first task has handed on nothing.
+        SettingsError: the first task has handed on nothing, or what it made is not to be seen here.
     """
     return _found(dag_run, queue_manager)[0]
 
 
 def _found(dag_run: Any, queue_manager: str) -> tuple[RunFolder, HandedOn]:
     key = run_key(dag_run.dag_id, dag_run.run_id)
-    for _number, folder in reversed(folders(lake(estate_to_look()), queue_manager, key)):
+    made = folders(lake(estate_to_look()), queue_manager, key)
+    for _number, folder in reversed(made):
         if (kept := HANDED_ON.find(folder)) is not None:
             if (kept.dag_id, kept.run_id) != (dag_run.dag_id, dag_run.run_id):
                 path = HANDED_ON.path(folder)
                 raise LakeError(f"{path} belongs to run {kept.run_id} of {kept.dag_id}; start a new run")
             return folder, kept
+    missing = RunFolder.at(lake(estate_to_look()), queue_manager, key).path
+    if not made:  # Airflow starts no task behind one that failed
+        raise SettingsError(
+            f"{not_shared(missing, f'the first task of run {dag_run.run_id} of {dag_run.dag_id}')}. Only where a "
+            "person marked the first task, or somebody removed the folder: clear the first task and what is behind it"
+        )
     raise SettingsError(
         f"the lake has no files of run {dag_run.run_id} of {dag_run.dag_id}: clear the first task and what is behind it"
     )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from airflow.configuration import conf
@@ -20,6 +23,8 @@ from mqops_airflow.connections import body_keys
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG
+
+    from mqops_airflow.airflow_private.dag import ScheduleArg
 
 VARIABLE = "MQOPS_ESTATE"
 body_keys.install()  # whatever reads or writes the lake in Airflow's processes finds it by way of this module
@@ -88,9 +93,41 @@ def dags_of(workflow: str, build: Callable[[str, QueueManager, Any], DAG], estat
     return found
 
 
-def schedule_of(schedule: str | timedelta | None) -> str | timedelta | None:
-    """The schedule, or None while MQOPS_SCHEDULES=off holds all of them back (demonstration, maintenance)."""
-    return None if os.environ.get("MQOPS_SCHEDULES") == "off" else schedule
+def schedule_of(dag_id: str, schedule: str | timedelta | None) -> ScheduleArg:
+    """The schedule of a DAG: that of the DAG file (`own_schedules`), else of the estate; None while MQOPS_SCHEDULES=off
+    holds all of them back (demonstration, maintenance).
+
+    :param schedule: what the estate says.
+    """
+    own = _OWN.get()
+    _MET.get().add(dag_id)
+    return None if os.environ.get("MQOPS_SCHEDULES") == "off" else own.get(dag_id, schedule)
+
+
+_OWN: ContextVar[Mapping[str, ScheduleArg]] = ContextVar("own schedules", default=MappingProxyType({}))
+_MET: ContextVar[set[str]] = ContextVar("DAGs that were asked for", default=set())  # noqa: B039 - nobody reads this one
+
+
+@contextmanager
+def own_schedules(schedules: Mapping[str, ScheduleArg]) -> Iterator[None]:
+    """DAGs that are made meanwhile have these schedules.
+
+    :param schedules: id of a DAG → any schedule of Airflow's; None for runs by hand only.
+
+    Raises:
+        SettingsError: one of them is for a DAG that was not made, or that has no schedule.
+    """
+    met: set[str] = set()
+    given, asked = _OWN.set(schedules), _MET.set(met)
+    try:
+        yield
+    finally:
+        _OWN.reset(given)
+        _MET.reset(asked)
+    whole = get_parsing_context().dag_id is None  # a task makes its own DAG alone
+    if whole and (unknown := sorted({*schedules} - met)):
+        there = f"; there are {', '.join(sorted(met))}" if met else ""
+        raise SettingsError(f"schedules: no DAG with a schedule is called {', '.join(unknown)} here{there}")
 
 
 def lake(estate: EstateFile) -> Path:

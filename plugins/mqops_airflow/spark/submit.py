@@ -38,6 +38,7 @@ from mqops.ledger.keys import VARIABLE as LEDGER_KEYS
 from mqops.printable import printable
 from mqops_airflow.connections.body_keys import password
 from mqops_airflow.connections.hook import MqHook, existing_connection
+from mqops_airflow.runs.lineage import Lineage, of_job
 from mqops_airflow.runs.workplace import estate_file, estate_path, lake
 from mqops_airflow.spark.connect import CONNECTION_TYPE, Client, server_must_answer, server_of
 from mqops_airflow.spark.job_environment import job_environment
@@ -139,6 +140,10 @@ class MqSparkSubmitOperator(BaseOperator):
         if self.asset is not None:
             context["outlet_events"][self.asset].extra = shown
         return shown
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Lineage:
+        """From queues to the snapshot, and from it to the plan, for Airflow's provider of OpenLineage."""
+        return of_job(task_instance.dag_id, Path(self.summary))
 
     def _submit(self) -> None:
         spark = existing_connection(self.conn_id, "spark")

@@ -62,6 +62,7 @@ PAGES = (
             View(destination="dag", title="MQ estate", query="dag_id={DAG_ID}"),
         ),
     ),
+    Page(name="runs", title="Runs", right=Right.RUN),
     Page(
         name="run",
         title="Run",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from airflow.sdk import BaseOperatorLink
-from airflow.sdk.configuration import conf
+from airflow.sdk import BaseOperatorLink, conf
 
 from mqops_airflow.ui.table import PAGES, PREFIX, Page, View
 

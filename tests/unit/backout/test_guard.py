@@ -20,6 +20,9 @@ from pymqi import CMQC
 from mqops.act import guard_port
 from mqops.backout import guard_look
 from mqops.cli import main
+from mqops.mq.connection import connect
+from mqops.mq.inquire import queues_above_zero, settled_queues, still_settled
+from mqops.mq.session import Session
 from mqwire import constants as c
 from mqwire.structures import MQDLH
 
@@ -306,3 +309,22 @@ def test_P08_a_good_message_with_the_identifiers_of_one_that_loops_stays(manager
     done = mqops("backout", "guard", "--yes", "--watch", "0")
     assert (done["planned"], done["moved"]) == (1, 1)
     assert (manager.bodies("PAY.IN"), manager.bodies("PAY.BOQ")) == ([b"good"], [b"loops"])
+
+
+def test_the_queue_manager_answers_for_the_queues_that_are_in_use_alone(manager: Manager) -> None:
+    def uncommitted(session: Session) -> frozenset[str]:
+        return queues_above_zero(session, c.MQIACF_UNCOMMITTED_MSGS) or frozenset()
+
+    with manager.connected() as program, connect(manager.connection) as session:
+        settled = settled_queues(session)
+        assert {"PAY.IN", "REPLIES"} <= settled
+        assert not {"PAY.IN", "REPLIES"} & uncommitted(session)
+        queue = pymqi.Queue(program, "PAY.IN", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+        queue.put(b"x", pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        assert {"PAY.IN", "REPLIES"} & uncommitted(session) == {"PAY.IN"}
+        assert "PAY.IN" in (queues_above_zero(session, c.MQIA_OPEN_INPUT_COUNT) or ())
+        left = still_settled(session, settled)
+        assert ("PAY.IN" in left, "REPLIES" in left) == (False, True)
+        program.backout()
+        assert "PAY.IN" in still_settled(session, settled)
+        assert "PAY.IN" not in still_settled(session, settled - {"PAY.IN"})

@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 import openmetrics_grammar
 import pytest
 
+from mqops.estate_values import next_time
 from mqops.expiry.core.calendar import EVERY_MORNING, Calendar, Weekday
 from mqops.expiry.core.candidates import Kind, Known, QueueNow, with_kinds, worth_scanning
 from mqops.expiry.core.first_tell import at_stake
-from mqops.expiry.core.forecast import Outlook, openmetrics, outlook, sentences
+from mqops.expiry.core.forecast import Outlook, of_left, openmetrics, outlook, sentences
 from mqops.expiry.core.histogram import MOST, Histogram, Lifetimes, Stake
 from mqops.expiry.core.outcome import BUCKETS
 from mqwire import constants as c
@@ -75,6 +76,33 @@ def test_the_kinds_of_queues() -> None:
         **{"APP": Kind.OTHER, "APP.BOQ": Kind.BACKOUT, "DEAD": Kind.DEAD_LETTER},
         **{"KEEP.1": Kind.STORAGE, "KEEP.2": Kind.STORAGE, "OTHER": Kind.OTHER},
     }
+
+
+@pytest.mark.parametrize(
+    ("hours", "said"),
+    [
+        (None, ""),
+        (2, ", 1 of them before the next run"),
+        (0.5, ""),  # none before that run
+        (90, ", 4 before the next run"),
+        (66, ""),  # the same three
+    ],
+)
+def test_what_a_run_has_left_is_told_until_work_begins_and_until_its_next_run(hours: float | None, said: str) -> None:
+    left = {"DLQ": counted(HOUR, 10 * HOUR, 60 * HOUR, 80 * HOUR, -1), "KEPT": counted(-1)}
+    next_run = None if hours is None else NOW + timedelta(hours=hours)
+    work = Calendar(days=WEEK.days)
+    assert list(of_left(left, Kind.DEAD_LETTER, now=NOW, calendar=work, next_run=next_run)) == [
+        f"3 dead letters vanish before 08:00 on Monday: DLQ, 1 of them before 18:00 today{said}"
+    ]
+    later = {"B": counted(80 * HOUR)}
+    found = list(of_left(later, Kind.BACKOUT, now=NOW, calendar=work, next_run=NOW + timedelta(hours=90)))
+    assert found == ["1 backed-out message vanishes before the next run: B"]
+
+
+def test_a_schedule_has_a_next_time() -> None:
+    assert next_time("30 6 * * *", NOW) == datetime(2026, 11, 28, 6, 30, tzinfo=UTC)
+    assert next_time("@daily", NOW) == datetime(2026, 11, 28, tzinfo=UTC)
 
 
 def told(queues: list[QueueNow], taught: dict[str, Known], calendar: Calendar = WEEK, at: datetime = NOW) -> Outlook:

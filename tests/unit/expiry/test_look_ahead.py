@@ -17,7 +17,7 @@ from pymqi import CMQC
 
 from mqops.cli import main
 from mqops.expiry.record import known
-from mqops.expiry.scan import run_scan
+from mqops.expiry.scan import refresh, run_scan
 
 MQSC = (
     "DEFINE QLOCAL(PAY.BOQ)\nDEFINE QLOCAL(PAY) BOQNAME(PAY.BOQ)\nDEFINE QLOCAL(KEEP.1)\nDEFINE QLOCAL(REPORTS)\n"
@@ -139,6 +139,23 @@ def test_E06_what_a_look_lets_the_queue_manager_discard_is_told_and_asked_before
     no = json.loads(command("scan", "PAY", "--first-tell", "--json", "--yes").stdout)
     assert (no["done"], no["refused"]) == (2, [])
     assert (manager.depth("PAY"), manager.depth("REPORTS")) == (1, 2)
+
+
+def test_a_refresh_that_tells_first_does_nothing_where_something_is_at_stake(manager, command, tmp_path):
+    with_reports(manager, 50)
+    command("scan", "PAY")
+    let_expire(50)
+    told = []
+
+    def no(stakes):
+        told.extend(one.sentence() for one in stakes)
+        return False
+
+    done = refresh(manager.connection, tmp_path / "lake", "*", first_tell=no)
+    assert (done.done, done.by, manager.depth("PAY"), manager.depth("REPORTS")) == (0, "", 3, 0)
+    said = "PAY (queue): a look discards up to 2 expired messages, 2 expiration reports are sent, 2 are persistent"
+    assert told == [said]
+    assert refresh(manager.connection, tmp_path / "lake", "*", first_tell=lambda _told: True).done == 2
 
 
 def test_a_forecast_asks_too_and_the_other_queues_are_looked_at_all_the_same(manager, command, tmp_path):

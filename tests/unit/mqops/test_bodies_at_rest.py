@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
+from ledger_opened import finish
 from mq_support import DLQ, Manager, dead_letter
 
 from mqops.cli import main
@@ -77,7 +78,7 @@ def written(lake: Path, run: str, *bodies: bytes, name: str = "QM1") -> RunFolde
         for n, body in enumerate(bodies)
     ]
     write_snapshot(folder, record_batches(of, messages))
-    snapshot.finish(folder, name, ["IN"], AT.isoformat())
+    finish(folder, name, ["IN"], AT.isoformat())
     return folder
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pymqi
 import pytest
+from ledger_opened import observe
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
@@ -24,7 +25,6 @@ from mqops.errors import LakeError, MQError, PermanentMQError, PlanChanged, Sett
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
-from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.prove.records import SUMMARY
 from mqops.rules import parse

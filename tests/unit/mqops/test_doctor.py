@@ -90,7 +90,7 @@ def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
     assert list(rows) == [
         *("connection", "platform", "channel", "authorities", "ledger queue", "ledger", "ledger access"),
         *("dead-letter queue", "dead letters", "protection errors", "poison", "MAXMSGL", "clock", "estate"),
-        *("lake", "ledger key", "unfinished runs", "stop", "Spark", "versions"),
+        *("lake", "file system", "ledger key", "unfinished runs", "stop", "Spark", "versions"),
     ]
     assert rows["platform"][1].startswith("UNIX, command level ")
     assert "pymqi 1." in rows["versions"][1]
@@ -98,6 +98,7 @@ def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
     assert manager.messages(DLQ) == before
     assert manager.depth("MQOPS.LEDGER") == 0
     assert not (tmp_path / "lake").exists()
+    assert not list(tmp_path.glob(".mqops-doctor-*"))
 
 
 @pytest.mark.parametrize(
@@ -485,12 +486,14 @@ def test_estate_status_says_what_needs_a_person_worst_first(manager, mqops_here,
     ):
         assert f"QM1: {told}" in shown
     assert "1 queue manager: 6 things need a person" in shown
+    urgent = [line.partition(":")[0] for line in shown.splitlines() if line.startswith(("now: ", "soon: "))]
+    assert urgent == ["now"] * 4 + ["soon"] * 2
     mqops_here("stop", "-m", "QM1", expect=None)
     document = json.loads(mqops_here(*status, "--only", "QM1", "--json", expect=1).stdout)["QM1"]
     assert document["in_order"] is False
     assert any("All acting on QM1 is stopped" in one["text"] for one in document["needs_a_person"])
     gone = mqops_here(*status, MQLITE_HOME=str(tmp_path / "nowhere"), expect=1).stdout.splitlines()
-    assert gone[0].startswith("QM1: The queue manager does not answer: ")  # the worst comes first
+    assert gone[0].startswith("now: QM1: The queue manager does not answer: ")  # the worst comes first
 
 
 def test_estate_status_has_all_problems_of_the_page_estate(manager, mqops_here, tmp_path):

@@ -9,6 +9,7 @@ import sys
 
 import pyarrow.parquet as pq
 import pytest
+from ledger_opened import observe
 from mq_support import DLQ, dead_letter
 
 from mqops.act.in_process import act
@@ -18,7 +19,6 @@ from mqops.errors import LakeError, PermanentMQError, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import VARIABLE, MqConnection, connect
 from mqops.mq.inquire import dead_letter_queue, depth, inquire_queues, queue_manager_name, queue_state
-from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqwire import constants as c

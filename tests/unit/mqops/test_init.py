@@ -149,6 +149,19 @@ def test_a_queue_manager_that_is_not_reached_is_told_all_that_it_may_need(init, 
     mqops_here("init", "QM9", "--run", "--yes", expect=1)
 
 
+def test_the_queues_that_are_told_about_are_to_be_browsed(init, manager, tmp_path):
+    manager.mqsc("DEFINE QLOCAL(PAY.BOQ)\nDEFINE QLOCAL(PAY) BOQNAME(PAY.BOQ)\n")
+    section = "    expiry_scan: {queues: [OFFERS], tell_from: 3}\n    storage: ['KEEP.*']\n"
+    text = "lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_qm1\n"
+    (tmp_path / "estate.yaml").write_text(text + section)
+    said = init("--user", "app")
+    for profile in ("OFFERS", "PAY.BOQ", "KEEP.**"):
+        assert f"SET AUTHREC PROFILE('{profile}') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,INQ,DSP)" in said
+    assert "PROFILE('**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(DSP)" in said
+    (tmp_path / "estate.yaml").write_text((text + section).replace(", tell_from: 3", ""))
+    assert "PAY.BOQ" not in init("--user", "app")
+
+
 def test_on_zos_there_are_no_authority_records(queue_manager, mqops_here, tmp_path, monkeypatch):
     zos = queue_manager(name="MVS1", platform="zos", mqsc="DELETE QLOCAL(MQOPS.LEDGER)\n")
     monkeypatch.setenv("MQLITE_HOME", str(zos.home))

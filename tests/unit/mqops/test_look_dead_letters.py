@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+from ledger_opened import observe
 from mq_support import DLQ, dead_letter, one_file_a_message
 
 from mqops.act.in_process import act
@@ -23,7 +24,6 @@ from mqops.lake.run import RunFolder
 from mqops.look.dead_letters import dead_letter_queues, dead_letters
 from mqops.look.expiry_forecast import forecast
 from mqops.look.message import TableFrom, table_from
-from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.rules import parse
 

@@ -6,6 +6,7 @@ import shutil
 from datetime import UTC, datetime, time, timedelta
 
 import pytest
+from ledger_opened import observe
 from mq_support import DLQ, dead_letter
 
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -15,7 +16,6 @@ from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.errors import LakeError
 from mqops.lake.run import RunFolder
 from mqops.look.expiry_forecast import forecast, next_time
-from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.rules import parse
 

@@ -28,7 +28,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.mq.connection import connect
 from mqops.mq.inquire import try_resolve_queue
 from mqops.observe import replays, tries
-from mqops.observe.message_ids import message_ids
+from mqops.observe.tries import message_ids
 from mqops.prove import outcomes as finding
 from mqops.prove.core.outcome import (
     CONSUMED,

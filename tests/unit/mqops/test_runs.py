@@ -328,6 +328,37 @@ def test_a_run_that_is_old_is_read_again_when_somebody_writes_to_it_and_no_other
     assert (run.lake_folder / INDEX).stat().st_ino == index, "it was never made again"
 
 
+def test_the_names_of_all_runs_are_listed_only_where_no_mark_says_which_came_or_went(manager, mqops, lake, monkeypatch):
+    manager.put(DLQ, [dead_letter("A", b"1")])
+    run = find_run(lake, key=run_of(mqops, "--once"))
+    folder, real, lists = run.path.parent, os.listdir, []
+    monkeypatch.setattr(os, "listdir", lambda path=".": (lists.append(Path(path)), real(path))[1])
+    old = time.time_ns() - RECENT_NS // 2
+
+    def look() -> tuple[set[str], int]:
+        """The runs, and how often their folder was listed."""
+        lists.clear()
+        return {line.run for line in list_runs(lake)}, lists.count(folder)
+
+    os.utime(folder, ns=(old, old))
+    assert look() == ({run.run}, 1)
+    manager.put(DLQ, [dead_letter("A", b"2")])
+    first, second = (Path(run_of(mqops, "--dry-run")) for _ in range(2))
+    assert look() == ({run.run, first.name, second.name}, 0)
+    RunFolder(first).discard()
+    assert look() == ({run.run, second.name}, 0)
+    shutil.copytree(run.path, folder / "copy")  # nobody has marked it
+    assert look() == ({run.run, second.name, "copy"}, 1)
+    run_of(mqops, "--dry-run")
+    shutil.copytree(run.path, folder / "hidden")  # by a mark of another run
+    there, listed_then = look()
+    assert (listed_then, "hidden" in there) == (0, False)
+    later = time.time_ns() + RECENT_NS + 10**9
+    monkeypatch.setattr("mqops.look.runs_index.time.time_ns", lambda: later)
+    there, listed_then = look()
+    assert (listed_then, "hidden" in there) == (1, True)  # an hour later at the latest
+
+
 def test_a_run_whose_files_are_not_what_mqops_wrote_is_named(manager, mqops, lake):
     manager.put(DLQ, [dead_letter("A", b"1")])
     run = find_run(lake, key=run_of(mqops, "--once"))

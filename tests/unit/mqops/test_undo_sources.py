@@ -9,13 +9,13 @@ from pathlib import Path
 import pymqi
 import pytest
 from act_support import taken
+from ledger_opened import observe
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
 from mqops.act.in_process import act
 from mqops.decide.in_process import decide
 from mqops.lake.run import RunFolder, find_run
-from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.prove.records import SUMMARY
 from mqops.rules import parse

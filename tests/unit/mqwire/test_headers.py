@@ -10,7 +10,7 @@ import pytest
 
 from mqwire import constants as c
 from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
-from mqwire.headers import MQH, is_header, split_dlh, strip_dlh, walk
+from mqwire.headers import MQH, is_header, split_dlh, walk
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH, MQMD, MQMDE, MQXQH
 
@@ -244,22 +244,6 @@ def test_split_dlh() -> None:
     assert split_dlh("", 273, 37, body, any_format=True) == (dlh(), BODY)
     with pytest.raises(WireError, match=r"MQDLH\.StrucId at offset 0"):
         split_dlh("MQDEAD", 273, 819, body)
-
-
-def test_D08_stripping_reinstates_the_three_fields_and_nothing_else() -> None:
-    before = MQMD(format="MQDEAD", encoding=273, coded_char_set_id=37, expiry=70, msg_id=b"M" * 24, put_appl_name="app")
-    found = strip_dlh(before, dlh().pack(encoding=273, ccsid=37) + BODY)
-    assert found is not None
-    after, header, rest = found
-    assert (after.format, after.encoding, after.coded_char_set_id) == ("MQSTR", 546, 850)
-    inherits = dlh(coded_char_set_id=c.MQCCSI_INHERIT).pack(encoding=273, ccsid=37)
-    stripped = strip_dlh(before, inherits + BODY)
-    assert stripped is not None
-    assert stripped[0].coded_char_set_id == 37
-    changed = {key for key, value in before.values().items() if after.values()[key] != value}
-    assert changed == {"format", "encoding", "coded_char_set_id"}
-    assert (header, rest) == (dlh(), BODY)
-    assert strip_dlh(MQMD(format="MQSTR"), BODY) is None
 
 
 def test_a_chain_has_at_most_32_headers() -> None:

@@ -17,6 +17,7 @@ from mqops.cli import main
 from mqops.clock import utc
 from mqops.lake.pruned import PRUNED
 from mqops.lake.run import RunFolder
+from mqops.lake.sealing import DATA_KEY, DataKey
 from mqops.ledger.file import LedgerFile
 from mqops.look.run_story import run_story
 from mqops.look.words.run import pruned as words_of_page
@@ -79,6 +80,33 @@ def test_messages_of_old_runs_go_and_the_ledger_and_the_records_stay(lake: Path)
     assert call("ledger", "verify", "QM1", "--lake", str(lake)).exit_code == 0
     again = call("lake", "prune", *NOW_DUE, "--lake", str(lake))
     assert "removed: nothing; 0 bytes" in said(again)
+
+
+def test_with_the_encrypted_bodies_of_a_run_goes_their_key_and_the_ledger_says_so(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait_until_old(lake)
+    first, second, dry = runs_of(lake)
+    for run in (first, dry):
+        DATA_KEY.write(run, DataKey(key="k", data_key="eA=="))
+
+    def killed(_part: Path) -> None:
+        raise KeyboardInterrupt
+
+    policy = Policy(ages=Ages(snapshots=timedelta(seconds=1)), undo=timedelta(seconds=1))
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_remove", killed)
+        for _run in (second, first):  # a pass begins with the newest run
+            with pytest.raises(KeyboardInterrupt):
+                prune(lake, "QM1", survey(lake, "QM1", policy, now=utc()), who="alice@host", now=utc())
+            patch.setattr(module, "_remove", lambda part: None if part.parent == second.path else killed(part))
+    assert (first.snapshot.is_dir(), DATA_KEY.exists(first)) == (True, False)  # no key is left behind
+    assert call("lake", "prune", *NOW_DUE, "--lake", str(lake)).exit_code == 0
+    assert (first.snapshot.is_dir(), DATA_KEY.exists(dry)) == (False, True)
+    told = {line.run: line.about["removed"] for line in LedgerFile(first.lake_folder).markers(kind="pruned")}
+    assert told == {second.run: "snapshot", first.run: "snapshot"}  # the pass that finished had no key to remove
+    every = [line.about["removed"] for line in LedgerFile(first.lake_folder).markers(kind="pruned")]
+    assert "snapshot, key of the bodies" in every
 
 
 def test_what_needs_the_messages_of_a_pruned_run_says_since_when_they_are_gone(lake: Path) -> None:

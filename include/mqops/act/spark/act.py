@@ -40,10 +40,12 @@ from mqops.decide.spark.totals import FEW
 from mqops.lake.files import lake_errors
 from mqops.lake.parquet import refuse_newer_folder
 from mqops.lake.run import RunFolder
+from mqops.lake.shared import refuse_unseen
 from mqops.lake.stop import refuse_if_stopped
 from mqops.ledger import noted
 from mqops.ledger.core.marker import About
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.keys import KeyRing
 from mqops.ledger.opened import OpenLedger
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, one_session
@@ -266,6 +268,7 @@ class ActTask:
         import pyarrow as pa  # noqa: PLC0415
 
         arrow_without_pandas()
+        refuse_unseen(self.approved_plan.folder.path, made_by="the task")
         names = [one.name for one in fields(LaneResult)]
         with (
             ProgressFile(self.approved_plan.folder) as progress,
@@ -277,6 +280,7 @@ class ActTask:
                 decision=self.decision,
                 reached=self.reached,
                 report=progress.add,
+                keys=KeyRing(self.approved_plan.folder.lake_folder),
             ) as worker,
         ):
             dealt = Deal(len(self.lengths), self.approved_plan.pacing)(batches)

@@ -34,7 +34,7 @@ from mqops.decide.spark.totals import totals_of
 from mqops.errors import PlanChanged, RulesError, SettingsError
 from mqops.lake.files import make_durable, refuse_newer_lines, written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS, bounds
-from mqops.lake.parquet_format import SPARK_FORMAT
+from mqops.lake.part_file import SPARK_FORMAT
 from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.observe.core import expired

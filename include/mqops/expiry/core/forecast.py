@@ -126,6 +126,34 @@ def _within(counts: Histogram, now: datetime) -> dict[str, int]:
     return found | {name: number for name, number in ((LATER, behind), (NEVER, counts.never)) if number}
 
 
+def of_left(
+    left: Mapping[str, Histogram], kind: Kind, *, now: datetime, calendar: Calendar, next_run: datetime | None
+) -> Iterator[str]:
+    """What vanishes of the messages that a run has left, a sentence for each queue, as people say it:
+
+    `3 dead letters vanish before 08:00 on Monday: DEAD.QUEUE, 2 of them before the next run`
+
+    Parameters: `left` queue → its messages; `now` with time zone; `next_run` None where no schedule says when.
+    """
+    queues = [QueueNow(name=queue, depth=counts.messages, kind=kind) for queue, counts in left.items()]
+    known = {
+        queue: Known(scanned_at=now.isoformat(), depth=counts.messages, histogram=counts)
+        for queue, counts in left.items()
+    }
+    found = outlook("", queues, known, now=now, calendar=calendar)
+    for one in found.queues:
+        soon = left[one.queue].until(next_run, since=now).messages if next_run else 0
+        said, before_work = sentence(one, found), one.before.messages
+        if said and soon:
+            within = next_run is not None and next_run < calendar.next_begin(now)
+            of_them = " of them" if within else ""
+            said += f", {soon:,}{of_them} before the next run" if within or soon > before_work else ""
+        elif soon:
+            said = f"{counted(soon, *_NOUN[kind])} before the next run: {one.queue}"
+        if said:
+            yield said
+
+
 def sentence(one: QueueOutlook, found: Outlook) -> str:
     """What vanishes from a queue, as people say it, "" where nothing does:
 

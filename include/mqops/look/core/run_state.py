@@ -66,7 +66,8 @@ class RunFiles:
 
     Parameters: `issued` whether lane tokens were issued; `stopped` whether the run itself was stopped; `planned_at`
     when the plan was written, or the newest file where there is none, and `acted_at` when act last said how far it is,
-    ISO 8601 UTC; `undoes` whether the run is an undo.
+    ISO 8601 UTC; `undoes` whether the run is an undo; `acts` whether the first task in Airflow said that the run may
+    act, and `asked_by` who or what asked for it there.
     """
 
     observe: ObserveSummary | None = None
@@ -81,6 +82,8 @@ class RunFiles:
     undoes: bool = False
     planned_at: str = ""
     acted_at: str = ""
+    acts: bool = False
+    asked_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +100,7 @@ class RunLine:
     `until` when no answer becomes a rejection, ISO 8601 UTC, blank where that is not known.
     `unseen` queues that it should have looked at, and that the connection's user may not inquire.
     `copies` whether what it has `moved` are copies, whose originals are on their queue.
+    `real` whether it was meant to act: it has begun to, a person was asked, or it was started as no dry run.
     """
 
     run: str
@@ -124,6 +128,7 @@ class RunLine:
     until: str = ""
     unseen: int = 0
     copies: bool = False
+    real: bool = False
 
     @property
     def is_undo(self) -> bool:
@@ -237,13 +242,14 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
         planned=plan.rows if plan else 0,
         begun=files.issued,
         **{name: getattr(counts, name) for name in ("moved", "discarded", "left", "gone", "failed", "unexplained")},
-        requested_by=plan.requested_by if plan else "",
+        requested_by=(plan.requested_by if plan else "") or files.asked_by,
         approved_by=answer.by if answer and answer.approved and not answer.refused else "",
         checks=checks_in_words(files.quality) if files.quality else "",
         asks=_unstopped(files) is RunState.WAITING,
         until=asked.until if asked else "",
         unseen=len(plan.unseen) if plan else 0,
         copies=plan is not None and Action.COPY in plan.actions,
+        real=files.issued or asked is not None or files.acts,
     )
 
 

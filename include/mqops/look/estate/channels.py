@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mqops.counted import counted
 from mqops.look.estate.known import Known
-from mqops.look.estate.problem import Place, Problem
+from mqops.look.estate.problem import Place, Problem, Urgency
 from mqops.mqsc import mqsc_name
 
 
@@ -19,10 +19,11 @@ def not_sent(known: Known) -> Iterator[Problem]:
         yield Problem(
             what=f"Channel {channel.name} is {channel.state}{waits}",
             remedy=f"{resume}({mqsc_name(channel.name)})",
+            urgency=Urgency.NOW if channel.serves else Urgency.SOON,
             place=Place.QUEUE if channel.serves else None,
             about=channel.serves,
         )
     for queue in known.figures.unserved:
         messages = counted(depths.get(queue, 0), "message")
         what = f"{queue}, a transmission queue, has {messages}, and no channel has it as XMITQ"
-        yield Problem(what=what, place=Place.QUEUE, about=queue)
+        yield Problem(what=what, urgency=Urgency.NOW, place=Place.QUEUE, about=queue)

@@ -13,7 +13,7 @@ from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.look.estate.known import Known
-from mqops.look.estate.problem import Place, Problem
+from mqops.look.estate.problem import Place, Problem, Urgency
 from mqops.observe.core.dead_letters import Kind, Kinds, kinds_of, protected
 
 
@@ -24,6 +24,7 @@ def dead_letter_queue(known: Known) -> Iterator[Problem]:
             what=f"The queue manager has no dead-letter queue, because {wrong}: a nonpersistent message that a channel "
             f"cannot put is lost, and a persistent one stops the channel",
             remedy=f"To mend it: {known.figures.deadq_mend}",
+            urgency=Urgency.NOW,
         )
 
 

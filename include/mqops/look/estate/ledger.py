@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mqops.command import command
 from mqops.look.estate.known import Known
-from mqops.look.estate.problem import Place, Problem
+from mqops.look.estate.problem import Place, Problem, Urgency
 
 
 def ledger(known: Known) -> Iterator[Problem]:
@@ -16,5 +16,6 @@ def ledger(known: Known) -> Iterator[Problem]:
         yield Problem(
             what=f"The ledger does not verify, so nothing may act: {known.ledger.found.error}",
             remedy=f"Restore it from a copy, and check it with `{verify}`",
+            urgency=Urgency.NOW,
             place=Place.ACCOUNTED,
         )

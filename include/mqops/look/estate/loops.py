@@ -14,7 +14,7 @@ from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine
 from mqops.look.estate.known import Known
-from mqops.look.estate.problem import Place, Problem
+from mqops.look.estate.problem import Place, Problem, Urgency
 from mqops.look.figures import QueueFigures
 from mqops.look.taken_since import not_taken
 
@@ -32,7 +32,8 @@ _NONE = pa.table(
 def seen_to_loop(known: Known) -> Iterator[Problem]:
     """The messages that loop, by a browse that was made now."""
     return (
-        Problem(what=what, place=Place.QUEUE, about=queue, looping_queue=queue) for queue, what in known.poison.items()
+        Problem(what=what, urgency=Urgency.NOW, place=Place.QUEUE, about=queue, looping_queue=queue)
+        for queue, what in known.poison.items()
     )
 
 
@@ -72,7 +73,8 @@ def _looping(queue: QueueFigures, counts: Sequence[int], run: RunLine) -> Proble
         f"{counted(max(counts), 'time')}, and BOTHRESH is {queue.threshold}: {who}{by}"
     )
     loops = queue.name if queue.threshold else ""
-    return Problem(what=what, place=Place.MESSAGES, about=run.run, looping_queue=loops)
+    urgency = Urgency.NOW if queue.readers else Urgency.SOON
+    return Problem(what=what, urgency=urgency, place=Place.MESSAGES, about=run.run, looping_queue=loops)
 
 
 def _bytes(found: pa.Table) -> int:

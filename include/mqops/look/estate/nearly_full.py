@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqops.look.estate.known import Known
-from mqops.look.estate.problem import Place, Problem, tried
+from mqops.look.estate.problem import Place, Problem, Urgency, tried
 from mqops.look.figures import Figures, QueueFigures
 from mqops.mqsc import raised_max_depth
 
@@ -24,7 +24,8 @@ def nearly_full(known: Known) -> Iterator[Problem]:
     for one in full:
         place = Place.RECORDED if one.name in recorded else Place.QUEUE
         place = Place.DEAD_LETTERS if one.name == known.figures.dead_letter_queue else place
-        yield Problem(what=how_full(one, known.figures), place=place, about=one.name)
+        urgency = Urgency.NOW if one.depth >= one.max_depth else Urgency.SOON
+        yield Problem(what=how_full(one, known.figures), urgency=urgency, place=place, about=one.name)
 
 
 def how_full(queue: QueueFigures, figures: Figures) -> str:

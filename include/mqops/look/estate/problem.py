@@ -30,12 +30,21 @@ class Place(StrEnum):
     TRIGGERS = "triggers"
 
 
+class Urgency(StrEnum):
+    """When a person should look at a problem: the heading under which it stands."""
+
+    NOW = "now"
+    SOON = "soon"
+    TO_KNOW = "to know"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem(Finding):
-    """What is wrong. Parameters: `place` where it is seen or mended, None where no page helps; `about` the queue or the
-    run that is meant there; `backout_queue` whose messages a form handles, and `looping_queue` on which messages loop,
-    blank for none."""
+    """What is wrong. Parameters: `urgency` now where work stands still or it is not proved what was done; `place` where
+    it is seen or mended, None where no page helps; `about` the queue or the run that is meant there; `backout_queue`
+    whose messages a form handles, and `looping_queue` on which messages loop, blank for none."""
 
+    urgency: Urgency = Urgency.SOON
     place: Place | None = None
     about: str = ""
     backout_queue: str = ""
@@ -46,11 +55,14 @@ _WORST = (Place.CONNECTION, Place.ACCOUNTED)
 """What is worse than all else: nothing of the queue manager is known, or what was done is not proved."""
 
 
-def rank(problem: Problem) -> int:
-    """How bad a problem is, 0 the worst."""
-    if problem.place in _WORST:
-        return _WORST.index(problem.place)
-    return len(_WORST) + (problem.place is not Place.RUN)
+AFTER_ALL = (len(Urgency), 0)
+"""A rank behind those of all problems."""
+
+
+def rank(problem: Problem) -> tuple[int, int]:
+    """How bad a problem is, the least the worst: by its urgency, then by its place."""
+    at = _WORST.index(problem.place) if problem.place in _WORST else len(_WORST) + (problem.place is not Place.RUN)
+    return tuple(Urgency).index(problem.urgency), at
 
 
 def worst_first(problems: Iterable[Problem]) -> list[Problem]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqops.look.estate.known import Known
-from mqops.look.estate.problem import Place, Problem
+from mqops.look.estate.problem import Place, Problem, Urgency
 
 
 def broken(known: Known) -> Iterator[Problem]:
     """Each queue that cannot trigger, and why."""
     for queue, verdict in known.broken_triggers.items():
-        yield Problem(what=f"{queue} cannot trigger: {verdict}", place=Place.TRIGGERS, about=queue)
+        what = f"{queue} cannot trigger: {verdict}"
+        yield Problem(what=what, urgency=Urgency.NOW, place=Place.TRIGGERS, about=queue)
 
 
 def switched_off(known: Known) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from mqops.clock import utc_text
 from mqops.look.core.run_state import RunLine
 from mqops.look.estate.known import Known
-from mqops.look.estate.problem import Place, Problem
+from mqops.look.estate.problem import Place, Problem, Urgency
 from mqops.look.words.state import RunState
 
 QUIET = timedelta(minutes=10)
@@ -51,7 +51,7 @@ def left_alone(approved: Iterable[RunLine], unproved: Iterable[RunLine], at: dat
 
 
 def _of(run: RunLine, what: str) -> Problem:
-    return Problem(what=what, place=Place.RUN, about=run.run)
+    return Problem(what=what, urgency=Urgency.NOW, place=Place.RUN, about=run.run)
 
 
 def _wrong_with(run: RunLine) -> str:

@@ -13,7 +13,6 @@ from mqops.look.words.text import NOTHING, AirflowLink, Label, Lines, Link, Name
 if TYPE_CHECKING:
     from mqops.look.core.run_state import RunLine
     from mqops.look.estate.now import ManagerNow, QueueNow
-    from mqops.look.estate.problem import Problem
     from mqops.look.figures import Figures, QueueFigures
 
 
@@ -95,16 +94,6 @@ def figures_of_run(run: RunLine) -> Iterator[int | str | None]:
     yield run.gone if run.proved_at else None
 
 
-def short(managers: Sequence[ManagerNow], *, one: bool) -> Iterator[tuple[int, str]]:
-    """The figures at the top: number and words. Parameters: `one` whether the page is about a single queue manager."""
-    shown = "shown" if one else "in the estate"
-    yield len(managers), f"queue manager {shown}" if len(managers) == 1 else f"queue managers {shown}"
-    wrong = sum(len(manager.problems) for manager in managers)
-    yield wrong, "thing wrong" if wrong == 1 else "things wrong"
-    questions = sum(len(manager.waiting) for manager in managers)
-    yield questions, "open question" if questions == 1 else "open questions"
-
-
 def queue_link(manager: ManagerNow, queue: QueueFigures) -> Link:
     """The page about the messages of a queue."""
     query = {"queue_manager": manager.name}
@@ -140,16 +129,3 @@ def no_queues(figures: Figures) -> str:
     if not figures.unreachable:
         return "No queue has a message."
     return "" if figures.seen_at else "No figures are known: the queue manager has not answered so far."
-
-
-def problems(manager: ManagerNow) -> Iterator[tuple[str, str, Problem]]:
-    """Kind, word and problem, the worst first; then what a person should know besides."""
-    yield from (("bad", "Problem", one) for one in manager.problems)
-    yield from (("note", "Note", one) for one in manager.notes)
-
-
-def problem_text(problem: Problem, link: Link | AirflowLink | None) -> Text:
-    """A problem, and where it is seen or mended. Parameters: `link` None where no page helps."""
-    if link is None:
-        return said("{}", problem.text)
-    return said("{}{} {}", problem.text, "" if problem.text.endswith(".") else ".", link)

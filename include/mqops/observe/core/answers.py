@@ -13,11 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from operator import itemgetter
 
-from mqops.observe.core.columns import SnapshotRow
+from mqops.errors import SettingsError
+from mqops.observe.core.columns import NUMBER_COLUMNS, SnapshotRow
 from mqops.observe.core.put_time import dead_lettered
 from mqops.rules.conditions import Answer, Question
 from mqops.rules.documents import json_values, xml_values
-from mqops.rules.keyword import COMPARED_NUMBERS, ValueKind
+from mqops.rules.keyword import COMPARED_NUMBERS, Keyword, ValueKind
 from mqops.rules.keywords import KEYWORDS
 from mqwire.structures import MQDLH_LAYOUT
 
@@ -26,8 +27,23 @@ _KINDS = {"JSON": "json", "XPATH": "xml"}
 
 
 def columns_for(questions: Iterable[Question]) -> list[str]:
-    """The columns of the snapshot that the answers come from."""
-    return sorted({column for question in questions for column in KEYWORDS[question.keyword].columns})
+    """The columns of the snapshot that the answers come from.
+
+    Raises:
+        SettingsError: a keyword of another distribution names a column that a snapshot does not have.
+    """
+    for question in (asked := list(questions)):
+        refuse_unknown_column(KEYWORDS[question.keyword])
+    return sorted({column for question in asked for column in KEYWORDS[question.keyword].columns})
+
+
+def refuse_unknown_column(keyword: Keyword) -> None:
+    """Refuse a keyword whose number no snapshot has. Raises `SettingsError`."""
+    if keyword.kind is ValueKind.COMPARED and keyword.columns[0] not in NUMBER_COLUMNS:
+        raise SettingsError(
+            f"keyword {keyword.name}: {keyword.columns[0]} is not a column with integers; name one of "
+            f"{', '.join(NUMBER_COLUMNS)}"
+        )
 
 
 def answers(questions: Sequence[Question], message: SnapshotRow) -> dict[str, Answer]:

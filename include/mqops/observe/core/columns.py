@@ -71,6 +71,8 @@ class SnapshotRow(TypedDict, total=False):
 
 
 SNAPSHOT_COLUMNS = columns_of(SnapshotRow)
+NUMBER_COLUMNS = tuple(one.name for one in SNAPSHOT_COLUMNS if one.type in ("integer", "long"))
+"""What a condition of a rules table can compare with a number."""
 
 PATTERN_COLUMNS: Mapping[str, str] = {name: keyword.columns[0] for name, keyword in PATTERN_KEYWORDS.items()}
 """Pattern keyword of a rules table → the column it is compared with (`mqops.rules.keywords`)."""

@@ -9,6 +9,8 @@
 3. Options: `queues` names with commas between; `queue_manager` must be the connection's, where given; `limit` most
    messages of each queue, 0 for all; `observed_at` ISO 8601 with time zone, the moment the rows are stamped with;
    `some_may_end` true: a queue that has ended has no more rows, and is no error.
+4. What writes the rows where they are read must see the run's folder: else each executor would write to a disk of its
+   own, and the snapshot would be empty.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 from uuid import uuid4
 
@@ -24,6 +27,7 @@ from pyspark.sql.types import StructType
 
 from mqops.errors import SettingsError
 from mqops.lake.sealing import Sealing
+from mqops.lake.shared import refuse_unseen
 from mqops.mq.connection import MqConnection, connect
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.observe.spark.sealed import ENCRYPTED
@@ -44,13 +48,15 @@ class QueuePartition(InputPartition):
 class MqReader(DataSourceReader):
     """Browses the queues on the executors."""
 
-    def __init__(self, connection: MqConnection, options: Mapping[str, str], sealing: Sealing | None) -> None:
+    def __init__(
+        self, connection: MqConnection, options: Mapping[str, str], sealing: Sealing | None, folder: Path | None
+    ) -> None:
         wanted = options.get("queue_manager", "")
         if wanted and connection.queue_manager and wanted != connection.queue_manager:
             raise SettingsError(
                 f"The connection is for {connection.queue_manager}, the option queue_manager says {wanted}"
             )
-        self._connection, self._sealing = connection, sealing
+        self._connection, self._sealing, self._folder = connection, sealing, folder
         self._queues = tuple(name.strip() for name in options.get("queues", "").split(",") if name.strip())
         self._limit = _limit(options.get("limit", "0"))
         self._observed_at = _moment(options.get("observed_at", ""))
@@ -63,7 +69,7 @@ class MqReader(DataSourceReader):
         return [QueuePartition(queue) for queue in self._queues]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The messages of a queue as record batches. Raises `MQError`."""
+        """The messages of a queue as record batches. Raises `MQError`, and `LakeError` as `refuse_unseen`."""
         # Spark plans the read in processes of its own, which import this module: what browses is imported here.
         from mqops.mq.browse import browse, while_there  # noqa: PLC0415
         from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
@@ -73,6 +79,8 @@ class MqReader(DataSourceReader):
 
         arrow_without_pandas()
         assert isinstance(partition, QueuePartition)
+        if self._folder is not None:
+            refuse_unseen(self._folder, made_by="the task")
         with connect(self._connection) as session:
             browsed = Browsed(
                 queue_manager=queue_manager_name(session), queue=partition.queue, observed_at=self._observed_at
@@ -88,6 +96,7 @@ class MqDataSource(DataSource):
     connection: ClassVar[MqConnection]
     registered: ClassVar[str]
     sealing: ClassVar[Sealing | None]
+    folder: ClassVar[Path | None]
 
     @classmethod
     def name(cls) -> str:
@@ -100,16 +109,19 @@ class MqDataSource(DataSource):
 
     def reader(self, schema: StructType) -> MqReader:
         """The reader for the options given. Raises `SettingsError`."""
-        return MqReader(type(self).connection, dict(self.options), type(self).sealing)
+        return MqReader(type(self).connection, dict(self.options), type(self).sealing, type(self).folder)
 
 
-def register(spark: SparkSession, connection: MqConnection, sealing: Sealing | None = None) -> str:
+def register(
+    spark: SparkSession, connection: MqConnection, sealing: Sealing | None = None, *, folder: Path | None = None
+) -> str:
     """Make a data source that browses on this connection; returns its name, for `spark.read.format`.
 
-    Parameters: `sealing` encrypts the bodies, before Spark has them; None for no encryption.
+    Parameters: `sealing` encrypts the bodies, before Spark has them; None for no encryption; `folder` of the run that
+    the rows are written to, None where they are not.
     """
     name = f"mq_{uuid4().hex}"
-    bound = {"connection": connection, "registered": name, "sealing": sealing}
+    bound = {"connection": connection, "registered": name, "sealing": sealing, "folder": folder}
     spark.dataSource.register(type("BoundMqDataSource", (MqDataSource,), bound))
     return name
 

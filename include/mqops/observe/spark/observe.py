@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from mqops.clock import utc_now
 from mqops.lake.files import written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS
-from mqops.lake.parquet_format import SPARK_FORMAT
+from mqops.lake.part_file import SPARK_FORMAT
 from mqops.lake.run import RunFolder
+from mqops.ledger.file import LedgerFile
 from mqops.model import ObserveSummary
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, settled_queues
+from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, settled_queues, still_settled
 from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.observe import snapshot
 from mqops.observe.expired import discarded, states_of
@@ -55,7 +56,7 @@ def observe(
             if queue not in at_first:
                 session.close(session.open(queue, OPEN_OPTIONS))
         before, settled = states_of(session, names), settled_queues(session)
-    source = register(spark, connection, sealing_for(run))
+    source = register(spark, connection, sealing_for(run), folder=run.path)
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
     options: dict[str, str | int] = {
         "queues": ",".join(names),
@@ -69,7 +70,7 @@ def observe(
         noted.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
     with connect(connection) as session:
         expired = discarded(before, states_of(session, names))
-        settled &= settled_queues(session)
+        settled = still_settled(session, settled)
         gone = gone_of(session, names) if some_may_end else ()
         return snapshot.finish(
             run,
@@ -80,6 +81,7 @@ def observe(
             expired=expired,
             gone=gone,
             settled=settled,
+            ledger=LedgerFile(run.lake_folder),
             unseen=partial(unseen, session),
             base=partial(base_queue_if_known, session),
         )

@@ -11,6 +11,7 @@
 //   data-copies="id"                       a button that copies the text of that element
 //   data-listed                            a checkbox whose value, if it is ticked, is one of the list of its name
 //   data-ticks                             a checkbox that ticks all of these in its form
+//   data-filters                           a field: of the elements with data-filtered only rows and lines with its text are shown
 //   data-submits                           a list whose choice submits its form
 "use strict";
 
@@ -261,6 +262,16 @@
     }
   };
 
+  // Only the rows and lines in which the text of the filter is found.
+  const filter = () => {
+    const text = document.querySelector("[data-filters]")?.value.trim().toLowerCase() ?? "";
+    for (const one of document.querySelectorAll("[data-filtered] :is(tbody tr, li)")) {
+      one.hidden = !one.textContent.toLowerCase().includes(text);
+    }
+  };
+  document.addEventListener("input", (event) => { if (event.target.matches("[data-filters]")) filter(); });
+  document.addEventListener("submit", (event) => { if (event.target.matches(".filter")) event.preventDefault(); });
+
   // The new content, with what the person has opened, typed, focused and scrolled.
   const replace = (element, text) => {
     const focused = element.contains(document.activeElement) ? document.activeElement : null;
@@ -269,6 +280,7 @@
     const place = [window.scrollX, window.scrollY];
     element.innerHTML = text; // made and escaped by our own server; no script in it would run
     label(element);
+    filter();
     for (const old of kept) {
       const now = element.querySelector("#" + CSS.escape(old.id));
       if (now && old.dataset.keeps === "open") now.open = old.open;

@@ -1,0 +1,122 @@
+"""All queue managers of the estate: figures at the top, a row for each that has something to tell, a line for each that
+is in order. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from mqops.look.words.estate import answers_in_short
+from mqops.look.words.text import NOTHING, Label, Link, OfRun, Table, Text, joined, said
+
+if TYPE_CHECKING:
+    from mqops.look.core.run_state import RunLine
+    from mqops.look.estate.now import ManagerNow
+    from mqops.look.figures import QueueFigures
+
+HEADINGS = (
+    "*Queue manager|name",
+    "State",
+    "Dead letters",
+    "Backed out|number",
+    "Full|number",
+    "Wrong|number",
+    "Questions|number",
+    "Last run",
+    "Next run",
+)
+
+
+class Tile(NamedTuple):
+    """A figure at the top. Parameters: `words` lead to what it counts; `kind` its colour: good, bad, warn."""
+
+    number: int
+    words: Link
+    kind: str
+
+
+def tiles(managers: Sequence[ManagerNow], *, one: bool) -> Iterator[Tile]:
+    """The figures at the top. Parameters: `one` whether the page is about a single queue manager."""
+    silent = any(manager.figures.unreachable for manager in managers)
+    named = "queue manager" if len(managers) == 1 else "queue managers"
+    where = Link(f"{named} shown" if one else f"{named} in the estate", place="main" if one else "managers")
+    yield Tile(len(managers), where, "bad" if silent else "good")
+    wrong = sum(len(manager.problems) for manager in managers)
+    yield Tile(wrong, Link("thing wrong" if wrong == 1 else "things wrong", place="needs"), "bad" if wrong else "good")
+    asked = sum(len(manager.waiting) for manager in managers)
+    words = Link("open question" if asked == 1 else "open questions", place="needs")
+    yield Tile(asked, words, "warn" if asked else "good")
+
+
+def is_in_order(manager: ManagerNow) -> bool:
+    """Whether nothing of a queue manager needs a person."""
+    return not (manager.problems or manager.waiting or manager.stopped)
+
+
+def table(managers: Iterable[ManagerNow], next_runs: Mapping[str, Sequence[tuple[str, datetime]]]) -> Table:
+    """A row for each queue manager that is not in order. A figure of 0 is left out.
+
+    Parameters: `managers` in the order of the rows; `next_runs` queue manager → DAGs that a schedule starts, the
+    earliest first, and when.
+    """
+    rows = [list(_row(one, next_runs.get(one.name, ()))) for one in managers if not is_in_order(one)]
+    return Table("Queue managers that need a person, the worst first", HEADINGS, rows)
+
+
+def lines_in_order(
+    managers: Iterable[ManagerNow], next_runs: Mapping[str, Sequence[tuple[str, datetime]]]
+) -> list[Text]:
+    """A line for each queue manager that is in order. Parameters: as of `table`."""
+    return [
+        joined(", ", (part for part in (_named(one), _last(one.runs, "last run "), _next(next_runs, one.name)) if part))
+        for one in managers
+        if is_in_order(one)
+    ]
+
+
+def _row(one: ManagerNow, following: Sequence[tuple[str, datetime]]) -> Iterator[Text | Link | Label | int | str]:
+    queues = one.figures.queues
+    dead = next((queue for queue in queues if queue.name == one.figures.dead_letter_queue and queue.depth), None)
+    backed_out = sum(queue.depth for queue in queues if queue.is_backout and queue is not dead)
+    full = sum(queue.nearly_full for queue in queues)
+    yield _named(one)
+    yield _state(one)
+    yield _dead_letters(one, dead) if dead else ""
+    yield from (number or "" for number in (backed_out, full, len(one.problems), len(one.waiting)))
+    yield _last(one.runs)
+    yield said("{:time}", following[0][1].isoformat()) if following else ""
+
+
+def _named(one: ManagerNow) -> Link:
+    return Link(one.name, "estate", {"queue_manager": one.name}, kind="name")
+
+
+def _state(one: ManagerNow) -> Text:
+    """Whether it answers, since when it does not, and whether its runs are stopped."""
+    answers = answers_in_short(one.figures)
+    known = bool(one.figures.unreachable and one.figures.seen_at)
+    state = said("{} since {:time}", answers, one.figures.seen_at) if known else said("{}", answers)
+    return state + (said(" {}", Label("stopped", "bad")) if one.stopped else NOTHING)
+
+
+def _dead_letters(one: ManagerNow, queue: QueueFigures) -> Text:
+    """How many there are, with the link to their page, and the age of the oldest where it is known."""
+    number = Link(f"{queue.depth:,}", "dead_letters", {"queue_manager": one.name})
+    if queue.oldest is None or not one.figures.seen_at:
+        return said("{}", number)
+    put = datetime.fromisoformat(one.figures.seen_at) - timedelta(seconds=queue.oldest)
+    return said("{}, oldest {:ago}", number, put.isoformat())
+
+
+def _last(runs: Sequence[RunLine], before: str = "") -> Text:
+    """The newest run: its state, and when it was, with the link to its page."""
+    if not runs:
+        return NOTHING
+    run = runs[0]
+    return said("{}{} {}", before, Label(run.word, run.state.kind), OfRun(run.queue_manager, run.run, said=run.at))
+
+
+def _next(next_runs: Mapping[str, Sequence[tuple[str, datetime]]], name: str) -> Text:
+    following = next_runs.get(name, ())
+    return said("next {:time}", following[0][1].isoformat()) if following else NOTHING

@@ -1,0 +1,87 @@
+"""What needs a person on queue managers: now, soon, and what is only to know. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from mqops.look.estate.problem import Urgency, worst_first
+from mqops.look.words.text import NOTHING, AirflowLink, Link, Text, sentences
+
+if TYPE_CHECKING:
+    from mqops.look.estate.now import ManagerNow
+    from mqops.look.estate.problem import Problem
+
+MOST_OPEN = 12
+"""Lines of a heading that are shown without a click where several queue managers are shown."""
+
+
+class Need(NamedTuple):
+    """A line: what, and where it is seen or mended.
+
+    Parameters: `word` before it, in the colour `kind` (as of a page's style); `remedy` what to do, which a click
+    unfolds, "" for nothing; `problem` None for a question.
+    """
+
+    queue_manager: str
+    word: str
+    kind: str
+    what: Text
+    remedy: str
+    problem: Problem | None
+
+
+class Needs(NamedTuple):
+    """The lines of a heading. Parameters: `is_open` whether they are shown without a click."""
+
+    urgency: Urgency
+    heading: str
+    lines: Sequence[Need]
+    is_open: bool
+
+
+HEADINGS = {
+    Urgency.NOW: "What needs a person now",
+    Urgency.SOON: "What needs a person soon",
+    Urgency.TO_KNOW: "To know",
+}
+
+
+def needs(
+    managers: Sequence[ManagerNow],
+    *,
+    questions_of: Callable[[ManagerNow], Sequence[Text]],
+    link_of: Callable[[str, Problem], Link | AirflowLink | None],
+) -> list[Needs]:
+    """The headings that have lines, the most urgent first; open questions are the first lines.
+
+    Parameters: `questions_of` a queue manager its open questions; `link_of` where a problem of a queue manager is seen
+    or mended, None where no page helps.
+    """
+    found: dict[Urgency, list[Need]] = {one: [] for one in Urgency}
+    for manager in managers:
+        asked = (Need(manager.name, "Question", "note", text, "", None) for text in questions_of(manager))
+        found[Urgency.NOW] += asked
+    for manager in managers:
+        for problem in worst_first(manager.problems):
+            found[problem.urgency].append(_need(manager.name, problem, ("Problem", "bad"), link_of))
+        for note in manager.notes:
+            found[Urgency.TO_KNOW].append(_need(manager.name, note, ("Note", "note"), link_of))
+    return list(_headed(found.items(), one=len(managers) == 1))
+
+
+def _headed(found: Iterable[tuple[Urgency, list[Need]]], *, one: bool) -> Iterator[Needs]:
+    for urgency, lines in found:
+        is_open = one or (urgency is Urgency.NOW and len(lines) <= MOST_OPEN)
+        if lines:
+            yield Needs(urgency, HEADINGS[urgency], lines, is_open)
+
+
+def _need(
+    name: str,
+    problem: Problem,
+    shown: tuple[str, str],
+    link_of: Callable[[str, Problem], Link | AirflowLink | None],
+) -> Need:
+    what = f"{problem.what}{'' if problem.what.endswith('.') else '.'}"
+    return Need(name, *shown, sentences(what, link_of(name, problem) or NOTHING), problem.remedy, problem)

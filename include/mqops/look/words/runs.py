@@ -1,0 +1,102 @@
+"""What is said of a run in the list of all runs: its name by what it is, and a row of the table. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from mqops.counted import counted
+from mqops.look.core.run_state import RunLine
+from mqops.look.words.estate import figures_of_run
+from mqops.look.words.text import NOTHING, Cell, Label, Lines, Link, Name, ShortName, Table, Text, joined, said
+from mqops.workflow import Workflow
+
+KINDS: Mapping[str, str] = {
+    Workflow.DLQ_RULES: "dead letters",
+    Workflow.BACKOUT_REPROCESS: "backed-out messages",
+    Workflow.POISON_GUARD: "messages that loop",
+    Workflow.AGE_OUT: "old messages",
+    Workflow.UNDO: "undo",
+    Workflow.RECOVER: "chosen messages",
+    Workflow.MESSAGE_LOAD: "messages of a file",
+    Workflow.EXPIRY_SCAN: "expired messages",
+    Workflow.SNAPSHOT_QUALITY: "quality checks",
+    "snapshot": "snapshot",
+}
+"""Workflow → what its runs are about. A decider of another package is named by its own name."""
+_HEADINGS = (
+    *("*Run|name", "State", "Queue|name", "Asked|name", "Approved|name"),
+    *("Planned|number", "Moved|number", "Discarded|number", "Left|number", "Gone|number", "Took|number"),
+)
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def name_of(run: RunLine, today: str, asked: str = "") -> str:
+    """A run by what it is: "dead letters of QM1, 21:16, real, by operator". Times are UTC.
+
+    Parameters: `today` ISO 8601; `asked` the words for who asked for it, "" for what its line has.
+    """
+    at = _moment(run.at)
+    when = "" if at is None else f"{at:%H:%M}" if run.at[:10] == today[:10] else f"{at:%Y-%m-%d %H:%M}"
+    how = "real" if run.real else "dry run" if run.planned or run.state.value == "planned" else ""
+    by = asked or run.requested_by
+    what = KINDS.get(run.workflow, run.workflow or "run")
+    return ", ".join(part for part in (f"{what} of {run.queue_manager}", when, how, f"by {by}" if by else "") if part)
+
+
+def took(run: RunLine) -> str:
+    """How long a run took from its snapshot to its proof; "" where it is not proved."""
+    begin, end = _moment(run.at), _moment(run.proved_at)
+    if begin is None or end is None or end < begin:
+        return ""
+    seconds = int((end - begin).total_seconds())
+    if seconds < _MINUTE:
+        return f"{seconds} s"
+    if seconds < _HOUR:
+        return f"{seconds // _MINUTE} min {seconds % _MINUTE:02} s"
+    if seconds < _DAY:
+        return f"{seconds // _HOUR} h {seconds % _HOUR // _MINUTE:02} min"
+    return counted(seconds // _DAY, "day")
+
+
+def _moment(text: str) -> datetime | None:
+    """A time of a run's files, None where it is none."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def table(runs: Sequence[RunLine], today: str, asked: Mapping[str, str]) -> Table:
+    """The table of some runs. Parameters: `asked` kind of DAG run → the words for who or what asks for such runs."""
+    return Table("Runs, newest first", _HEADINGS, [tuple(_row(run, today, asked)) for run in runs])
+
+
+def _row(run: RunLine, today: str, asked: Mapping[str, str]) -> Iterator[Cell]:
+    by = asked.get(run.requested_by, run.requested_by)
+    to = Link(name_of(run, today, by), "run", {"queue_manager": run.queue_manager, "run": run.run})
+    yield Text((Lines((to, Lines((ShortName(run.run),), kind="key"))),))
+    yield Text((Label(run.word, run.state.kind),))
+    yield joined(", ", map(Name, run.queue.split(","))) if run.queue else None
+    yield Name(by) if by else None
+    yield Name(run.approved_by) if run.approved_by else None
+    if run.checks:
+        yield from (None,) * 5
+    else:
+        yield from figures_of_run(run)
+    yield took(run) or None
+
+
+def pages(query: Mapping[str, str], behind: str, *, first: bool) -> Text:
+    """The links to the newest runs and to the next page. Parameters: `query` of this page, without its place; `behind`
+    where the next page begins, "" for none; `first` whether this page has the newest."""
+    links = [] if first else [Link("Newest runs", "runs", dict(query))]
+    if behind:
+        links.append(Link("Older runs", "runs", {**query, "behind": behind}))
+    return joined(" · ", links) if links else NOTHING
+
+
+def unreadable(problems: Mapping[str, str]) -> Iterator[Text]:
+    """The sentences about queue managers whose runs cannot be read."""
+    for name, why in problems.items():
+        yield said("The runs of {:name} cannot be shown: {}", name, why)

@@ -1,0 +1,97 @@
+"""The page `runs`: every run of the lake, a page of rows at a time; its address says which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse
+
+from mqops.clock import utc_now
+from mqops.look.runs_page import PageOfRuns, Place, WantedRuns, page_of_runs
+from mqops.look.words import runs as words
+from mqops.look.words.state import RunState
+from mqops_airflow.pages.render import render_page
+from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
+from mqops_airflow.pages.which_run import ASKERS
+from mqops_airflow.runs.workplace import lake
+from mqops_airflow.ui.table import Page
+
+MOST = 100
+"""Rows of a page."""
+LONGEST = 200
+"""Characters of a field."""
+Field = Annotated[str, Query(max_length=LONGEST)]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The query of the address. Parameters: "" for all; `state` a word of `RunState`; `day` UTC, YYYY-MM-DD; `behind`
+    where the page begins (`Place`)."""
+
+    queue_manager: str
+    queue: str
+    workflow: str
+    state: str
+    person: str
+    day: str
+    behind: str
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The query of the first page of the same runs."""
+        names = ("queue_manager", "queue", "workflow", "state", "person", "day")
+        return {name: value for name in names if (value := getattr(self, name))}
+
+
+def _asked(
+    *,
+    queue_manager: Field = "",
+    queue: Field = "",
+    workflow: Field = "",
+    state: RunState | Annotated[str, Query(max_length=0)] = "",
+    person: Field = "",
+    day: date | Annotated[str, Query(max_length=0)] = "",
+    behind: Field = "",
+) -> Asked:
+    texts = (one.strip() for one in (queue_manager, queue, workflow, str(state), person, str(day), behind))
+    return Asked(*texts)
+
+
+def router(page: Page) -> APIRouter:
+    """The routes of the page."""
+    routes, sees = APIRouter(), reader(page.right)
+
+    @routes.get(page.path)
+    def shown(request: Request, asked: Asked = Depends(_asked), who: Reader = sees) -> HTMLResponse:  # noqa: B008
+        names = (who.queue_manager(asked.queue_manager),) if asked.queue_manager else who.queue_managers
+        person = next((kind for kind, said in ASKERS.items() if said == asked.person), asked.person)
+        wanted = WantedRuns(
+            queue=asked.queue,
+            workflow=asked.workflow,
+            person=person,
+            state=RunState(asked.state) if asked.state else None,
+            day=date.fromisoformat(asked.day) if asked.day else None,
+        )
+        found = _found(lake(who.estate), tuple(names), wanted, asked.behind)
+        return render_page(
+            *(request, page, who, asked.queue_manager),
+            asked=asked,
+            states=[(one.value, "not in order" if one is RunState.FAILED else one.value) for one in RunState],
+            kinds=words.KINDS,
+            askers=list(ASKERS.values()),
+            problems=tuple(words.unreadable(found.problems)),
+            runs=words.table(found.runs, utc_now(), ASKERS),
+            pages=words.pages(asked.query, str(found.behind or ""), first=not asked.behind),
+        )
+
+    return routes
+
+
+@shared
+def _found(place: Path, names: tuple[str, ...], wanted: WantedRuns, behind: str) -> PageOfRuns:
+    return page_of_runs(place, names, wanted, most=MOST, behind=Place.of(behind))

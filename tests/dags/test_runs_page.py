@@ -1,0 +1,203 @@
+"""The page of all runs: each run by what it is, filters in the address, pages that cost no more than their rows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+
+from mqops.lake.files import write_json
+from mqops.lake.run import RunFolder
+from mqops.look.runs_index import RECENT_NS, RunsIndex
+from mqops.look.runs_page import PageOfRuns, Place, WantedRuns, page_of_runs
+from mqops.look.words.runs import name_of, took
+from mqops.look.words.state import RunState
+from mqops_airflow.pages import shared
+
+ESTATE = """\
+lake: lake
+queue_managers:
+  QM1: {connection: mq_qm1, dlq_rules: {rules: qm1.rules}}
+  QM2: {connection: mq_qm2, dlq_rules: {rules: qm1.rules}}
+"""
+DAY = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
+RUNS = int(os.environ.get("MQOPS_RUNS", "60"))
+
+
+def made(lake: Path, key: str, at: float, *, name: str = "QM1", **plan: Any) -> RunFolder:
+    """A run with a plan, as long ago as one likes. Parameters: `plan` what its plan says besides; `by` what its DAG
+    handed on."""
+    run = RunFolder.at(lake, name, key).create()
+    by = plan.pop("by", None)
+    if by:
+        found = {"acts": plan.pop("acts", False), "requested_by": by}
+        write_json(run.path / "handed_on.json", {"dag_id": "d", "run_id": key, "found": found})
+    write_json(run.plan_json, {"queue": "DLQ", "rows": 3, "workflow": "dlq_rules", **plan})
+    os.utime(run.plan_json, (at, at))
+    return run
+
+
+def old(lake: Path) -> None:
+    """Make the runs so old that the index does not ask for their state."""
+    for path in lake.glob("*/runs/*"):
+        os.utime(path, ns=(time.time_ns() - 2 * RECENT_NS,) * 2)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("many") / "lake"
+    for number in range(RUNS):
+        kind = {"by": ("alice", "bob", "scheduled")[number % 3], "acts": number % 2 == 0, "queue": f"Q{number % 4}"}
+        made(place, f"r{number:06}", DAY + 60 * number, **kind)
+    made(
+        place, "of-qm2", DAY + 86400, name="QM2", workflow="backout_reprocess", queue="B.BOQ,C.BOQ", requested_by="eve"
+    )
+    asked = {"dag_id": "d", "run_id": "asks", "digest": "d", "text": "t"}
+    waits = made(place, "asks", DAY + 2 * 86400)
+    write_json(waits.path / "approval.json", {"question": asked, "task_instance": "i", "answer": None})
+    done = made(place, "approved", DAY + 3 * 86400, requested_by="carol@desk")
+    answer = {"approved": True, "by": "dave", "by_id": "dave", "at": "2026-03-04T12:01:00Z"}
+    write_json(done.path / "approval.json", {"question": asked, "task_instance": "i", "answer": answer})
+    old(place)
+    page_of_runs(place, ["QM1", "QM2"], WantedRuns(), most=1)  # the index has them
+    return place
+
+
+@pytest.fixture
+def lake(estate_folder: Path, many: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A lake of a test's own, which the pages show."""
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    (estate_folder / "estate.yaml").write_text(ESTATE)
+    return shutil.copytree(many, estate_folder / "lake")
+
+
+def keys(page: PageOfRuns) -> list[str]:
+    return [line.run for line in page.runs]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (WantedRuns(), ["approved", "asks", "of-qm2"]),
+        (WantedRuns(queue="C.BOQ"), ["of-qm2"]),
+        (WantedRuns(workflow="backout_reprocess"), ["of-qm2"]),
+        (WantedRuns(state=RunState.WAITING), ["asks"]),
+        (WantedRuns(state=RunState.APPROVED), ["approved"]),
+        (WantedRuns(person="dave"), ["approved"]),
+        (WantedRuns(person="carol@desk", queue="DLQ"), ["approved"]),
+        (WantedRuns(person="eve", queue="DLQ"), []),
+        (WantedRuns(person="eve", state=RunState.DONE), []),
+        (WantedRuns(day=datetime(2026, 3, 2).date()), ["of-qm2"]),
+        (WantedRuns(queue="Q1", person="bob"), ["r000049", "r000037", "r000025"]),
+    ],
+)
+def test_which_runs_fit(many: Path, wanted: WantedRuns, found: list[str]) -> None:
+    if RUNS < 100:  # with more, others fit, too
+        assert keys(page_of_runs(many, ["QM1", "QM2"], wanted, most=3)) == found
+
+
+def test_pages_have_every_run_once_and_a_new_run_moves_none(lake: Path) -> None:
+    seen, behind = [], None
+    for number in range(RUNS + 3):
+        page = page_of_runs(lake, ["QM1", "QM2"], WantedRuns(), most=7, behind=behind)
+        seen += keys(page)
+        behind = Place.of(str(page.behind or ""))
+        if behind is None:
+            break
+        made(lake, f"new{number}", DAY + 9 * 86400)
+    assert sorted(seen) == sorted([*(f"r{number:06}" for number in range(RUNS)), "of-qm2", "asks", "approved"])
+    assert seen[:3] == ["approved", "asks", "of-qm2"]
+    assert seen[3:] == sorted(seen[3:], reverse=True)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        *(WantedRuns(), WantedRuns(queue="Q1"), WantedRuns(person="alice"), WantedRuns(workflow="dlq_rules")),
+        *(WantedRuns(state=RunState.PLANNED), WantedRuns(day=datetime(2026, 3, 1).date())),
+    ],
+    ids=["all", "queue", "person", "workflow", "state", "day"],
+)
+def test_a_page_reads_no_more_of_the_index_than_its_rows(many: Path, wanted: WantedRuns, monkeypatch) -> None:
+    """Lines that are read, and nothing sorted: what costs where there are 100,000 runs (`make full`)."""
+    read: list[str] = []
+    genuine, plans = RunsIndex.line, list[str]()
+    rows = RunsIndex.rows
+
+    def explained(self: RunsIndex, statement: str, values: Any = ()) -> Any:
+        if "ORDER BY" in statement and "run.line" in statement:
+            plans.extend(str(row[3]) for row in rows(self, f"EXPLAIN QUERY PLAN {statement}", values))
+        return rows(self, statement, values)
+
+    monkeypatch.setattr(RunsIndex, "line", lambda self, run, *more: (read.append(run), genuine(self, run, *more))[1])
+    monkeypatch.setattr(RunsIndex, "rows", explained)
+    began = time.perf_counter()
+    page = page_of_runs(many, ["QM1"], wanted, most=5, behind=Place("2026-03-01T13:00:00Z", "r"))
+    print(f"{wanted}, {RUNS:,} runs: {1000 * (time.perf_counter() - began):.0f} ms")
+    assert len(page.runs) == 5
+    assert len(read) == 6
+    assert [one for one in plans if "TEMP B-TREE" in one and "RIGHT PART" not in one and "LAST" not in one] == []
+
+
+def test_the_page_says_what_each_run_is_and_who_asked(lake: Path, client: Any) -> None:
+    page = unescape(client("/runs").text)
+    assert "<h1>Runs</h1>" in page
+    assert ">dead letters of QM1, 2026-03-04 12:00, real, by carol@desk</a>" in page
+    assert ">backed-out messages of QM2, 2026-03-02 12:00, dry run, by eve</a>" in page
+    first = client("/runs", queue_manager="QM1", person="its schedule").text
+    assert "<h1>Runs on QM1</h1>" in first
+    assert "by its schedule</a>" in first
+    assert "by alice" not in first
+    assert 'value="its schedule"' in first
+    assert '<span class="badge good">approved</span>' in client("/runs", queue="DLQ", state="approved").text
+    assert "No run fits." in client("/runs", queue="NONE").text
+    only = client("/runs", person="dave").text
+    assert only.count("<tr>") == 2
+
+
+def test_the_address_of_the_next_page_has_the_filter(lake: Path, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mqops_airflow.pages import runs  # noqa: PLC0415
+
+    monkeypatch.setattr(runs, "MOST", 4)
+    seen: list[str] = []
+    query: dict[str, str] = {"queue_manager": "QM1", "queue": "Q1", "state": "", "day": ""}
+    while query:
+        text = client("/runs", **query).text
+        seen += re.findall(r'href="/run\?queue_manager=QM1&amp;run=(r\d+)"', text)
+        older = re.search(r'<a href="/runs\?([^"]*)">Older runs', text)
+        assert bool(seen[4:]) == ("Newest runs" in text)
+        query = dict(parse_qsl(unescape(older[1]))) if older else {}
+        assert not query or (query["queue_manager"], query["queue"]) == ("QM1", "Q1")
+    assert seen == [f"r{number:06}" for number in range(RUNS - 1, -1, -1) if number % 4 == 1]
+
+
+@pytest.mark.parametrize("query", [{"day": "yesterday"}, {"state": "nice"}, {"queue": "x" * 300}])
+def test_a_field_that_is_no_such_thing_is_told(lake: Path, client: Any, query: dict[str, str]) -> None:
+    answer = client("/runs", **query)
+    assert answer.status_code == 422
+    assert "This address is not complete" in answer.text
+
+
+def test_runs_that_cannot_be_read_take_no_others_away(lake: Path, client: Any) -> None:
+    (lake / "QM2").chmod(0o777)
+    page = client("/runs").text
+    assert 'The runs of <span class="name">QM2</span> cannot be shown: Other users can write to' in page
+    assert "by carol@desk" in page
+    assert client("/runs", queue_manager="QM2").status_code == 503
+    assert client("/runs", queue_manager="QM9").status_code == 403
+
+
+def test_a_run_of_today_has_the_time_alone_and_a_proved_one_says_how_long_it_took(many: Path) -> None:
+    (line,) = page_of_runs(many, ["QM1"], WantedRuns(state=RunState.APPROVED), most=1).runs
+    assert name_of(line, "2026-03-04T23:00:00Z", "operator") == "dead letters of QM1, 12:00, real, by operator"
+    ends = ("2026-03-04T12:00:41Z", "2026-03-04T12:03:05Z", "2026-03-04T14:03:05Z", "2026-03-07T12:00:00Z", "")
+    assert [took(replace(line, proved_at=end)) for end in ends] == ["41 s", "3 min 05 s", "2 h 03 min", "3 days", ""]
