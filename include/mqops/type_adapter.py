@@ -13,7 +13,8 @@ T = TypeVar("T")
 
 def adapter_of(kind: type[T]) -> TypeAdapter[T]:
     """Pydantic's adapter of a type, made once. Parameters: `kind` a dataclass, or another type that pydantic knows."""
-    adapter: TypeAdapter[T] = _made(kind)
+    key: Any = kind  # mypy takes a class for no key of a cache
+    adapter: TypeAdapter[T] = _made(key)
     return adapter
 
 
