@@ -46,7 +46,7 @@ def _can_be_a_lake(place: str) -> str:
 class Block(BaseModel):
     """Base of every block: exact types, no unknown keys, unchangeable."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, strict=True, validate_default=True)
 
 
 class Section(Block):

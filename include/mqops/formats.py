@@ -17,14 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from mqops.errors import NewerFormat
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+from mqops.type_adapter import adapter_of
 
 KEY = "format"
 LEDGER_KEY = "v"
@@ -107,19 +103,12 @@ class _Said:
     format: int = FIRST
 
 
-@cache
-def _said() -> TypeAdapter[_Said]:
-    from pydantic import TypeAdapter  # noqa: PLC0415 - only where a body is not understood
-
-    return TypeAdapter(_Said)
-
-
 def refuse_newer_body(kind: str, what: object, body: bytes) -> None:
     """As `refuse_newer`, of a body that was not understood; one that is no JSON says nothing. Parameters: `body` whose
     signature was checked; of it nothing else becomes an object of Python, so that one that is long and wrong costs no
     more than its length."""
     try:
-        value = _said().validate_json(body, strict=True)
+        value = adapter_of(_Said).validate_json(body, strict=True)
     except ValueError:  # pydantic's error is one
         return
     refuse_newer_number(kind, what, max(value.v, value.format))

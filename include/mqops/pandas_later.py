@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -67,6 +66,8 @@ def pandas_later() -> Iterator[None]:
         return
     arrow_without_pandas()
     sys.modules.update({name: _Later(name) for name in _NAMES})
+    from importlib.metadata import version  # noqa: PLC0415 - a process that refuses pandas needs no version
+
     sys.modules["pandas"].__version__ = version("pandas")  # type: ignore[attr-defined]
     try:
         yield

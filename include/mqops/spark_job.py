@@ -19,6 +19,7 @@ from mqops.lake_place import lake_named
 from mqops.pandas_later import pandas_later
 from mqops.parts import missing_part, pyspark_must_be_whole
 from mqops.printable import printable
+from mqops.short_process import collect_seldom
 from mqops.spark_private import UMASK, first_jars, scratch, scratch_parent, settings, short_job_options
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ def run(main: Callable[[Sequence[str]], None]) -> int:
     `mqops: <class>: <text>`, and exit code 1. Anything else keeps its traceback. What mqops logs at info level goes to
     standard error, which the task's log has.
     """
+    collect_seldom()
     _log_to_standard_error()
     try:
         main(sys.argv[1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,9 @@ before = set(sys.modules)
 threads = len(os.listdir("/proc/self/task"))
 for name in json.loads(sys.argv[1]):
     runpy.run_path(name)
-print(json.dumps({"before": sorted(before), "new": sorted(set(sys.modules) - before), "threads": threads}))
+from mqops.estate import _loaded
+new, parsed = sorted(set(sys.modules) - before), _loaded.cache_info().misses
+print(json.dumps({"before": sorted(before), "new": new, "threads": threads, "parsed": parsed}))
 """
 
 
@@ -29,4 +32,13 @@ def test_a_process_of_airflow_has_what_the_dag_files_import_and_no_threads(estat
     assert found["threads"] == 1
     assert set(MODULES) <= set(found["before"])
     assert not {"pyarrow", "pymqi", "great_expectations"} & {name.partition(".")[0] for name in found["before"]}
-    assert not [name for name in found["new"] if name.startswith("mqops_airflow.")]
+    assert not [name for name in found["new"] if name.startswith(("mqops", "airflow."))]
+    assert found["parsed"] == 1, "the estate is parsed where Airflow starts, and not again while it is the same"
+
+
+def test_an_estate_that_cannot_be_used_keeps_no_process_of_airflow_from_starting(tmp_path):
+    (tmp_path / "estate.yaml").write_text("queue_managers: nonsense\n")
+    environment = {**os.environ, "MQOPS_ESTATE": str(tmp_path / "estate.yaml")}
+    done = subprocess.run([sys.executable, "-c", STARTING, "[]"], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr

@@ -12,6 +12,7 @@ import click
 from mqops.errors import MqopsError
 from mqops.pandas_later import WithoutPandas
 from mqops.parts import missing_part
+from mqops.short_process import collect_seldom
 
 LONGEST = 1000
 """Characters of the longest first sentence."""
@@ -45,8 +46,10 @@ class Group(click.Group):
         """Run a command and end the process. Parameters as click has them."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **more)
-        if args is None and sys.argv[1:2] == [DEAD_LETTERS]:  # a process of its own
-            sys.meta_path.insert(0, WithoutPandas)  # `mqops dlq` uses neither it nor Spark
+        if args is None:  # a process of its own
+            collect_seldom()
+            if sys.argv[1:2] == [DEAD_LETTERS]:
+                sys.meta_path.insert(0, WithoutPandas)  # `mqops dlq` uses neither it nor Spark
         words = list(sys.argv[1:] if args is None else args)
         as_json = "--json" in words
         try:

@@ -71,7 +71,7 @@ _NOTE = Checked(BodiesNote)
 
 
 class _KeyEntry(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(defer_build=True, strict=True, extra="forbid", hide_input_in_errors=True)
 
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}\z")]
     secret: Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
@@ -79,7 +79,7 @@ class _KeyEntry(BaseModel):
 
 
 class _KeyFile(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(defer_build=True, strict=True, extra="forbid", hide_input_in_errors=True)
 
     format: Annotated[int, Field(ge=1)] = formats.FIRST
     keys: Annotated[list[_KeyEntry], Field(min_length=1, max_length=1000)]

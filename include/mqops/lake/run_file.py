@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors, read_json, refuse_newer, sync, write_json
 from mqops.lake.run import RunFolder
+from mqops.type_adapter import adapter_of
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 T = TypeVar("T")
 
@@ -25,14 +29,11 @@ class Checked(Generic[T]):
 
     def __init__(self, kind: type[T]) -> None:
         self._kind = kind
-        self._made: TypeAdapter[T] | None = None
 
     @property
     def adapter(self) -> TypeAdapter[T]:
         """Made at its first use: most commands read few files."""
-        if self._made is None:
-            self._made = TypeAdapter(self._kind)
-        return self._made
+        return adapter_of(self._kind)
 
     def of(self, value: object, path: Path) -> T:
         """What a JSON value says. Parameters: `path` of the file that has it.

@@ -25,8 +25,6 @@ from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
 
-from pydantic import TypeAdapter
-
 from mqops.errors import LakeError
 from mqops.lake.files import FILE_MODE, lake_errors, sync, write_bytes
 from mqops.lake.run import queue_manager_of
@@ -37,6 +35,7 @@ from mqops.ledger.core.seal import INDEX, BadSignature, Seal, read_message, sign
 from mqops.ledger.index_tables import Held, Place, blob
 from mqops.ledger.progress import told
 from mqops.ledger.segments import Segments
+from mqops.type_adapter import adapter_of
 
 WAIT = 5.0
 """Seconds to wait while another process fills the index."""
@@ -63,9 +62,6 @@ class _Note:
     file: list[int]
 
 
-_NOTE = TypeAdapter(_Note)
-
-
 class LedgerIndex:
     """The index of a ledger. Parameters: `folder` LAKE/<queue manager>/ledger; `seal` the keys of the ledger."""
 
@@ -79,7 +75,7 @@ class LedgerIndex:
         """The last segment that the index has, if it is the file that mqops wrote for these checkpoints; else None.
         Raises `LakeError`, `SettingsError`."""
         try:
-            said = _NOTE.validate_json(read_message(self._seal, self.note.read_bytes().strip(), INDEX))
+            said = adapter_of(_Note).validate_json(read_message(self._seal, self.note.read_bytes().strip(), INDEX))
             if said.v != tables.VERSION or said.file != self._file():
                 return None
         except (OSError, BadSignature, ValueError):

@@ -42,7 +42,7 @@ NOTE = "signed_by.json"
 
 
 class _KeyEntry(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(defer_build=True, strict=True, extra="forbid", hide_input_in_errors=True)
 
     id: Annotated[str, Field(pattern=r"^[0-9a-f]{16}\z")]
     secret: Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
@@ -51,7 +51,7 @@ class _KeyEntry(BaseModel):
 
 
 class _KeyFile(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(defer_build=True, strict=True, extra="forbid", hide_input_in_errors=True)
 
     v: Annotated[int, Field(ge=1, le=1)]
     signed_from: Annotated[int, Field(ge=1)]

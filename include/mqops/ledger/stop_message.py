@@ -23,8 +23,6 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import TypeAdapter
-
 from mqops.command import command
 from mqops.errors import LakeError, MQError, MqopsError, Stopped, mq_error
 from mqops.lake.stop import Stop
@@ -37,6 +35,7 @@ from mqops.ledger.taken_stops import note_taken, was_taken
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.session import RawMessage, Session, is_gone
 from mqops.printable import printable
+from mqops.type_adapter import adapter_of
 from mqwire import constants as c
 
 KIND = "stop"
@@ -197,18 +196,15 @@ def _read(got: RawMessage, keys: KeyRing) -> StopOnQueue:
 def _is_signed(body: bytes, keys: KeyRing) -> bool:
     """Whether a key of the lake signed a stop. A marker that it signed is none, whatever its CorrelId is."""
     try:
-        return _MEMBERS.validate_json(read_message(keys, body)).get("kind") == KIND
+        return adapter_of(dict[str, object]).validate_json(read_message(keys, body)).get("kind") == KIND
     except (BadSignature, MqopsError, ValueError):
         return False
-
-
-_SAID, _MEMBERS = TypeAdapter(Stop), TypeAdapter(dict[str, object])
 
 
 def _said(body: bytes, put: str, at: str) -> Stop:
     """What a stop says; one that cannot be read says who put it."""
     try:
-        found = _SAID.validate_json(body) if len(body) <= LONGEST else Stop()
+        found = adapter_of(Stop).validate_json(body) if len(body) <= LONGEST else Stop()
     except ValueError:
         return Stop(by=put, at=at)
     return found if found.by else Stop(by=put, at=at)

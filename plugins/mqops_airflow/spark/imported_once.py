@@ -1,24 +1,30 @@
-"""What each task imports is imported once, in the process from which Airflow forks the tasks.
+"""What each task imports and reads first is there once, in the process from which Airflow forks the tasks.
 
 Airflow calls `on_starting` when a scheduler, a triggerer or a dag-processor starts. The scheduler's LocalExecutor forks
 its workers after that, and each worker forks its tasks; the dag-processor forks a process for each DAG file. What the
-parent has imported, they need not import again. PyArrow and pymqi are left out: PyArrow starts threads when it is
-imported, and a process that has threads is not safe to fork.
+parent has imported, they need not import again. Nor need they parse the estate again, as long as its text is the same
+(`mqops.estate`), or load what Airflow loads with the first DAG. PyArrow and pymqi are left out: PyArrow starts threads
+when it is imported, and a process that has threads is not safe to fork.
 
 After an upgrade of mqops restart Airflow: until then its tasks run the version before.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
 from airflow.listeners import hookimpl
 
+from mqops.errors import MqopsError
+
 FOLDER = Path(__file__).resolve().parent.with_name("dag_files")
 MODULES = tuple(f"mqops_airflow.dag_files.{found.name}" for found in iter_modules([str(FOLDER)]))
 """The DAG files of the package, and with them what they import."""
+A_DAG = "mqops_airflow.dag_files.undo"
+"""A DAG file that makes one DAG, however many queue managers the estate has."""
 
 
 @hookimpl
@@ -26,3 +32,5 @@ def on_starting(component: object) -> None:
     """Airflow calls it when one of its processes starts."""
     for name in MODULES:
         import_module(name)
+    with suppress(MqopsError):  # the DAG processor says what is wrong with the estate
+        import_module(A_DAG).dags()

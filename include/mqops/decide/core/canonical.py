@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from types import NoneType
 from typing import Any
 
@@ -25,7 +26,9 @@ from mqops.plan_row import PlanRow
 BUCKET_DIGITS = 2
 
 
+@lru_cache(maxsize=1024)
 def _text(value: str) -> str:
+    """Kept for a while: most texts of a row are those of the rows before it."""
     return f"{len(value) if value.isascii() else len(value.encode())}:{value},"
 
 

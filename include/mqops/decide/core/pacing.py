@@ -13,11 +13,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from pydantic import TypeAdapter
-
 from mqops.as_json import JsonObject, json_object
 from mqops.counted import counted
 from mqops.rules import Rule
+from mqops.type_adapter import adapter_of
 
 DEFAULT_WAIT = 30
 DEFAULT_PATIENCE = 60
@@ -92,7 +91,7 @@ class Pacing:
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Pacing:
         """What `to_json` made. Raises `ValueError`."""
-        return TypeAdapter(cls).validate_python(value)
+        return adapter_of(cls).validate_python(value)
 
     def remarks(self) -> tuple[str, ...]:
         """The lines that an approver reads."""

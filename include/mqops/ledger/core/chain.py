@@ -15,13 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pydantic import TypeAdapter
-
 from mqops.errors import LedgerBroken
 from mqops.formats import refuse_newer_number
 from mqops.ledger.core.marker import VERSION, Marker
 from mqops.ledger.core.seal import LINE, BadSignature, Seal
 from mqops.ledger.core.seal import verify as verify_signature
+from mqops.type_adapter import adapter_of
 
 GENESIS = "0" * 64
 _RESTORE = "restore it from a copy, and keep this one for the inquiry"
@@ -43,7 +42,6 @@ class Head:
     hash: str = GENESIS
 
 
-_HEAD = TypeAdapter(Head)
 BEGIN = Head()
 """The head of a ledger without a line."""
 
@@ -103,7 +101,7 @@ def recorded_at(tail: bytes) -> str:
 
 def head_in(entry: Mapping[str, object]) -> Head:
     """The head after a line, from the JSON object of a line that was checked."""
-    return _HEAD.validate_python(entry)
+    return adapter_of(Head).validate_python(entry)
 
 
 def is_signed(line: bytes) -> bool:

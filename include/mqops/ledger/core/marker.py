@@ -19,14 +19,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from mqops.errors import LedgerBroken
 from mqops.formats import number_of, refuse_newer_number
-from mqops.ledger.core import schema
+from mqops.type_adapter import adapter_of
 
 VERSION = number_of("ledger.jsonl")
 About: TypeAlias = Mapping[str, str | int | float | bool | None]
@@ -129,7 +128,7 @@ class Marker:
                 f"A line of version {body.get('v')}, kind '{body.get('kind')}', is not one of the ledger"
             )
         try:
-            return _marker_reader().validate_python(body)
+            return adapter_of(Marker).validate_python(body)
         except ValidationError as error:
             raise LedgerBroken(f"This is not a marker: {error.errors(include_input=False)[0]['loc'][0]}") from None
 
@@ -185,21 +184,12 @@ def unpack(raw: bytes) -> Marker | LaneToken:
     Raises:
         LedgerBroken: the body is neither.
     """
+    from mqops.ledger.core import schema  # noqa: PLC0415 - most processes read no message of the ledger queue
+
     try:
         found = schema.check(raw)
     except LedgerBroken as error:
         raise LedgerBroken(f"A message on the ledger queue is neither marker nor lane token: {error}") from None
     if isinstance(found, schema.LaneTokenBody):
-        return _token_reader().validate_python(dict(found))
-    return _marker_reader().validate_python(dict(found))
-
-
-@cache
-def _marker_reader() -> TypeAdapter[Marker]:
-    """Made when the first marker is read: that takes a fiftieth of a second, and most processes read none."""
-    return TypeAdapter(Marker)
-
-
-@cache
-def _token_reader() -> TypeAdapter[LaneToken]:
-    return TypeAdapter(LaneToken)
+        return adapter_of(LaneToken).validate_python(dict(found))
+    return adapter_of(Marker).validate_python(dict(found))

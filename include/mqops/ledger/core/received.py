@@ -10,15 +10,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from pydantic_core import from_json
 
 from mqops.errors import LedgerBroken
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import LaneToken, Marker, unpack
-from mqops.ledger.core.schema import Run, Text
 from mqops.ledger.core.seal import LONGEST, BadSignature, Seal, read_message
 from mqwire.structures import MQMD_LAYOUT
 
@@ -112,19 +110,13 @@ def _text(value: bytes | str) -> str:
     return text.rstrip(" \0")
 
 
-class _Claim(BaseModel):
-    model_config = ConfigDict(defer_build=True, strict=True, extra="ignore")
-
-    run: Run
-    plan: Text
-    kind: Literal["issued", "acted", "failed", "ticket"]
-
-
 def _unsigned(body: bytes, error: BadSignature) -> Stranger:
     if len(body) > LONGEST:
         return Stranger(StrangerKind.NOT_A_MARKER, str(error))
+    from mqops.ledger.core.schema import Claim  # noqa: PLC0415 - few messages of the ledger queue have no signature
+
     try:
-        said = _Claim.model_validate(from_json(body[:BEGINNING], allow_partial=True))
+        said = Claim.model_validate(from_json(body[:BEGINNING], allow_partial=True))
     except (ValidationError, ValueError):
         return Stranger(StrangerKind.NOT_A_MARKER, f"{error}, and it does not begin as a marker or a lane token")
     claims = PlanIdentity(run=said.run, digest=said.plan)

@@ -80,6 +80,16 @@ class LaneTokenBody(_Body):
     behind: Annotated[tuple[Text, ...], FailFast(), Field(max_length=100_000)] = ()
 
 
+class Claim(BaseModel):
+    """What the beginning of a message without a valid signature says of itself."""
+
+    model_config = ConfigDict(defer_build=True, strict=True, extra="ignore")
+
+    run: Run
+    plan: Text
+    kind: Literal["issued", "acted", "failed", "ticket"]
+
+
 _MESSAGE: TypeAdapter[Issued | Dealt | LaneTokenBody] = TypeAdapter(
     Annotated[Issued | Dealt | LaneTokenBody, Field(discriminator="kind")], config=ConfigDict(defer_build=True)
 )

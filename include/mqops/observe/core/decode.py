@@ -21,12 +21,11 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from mqops.ledger.core.identity import message_key
 from mqops.observe.core.columns import SnapshotRow
 from mqops.observe.core.group_fields import extension_of
 from mqops.observe.core.payload import ASCII_CCSIDS, Described, behind_dlh, payload_of
+from mqops.type_adapter import adapter_of
 from mqwire import constants as c
 from mqwire.errors import CutShort, WireError
 from mqwire.fields import before_nul
@@ -61,7 +60,6 @@ _DLH_TEXTS = [field for field in DLH_COLUMNS.values() if MQDLH_LAYOUT.field(fiel
 _read_dlh_texts, _write_dlh_texts = MQDLH_LAYOUT.reader(*_DLH_TEXTS), MQDLH_LAYOUT.writer(*_DLH_TEXTS)
 _DLH_BEGIN = MQDLH_LAYOUT.pack({})[:8]
 _NO_DLH = dict.fromkeys(DLH_COLUMNS)
-_ROW = TypeAdapter(SnapshotRow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +110,7 @@ def snapshot_row(browsed: Browsed, position: int, md: bytes, body: bytes) -> Sna
         **header,
         **payload_of(told, dead, body)._asdict(),
     }
-    return _ROW.validate_python(row)
+    return adapter_of(SnapshotRow).validate_python(row)
 
 
 def _significant(raw: bytes) -> bytes:

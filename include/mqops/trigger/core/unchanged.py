@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from pydantic import TypeAdapter
-
 from mqops.counted import counted
 from mqops.model import AsJson
+from mqops.type_adapter import adapter_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +45,7 @@ class Unchanged(AsJson):
     @classmethod
     def from_json(cls, value: Mapping[str, object]) -> Unchanged:
         """What `to_json` made. Raises `ValueError`."""
-        return TypeAdapter(cls).validate_python(value)
+        return adapter_of(cls).validate_python(value)
 
     def before_start(self, now: Fingerprint, *, connection: str = "") -> Unchanged:
         """The same for the queue as it looks now, before the next run starts.
