@@ -50,6 +50,7 @@ lint: setup
 
 docs: setup
 	@$(ENV) python tests/house_picture.py
+	@$(ENV) python tests/manual.py
 
 spec: setup
 	@$(ENV) python tests/spec_table.py

@@ -8,7 +8,8 @@ from pathlib import Path
 from mqops.errors import SettingsError
 
 PART_OF = {
-    **dict.fromkeys(("pymqi", "pymqe", "icu", "numpy"), "mq"),
+    **dict.fromkeys(("pymqi", "pymqe", "numpy"), "mq"),
+    "icu": "codepages",
     "ibmmq": "ibmmq",
     **dict.fromkeys(("cffi", "_cffi_backend"), "embedded"),
     **dict.fromkeys(("pyspark", "py4j", "grpc", "pandas"), "spark"),

@@ -1,8 +1,8 @@
 """Code pages of hosts by ICU, which has IBM's own tables. Loaded only where a CCSID needs it.
 
-1. PyICU comes from PyPI as ``pyicu-wheels`` (with ``mqops[mq]``), with ICU in it: PyICU itself is built on the spot,
-   with a compiler and ICU's headers, which an operator's machine does not have. Where it is not installed, names are
-   read all the same (`mqwire.code_pages`) and only text is missing.
+1. PyICU comes from PyPI as ``pyicu-wheels`` (with ``mqops[codepages]``), with ICU in it: PyICU itself is built on the
+   spot, with a compiler and ICU's headers, which an operator's machine does not have. Where it is not installed, names
+   are read all the same (`mqwire.code_pages`) and only text is missing.
 2. Decoding is strict. The text encodes to the same bytes, or it is refused: ICU puts a substitute where a character
    does not exist, and knows second codes for some.
 3. Mixed EBCDIC shifts to double byte and back (SO, SI). In text, shifts that change nothing (SI SO between two fields)

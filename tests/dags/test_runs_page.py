@@ -14,13 +14,16 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
+from runs_on_pages import letters, planned
 
+from mqops.act.in_process import act
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.look.runs_index import RECENT_NS, RunsIndex
 from mqops.look.runs_page import PageOfRuns, Place, WantedRuns, page_of_runs
 from mqops.look.words.runs import name_of, took
 from mqops.look.words.state import RunState
+from mqops.prove.prove import prove
 from mqops_airflow.pages import shared
 
 ESTATE = """\
@@ -180,7 +183,24 @@ def test_the_address_of_the_next_page_has_the_filter(lake: Path, client: Any, mo
     assert seen == [f"r{number:06}" for number in range(RUNS - 1, -1, -1) if number % 4 == 1]
 
 
-@pytest.mark.parametrize("query", [{"day": "yesterday"}, {"state": "nice"}, {"queue": "x" * 300}])
+def test_the_runs_that_dealt_with_a_message_are_found_by_its_msgid(manager, estate_folder: Path, client: Any) -> None:
+    lake = estate_folder / "lake"
+    letters(manager, "A")
+    acted = planned(manager, lake)
+    act(manager.connection, acted)
+    prove(manager.connection, acted)
+    (msg_id,) = (md["MsgId"].hex() for md, _body in manager.messages("A"))
+    letters(manager, "A")
+    other = planned(manager, lake)
+    assert keys(page_of_runs(lake, ["QM1"], WantedRuns(), most=9)) == [other.run, acted.run]
+    assert keys(page_of_runs(lake, ["QM1"], WantedRuns(msg_id=msg_id), most=9)) == [acted.run]
+    page = client("/runs", msg_id=msg_id[:20].upper()).text
+    assert f"run={acted.run}" in page
+    assert f"run={other.run}" not in page
+    assert "No run fits." in client("/runs", msg_id="0" * 40).text
+
+
+@pytest.mark.parametrize("query", [{"msg_id": "xyz"}, {"day": "yesterday"}, {"state": "nice"}, {"queue": "x" * 300}])
 def test_a_field_that_is_no_such_thing_is_told(lake: Path, client: Any, query: dict[str, str]) -> None:
     answer = client("/runs", **query)
     assert answer.status_code == 422

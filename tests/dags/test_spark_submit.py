@@ -306,6 +306,8 @@ def connection(host: str | None, port: int | None = None, conn_type: str = "spar
         (connection("a", 7077), "spark://a:7077"),  # of a URI
         (connection("k8s://https://h", 443), "k8s://https://h:443"),
         (connection("h", 443, conn_type="k8s"), "k8s://h:443"),
+        (connection("local[*]", conn_type="generic"), "local[*]"),  # what Airflow without that provider makes of spark
+        (connection("spark://a", 7077, conn_type="generic"), "spark://a:7077"),
     ],
 )
 def test_the_master_of_a_connection(made: Any, master: str) -> None:

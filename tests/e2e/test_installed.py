@@ -39,7 +39,7 @@ from mqops_demo.airflow_processes import AIRFLOW
 
 pytestmark = pytest.mark.skipif("MQOPS_INSTALL" not in os.environ, reason="`make full` runs it")
 ROOT = Path(__file__).resolve().parents[2]
-CORE_MIB, WITH_MQ_MIB = 250, 350
+CORE_MIB, WITH_MQ_MIB = 250, 320
 PATIENCE = 600.0
 AIRFLOWS = os.environ.get("MQOPS_AIRFLOW", "3.3.0 3.3.2").split()
 """The oldest and the newest that can be had."""

@@ -101,6 +101,14 @@ def with_runs(lake: Path) -> list[str]:
     return sorted({*all_ledgers(lake), *queue_managers(lake)})
 
 
+def runs_that_dealt_with(lake: Path, queue_manager: str, msg_id: str) -> set[str]:
+    """The keys of the runs in whose ledger lines a MsgId stands.
+
+    Parameters: `msg_id` lower-case hex, its beginning will do. Raises `LedgerBroken`, `LakeError`.
+    """
+    return {event.run for event in _events(lake, queue_manager, msg_id)}
+
+
 def _events(lake: Path, name: str, msg_id: str) -> Iterator[Event]:
     for event in events(name, LedgerFile(folder_of(lake, name)).about(f'"{msg_id}')):
         if event.msg_id.startswith(msg_id):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.lake.run import RunFolder
-from mqops.look.runs import Runs, run_line
+from mqops.look.runs import Runs
 from mqops.look.taken_since import taken, takers
 from mqops.workflow import Workflow
 
@@ -27,23 +27,22 @@ class Placed(NamedTuple):
     msg_key: str
 
 
-def placed_since(run: RunFolder, left: Collection[Placed]) -> dict[Placed, str]:
+def placed_since(run: RunFolder, left: Collection[Placed], *, at: str) -> dict[Placed, str]:
     """Messages that a later run has taken from their queue → the run. What an undo has put back since is not among
     them. A run whose plan was removed says nothing.
 
-    Parameters: `run` that has left the messages.
+    Parameters: `run` that has left the messages; `at` when it looked at their queues.
 
     Raises:
         LakeError: a file of a run cannot be read.
         LedgerBroken: the ledger cannot be read.
     """
-    at, queues = run_line(run).at if left else "", {one.queue for one in left}
-    if not at:
+    if not (left and at):
         return {}
     known = Runs.in_folder(run.lake_folder).caught_up()
     later = takers(
         known,
-        queues,
+        {one.queue for one in left},
         since=at,
         fits=lambda one: one.at >= at and one.run != run.run and one.workflow != Workflow.DLQ_RULES,
     )

@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from mqops.errors import MqopsError
 from mqops.lake.run import folder_of
 from mqops.lake.stop import stop_in
 from mqops.look.core.run_state import RunLine, as_of
+from mqops.look.history import runs_that_dealt_with
 from mqops.look.runs import Runs, stored
 from mqops.look.runs_index import RunsIndex
 from mqops.look.words.state import RunState
@@ -43,13 +45,14 @@ class Place(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedRuns:
     """Which runs. Parameters: "" and None for all; `person` who asked for the run or approved it; `day` on which it
-    began, UTC."""
+    began, UTC; `msg_id` of a message that the run moved, discarded or tried, lower-case hex, its beginning will do."""
 
     queue: str = ""
     workflow: str = ""
     person: str = ""
     state: RunState | None = None
     day: date | None = None
+    msg_id: str = ""
 
 
 class PageOfRuns(NamedTuple):
@@ -82,10 +85,11 @@ def page_of_runs(
 
 def _newest(lake: Path, name: str, wanted: WantedRuns, most: int, behind: Place | None) -> list[RunLine]:
     now, stopped = utc_now(), stop_in(folder_of(lake, name)) is not None
+    only = runs_that_dealt_with(lake, name, wanted.msg_id) if wanted.msg_id else None
 
     def lines(index: RunsIndex) -> list[RunLine]:
         found: list[RunLine] = []
-        for line in _lines(index, wanted, behind):
+        for line in _lines(index, wanted, behind, only):
             now_is = as_of(line, now, stopped=stopped)
             if wanted.state in {None, now_is.state}:
                 found.append(now_is)
@@ -96,8 +100,10 @@ def _newest(lake: Path, name: str, wanted: WantedRuns, most: int, behind: Place 
     return Runs(lake, name).ask(lines)
 
 
-def _lines(index: RunsIndex, wanted: WantedRuns, behind: Place | None) -> Iterator[RunLine]:
-    """The runs that fit, newest first, as the index has them."""
+def _lines(
+    index: RunsIndex, wanted: WantedRuns, behind: Place | None, only: Collection[str] | None
+) -> Iterator[RunLine]:
+    """The runs that fit, newest first, as the index has them. Parameters: `only` keys of runs, None for all."""
     tables, by = "run", "run"
     where, values = [], list[str]()
 
@@ -111,6 +117,8 @@ def _lines(index: RunsIndex, wanted: WantedRuns, behind: Place | None) -> Iterat
     elif wanted.person:
         tables, by = "person_of AS first CROSS JOIN run ON run.run = first.run", "first"
         must("first.person = ?", wanted.person)
+    if only is not None:
+        must("run.run IN (SELECT value FROM json_each(?))", json.dumps(sorted(only)))
     if wanted.queue and wanted.person:
         must(
             "EXISTS (SELECT 1 FROM person_of AS p WHERE (p.person, p.at, p.run) = (?, run.at, run.run))", wanted.person

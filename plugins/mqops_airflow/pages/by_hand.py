@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -66,9 +66,10 @@ IN_STORAGE = "in storage, where messages lie until a person looks"
 AMBIGUOUS, NO_MQDLH = "of ambiguous origin", "without an MQDLH that can be read: no rule can move them"
 
 
-def still_by_hand(run: RunFolder, messages: Sequence[UnmovedMessage]) -> tuple[Mapping[str, int], list[UnmovedMessage]]:
-    """Later runs → how many of these messages each run has taken; and the messages that no run has taken."""
-    taken_by = placed_since(run, {Placed(one.queue, one.msg_key) for one in messages})
+def still_by_hand(run: RunFolder, story: RunStory) -> tuple[Mapping[str, int], list[UnmovedMessage]]:
+    """Later runs → how many of the messages that a person must place each run has taken; and those that no run has."""
+    messages = story.by_hand
+    taken_by = placed_since(run, {Placed(one.queue, one.msg_key) for one in messages}, at=story.line.at)
     runs = [taken_by.get(Placed(one.queue, one.msg_key), "") for one in messages]
     waiting = [one for one, by in zip(messages, runs, strict=True) if not by]
     return Counter(filter(None, runs)), waiting

@@ -139,7 +139,9 @@ def router(page: Page) -> APIRouter:
             broken_folder=words.broken_folder,
             unjudged=_unjudged(story),
             by_hand=by_hand,
-            placed=_placed_by(name, placed_since(folder, [here]).get(here, "") if by_hand else ""),
+            placed=_placed_by(
+                name, placed_since(folder, [here], at=run_line(folder).at).get(here, "") if by_hand else ""
+            ),
             refusal=_refusal(who, name),
             may_move=may_move,
             questions=open_questions(who, RECOVER, name, [here.queue]) if may_move else (),

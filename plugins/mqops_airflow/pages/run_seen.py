@@ -50,7 +50,7 @@ class Seen(NamedTuple):
         clear = to_clear(view, tasks) if not started.goes_on else []
         held = view.story.stops or clear or to_ask_again(view.story, tasks)
         over = view.over and not held and all(task.state in ENDED for task in tasks.values())
-        placed, waiting = still_by_hand(asked.run, view.story.by_hand)
+        placed, waiting = still_by_hand(asked.run, view.story)
         return cls(asked, view, tasks, started, clear, over, waiting, placed, after)
 
     @property

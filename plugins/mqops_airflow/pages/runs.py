@@ -28,10 +28,10 @@ LONGEST = 200
 Field = Annotated[str, Query(max_length=LONGEST)]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The query of the address. Parameters: "" for all; `state` a word of `RunState`; `day` UTC, YYYY-MM-DD; `behind`
-    where the page begins (`Place`)."""
+    """The query of the address. Parameters: "" for all; `state` a word of `RunState`; `day` UTC, YYYY-MM-DD;
+    `msg_id` hex, from 8 digits on; `behind` where the page begins (`Place`)."""
 
     queue_manager: str
     queue: str
@@ -39,12 +39,13 @@ class Asked:
     state: str
     person: str
     day: str
+    msg_id: str
     behind: str
 
     @property
     def query(self) -> dict[str, str]:
         """The query of the first page of the same runs."""
-        names = ("queue_manager", "queue", "workflow", "state", "person", "day")
+        names = ("queue_manager", "queue", "workflow", "state", "person", "day", "msg_id")
         return {name: value for name in names if (value := getattr(self, name))}
 
 
@@ -56,10 +57,19 @@ def _asked(
     state: RunState | Annotated[str, Query(max_length=0)] = "",
     person: Field = "",
     day: date | Annotated[str, Query(max_length=0)] = "",
+    msg_id: Annotated[str, Query(pattern="^([0-9a-fA-F]{8,48})?$")] = "",
     behind: Field = "",
 ) -> Asked:
-    texts = (one.strip() for one in (queue_manager, queue, workflow, str(state), person, str(day), behind))
-    return Asked(*texts)
+    return Asked(
+        queue_manager=queue_manager,
+        queue=queue.strip(),
+        workflow=workflow,
+        state=str(state),
+        person=person.strip(),
+        day=str(day),
+        msg_id=msg_id.lower(),
+        behind=behind,
+    )
 
 
 def router(page: Page) -> APIRouter:
@@ -76,6 +86,7 @@ def router(page: Page) -> APIRouter:
             person=person,
             state=RunState(asked.state) if asked.state else None,
             day=date.fromisoformat(asked.day) if asked.day else None,
+            msg_id=asked.msg_id,
         )
         found = _found(lake(who.estate), tuple(names), wanted, asked.behind)
         return render_page(

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from airflow.models.dagrun import DagRun
-from airflow.models.taskinstance import TaskInstance
-from airflow.utils.session import create_session
-from airflow.utils.state import TaskInstanceState
 from sqlalchemy import select, tuple_
 
 from mqops.errors import MqopsError
 from mqops.lake.shared import MOUNT
 from mqops.look.estate.problem import Problem
+from mqops_airflow.airflow_private.database import DagRun, TaskInstance, TaskInstanceState, create_session
 from mqops_airflow.pages.not_yet import BEHIND_THE_FIRST
 from mqops_airflow.pages.security import Reader, own_dags
 from mqops_airflow.runs.run_folder import folders, run_key

@@ -113,11 +113,12 @@ def submission(conn_id: str, connection: Any) -> Submission:
 def master_of(connection: Any) -> str:
     """The master that a connection names: its host, whole (`local[*]`, `yarn`, `k8s://https://host`), and its port.
 
-    A connection that was given as a URI has the scheme as its type: `spark://host:7077`.
+    A connection that was given as a URI has the scheme as its type: `spark://host:7077`. Airflow knows the type `spark`
+    only where its Spark provider is installed: `generic` stands for it.
     """
-    host = connection.host or ""
-    whole = connection.conn_type == "spark" and host and ("://" in host or not connection.port)
-    master = host if whole else f"{connection.conn_type}://{host}"
+    host, kind = connection.host or "", "spark" if connection.conn_type == "generic" else connection.conn_type
+    whole = kind == "spark" and host and ("://" in host or not connection.port)
+    master = host if whole else f"{kind}://{host}"
     return f"{master}:{connection.port}" if connection.port else master
 
 
