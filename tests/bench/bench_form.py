@@ -9,6 +9,7 @@ and 4 s from the answer to the proof. The first run of each, in which Spark's Py
 from __future__ import annotations
 
 import os
+import signal
 import statistics
 import sys
 import time
@@ -71,6 +72,7 @@ def fill(manager: Manager) -> None:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # Airflow ends with us
     with folder() as place:
         below = Path(place)
         (below / "estate.yaml").write_text(ESTATE)
