@@ -155,7 +155,7 @@ def test_the_core_needs_no_compiler_and_its_command_line_a_queue_manager(environ
     environment.pip(f"{wheel}[mq]", MQ_FILE_PATH=str(environment.folder / "mqlite"))
     assert environment.mib() <= WITH_MQ_MIB
     environment.run("mqlite", "create", "QM1")
-    environment.run("mqlite", "mqsc", "QM1", text="DEFINE QLOCAL(A)\n")
+    environment.run("mqlite", "mqsc", "QM1", text="DEFINE QLOCAL(A)\nDEFINE QLOCAL(MQOPS.LEDGER) DEFPSIST(YES)\n")
     manager = Manager("QM1", environment.folder / "queue_managers")
     manager.put(DLQ, [dead_letter("GONE", b"x", reason=2085)])
     said = environment.run("mqops", "dlq", "run", "--once", DLQ, "QM1", "--json", text=RULES)
