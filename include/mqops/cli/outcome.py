@@ -24,7 +24,19 @@ P = ParamSpec("P")
 
 
 def default_lake() -> Path:
-    """The lake where neither --lake nor MQOPS_LAKE names one."""
+    """The lake where neither --lake nor MQOPS_LAKE names one: that of the estate in MQOPS_ESTATE, as the pages and the
+    DAGs have it, else a folder of the user's data.
+
+    Raises:
+        click.UsageError: nothing of that estate can be used.
+    """
+    if named := os.environ.get("MQOPS_ESTATE"):
+        from mqops.estate import load_usable  # noqa: PLC0415 - loads pydantic
+
+        try:
+            return load_usable(named).lake(os.environ)
+        except SettingsError as error:
+            raise click.UsageError(f"{error}. Mend it, or name the lake by --lake or MQOPS_LAKE") from error
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "mqops" / "lake"
 
 
@@ -52,7 +64,8 @@ lake_option = click.option(
     type=LakePath(path_type=Path, file_okay=False),
     envvar="MQOPS_LAKE",
     default=default_lake,
-    help="Folder of snapshots, plans and ledgers; else $MQOPS_LAKE, else mqops/lake in the user's data folder.",
+    help="Folder of snapshots, plans and ledgers; else $MQOPS_LAKE, else the lake of the estate in $MQOPS_ESTATE, else "
+    "mqops/lake in the user's data folder.",
 )
 
 

@@ -35,7 +35,7 @@ def completed_undoable(ctx: click.Context, _param: click.Parameter, incomplete: 
 
 
 def _completed(ctx: click.Context, incomplete: str, wanted: Callable[[Path], bool]) -> list[CompletionItem]:
-    lake = Path(ctx.params.get("lake") or os.environ.get("MQOPS_LAKE") or default_lake())
+    lake = _lake(ctx)
     found = (path for path in lake.glob("*/runs/*") if path.name.startswith(incomplete))
     runs = [path for path in found if is_run_key(path.name) and path.is_dir()]  # a shell is given no other text
     newest = sorted(runs, key=lambda path: path.stat().st_mtime_ns, reverse=True)
@@ -48,10 +48,18 @@ def completed_queue_managers(ctx: click.Context, _param: click.Parameter, incomp
     from mqops.estate_values import MQ_NAME  # noqa: PLC0415
     from mqops.lake.run import queue_managers  # noqa: PLC0415
 
-    lake = Path(ctx.params.get("lake") or os.environ.get("MQOPS_LAKE") or default_lake())
+    lake = _lake(ctx)
     return [
         CompletionItem(name) for name in queue_managers(lake) if name.startswith(incomplete) and MQ_NAME.fullmatch(name)
     ]
+
+
+def _lake(ctx: click.Context) -> Path:
+    """The lake of the command that is being written; where the estate cannot say it, one that has nothing to offer."""
+    try:
+        return Path(ctx.params.get("lake") or os.environ.get("MQOPS_LAKE") or default_lake())
+    except click.UsageError:
+        return Path(os.devnull)
 
 
 def run_argument(

@@ -191,3 +191,20 @@ def _commands(command, context):
         return [command]
     found = [command.get_command(context, name) for name in command.list_commands(context)]
     return [each for one in found for each in _commands(one, context)]
+
+
+def test_without_a_lake_named_it_is_that_of_the_estate_which_the_pages_have(manager, mqops_here, tmp_path):
+    """A stop or a proof in another lake than the DAGs' would be of nothing."""
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    estate = tmp_path / "estate.yaml"
+    estate.write_text("lake: its_lake\nqueue_managers: {QM1: {connection: mq_qm1}}\n")
+    of_estate = {"MQOPS_LAKE": "", "MQOPS_ESTATE": str(estate)}
+    mqops_here("snapshot", "-m", "QM1", **of_estate)
+    assert len(list(tmp_path.glob("its_lake/QM1/runs/*"))) == 1
+    assert "snapshot" in mqops_here("runs", **of_estate).stdout
+    mqops_here("snapshot", "-m", "QM1", "--lake", str(tmp_path / "named"), **of_estate)
+    assert len(list(tmp_path.glob("named/QM1/runs/*"))) == 1
+    estate.write_text("lake: [\n")
+    refused = mqops_here("runs", expect=2, **of_estate).stderr
+    assert f"{estate}:" in refused
+    assert "Mend it, or name the lake by --lake or MQOPS_LAKE" in refused
