@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from mqops.look.estate.now import ManagerNow
     from mqops.look.estate.problem import Problem
 
-MOST_OPEN = 12
-"""Lines of a heading that are shown without a click where several queue managers are shown."""
+MOST_SHOWN = 12
+"""Lines of what needs a person now that are shown without a click, where several queue managers are shown."""
 
 
 class Need(NamedTuple):
@@ -32,12 +32,17 @@ class Need(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """The lines of a heading. Parameters: `is_open` whether they are shown without a click."""
+    """The lines of a heading: those that are shown, and those that a click unfolds."""
 
     urgency: Urgency
     heading: str
-    lines: Sequence[Need]
-    is_open: bool
+    shown: Sequence[Need]
+    folded: Sequence[Need]
+
+    @property
+    def number(self) -> int:
+        """All lines."""
+        return len(self.shown) + len(self.folded)
 
 
 HEADINGS = {
@@ -72,9 +77,9 @@ def needs(
 
 def _headed(found: Iterable[tuple[Urgency, list[Need]]], *, one: bool) -> Iterator[Needs]:
     for urgency, lines in found:
-        is_open = one or (urgency is Urgency.NOW and len(lines) <= MOST_OPEN)
+        most = len(lines) if one else MOST_SHOWN if urgency is Urgency.NOW else 0
         if lines:
-            yield Needs(urgency, HEADINGS[urgency], lines, is_open)
+            yield Needs(urgency, HEADINGS[urgency], lines[:most], lines[most:])
 
 
 def _need(
