@@ -7,7 +7,7 @@ import re
 import shutil
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,7 @@ def keys(page: PageOfRuns) -> list[str]:
         (WantedRuns(person="eve", queue="DLQ"), []),
         (WantedRuns(person="eve", state=RunState.DONE), []),
         (WantedRuns(day=datetime(2026, 3, 2).date()), ["of-qm2"]),
+        (WantedRuns(day=date.max), []),  # no day is behind it
         (WantedRuns(queue="Q1", person="bob"), ["r000049", "r000037", "r000025"]),
     ],
 )
@@ -205,6 +206,18 @@ def test_a_field_that_is_no_such_thing_is_told(lake: Path, client: Any, query: d
     answer = client("/runs", **query)
     assert answer.status_code == 422
     assert "This address is not complete" in answer.text
+
+
+def test_the_next_page_begins_behind_a_run_with_the_longest_key(lake: Path, client: Any, monkeypatch) -> None:
+    from mqops_airflow.pages import runs  # noqa: PLC0415
+
+    monkeypatch.setattr(runs, "MOST", 1)
+    made(lake, "k" * 200, DAY + 9 * 86400)
+    older = re.search(r'<a href="/runs\?([^"]*)">Older runs', client("/runs").text)
+    assert older is not None
+    page = client("/runs", **dict(parse_qsl(unescape(older[1]))))
+    assert page.status_code == 200
+    assert "by carol@desk</a>" in page.text
 
 
 def test_runs_that_cannot_be_read_take_no_others_away(lake: Path, client: Any) -> None:

@@ -25,6 +25,8 @@ MOST = 100
 """Rows of a page."""
 LONGEST = 200
 """Characters of a field."""
+LONGEST_PLACE = 300
+"""Characters of a time and the key of a run."""
 Field = Annotated[str, Query(max_length=LONGEST)]
 
 
@@ -58,7 +60,7 @@ def _asked(
     person: Field = "",
     day: date | Annotated[str, Query(max_length=0)] = "",
     msg_id: Annotated[str, Query(pattern="^([0-9a-fA-F]{8,48})?$")] = "",
-    behind: Field = "",
+    behind: Annotated[str, Query(max_length=LONGEST_PLACE)] = "",
 ) -> Asked:
     return Asked(
         queue_manager=queue_manager,
