@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import jsonschema
@@ -227,6 +228,16 @@ def test_the_connections_of_the_page_are_taken() -> None:
     assert asked.namespace == PROPERTIES["spark.kubernetes.namespace"]
     server = server_of("spark_default", connect)
     assert (server.host, server.port, server.tls) == ("mqops-spark-connect", 15002, True)
+
+
+def test_the_dag_file_of_the_page_makes_the_dags_of_an_estate_that_is_mounted_elsewhere(
+    estate_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert os.environ["MQOPS_ESTATE"] == str(estate_folder / "estate.yaml")
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    place: dict[str, Any] = {"__name__": "mq", "__file__": str(tmp_path_factory.mktemp("dags") / "mq.py")}
+    exec(compile(dedent(code), place["__file__"], "exec"), place)
+    assert "qm1_dlq_rules" in place
 
 
 def test_network_policies_are_about_pods_that_there_are() -> None:
