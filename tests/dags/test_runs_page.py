@@ -168,6 +168,21 @@ def test_the_page_says_what_each_run_is_and_who_asked(lake: Path, client: Any) -
     assert only.count("<tr>") == 2
 
 
+def test_a_run_of_very_many_queues_names_the_first_ones(lake: Path, client: Any) -> None:
+    made(lake, "wide", DAY + 9 * 86400, queue=",".join(f"W{number}" for number in range(500)))
+    page = re.sub("<[^>]+>", "", client("/runs", queue="W499").text)
+    assert "W0, W1, W2, W3 and 496 others" in page
+    assert "W4," not in page
+
+
+def test_the_form_keeps_the_kind_of_a_decider_of_another_distribution(lake: Path, client: Any) -> None:
+    made(lake, "ours", DAY, workflow="park_large")
+    page = client("/runs", workflow="park_large").text
+    assert re.search(r'<option value="park_large" selected(="")?>park_large</option>', page)
+    assert "run=ours" in page
+    assert "park_large" not in client("/runs", workflow="dlq_rules").text
+
+
 def test_the_address_of_the_next_page_has_the_filter(lake: Path, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from mqops_airflow.pages import runs  # noqa: PLC0415
 
