@@ -501,6 +501,30 @@ def test_a_problem_links_to_where_it_is_seen_or_mended(manager, lake, page, monk
     assert 'href="/connections?name_pattern=mq_test"' in problem(page(), "does not answer: Airflow connection")
 
 
+def test_figures_at_the_top_lead_to_places_of_the_page(manager, client):
+    for query in ({}, {"queue_manager": "QM1"}):
+        text = client("/estate", **query).text
+        places = re.findall(r'<li class="card \w+"><a href="#([^"]+)">', text)
+        assert len(places) == 3
+        assert [one for one in places if f'id="{one}"' not in text] == []
+
+
+def test_what_to_do_keeps_its_name_when_another_problem_comes_before_it(manager, page):
+    """What a person has unfolded is found by that name in the next answer."""
+
+    def named() -> dict[str, str]:
+        lines = re.findall(r'<li class="problem \w+">.*?</li>', page(), re.DOTALL)
+        found = [(line, re.search(r'<details id="(do-[^"]+)"', line)) for line in lines]
+        return {key[1]: line for line, key in found if key}
+
+    manager.mqsc("DEFINE QLOCAL(Z.IN) BOQNAME(Z.NONE) BOTHRESH(3)\n")
+    (key,) = [key for key, line in named().items() if "Z.NONE" in line]
+    manager.mqsc("DEFINE QLOCAL(A.IN) BOQNAME(A.NONE) BOTHRESH(3)\n")
+    after = named()
+    assert len(after) == 2
+    assert "Z.NONE" in after[key]
+
+
 def test_a_name_is_whole_in_the_link_of_its_problem(manager, page):
     """`%` and `/` may stand in the names of queues."""
     manager.mqsc("DEFINE QLOCAL('A%2FB/C') MAXDEPTH(1)\n")

@@ -172,8 +172,8 @@ def test_a_calendar_that_cannot_be_used_is_an_error_of_the_log_and_ends_no_run(
     assert "calendar.yaml:1: hours: must be two times of day" in said
 
 
-def note_of_dead_letter_run(manager: Manager, folder: Path) -> str:
-    """The note of a run that moves nothing, as its task prove keeps it."""
+def note_of_dead_letter_run(manager: Manager, folder: Path, schedule: object = "0 0 29 2 *") -> str:
+    """The note of a run that moves nothing, as its task prove keeps it. Parameters: `schedule` of its DAG."""
     run = of_dag(planned(manager, folder / "lake", text="DESTQ(A) ACTION(RETRY)\n"), "first")
     kept: dict[str, str] = {}
     task = ProveOperator(
@@ -191,7 +191,13 @@ def note_of_dead_letter_run(manager: Manager, folder: Path) -> str:
     )
     dag_run = SimpleNamespace(dag_id="qm1_dlq_rules", run_id="first", conf={}, run_type="manual")
     task.execute(
-        {**context(kept), "ti": ti, "dag_run": dag_run, "params": {"dry_run": True}}  # type: ignore[typeddict-unknown-key]
+        {  # type: ignore[typeddict-unknown-key]
+            **context(kept),
+            "ti": ti,
+            "dag_run": dag_run,
+            "dag": DAG("qm1_dlq_rules", schedule=schedule),  # type: ignore[arg-type]
+            "params": {"dry_run": True},
+        }
     )
     shutil.rmtree(run.path)
     return kept[KEY]
@@ -204,6 +210,16 @@ def test_the_note_of_a_dead_letter_run_has_what_vanishes_of_what_it_left(site: M
     soon = "3 are persistent, 4 before the next run"
     note = note_of_dead_letter_run(site, estate_folder)
     assert note.endswith(f". `3 dead letters vanish before {until}: {DLQ}, {soon}`.")
+
+
+@pytest.mark.parametrize("schedule", [None, "@once", [Asset("x-bank://end_of_day")]], ids=["none", "once", "asset"])
+def test_the_note_tells_of_no_next_run_where_the_dag_file_gave_a_schedule_without_one(
+    site: Manager, estate_folder: Path, schedule: object
+) -> None:
+    site.put(DLQ, [dead_letter("GONE", b"x", Expiry=SOON)] * 3)
+    until = words_of_work(estate_folder)
+    note = note_of_dead_letter_run(site, estate_folder, schedule)
+    assert note.endswith(f". `3 dead letters vanish before {until}: {DLQ}, 3 are persistent`.")
 
 
 def test_the_form_of_a_scan_can_tell_first_and_leaves_what_is_at_stake(site: Manager, estate_folder: Path) -> None:

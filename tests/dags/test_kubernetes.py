@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+import zipfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import jsonschema
@@ -158,6 +164,47 @@ def test_spark_has_the_settings_without_which_the_manual_forbids_a_cluster() -> 
     assert (str(template.parent), template.name) == (spark, "executor-pod.yaml")
 
 
+def test_an_executor_starts_in_an_image_without_the_entry_point_of_spark(tmp_path: Path) -> None:
+    """Spark names no command, and one argument, "executor"; it puts that behind what the template has."""
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text('#!/bin/sh\numask\nprintf "%s\\n" "$@"\n')
+    java.chmod(0o700)
+    given = {
+        "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@10.1.2.3:7078",
+        "SPARK_EXECUTOR_ID": "7",
+        "SPARK_EXECUTOR_CORES": "2",
+        "SPARK_EXECUTOR_MEMORY": "2048m",
+        "SPARK_APPLICATION_ID": "spark-1",
+        "SPARK_EXECUTOR_POD_IP": "10.1.2.4",
+        "SPARK_RESOURCE_PROFILE_ID": "0",
+        "SPARK_EXECUTOR_POD_NAME": "observe-exec-7",
+        "SPARK_CONF_DIR": "/opt/spark/conf",
+        **{f"SPARK_JAVA_OPT_{number}": f"-Dnumber={number}" for number in (10, 9, 0)},
+    }
+    (container,) = OBJECTS["Pod/executor-pod"]["spec"]["containers"]
+    assert container["command"][0] == "python"
+    words = [sys.executable, *container["command"][1:], *container["args"], "executor"]
+    ended = subprocess.run(
+        words, env={"PATH": os.environ["PATH"], "JAVA_HOME": str(tmp_path), **given}, capture_output=True, text=True
+    )
+    assert ended.stderr == ""
+    (spark,) = find_spec("pyspark").submodule_search_locations  # type: ignore[union-attr,misc]
+    backend = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
+    assert ended.stdout.split("\n")[:-1] == [
+        *("0077", "-Dnumber=0", "-Dnumber=9", "-Dnumber=10", "-Xms2048m", "-Xmx2048m"),
+        *("-cp", f"/opt/spark/conf:{spark}/jars/*", backend),
+        *("--driver-url", "spark://CoarseGrainedScheduler@10.1.2.3:7078", "--executor-id", "7", "--cores", "2"),
+        *("--app-id", "spark-1", "--hostname", "10.1.2.4", "--resourceProfileId", "0", "--podName", "observe-exec-7"),
+    ]
+    (jar,) = Path(spark, "jars").glob("spark-kubernetes_*.jar")
+    with zipfile.ZipFile(jar) as classes:
+        names = classes.namelist()
+        constants = classes.read("org/apache/spark/deploy/k8s/Constants$.class")
+    assert f"{backend.replace('.', '/')}.class" in names
+    assert [name for name in given if re.sub(r"\d+$", "", name).encode() not in constants] == []
+
+
 def test_the_connect_server_listens_in_its_pod_only_and_is_private() -> None:
     (spark,) = (one for one in SERVER["containers"] if one["name"] == "spark")
     given = dict(re.findall(r"--conf (\S+?)=(\S+)", spark["args"][0]))
@@ -183,6 +230,16 @@ def test_the_connections_of_the_page_are_taken() -> None:
     assert (server.host, server.port, server.tls) == ("mqops-spark-connect", 15002, True)
 
 
+def test_the_dag_file_of_the_page_makes_the_dags_of_an_estate_that_is_mounted_elsewhere(
+    estate_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert os.environ["MQOPS_ESTATE"] == str(estate_folder / "estate.yaml")
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    place: dict[str, Any] = {"__name__": "mq", "__file__": str(tmp_path_factory.mktemp("dags") / "mq.py")}
+    exec(compile(dedent(code), place["__file__"], "exec"), place)
+    assert "qm1_dlq_rules" in place
+
+
 def test_network_policies_are_about_pods_that_there_are() -> None:
     labels = [
         OBJECTS["Deployment/mqops-spark-connect"]["spec"]["template"]["metadata"]["labels"],
@@ -196,3 +253,10 @@ def test_network_policies_are_about_pods_that_there_are() -> None:
     ]
     assert len(chosen) == 2
     assert all(one in labels for one in (*chosen, *sources))
+
+
+def test_a_pod_that_reaches_no_queue_manager_reaches_the_pods_of_the_cluster() -> None:
+    """Kubernetes: an ipBlock is for addresses outside of the cluster; DNS and the database may be pods."""
+    (rule,) = OBJECTS["NetworkPolicy/mqops-no-queue-manager"]["spec"]["egress"]
+    assert {"namespaceSelector": {}} in rule["to"]
+    assert "ports" not in rule

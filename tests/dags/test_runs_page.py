@@ -7,7 +7,7 @@ import re
 import shutil
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,7 @@ def keys(page: PageOfRuns) -> list[str]:
         (WantedRuns(person="eve", queue="DLQ"), []),
         (WantedRuns(person="eve", state=RunState.DONE), []),
         (WantedRuns(day=datetime(2026, 3, 2).date()), ["of-qm2"]),
+        (WantedRuns(day=date.max), []),  # no day is behind it
         (WantedRuns(queue="Q1", person="bob"), ["r000049", "r000037", "r000025"]),
     ],
 )
@@ -167,6 +168,21 @@ def test_the_page_says_what_each_run_is_and_who_asked(lake: Path, client: Any) -
     assert only.count("<tr>") == 2
 
 
+def test_a_run_of_very_many_queues_names_the_first_ones(lake: Path, client: Any) -> None:
+    made(lake, "wide", DAY + 9 * 86400, queue=",".join(f"W{number}" for number in range(500)))
+    page = re.sub("<[^>]+>", "", client("/runs", queue="W499").text)
+    assert "W0, W1, W2, W3 and 496 others" in page
+    assert "W4," not in page
+
+
+def test_the_form_keeps_the_kind_of_a_decider_of_another_distribution(lake: Path, client: Any) -> None:
+    made(lake, "ours", DAY, workflow="park_large")
+    page = client("/runs", workflow="park_large").text
+    assert re.search(r'<option value="park_large" selected(="")?>park_large</option>', page)
+    assert "run=ours" in page
+    assert "park_large" not in client("/runs", workflow="dlq_rules").text
+
+
 def test_the_address_of_the_next_page_has_the_filter(lake: Path, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from mqops_airflow.pages import runs  # noqa: PLC0415
 
@@ -205,6 +221,18 @@ def test_a_field_that_is_no_such_thing_is_told(lake: Path, client: Any, query: d
     answer = client("/runs", **query)
     assert answer.status_code == 422
     assert "This address is not complete" in answer.text
+
+
+def test_the_next_page_begins_behind_a_run_with_the_longest_key(lake: Path, client: Any, monkeypatch) -> None:
+    from mqops_airflow.pages import runs  # noqa: PLC0415
+
+    monkeypatch.setattr(runs, "MOST", 1)
+    made(lake, "k" * 200, DAY + 9 * 86400)
+    older = re.search(r'<a href="/runs\?([^"]*)">Older runs', client("/runs").text)
+    assert older is not None
+    page = client("/runs", **dict(parse_qsl(unescape(older[1]))))
+    assert page.status_code == 200
+    assert "by carol@desk</a>" in page.text
 
 
 def test_runs_that_cannot_be_read_take_no_others_away(lake: Path, client: Any) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
@@ -130,7 +130,7 @@ def _lines(
         must(f"run.state IN ({', '.join('?' * len(states))})", *states)
     if wanted.day:
         must(f"{by}.at >= ?", wanted.day.isoformat())
-        must(f"{by}.at < ?", (wanted.day + timedelta(days=1)).isoformat())
+        must(f"{by}.at < ?", f"{wanted.day.isoformat()}U")  # behind every time of that day, which goes on with a T
     if behind:
         must(f"({by}.at, {by}.run) < (?, ?)", *behind)
     found = index.rows(

@@ -7,13 +7,13 @@ every few minutes.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mqops.clock import utc
 from mqops.counted import counted
 from mqops.errors import SettingsError
-from mqops.estate_sections import dag_prefix
 from mqops.estate_values import next_time
 from mqops.lake.files import make_folder, write_json
 from mqops.lake.run import folder_of
@@ -21,11 +21,12 @@ from mqops.lake.run_file import Checked
 from mqops.printable import printable
 from mqops.workflow import Workflow
 from mqops_airflow.notices.notify import Notice, tell_people
-from mqops_airflow.runs.workplace import estate_file, lake, schedule_of
+from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import NOTHING, Markdown, joined, md
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from datetime import datetime
     from pathlib import Path
 
     from airflow.sdk import Context
@@ -85,9 +86,11 @@ def foretold(
     return joined(" ", waiting) if waiting else NOTHING
 
 
-def left_foretold(log: Any, run: RunFolder, queue_manager: str, workflow: str) -> Markdown:
+def left_foretold(log: Any, context: Context, run: RunFolder, workflow: str) -> Markdown:
     """What vanishes of the dead letters or backed-out messages that a run has left, before people are at work again or
     the workflow's next run comes; nothing of other workflows. By what the proof has seen, nothing is asked.
+
+    When the next run comes is known where the DAG's schedule, which its DAG file may have given it, is a cron text.
 
     Raises:
         LakeError: what the proof has seen cannot be read.
@@ -101,13 +104,18 @@ def left_foretold(log: Any, run: RunFolder, queue_manager: str, workflow: str) -
     left = LEFT.find(run) if kind else None
     if kind is None or left is None:
         return NOTHING
-    now, estate = utc(), estate_file()
-    settings = estate.estate.queue_managers.get(queue_manager)
-    section = getattr(settings, workflow, None)
-    schedule = schedule_of(f"{dag_prefix(queue_manager)}_{workflow}", section.schedule) if section else None
-    next_run = next_time(schedule, now) if isinstance(schedule, str) else None
-    told = of_left(left.queues, kind, now=now, calendar=_calendar(estate, log), next_run=next_run)
+    now = utc()
+    next_run = _next_run(context["dag"].schedule, now)
+    told = of_left(left.queues, kind, now=now, calendar=_calendar(estate_file(), log), next_run=next_run)
     return joined(" ", [md("{}.", one) for one in told])
+
+
+def _next_run(schedule: object, now: datetime) -> datetime | None:
+    """When a schedule of a DAG comes next; None where that is no cron text."""
+    if isinstance(schedule, str):
+        with suppress(ValueError):  # words of Airflow's own, such as @once
+            return next_time(schedule, now)
+    return None
 
 
 def _calendar(estate: EstateFile, log: Any) -> Calendar:

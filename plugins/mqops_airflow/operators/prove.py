@@ -123,7 +123,7 @@ class ProveOperator(BaseOperator):
             raise ActUnfinished(plain(words))
         self.log.info("%s", printable(plain(words)))
         context["outlet_events"][self.asset].extra = {**value, "told": plain(words)}
-        vanish = left_foretold(self.log, run, self.name(context), self.workflow)
+        vanish = left_foretold(self.log, context, run, self.workflow)
         warning = trigger_again(self.log, self.queue_manager, self.workflow) if acted == "success" else ""
         if vanish or warning:
             keep_for_note(context, joined(" ", filter(None, (words, vanish, warning))))

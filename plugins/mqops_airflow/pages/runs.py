@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.clock import utc_now
+from mqops.deciders.registry import names as names_of_deciders
 from mqops.look.runs_page import PageOfRuns, Place, WantedRuns, page_of_runs
 from mqops.look.words import runs as words
 from mqops.look.words.state import RunState
@@ -25,6 +26,8 @@ MOST = 100
 """Rows of a page."""
 LONGEST = 200
 """Characters of a field."""
+LONGEST_PLACE = 300
+"""Characters of a time and the key of a run."""
 Field = Annotated[str, Query(max_length=LONGEST)]
 
 
@@ -58,7 +61,7 @@ def _asked(
     person: Field = "",
     day: date | Annotated[str, Query(max_length=0)] = "",
     msg_id: Annotated[str, Query(pattern="^([0-9a-fA-F]{8,48})?$")] = "",
-    behind: Field = "",
+    behind: Annotated[str, Query(max_length=LONGEST_PLACE)] = "",
 ) -> Asked:
     return Asked(
         queue_manager=queue_manager,
@@ -93,7 +96,7 @@ def router(page: Page) -> APIRouter:
             *(request, page, who, asked.queue_manager),
             asked=asked,
             states=[(one.value, "not in order" if one is RunState.FAILED else one.value) for one in RunState],
-            kinds=words.KINDS,
+            kinds=words.kinds((*names_of_deciders(), asked.workflow)),
             askers=list(ASKERS.values()),
             problems=tuple(words.unreadable(found.problems)),
             runs=words.table(found.runs, utc_now(), ASKERS),

@@ -40,7 +40,8 @@ def tiles(managers: Sequence[ManagerNow], *, one: bool) -> Iterator[Tile]:
     """The figures at the top. Parameters: `one` whether the page is about a single queue manager."""
     silent = any(manager.figures.unreachable for manager in managers)
     named = "queue manager" if len(managers) == 1 else "queue managers"
-    where = Link(f"{named} shown" if one else f"{named} in the estate", place="main" if one else "managers")
+    place = "managers" if len(managers) > 1 else "main"  # one has no table
+    where = Link(f"{named} shown" if one else f"{named} in the estate", place=place)
     yield Tile(len(managers), where, "bad" if silent else "good")
     wrong = sum(len(manager.problems) for manager in managers)
     yield Tile(wrong, Link("thing wrong" if wrong == 1 else "things wrong", place="needs"), "bad" if wrong else "good")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from mqops.look.estate.problem import Urgency, worst_first
@@ -20,7 +22,8 @@ class Need(NamedTuple):
     """A line: what, and where it is seen or mended.
 
     Parameters: `word` before it, in the colour `kind` (as of a page's style); `remedy` what to do, which a click
-    unfolds, "" for nothing; `problem` None for a question.
+    unfolds, "" for nothing, and `key` the name of that in the page, the same whatever stands before it; `problem` None
+    for a question.
     """
 
     queue_manager: str
@@ -29,6 +32,7 @@ class Need(NamedTuple):
     what: Text
     remedy: str
     problem: Problem | None
+    key: str = ""
 
 
 class Needs(NamedTuple):
@@ -72,7 +76,17 @@ def needs(
             found[problem.urgency].append(_need(manager.name, problem, ("Problem", "bad"), link_of))
         for note in manager.notes:
             found[Urgency.TO_KNOW].append(_need(manager.name, note, ("Note", "note"), link_of))
-    return list(_headed(found.items(), one=len(managers) == 1))
+    keyed = {urgency: list(_keyed(lines)) for urgency, lines in found.items()}
+    return list(_headed(keyed.items(), one=len(managers) == 1))
+
+
+def _keyed(lines: Iterable[Need]) -> Iterator[Need]:
+    """The lines with their keys: by what to do, since what is wrong has figures, and by how many say the same."""
+    same = Counter[str]()
+    for line in lines:
+        key = f"{line.queue_manager}-{sha256(line.remedy.encode()).hexdigest()[:12]}"
+        same[key] += 1
+        yield line._replace(key=f"{key}-{same[key]}") if line.remedy else line
 
 
 def _headed(found: Iterable[tuple[Urgency, list[Need]]], *, one: bool) -> Iterator[Needs]:

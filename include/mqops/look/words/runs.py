@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from mqops.counted import counted
@@ -28,7 +28,14 @@ _HEADINGS = (
     *("*Run|name", "State", "Queue|name", "Asked|name", "Approved|name"),
     *("Planned|number", "Moved|number", "Discarded|number", "Left|number", "Gone|number", "Took|number"),
 )
+MOST_QUEUES = 4
+"""Queues of a run that its row names: a scan has as many as the queue manager."""
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def kinds(workflows: Iterable[str]) -> dict[str, str]:
+    """Workflow → what its runs are about: those of `KINDS`, and these, "" for none."""
+    return {name: KINDS.get(name, name) for name in (*KINDS, *filter(None, workflows))}
 
 
 def name_of(run: RunLine, today: str, asked: str = "") -> str:
@@ -77,7 +84,7 @@ def _row(run: RunLine, today: str, asked: Mapping[str, str]) -> Iterator[Cell]:
     to = Link(name_of(run, today, by), "run", {"queue_manager": run.queue_manager, "run": run.run})
     yield Text((Lines((to, Lines((ShortName(run.run),), kind="key"))),))
     yield Text((Label(run.word, run.state.kind),))
-    yield joined(", ", map(Name, run.queue.split(","))) if run.queue else None
+    yield _queues(run.queue.split(",")) if run.queue else None
     yield Name(by) if by else None
     yield Name(run.approved_by) if run.approved_by else None
     if run.checks:
@@ -85,6 +92,13 @@ def _row(run: RunLine, today: str, asked: Mapping[str, str]) -> Iterator[Cell]:
     else:
         yield from figures_of_run(run)
     yield took(run) or None
+
+
+def _queues(names: Sequence[str]) -> Text:
+    """The queues of a run, the first ones where there are many: the page of the run has all."""
+    named = joined(", ", map(Name, names[:MOST_QUEUES]))
+    more = len(names) - MOST_QUEUES
+    return said("{} and {}", named, counted(more, "other")) if more > 0 else named
 
 
 def pages(query: Mapping[str, str], behind: str, *, first: bool) -> Text:
