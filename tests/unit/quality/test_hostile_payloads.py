@@ -1,0 +1,153 @@
+"""What a message can bring into a check of its payload: it fails alone, nothing of it is shown, and no other waits."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from snapshot_support import browsed, observed_row, snapshot_of_rows
+
+from mqops.lake.parquet import read_parquet
+from mqops.lake.run import RunFolder
+from mqops.message_checks import CheckResult, QualitySummary
+from mqops.quality.files import QualityFiles
+from mqops.quality.in_process import check_here
+from mqops.quality.suite_file import load_suites, parse
+from mqwire import constants as c
+from mqwire.structures import MQMD
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+PLACE = {"put_date": "20261121", "put_time": "11000000", "coded_char_set_id": 1208, "encoding": c.MQENC_NATIVE}
+XS = "http://www.w3.org/2001/XMLSchema"
+GOOD = b'{"a": "good"}'
+
+
+class Place:
+    """A lake with one run, and a folder of suites."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.summary: QualitySummary
+
+    def checked(
+        self, bodies: Mapping[str, Sequence[bytes]] | Sequence[bytes], *checks: str, head: str = "", **md: Any
+    ) -> Mapping[str, CheckResult]:
+        """The results of checks on these bodies, by their ids. Parameters: `bodies` of a queue, or of several."""
+        by_queue = bodies if isinstance(bodies, Mapping) else {"IN": bodies}
+        rows = [
+            observed_row(browsed(queue, NOW), MQMD(format=c.MQFMT_STRING, **PLACE, **md).pack(), body, position)
+            for queue, some in by_queue.items()
+            for position, body in enumerate(some)
+        ]
+        run = snapshot_of_rows(RunFolder(self.folder / "run"), rows, tuple(by_queue), NOW.isoformat())
+        text = "\n".join(
+            ["suite: s", head, "expectations:", *(f"- {{id: c{n}, {one}}}" for n, one in enumerate(checks))]
+        )
+        (self.folder / "s.yaml").write_text(text)
+        self.summary = check_here(QualityFiles.of(run.path), load_suites([self.folder / "s.yaml"]), now=NOW.isoformat())
+        return {one.expectation: one for one in self.summary.checks}
+
+    def failures(self) -> list[tuple[str, int, str]]:
+        """Check, position and what the table of failures says."""
+        names = ("expectation", "position", "observed")
+        rows = [row for batch in read_parquet(Path(self.summary.failures), names) for row in batch.to_pylist()]
+        return [tuple(row[name] for name in names) for row in rows]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+JSON = "expect: payload_to_match_json_schema, schema_file: s.schema"
+XML = "expect: payload_to_match_xml_schema, schema_file: s.schema"
+
+
+def of_element(kind: str) -> str:
+    return f'<xs:schema xmlns:xs="{XS}"><xs:element name="a">{kind}</xs:element></xs:schema>'
+
+
+def with_pattern(pattern: str) -> str:
+    restriction = f'<xs:restriction base="xs:string"><xs:pattern value="{pattern}"/></xs:restriction>'
+    return of_element(f"<xs:simpleType>{restriction}</xs:simpleType>")
+
+
+@pytest.mark.parametrize(
+    ("schema", "body", "told"),
+    [
+        ({"properties": {"a": {"multipleOf": 0.01}}}, b'{"a": 19.99}', None),  # by doubles it is none
+        ({"properties": {"a": {"multipleOf": 0.01}}}, b'{"a": 1%s}' % (b"0" * 400), None),  # greater than each double
+        ({"properties": {"a": {"multipleOf": 0.01}}}, b'{"a": 19.995}', "multipleOf fails at $.a"),
+        ({"properties": {"a": {"multipleOf": 2}}}, b'{"a": 1e400}', "multipleOf fails at $.a"),
+        ({"properties": {"a": {"multipleOf": 2}}}, b'{"a": true}', None),
+        ({"properties": {"a": {"$ref": "#"}}}, b'{"a":' * 400 + b"{}" + b"}" * 400, "cannot be tested: RecursionError"),
+        ({"properties": {"a": {"uniqueItems": True}}}, b'{"a": [1, true, "1", {"b": 1}, {"b": "1"}, [1], null]}', None),
+        ({"properties": {"a": {"uniqueItems": True}}}, b'{"a": [{"b": 1, "c": 2}, {"c": 2.0, "b": 1}]}', "unique"),
+        # a name of digits can be somebody's number
+        ({"additionalProperties": {"type": "array"}}, b'{"4929123412341234": 5}', "type fails at $.*"),
+        (
+            {"properties": {"a": {"items": {"type": "string"}}}},
+            b'{"a": ["x", 4929123412341234]}',
+            "type fails at $.a[1]",
+        ),
+        ({"properties": {"a": {"format": "date-time"}}}, b'{"a": "2026-11-26T12:00:60.5+01:00"}', None),
+        ({"properties": {"a": {"format": "date-time"}}}, b'{"a": "2026-02-30T12:00:00Z"}', "format fails at $.a"),
+        ({"properties": {"a": {"format": "date-time"}}}, b'{"a": "today"}', "format fails at $.a"),
+        (
+            of_element('<xs:simpleType><xs:restriction base="xs:dateTime"/></xs:simpleType>'),
+            b"<a>999999999999999999-01-01T00:00:00</a>",
+            "cannot be tested: OverflowError",
+        ),
+        (with_pattern("(x+)+y"), b"<a>" + b"x" * 2000 + b"</a>", "does not fit at /a"),  # for ever by Python's patterns
+        (with_pattern(r"\d\w\s\D\W"), "<a>٣ü \u00fc-</a>".encode(), None),  # XSD's are of all scripts
+        (with_pattern(r"\w"), b"<a>_</a>", "does not fit at /a"),
+        (of_element(""), b"<q:a>x</q:a>", "not XML with namespaces"),
+        # what the schema does not declare is not made valid by a type that the message itself names
+        (
+            of_element(""),
+            f'<b xmlns:x="{XS}-instance" xmlns:xs="{XS}" x:type="xs:string">4711</b>'.encode(),
+            "does not fit at /*",
+        ),
+    ],
+)
+def test_one_message_fails_a_schema_alone(place: Place, schema: Any, body: bytes, told: str | None) -> None:
+    is_xml = isinstance(schema, str)
+    (place.folder / "s.schema").write_text(schema if is_xml else json.dumps(schema))
+    begun = time.monotonic()
+    found = place.checked([body], XML if is_xml else JSON)["c0"]
+    assert time.monotonic() - begun < 30
+    assert (found.met, found.failed) == (told is None, 0 if told is None else 1)
+    assert all(told and told in observed for _check, _position, observed in place.failures())
+
+
+def test_elements_that_must_differ_are_compared_in_no_time(place: Place) -> None:
+    (place.folder / "s.schema").write_text('{"properties": {"a": {"uniqueItems": true}}}')
+    body = json.dumps({"a": [{"b": number} for number in range(50_000)]}).encode()
+    begun = time.monotonic()
+    assert place.checked([body], JSON)["c0"].met
+    assert time.monotonic() - begun < 30
+
+
+@pytest.mark.parametrize(
+    ("check", "schema", "wrong"),
+    [
+        (JSON, '{"properties": {"a": {"$ref": "#/$defs/none"}}}', "refers to #/$defs/none, which it does not have"),
+        (JSON, '{"properties": {"a": {"format": "uri"}}}', "has the format uri, which is not tested here"),
+        (XML, with_pattern("[0-9]{1,5000}"), "has the pattern [0-9]{1,5000}, which is not a regular expression"),
+        (
+            XML,
+            f'<xs:schema xmlns:xs="{XS}"><xs:import namespace="urn:q" schemaLocation="q.xsd"/></xs:schema>',
+            "is not an XML Schema that stands alone: Import of namespace 'urn:q'",
+        ),
+    ],
+)
+def test_a_schema_that_cannot_test_is_told_with_the_suite(tmp_path: Path, check: str, schema: str, wrong: str) -> None:
+    (tmp_path / "s.schema").write_text(schema)
+    suite, (problem,) = parse(f"suite: s\nexpectations:\n- {{id: a, {check}}}\n", source=str(tmp_path / "s.yaml"))
+    assert suite is None
+    assert f"s.yaml:3: expectations.0.schema_file: s.schema {wrong}" in str(problem)
