@@ -151,3 +151,61 @@ def test_a_schema_that_cannot_test_is_told_with_the_suite(tmp_path: Path, check:
     suite, (problem,) = parse(f"suite: s\nexpectations:\n- {{id: a, {check}}}\n", source=str(tmp_path / "s.yaml"))
     assert suite is None
     assert f"s.yaml:3: expectations.0.schema_file: s.schema {wrong}" in str(problem)
+
+
+BETWEEN = "expect: column_values_to_be_between, column: v"
+
+
+@pytest.mark.parametrize(
+    ("declared", "bodies", "check", "failing"),
+    [
+        # 15 digits are held exactly, and more are never rounded to fewer, nor is a long text of digits an error
+        (
+            "{at: $.v, type: number}",
+            [b'{"v": 1%s1}' % (b"0" * 32), b'{"v": 0.1%s1}' % (b"0" * 40), b'{"v": 120000000000000000}', b'{"v": 1e2}'],
+            f"{BETWEEN}, min_value: -1",
+            [("v_readable", 0), ("v_readable", 1)],
+        ),
+        (
+            "{at: /v, type: number}",
+            [b"<v>" + b"1" * 1_100_000 + b"</v>", b"<v>00000000000000000001.50000000000000000000</v>"],
+            f"{BETWEEN}, min_value: 1.5, max_value: 1.5",
+            [("v_readable", 0)],
+        ),
+        (
+            "{offset: 0, length: 16, type: packed, decimals: 2}",
+            [bytes.fromhex("1000000000000000000000000000001c"), bytes.fromhex("0000000000000000000000000001995d")],
+            f"{BETWEEN}, min_value: -19.95, max_value: -19.95",
+            [("v_readable", 0)],
+        ),
+        (
+            "{offset: 0, length: 5000, type: zoned}",
+            [b"\xf1" * 5000, b"\xf0" * 4999 + b"\xd7"],
+            f"{BETWEEN}, max_value: -7, min_value: -7",
+            [("v_readable", 0)],
+        ),
+        # a host writes zero with the sign of what it computed
+        (
+            "{offset: 0, length: 2, type: packed}",
+            [bytes.fromhex("000d"), bytes.fromhex("000c"), bytes.fromhex("001d")],
+            "expect: column_values_to_be_in_set, column: v, value_set: [0]",
+            [("c0", 2)],
+        ),
+        # the zone of a date counts; without one it is UTC
+        (
+            '{at: $.v, type: date, format: "%Y-%m-%dT%H:%M:%S%z"}',
+            [
+                b'{"v": "2026-11-26T00:30:00+0200"}',
+                b'{"v": "2026-11-26T00:30:00+0000"}',
+                b'{"v": "0001-01-01T00:00:00+0200"}',
+            ],
+            f"{BETWEEN}, min_value: 2026-11-26",
+            [("c0", 0), ("v_readable", 2)],
+        ),
+    ],
+)
+def test_what_a_value_is(
+    place: Place, declared: str, bodies: list[bytes], check: str, failing: list[tuple[str, int]]
+) -> None:
+    place.checked(bodies, check, head=f"columns: {{v: {declared}}}")
+    assert sorted((check, position) for check, position, _observed in place.failures()) == failing
