@@ -35,21 +35,29 @@ class Place:
         self.summary: QualitySummary
 
     def checked(
-        self, bodies: Mapping[str, Sequence[bytes]] | Sequence[bytes], *checks: str, head: str = "", **md: Any
+        self,
+        bodies: Mapping[str, Sequence[bytes]] | Sequence[bytes],
+        *checks: str,
+        head: str = "",
+        run: str = "run",
+        **md: Any,
     ) -> Mapping[str, CheckResult]:
-        """The results of checks on these bodies, by their ids. Parameters: `bodies` of a queue, or of several."""
+        """The results of checks on these bodies, by their ids.
+
+        Parameters: `bodies` of a queue, or of several; `md` fields of the MQMD.
+        """
         by_queue = bodies if isinstance(bodies, Mapping) else {"IN": bodies}
         rows = [
             observed_row(browsed(queue, NOW), MQMD(format=c.MQFMT_STRING, **PLACE, **md).pack(), body, position)
             for queue, some in by_queue.items()
             for position, body in enumerate(some)
         ]
-        run = snapshot_of_rows(RunFolder(self.folder / "run"), rows, tuple(by_queue), NOW.isoformat())
+        at = snapshot_of_rows(RunFolder(self.folder / run), rows, tuple(by_queue), NOW.isoformat())
         text = "\n".join(
             ["suite: s", head, "expectations:", *(f"- {{id: c{n}, {one}}}" for n, one in enumerate(checks))]
         )
         (self.folder / "s.yaml").write_text(text)
-        self.summary = check_here(QualityFiles.of(run.path), load_suites([self.folder / "s.yaml"]), now=NOW.isoformat())
+        self.summary = check_here(QualityFiles.of(at.path), load_suites([self.folder / "s.yaml"]), now=NOW.isoformat())
         return {one.expectation: one for one in self.summary.checks}
 
     def failures(self) -> list[tuple[str, int, str]]:
@@ -209,3 +217,54 @@ def test_what_a_value_is(
 ) -> None:
     place.checked(bodies, check, head=f"columns: {{v: {declared}}}")
     assert sorted((check, position) for check, position, _observed in place.failures()) == failing
+
+
+def test_a_group_that_says_to_have_a_thousand_million_messages_takes_no_memory(place: Place) -> None:
+    flags = c.MQMF_MSG_IN_GROUP | c.MQMF_LAST_MSG_IN_GROUP
+    md = {"version": 2, "group_id": b"g" * 24, "msg_seq_number": 999_999_999, "msg_flags": flags}
+    begun = time.monotonic()
+    found = place.checked([GOOD], "expect: groups_to_be_complete", **md)["c0"]
+    assert (found.met, found.failed) == (False, 1)
+    assert time.monotonic() - begun < 20
+
+
+SUM = "expect: column_sum_to_equal_queue, column: $.v, in_queue: OUT, where: {queue: IN}"
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "shown"),
+    [
+        ([b'{"v": 4711}'] * 5, [b'{"v": 4711}'] * 5, "23,555 here, 23,555 in OUT"),
+        ([b'{"v": 4711}'] * 5, [b'{"v": 4711}'], "99,999 xxxx, 9,999 xx xxx"),  # there it is one message's
+        ([b'{"v": 4711}', *[b'{"w": 1}'] * 5], [b'{"v": 4711}'] * 5, "9,999 xxxx, 99,999 xx xxx"),  # and here
+        ([b'{"v": 4711}'] * 5, [b'{"w": 1}'], "23,555 here, 0 in OUT"),
+    ],
+)
+def test_a_sum_of_few_messages_is_masked_on_either_side(
+    place: Place, here: list[bytes], there: list[bytes], shown: str
+) -> None:
+    found = place.checked({"IN": here, "OUT": there}, SUM, head="columns: {$.v: number}")["c0"]
+    assert (found.observed, found.met) == (shown, shown.startswith("23,555 here, 23,555"))
+
+
+def test_sums_of_no_value_are_not_called_equal(place: Place) -> None:
+    """As where the column's name is written wrong."""
+    found = place.checked({"IN": [GOOD], "OUT": [GOOD]}, SUM, head="columns: {$.v: number}")["c0"]
+    assert (found.checked, found.skipped, found.observed) == (0, "no message has a value", "")
+
+
+def test_a_check_learns_from_results_of_its_own_kind_only(tmp_path: Path) -> None:
+    """A person edits the suite: the check of the name has another column now, whose values are no texts even."""
+    runs = Place(tmp_path / "QM1" / "runs")
+    runs.folder.mkdir(parents=True)
+    known = "expect: column_values_to_be_as_before, least_runs: 1, column:"
+    for number, (check, met, skipped) in enumerate(
+        [
+            (f"{known} format", True, "learns: 0 of 1 good run"),
+            (f"{known} format", True, ""),
+            (f"{known} priority", True, "learns: 0 of 1 good run"),
+            (f"{known} priority, where: {{queue: IN}}", True, "learns: 0 of 1 good run"),
+        ]
+    ):
+        found = runs.checked([GOOD], check, run=f"20261121T12000{number}Z-0000000{number}")["c0"]
+        assert (found.met, found.skipped) == (met, skipped)
