@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from snapshot_support import browsed, observed_row, snapshot_of_rows
+from snapshot_support import browsed, observed_row, snapshot_of_rows, written_snapshot
 
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.message_checks import CheckResult, QualitySummary
+from mqops.observe.batches import BATCH_BYTES
 from mqops.quality.files import QualityFiles
+from mqops.quality.frame_here import batches_of
 from mqops.quality.in_process import check_here
 from mqops.quality.suite_file import load_suites, parse
 from mqwire import constants as c
@@ -268,3 +270,11 @@ def test_a_check_learns_from_results_of_its_own_kind_only(tmp_path: Path) -> Non
     ):
         found = runs.checked([GOOD], check, run=f"20261121T12000{number}Z-0000000{number}")["c0"]
         assert (found.met, found.skipped) == (met, skipped)
+
+
+def test_large_bodies_are_in_memory_a_few_at_a_time(tmp_path: Path) -> None:
+    md = MQMD(format=c.MQFMT_STRING, **PLACE).pack()
+    run = written_snapshot(RunFolder(tmp_path / "run"), browsed("IN", NOW), [(md, b"x" * (1 << 20))] * 60)
+    batches = list(batches_of(run.snapshot, ["body"]))
+    assert sum(batch.num_rows for batch in batches) == 60
+    assert max(batch.nbytes for batch in batches) < BATCH_BYTES + (2 << 20)
