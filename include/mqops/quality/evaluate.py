@@ -130,7 +130,7 @@ def _in_set(column: pa.ChunkedArray, values: Sequence[Any]) -> pa.ChunkedArray:
     kept = list(values)
     if pa.types.is_integer(column.type):
         column = column.cast(pa.int64())
-        kept = [int(value) for value in kept if float(value).is_integer()]
+        kept = [int(value) for value in kept if float(value).is_integer() and -(2**63) <= value < 2**63]
     return pc.is_in(column, pa.array(kept, column.type))
 
 

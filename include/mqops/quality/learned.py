@@ -1,7 +1,7 @@
 """Bounds that are learned from the last good snapshots: volume, age, and which reasons and applications there are.
 
 1. A snapshot is good where no critical check of the suite failed in it. Of each run its verdict counts, of at most
-   `trend.MOST_RUNS` runs.
+   `vocabulary.MOST_RUNS` runs.
 2. With fewer good ones than `least_runs` a check only learns: it is met, and says how many there are.
 3. A number must lie between the least and the greatest one of the last `runs`, widened on both sides by `tolerance`
    times their difference; a tenth of the greatest one counts as the least difference. The result says the bounds.
@@ -21,12 +21,13 @@ import pyarrow.compute as pc
 
 from mqops.counted import counted
 from mqops.quality.between import Compared, Difference
+from mqops.quality.vocabulary import LEAST_RUNS, RUNS
 
 if TYPE_CHECKING:
     from mqops.message_checks import CheckResult, QualitySummary
 
 MOST_VALUES = 200
-RUNS, LEAST_RUNS, TOLERANCE = 10, 3, 0.5
+TOLERANCE = 0.5
 
 
 def of_good_runs(runs: Sequence[QualitySummary], like: CheckResult, but: str) -> tuple[CheckResult, ...]:

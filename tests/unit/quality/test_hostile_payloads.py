@@ -278,3 +278,43 @@ def test_large_bodies_are_in_memory_a_few_at_a_time(tmp_path: Path) -> None:
     batches = list(batches_of(run.snapshot, ["body"]))
     assert sum(batch.num_rows for batch in batches) == 60
     assert max(batch.nbytes for batch in batches) < BATCH_BYTES + (2 << 20)
+
+
+def test_columns_that_come_from_the_body_are_tested_like_others(place: Place) -> None:
+    form = "expect: column_values_to_match_strftime_format, column: payload_kind, strftime_format: '%Y'"
+    found = place.checked([GOOD], form, "expect: column_values_to_be_valid_iban, column: headers")
+    assert [(one.met, one.failed) for one in found.values()] == [(False, 1), (False, 1)]
+
+
+def test_a_number_that_no_column_can_have(place: Place) -> None:
+    great = 99_999_999_999_999_999_999
+    found = place.checked(
+        [GOOD],
+        f"expect: column_values_to_be_in_set, column: priority, value_set: [{great}]",
+        f"expect: column_values_to_be_between, column: priority, max_value: {great}",
+        f"expect: column_values_to_not_be_null, column: priority, where: {{priority: {great}}}",
+    )
+    assert [(one.checked, one.failed) for one in found.values()] == [(1, 1), (1, 0), (0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("check", "wrong"),
+    [
+        (
+            "expect: table_row_count_to_be_as_before, least_runs: 12",
+            "expectations.0.runs: must be at least least_runs, at most 30 (found 10 and 12)",
+        ),
+        (
+            "expect: table_row_count_to_be_as_before, least_runs: 31, runs: 40",
+            "expectations.0.runs: must be at least least_runs, at most 30 (found 30 and 31)",
+        ),
+        (
+            "expect: table_row_count_to_be_as_before, runs: 0, least_runs: 0",
+            "expectations.0.runs: must be at least least_runs, at most 30 (found 0 and 1)",
+        ),
+    ],
+)
+def test_a_check_that_would_learn_for_ever_and_so_be_met_is_told_with_the_suite(check: str, wrong: str) -> None:
+    suite, (problem,) = parse(f"suite: s\nexpectations:\n- {{id: a, {check}}}\n", source="s.yaml")
+    assert suite is None
+    assert wrong in str(problem)
