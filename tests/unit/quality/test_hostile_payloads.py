@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from mqops.observe.batches import BATCH_BYTES
 from mqops.quality.files import QualityFiles
 from mqops.quality.frame_here import batches_of
 from mqops.quality.in_process import check_here
+from mqops.quality.suggest import suggest
 from mqops.quality.suite_file import load_suites, parse
 from mqwire import constants as c
 from mqwire.structures import MQMD
@@ -318,3 +320,29 @@ def test_a_check_that_would_learn_for_ever_and_so_be_met_is_told_with_the_suite(
     suite, (problem,) = parse(f"suite: s\nexpectations:\n- {{id: a, {check}}}\n", source="s.yaml")
     assert suite is None
     assert wrong in str(problem)
+
+
+@pytest.mark.parametrize(
+    "bodies",
+    [
+        [{"a": "x" * 1500}, {"a": "y" * 1500}],  # more than RE2 counts
+        [{"a": "1²"}, {"a": "2³"}],  # digits that are none of 0 to 9
+        [{"a": {"b": "x"}, "a_b": "y"}, {"a": {"b": "x"}, "a_b": "y"}],  # two columns that make one word
+        [{"__": "x", "n" * 120: "y"}, {"__": "x", "n" * 120: "y"}],
+        [
+            {"DE89370400440532013000": "x"},
+            {"GB82WEST12345698765432": "x"},
+            {"x": 1},
+        ],  # names that are numbers of people
+    ],
+)
+def test_a_suggested_suite_can_be_read_is_met_and_has_no_payload(place: Place, bodies: list[Any]) -> None:
+    place.checked([json.dumps(one).encode() for one in bodies], "expect: column_values_to_not_be_null, column: format")
+    snapshot = place.folder / "run" / "snapshot"
+    text = suggest(snapshot, "IN")
+    assert not {"DE89370400440532013000", "GB82WEST12345698765432"} & set(re.findall("[A-Z0-9]+", text))
+    (place.folder / "suggested.yaml").write_text(text)
+    found = check_here(
+        QualityFiles.of(snapshot.parent), load_suites([place.folder / "suggested.yaml"]), now=NOW.isoformat()
+    )
+    assert [one.expectation for one in found.checks if not one.met] == []
