@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,10 +14,13 @@ from typing import Any
 import pytest
 from snapshot_support import browsed, observed_row, snapshot_of_rows, written_snapshot
 
+from mqops.errors import LakeError, SettingsError
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
+from mqops.look.core.criteria import Criteria
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.observe.batches import BATCH_BYTES
+from mqops.quality.failed_keys import with_failed
 from mqops.quality.files import QualityFiles
 from mqops.quality.frame_here import batches_of
 from mqops.quality.in_process import check_here
@@ -346,3 +350,19 @@ def test_a_suggested_suite_can_be_read_is_met_and_has_no_payload(place: Place, b
         QualityFiles.of(snapshot.parent), load_suites([place.folder / "suggested.yaml"]), now=NOW.isoformat()
     )
     assert [one.expectation for one in found.checks if not one.met] == []
+
+
+def test_messages_that_failed_are_not_none_where_nobody_can_tell(place: Place) -> None:
+    place.checked(
+        [GOOD],
+        "expect: column_values_to_be_null, column: format",
+        "expect: table_row_count_to_be_between, max_value: 0",
+    )
+    run, any_message = RunFolder(place.folder / "run"), Criteria()
+    assert len(with_failed(any_message, "s", place.folder, "", run).keys or ()) == 1
+    with pytest.raises(SettingsError, match="Check c1 of suite s is about all messages together, and names none"):
+        with_failed(any_message, "s:c1", place.folder, "", run)
+    shutil.rmtree(place.summary.failures)
+    for failed in ("s", "s:c0"):
+        with pytest.raises(LakeError, match=r"The table of failures .* of run run is not there"):
+            with_failed(any_message, failed, place.folder, "", run)
