@@ -25,12 +25,14 @@ from types import MappingProxyType
 from typing import Any
 
 from mqops.observe.core.payload import properties_of
+from mqops.quality.body import place
 from mqops.quality.columns import PROBLEM, TEST, VALUE, Column, ColumnKind, Source
 from mqops.rules.documents import JSON_PATH, XPATH, json_at, json_document, json_problem, kind_of, xml_values
 from mqops.rules.values import BadValue, property_name
 from mqwire.ccsid import decode
 from mqwire.errors import WireError
 from mqwire.headers import Chain
+from mqwire.rfh2 import MQRFH2
 
 KINDS: Mapping[str, ColumnKind] = MappingProxyType(
     {
@@ -136,6 +138,13 @@ class Payload:
 
     @cached_property
     def _properties(self) -> Mapping[str, str]:
+        """By folder and name. Raises `Unreadable`: a folder is at fault, and what it would say is unknown."""
+        try:
+            for header in self._chain.headers:
+                if isinstance(header.value, MQRFH2):
+                    header.value.elements(header.encoding, offset=header.offset)
+        except WireError as error:
+            raise Unreadable(place(error)) from error
         found: dict[str, str] = json.loads(properties_of(self._chain) or "{}")
         return found
 

@@ -27,10 +27,17 @@ from mqops.quality.in_process import check_here
 from mqops.quality.suggest import suggest
 from mqops.quality.suite_file import load_suites, parse
 from mqwire import constants as c
+from mqwire.folder import folder
+from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQMD
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-PLACE = {"put_date": "20261121", "put_time": "11000000", "coded_char_set_id": 1208, "encoding": c.MQENC_NATIVE}
+PLACE: dict[str, Any] = {
+    "put_date": "20261121",
+    "put_time": "11000000",
+    "coded_char_set_id": 1208,
+    "encoding": c.MQENC_NATIVE,
+}
 XS = "http://www.w3.org/2001/XMLSchema"
 GOOD = b'{"a": "good"}'
 
@@ -56,7 +63,7 @@ class Place:
         """
         by_queue = bodies if isinstance(bodies, Mapping) else {"IN": bodies}
         rows = [
-            observed_row(browsed(queue, NOW), MQMD(format=c.MQFMT_STRING, **PLACE, **md).pack(), body, position)
+            observed_row(browsed(queue, NOW), MQMD(**{"format": c.MQFMT_STRING, **PLACE, **md}).pack(), body, position)
             for queue, some in by_queue.items()
             for position, body in enumerate(some)
         ]
@@ -229,7 +236,7 @@ def test_what_a_value_is(
 
 def test_a_group_that_says_to_have_a_thousand_million_messages_takes_no_memory(place: Place) -> None:
     flags = c.MQMF_MSG_IN_GROUP | c.MQMF_LAST_MSG_IN_GROUP
-    md = {"version": 2, "group_id": b"g" * 24, "msg_seq_number": 999_999_999, "msg_flags": flags}
+    md: dict[str, Any] = {"version": 2, "group_id": b"g" * 24, "msg_seq_number": 999_999_999, "msg_flags": flags}
     begun = time.monotonic()
     found = place.checked([GOOD], "expect: groups_to_be_complete", **md)["c0"]
     assert (found.met, found.failed) == (False, 1)
@@ -366,3 +373,13 @@ def test_messages_that_failed_are_not_none_where_nobody_can_tell(place: Place) -
     for failed in ("s", "s:c0"):
         with pytest.raises(LakeError, match=r"The table of failures .* of run run is not there"):
             with_failed(any_message, failed, place.folder, "", run)
+
+
+def test_a_property_of_headers_that_are_at_fault_is_no_null(place: Place) -> None:
+    header = MQRFH2(format=c.MQFMT_STRING, coded_char_set_id=1208, encoding=c.MQENC_NATIVE)
+    good = header.with_folders(folder("usr", {"kind": "A"})).pack() + GOOD
+    broken = good.replace(b"</usr>", b"</usx>")
+    in_set = "expect: column_values_to_be_in_set, column: usr.kind, value_set: [A]"
+    found = place.checked([good, broken], in_set, format=c.MQFMT_RF_HEADER_2)
+    assert {name: one.failed for name, one in found.items()} == {"c0": 0, "usr_kind_readable": 1}
+    assert [(row[1], row[2].startswith("MQRFH2.NameValueData at offset")) for row in place.failures()] == [(1, True)]
