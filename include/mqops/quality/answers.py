@@ -67,7 +67,7 @@ def answers(
     for row, message in enumerate(_messages(batch, prefix)):
         found = look(message, wanted) if wanted else {}
         if asked:
-            columns = {name: batch.column(name)[row].as_py() for name in tested}
+            columns = {name: found.get(name) if name in wanted else batch.column(name)[row].as_py() for name in tested}
             found |= _asked(message, named, columns)
         seen.append(found)
     return [pa.array([one.get(each.name) for one in seen], arrow_type(each)) for each in answered(body, asked)]

@@ -19,7 +19,10 @@ from mqwire.names import values
 
 GROUPS = ("MQAT", "MQCCSI", "MQEI", "MQENC", "MQFB", "MQMF", "MQMT", "MQOL", "MQPER", "MQPRI", "MQRC", "MQRCCF", "MQRO")
 """The groups of MQ's constants that fields of a message have values of."""
-_Number = Annotated[int, Strict()] | Annotated[float, Strict(), AllowInfNan(allow_inf_nan=False)]
+_Number = (
+    Annotated[int, Strict(), Field(ge=-(2**63), lt=2**63)]
+    | Annotated[float, Strict(), AllowInfNan(allow_inf_nan=False)]
+)
 _TYPES: Mapping[Takes | ColumnKind, TypeAdapter[Value]] = {
     **{kind: TypeAdapter(_Number) for kind in (Takes.NUMBER, ColumnKind.NUMBER)},
     Takes.COUNT: TypeAdapter(Annotated[int, Strict(), Field(ge=0)]),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
@@ -24,6 +24,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from mqops.given_file import opener
+from mqops.quality.summary import NO_VALUE
 from mqops.quality.where import Condition, chosen
 from mqwire import constants as c
 
@@ -63,7 +64,9 @@ class Compared:
 class Difference:
     """What was found: the places of the rows that fail, or for the whole whether it is met, and both sides.
 
-    Attributes: `limits` what was asked for, where only history tells; `skipped` why nothing was compared.
+    Attributes: `limits` what was asked for, where only history tells; `skipped` why nothing was compared; `checked`
+    messages that have a value, and `least` how many a number is made of that `observed` tells, each None where that is
+    every message.
     """
 
     rows: pa.Array | None = None
@@ -71,6 +74,8 @@ class Difference:
     observed: str = ""
     limits: str = ""
     skipped: str = ""
+    checked: int | None = None
+    least: int | None = None
 
 
 def groups_complete(about: Compared) -> Difference:
@@ -89,7 +94,7 @@ def groups_complete(about: Compared) -> Difference:
     failing = [
         place
         for numbers, last, places in groups.values()
-        if not last or numbers != set(range(1, max(last) + 1))
+        if not last or min(numbers) < 1 or max(numbers) > max(last) or len(numbers) < max(last)
         for place in places
     ]
     return Difference(rows=pa.array(sorted(failing), pa.int64()))
@@ -118,13 +123,13 @@ def same_count_in_file(about: Compared) -> Difference:
 
 def same_sum_in_queue(about: Compared) -> Difference:
     """Whether the sum of a column is that of another queue."""
-    other = about.table[about.other].take(_of_queue(about))
-    return _equal(_sum(_mine(about)), _sum(_texts(other)), str(about.given["in_queue"]))
+    there = _texts(about.table[about.other].take(_of_queue(about)))
+    return _equal_sums(_mine(about), there, str(about.given["in_queue"]), of_messages=True)
 
 
 def same_sum_in_file(about: Compared) -> Difference:
     """Whether the sum of a column is that of a column of a file."""
-    return _equal(_sum(_mine(about)), _sum(_of_file(about)), _path(about).name)
+    return _equal_sums(_mine(about), _of_file(about), _path(about).name, of_messages=False)
 
 
 BETWEEN: Mapping[str, Callable[[Compared], Difference]] = MappingProxyType(
@@ -142,6 +147,15 @@ BETWEEN: Mapping[str, Callable[[Compared], Difference]] = MappingProxyType(
 
 def _equal(here: Decimal | int, there: Decimal | int, where: str) -> Difference:
     return Difference(met=here == there, observed=f"{here:,} here, {there:,} in {where}")
+
+
+def _equal_sums(mine: list[str | None], others: list[str | None], where: str, *, of_messages: bool) -> Difference:
+    """Parameters: `of_messages` whether the other side is of messages, too, whose single values are not shown."""
+    here, there = (sum(one is not None for one in side) for side in (mine, others))
+    if not here and not there:
+        return Difference(skipped=NO_VALUE, checked=0)
+    least = min(one for one in (here, there if of_messages else 0) if one) if here or of_messages else None
+    return replace(_equal(_sum(mine), _sum(others), where), checked=here, least=least)
 
 
 def _not_among(about: Compared, known: list[str | None]) -> Difference:

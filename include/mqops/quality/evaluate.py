@@ -21,12 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.message_checks import CheckResult
+from mqops.observe.core.mask import masked_text
 from mqops.quality.between import BETWEEN, Compared, Incomparable
-from mqops.quality.columns import IDENTITY, problem_columns
+from mqops.quality.columns import IDENTITY, is_payload, problem_columns
 from mqops.quality.history import History
 from mqops.quality.learned import LEARNED, of_good_runs
 from mqops.quality.suite import OF_NULLS, Check, Suite, looked_at
-from mqops.quality.summary import NO_VALUE, result_of
+from mqops.quality.summary import MANY, NO_VALUE, result_of
 from mqops.quality.vocabulary import EXPECTATIONS
 from mqops.quality.where import chosen
 
@@ -85,7 +86,7 @@ def compared(
         queues=queues,
         day=pc.min(table["observed_at"]).as_py() or history.now,
         folder=Path(suite.source).parent,
-        before=of_good_runs(history.runs, suite.name, check.id, history.but) if learns else (),
+        before=of_good_runs(history.runs, result_of(suite, check, met=True), history.but) if learns else (),
     )
     try:
         found = _COMPARED[check.expectation.name](about)
@@ -94,7 +95,11 @@ def compared(
     known = {"observed": found.observed, "skipped": found.skipped}
     failing = pa.array([], pa.int64()) if found.skipped and check.expectation.of_rows else found.rows
     if failing is None:
-        result = result_of(suite, check, met=found.met, checked=len(rows), **known)
+        payload = any(map(is_payload, (*check.columns, *check.also)))
+        if payload and found.least is not None and found.least < MANY:
+            known["observed"] = masked_text(found.observed)
+        number = len(rows) if found.checked is None else found.checked
+        result = result_of(suite, check, met=found.met, checked=number, **known)
         return replace(result, limits=found.limits or result.limits), None
     checked, failed = len(looked_at(table, suite, check)), len(failing)
     met = not failed or (checked - failed) / checked >= check.mostly
@@ -125,7 +130,7 @@ def _in_set(column: pa.ChunkedArray, values: Sequence[Any]) -> pa.ChunkedArray:
     kept = list(values)
     if pa.types.is_integer(column.type):
         column = column.cast(pa.int64())
-        kept = [int(value) for value in kept if float(value).is_integer()]
+        kept = [int(value) for value in kept if float(value).is_integer() and -(2**63) <= value < 2**63]
     return pc.is_in(column, pa.array(kept, column.type))
 
 

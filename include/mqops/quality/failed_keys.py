@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from mqops.errors import SettingsError
+from mqops.errors import LakeError, SettingsError
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, queue_managers
 from mqops.look.core.criteria import Criteria
@@ -30,16 +30,25 @@ def with_failed(
     searched, None for live queues.
 
     Raises:
-        SettingsError: the suite was never checked, or has no such check.
-        LakeError: a result or its table of failures cannot be read.
+        SettingsError: the suite was never checked, or has no such check, or the check names no message.
+        LakeError: a result or its table of failures cannot be read, or the table is not there.
     """
     suite, _, check = failed.strip().partition(":")
     found = _newest(suite, lake, queue_manager, run)
-    known = [one.expectation for one in found.checks if one.suite == suite]
+    known = {one.expectation: one for one in found.checks if one.suite == suite}
     if check and check not in known:
         raise SettingsError(f"Suite {suite} has no check {check}; its checks are {', '.join(known)}")
+    if check and known[check].failed is None and not known[check].met:
+        raise SettingsError(
+            f"Check {check} of suite {suite} is about all messages together, and names none that failed"
+        )
     keys: set[str] = set()
-    if found.failures and Path(found.failures).is_dir():
+    there = bool(found.failures) and Path(found.failures).is_dir()
+    if not there and any(one.failed and not one.met for name, one in known.items() if check in ("", name)):
+        raise LakeError(
+            f"The table of failures {found.failures} of run {found.run} is not there; check the snapshot again"
+        )
+    if there:
         for batch in read_parquet(Path(found.failures), ("suite", "expectation", "tolerated", "msg_key")):
             own = pc.and_(pc.equal(batch["suite"], suite), pc.invert(batch["tolerated"]))
             own = pc.and_(own, pc.equal(batch["expectation"], check)) if check else own

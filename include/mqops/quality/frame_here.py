@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.errors import SettingsError
-from mqops.lake.parquet import parts_of, read_part
+from mqops.lake.parquet import parts_of
 from mqops.lake.part_file import opened
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.core.put_time import put_second
@@ -23,7 +23,7 @@ from mqops.quality.columns import COLUMNS, IDENTITY, PLACE, Source, of_source
 from mqops.quality.payload import Asked
 
 ROWS = 10_000
-"""Rows of a batch, whose bodies are in memory at a time."""
+"""Most rows of a batch, whose bodies are in memory at a time."""
 
 
 def frame_here(folder: Path, wanted: Iterable[str], asked: Sequence[Asked] = ()) -> pa.Table:
@@ -82,7 +82,9 @@ def batches_of(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
     """Columns of a snapshot as they are, first a batch without rows, which has their types. Raises as `frame_here`."""
     yield _nothing(columns)
     for part, _rows in _files(folder):
-        yield from read_part(part, columns, rows=ROWS)
+        with opened(part, columns) as file:
+            for group in range(file.metadata.num_row_groups):  # a row group has bodies of so many bytes, not rows
+                yield from file.batches(ROWS, columns, [group])
 
 
 def number_of_rows(folder: Path) -> int:

@@ -1,7 +1,7 @@
 """Bounds that are learned from the last good snapshots: volume, age, and which reasons and applications there are.
 
 1. A snapshot is good where no critical check of the suite failed in it. Of each run its verdict counts, of at most
-   `trend.MOST_RUNS` runs.
+   `vocabulary.MOST_RUNS` runs.
 2. With fewer good ones than `least_runs` a check only learns: it is met, and says how many there are.
 3. A number must lie between the least and the greatest one of the last `runs`, widened on both sides by `tolerance`
    times their difference; a tenth of the greatest one counts as the least difference. The result says the bounds.
@@ -21,23 +21,36 @@ import pyarrow.compute as pc
 
 from mqops.counted import counted
 from mqops.quality.between import Compared, Difference
+from mqops.quality.vocabulary import LEAST_RUNS, RUNS
 
 if TYPE_CHECKING:
     from mqops.message_checks import CheckResult, QualitySummary
 
 MOST_VALUES = 200
-RUNS, LEAST_RUNS, TOLERANCE = 10, 3, 0.5
+TOLERANCE = 0.5
 
 
-def of_good_runs(runs: Sequence[QualitySummary], suite: str, check: str, but: str) -> tuple[CheckResult, ...]:
-    """The results of a check in good snapshots (rule 1), the newest first. Parameters: `runs` the newest first; `but` a
-    run that is left out."""
+def of_good_runs(runs: Sequence[QualitySummary], like: CheckResult, but: str) -> tuple[CheckResult, ...]:
+    """The results of a check in good snapshots (rule 1), the newest first: of the check as it is now. What one of the
+    same name found in another column, or about other messages, is no bound for it.
+
+    Parameters: `runs` the newest first; `like` a result of the check; `but` a run that is left out.
+    """
     found = []
     for run in runs:
-        own = [one for one in run.checks if one.suite == suite]
+        own = [one for one in run.checks if one.suite == like.suite]
         if run.run != but and all(one.met or one.severity != "critical" for one in own):
-            found += [one for one in own if one.expectation == check]
+            found += [one for one in own if _same(one, like)]
     return tuple(found)
+
+
+def _same(one: CheckResult, like: CheckResult) -> bool:
+    return (one.expectation, one.expect, one.columns, one.where) == (
+        like.expectation,
+        like.expect,
+        like.columns,
+        like.where,
+    )
 
 
 def _number(about: Compared, now: float | None) -> Difference:
@@ -46,7 +59,7 @@ def _number(about: Compared, now: float | None) -> Difference:
         return Difference(skipped="no message has a value")
     before = [number for one in _last(about) if (number := _as_number(one.observed)) is not None]
     if len(before) < _least(about):
-        return Difference(observed=f"{now:g}", skipped=_learns(about, len(before)))
+        return Difference(observed=f"{now:.15g}", skipped=_learns(about, len(before)))
     low, high = min(before), max(before)
     room = float(about.given.get("tolerance", TOLERANCE)) * max(high - low, abs(high) / 10)
     bounds = f"at least {low - room:,.6g}, at most {high + room:,.6g}, as in {counted(len(before), 'good run')} before"

@@ -20,11 +20,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mqops.given_file import text_of
 from mqops.quality.columns import COLUMNS, PROBLEM, Column, is_payload
+from mqops.quality.json_schemas import json_validator
 from mqops.quality.payload import ISO_DATE, KINDS, Asked, asked_by_name
-from mqops.quality.probes import json_validator, xsd
 from mqops.quality.suite import Argument, Check
 from mqops.quality.vocabulary import EXPECTATIONS, SEVERITIES, Expectation, Takes
 from mqops.quality.where import Condition
+from mqops.quality.xml_schemas import xsd
 from mqops.settings_file import found
 
 READABLE = EXPECTATIONS["column_values_to_be_readable"]

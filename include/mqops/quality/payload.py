@@ -18,19 +18,21 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
 from mqops.observe.core.payload import properties_of
+from mqops.quality.body import place
 from mqops.quality.columns import PROBLEM, TEST, VALUE, Column, ColumnKind, Source
 from mqops.rules.documents import JSON_PATH, XPATH, json_at, json_document, json_problem, kind_of, xml_values
 from mqops.rules.values import BadValue, property_name
 from mqwire.ccsid import decode
 from mqwire.errors import WireError
 from mqwire.headers import Chain
+from mqwire.rfh2 import MQRFH2
 
 KINDS: Mapping[str, ColumnKind] = MappingProxyType(
     {
@@ -136,6 +138,13 @@ class Payload:
 
     @cached_property
     def _properties(self) -> Mapping[str, str]:
+        """By folder and name. Raises `Unreadable`: a folder is at fault, and what it would say is unknown."""
+        try:
+            for header in self._chain.headers:
+                if isinstance(header.value, MQRFH2):
+                    header.value.elements(header.encoding, offset=header.offset)
+        except WireError as error:
+            raise Unreadable(place(error)) from error
         found: dict[str, str] = json.loads(properties_of(self._chain) or "{}")
         return found
 
@@ -179,9 +188,9 @@ class Payload:
         if len(field) < asked.length:
             raise Unreadable(f"the payload ends before byte {asked.offset + asked.length}")
         if asked.type == "packed":
-            return _exact(_packed(field).scaleb(-asked.decimals))
+            return _exact(_scaled(_packed(field), asked))
         if asked.type == "zoned":
-            return _exact(_zoned(field).scaleb(-asked.decimals))
+            return _exact(_scaled(_zoned(field), asked))
         ccsid = self._chain.ccsid if asked.ccsid is None else asked.ccsid
         try:
             text = decode(field, ccsid, self._chain.encoding, structure="payload", offset=asked.offset)
@@ -211,12 +220,17 @@ def _typed(text: str | None, asked: Asked) -> Value:
         return _flag(stripped)
     if asked.type == "date":
         try:
-            return datetime.strptime(stripped, asked.date_format).replace(tzinfo=UTC)
-        except ValueError as error:
+            return _in_utc(datetime.strptime(stripped, asked.date_format))
+        except (ValueError, OverflowError) as error:
             raise Unreadable(f"not a date of the form {asked.date_format}") from error
     if not _NUMBER.fullmatch(stripped):
         raise Unreadable("not a number")
     return _exact(Decimal(stripped))
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """A moment without a zone is one of UTC. Raises OverflowError: it is before the year 1, or after 9999."""
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _flag(found: object) -> bool:
@@ -228,28 +242,30 @@ def _flag(found: object) -> bool:
 
 
 def _exact(number: Decimal) -> float:
-    """Rule 3. Raises `Unreadable`."""
-    try:
-        digits = number.normalize().as_tuple()
-    except InvalidOperation as error:
-        raise Unreadable("not a number that can be held") from error
-    if len(digits.digits) > MOST_DIGITS or not -300 < number.adjusted() < 300:
+    """Rule 3. Zero has no sign: it is equal to itself in every engine. Raises `Unreadable`."""
+    digits = "".join(map(str, number.as_tuple().digits)).strip("0")
+    if len(digits) > MOST_DIGITS or not -300 < number.adjusted() < 300:
         raise Unreadable(f"a number of more than {MOST_DIGITS} digits")
-    return float(number)
+    return float(number) + 0.0
 
 
-def _packed(field: bytes) -> Decimal:
+def _scaled(digits: str, asked: Asked) -> Decimal:
+    """A number without a point, exactly: arithmetic would round it to 28 digits."""
+    return Decimal(f"{digits}e-{asked.decimals}")
+
+
+def _packed(field: bytes) -> str:
     """COMP-3: two digits a byte, the sign in the last half: C, A, E, F plus, D, B minus. Raises `Unreadable`."""
     digits, sign = field.hex()[:-1], field.hex()[-1:]
     if not digits.isdigit() or sign not in "abcdef" or not sign:
         raise Unreadable("not a packed decimal")
-    return Decimal(int(digits)) * (-1 if sign in "bd" else 1)
+    return f"-{digits}" if sign in "bd" else digits
 
 
-def _zoned(field: bytes) -> Decimal:
+def _zoned(field: bytes) -> str:
     """A digit in the lower half of each byte; the upper half of the last one is the sign: D, B (EBCDIC), 7 (ASCII)
     minus, F, C, A, E (EBCDIC), 3 (ASCII) plus. Raises `Unreadable`."""
     zones, digits = field.hex()[::2], field.hex()[1::2]
     if not digits.isdigit() or (set(zones[:-1]) - {"f"} and set(zones[:-1]) - {"3"}) or zones[-1] not in "abcdef37":
         raise Unreadable("not a zoned decimal")
-    return Decimal(int(digits)) * (-1 if zones[-1] in "bd7" else 1)
+    return f"-{digits}" if zones[-1] in "bd7" else digits

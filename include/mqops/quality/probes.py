@@ -3,9 +3,10 @@ the message in it.
 
 1. IBANs are tested by schwifty: length, characters and check digits differ by country, and the list of countries
    changes, which nobody wants to keep by hand here.
-2. A schema is read once, from a file beside the suite, and nothing is fetched: a reference to another document is an
-   error of the suite.
+2. A schema is read once, from a file beside the suite, and nothing is fetched.
 3. XML is parsed as rules parse it, without DOCTYPE, so without entities, and bounded (`mqops.rules.documents`).
+4. What a library raises at one message is a failure of that message: it does not keep the others from being tested.
+5. Time and memory of a test grow with the payload, not with its square (`json_schemas`, `xml_schemas`).
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
 
+from mqops.quality.json_schemas import json_validator
 from mqops.quality.payload import Asked, Payload, Unreadable, Value
-from mqops.quality.regex import problem_of
+from mqops.quality.xml_schemas import xsd
 
 LONGEST_PLACE = 200
 Probe = Callable[[Payload, Asked], str | None]
@@ -57,10 +57,19 @@ def json_schema(payload: Payload, asked: Asked) -> str | None:
 
 def xml_schema(payload: Payload, asked: Asked) -> str | None:
     """Whether a payload is XML that fits an XSD: where in the document it does not."""
-    first = next(xsd(asked.probe_by).iter_errors(payload.xml), None)
+    import xmlschema  # noqa: PLC0415 - seconds to load
+
+    schema = xsd(asked.probe_by)
+    try:
+        document = xmlschema.XMLResource(payload.xml, allow="none", defuse="always")
+    except xmlschema.exceptions.XMLResourceParseError:
+        return "not XML with namespaces"
+    if document.root.tag not in schema.elements:  # its xsi:type would make any other one valid
+        return "does not fit at /*"
+    first = next(schema.iter_errors(document), None)
     if first is None:
         return ""
-    steps = re.findall(r"[^/\[\]]+|[/\[\]]", first.path or "/")
+    steps = [int(one) if one.isdecimal() else one for one in re.findall(r"[^/\[\]]+|[/\[\]]", first.path or "/")]
     return f"does not fit at {_place(steps, asked.probe_by)}"
 
 
@@ -81,71 +90,21 @@ def asked_of(payload: Payload, asked: Asked) -> tuple[Value, str | None]:
         problem = PROBES[asked.probe](payload, asked)
     except Unreadable as unreadable:
         return (False if asked.of_document else None), str(unreadable)
+    except Exception as error:  # rule 4: whatever a library raises; its words may quote the payload
+        return False, f"cannot be tested: {type(error).__name__}"
     return (None, None) if problem is None else (not problem, problem or None)
 
 
-def _place(parts: Iterable[str], schema: str) -> str:
-    """A place in a document: of names those that its schema has, and of places their numbers."""
-    names = "".join(one if one in "/.$[]" or one.isdigit() or f'"{one}"' in schema else "*" for one in parts)
+def _place(parts: Iterable[str | int], schema: str) -> str:
+    """A place in a document: of names those that its schema has, and of places their numbers. A name of digits is a
+    name."""
+    names = "".join(
+        str(one) if isinstance(one, int) or one in "/.$[]" or f'"{one}"' in schema else "*" for one in parts
+    )
     return names if len(names) <= LONGEST_PLACE else f"{names[:LONGEST_PLACE]}…"
 
 
-def _steps(path: Iterable[str | int]) -> Iterator[str]:
+def _steps(path: Iterable[str | int]) -> Iterator[str | int]:
     yield "$"
     for step in path:
-        yield from ("[", str(step), "]") if isinstance(step, int) else (".", step)
-
-
-@lru_cache(maxsize=64)
-def json_validator(text: str) -> Any:
-    """The validator of a JSON Schema. Raises ValueError: the text is no schema, or refers to another document."""
-    import jsonschema  # type: ignore[import-untyped]  # noqa: PLC0415
-    from jsonschema.exceptions import SchemaError  # type: ignore[import-untyped]  # noqa: PLC0415
-
-    try:
-        schema = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"is not JSON: {error}") from error
-    _refuse_references(schema)
-    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-    try:
-        kind.check_schema(schema)
-    except SchemaError as error:
-        raise ValueError(f"is not a JSON Schema: {error.message}") from error
-    bounded = jsonschema.validators.extend(kind, {"pattern": _pattern})
-    return bounded(schema, format_checker=kind.FORMAT_CHECKER)
-
-
-def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Exception]:
-    """The keyword `pattern` by RE2, whose time is linear in the text."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-    from jsonschema.exceptions import ValidationError  # noqa: PLC0415
-
-    if isinstance(instance, str) and not pc.match_substring_regex(pa.scalar(instance), pattern).as_py():
-        yield ValidationError("")
-
-
-def _refuse_references(node: Any) -> None:
-    if isinstance(node, dict):
-        for name, value in node.items():
-            if name == "patternProperties":
-                raise ValueError("has patternProperties, whose time has no bound: write properties")
-            if name in ("$ref", "$dynamicRef") and isinstance(value, str) and not value.startswith("#"):
-                raise ValueError("refers to another document: write what it says into this one, below $defs")
-            if name == "pattern" and isinstance(value, str) and (wrong := problem_of(value)):
-                raise ValueError(f"pattern {wrong}")
-            _refuse_references(value)
-    for child in node if isinstance(node, list) else ():
-        _refuse_references(child)
-
-
-@lru_cache(maxsize=64)
-def xsd(text: str) -> Any:
-    """An XML Schema. Raises ValueError: the text is none, or imports another document."""
-    import xmlschema  # noqa: PLC0415 - seconds to load
-
-    try:
-        return xmlschema.XMLSchema11(text, allow="none", defuse="always", base_url=None)
-    except Exception as error:
-        raise ValueError(f"is not an XML Schema that stands alone: {str(error).splitlines()[0]}") from error
+        yield from ("[", step, "]") if isinstance(step, int) else (".", step)

@@ -20,13 +20,18 @@ _HINT = "; patterns are RE2's, which has no backreference such as \\1, no lookar
 
 def problem_of(pattern: str) -> str:
     """What is wrong with a pattern and what to write instead; "" where RE2 takes it."""
-    import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import compute  # noqa: PLC0415
-
     if len(pattern) > LONGEST:
         return (
             f"must be a regular expression of at most {LONGEST:,} characters (found {len(pattern):,}); make two of it"
         )
+    return why_not_re2(pattern)
+
+
+def why_not_re2(pattern: str) -> str:
+    """The same of a pattern however long."""
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import compute  # noqa: PLC0415
+
     try:
         compute.match_substring_regex(pa.array([""]), pattern)
     except (pa.ArrowInvalid, UnicodeEncodeError) as error:

@@ -2,7 +2,8 @@
 
 1. Every check is met by the snapshot that it was made from.
 2. A value of a header or of the MQMD may stand in it. A value of a payload never does: of payloads there are types,
-   forms, what is always there, and what is there once only.
+   forms, what is always there, and what is there once only. A name that fewer than half of the payloads have can be
+   somebody's number, and does not stand in it either.
 3. Only what all messages have in common is said; a bound leaves room.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +35,9 @@ FEW = 8
 SAMPLE = 2000
 """Messages whose payloads are looked into."""
 MOST_PATHS = 200
+_LONGEST_ID = 90
 _HEADER = ("format", "msg_type", "persistence", "payload_ccsid", "put_appl_name", "user_identifier", "dlh_reason")
+_MOST_COUNTED = 1000
 _FORM = re.compile(r"[A-Za-z]+|[0-9]+|[^A-Za-z0-9]+")
 
 
@@ -54,9 +58,19 @@ def suggest(snapshot: Path, queue: str) -> str:
         names = ", ".join(sorted(pc.unique(frame_here(snapshot, ())["queue"]).to_pylist())) or "none"
         raise SettingsError(f"The snapshot has no message of {queue}; its queues are: {names}")
     columns, of_payload = _payload(snapshot, queue)
-    checks = [*_of_table(table), *of_payload][:MOST]
+    checks = _with_own_ids([*_of_table(table), *of_payload][:MOST])
     used = {one.fields.get("column") for one in checks}
     return _text(queue, table.num_rows, {name: kind for name, kind in columns.items() if name in used}, checks)
+
+
+def _with_own_ids(checks: Iterable[Suggested]) -> list[Suggested]:
+    """The checks, each with an id that a suite can have: `$.a.b` and `$.a_b` make one word."""
+    found: dict[str, Suggested] = {}
+    for one in checks:
+        name = str(one.fields["id"]).lstrip("_")[-_LONGEST_ID:].lstrip("_")
+        own = next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in found)
+        found[own] = Suggested(one.reason, {**one.fields, "id": own})
+    return list(found.values())
 
 
 def _of_table(table: pa.Table) -> Iterator[Suggested]:
@@ -145,6 +159,8 @@ def _payload(snapshot: Path, queue: str) -> tuple[dict[str, str], list[Suggested
     types: dict[str, str] = {}
     checks = []
     for path, values in leaves.items():
+        if 2 * len(values) < len(documents):
+            continue
         leaf = _Leaf(path, values)
         found = [*_of_leaf(leaf, len(documents), types)]
         checks += found
@@ -218,7 +234,7 @@ def _of_texts(leaf: _Leaf, name: str) -> Iterator[Suggested]:
             )
             return
     forms = {_form(one) for one in texts}
-    if len(forms) == 1 and "\n" not in texts[0] and len(form := forms.pop()) < 200:
+    if len(forms) == 1 and "\n" not in texts[0] and len(form := forms.pop() or "") in range(1, 200):
         yield _check(f"{name}_form", "all have this form", "column_values_to_match_regex", column=leaf.path, regex=form)
     else:
         most = max(map(len, texts))
@@ -257,11 +273,14 @@ def _of_form(form: str) -> Callable[[str], bool]:
     return fits
 
 
-def _form(text: str) -> str:
-    """A text's form as a regular expression, without what it says: kinds of characters and how many."""
+def _form(text: str) -> str | None:
+    """A text's form as a regular expression, without what it says: kinds of characters and how many. None where it has
+    more of one kind than RE2 counts."""
     parts = []
     for found in _FORM.findall(text):
-        if found.isdigit():
+        if len(found) > _MOST_COUNTED:
+            return None
+        if found.isascii() and found.isdigit():
             parts.append(f"[0-9]{{{len(found)}}}")
         elif found[0].isascii() and found[0].isalpha():
             kind = "A-Z" if found.isupper() else "a-z" if found.islower() else "A-Za-z"

@@ -34,7 +34,17 @@ from mqops.quality.arguments import argument_value, column_value, value_of
 from mqops.quality.columns import COLUMNS, Column, ColumnKind, Source
 from mqops.quality.named import Named, readable
 from mqops.quality.suite import Argument, Check, Suite
-from mqops.quality.vocabulary import PAIR, SEVERITIES, Expectation, Takes, expectation_named, names
+from mqops.quality.vocabulary import (
+    LEAST_RUNS,
+    MOST_RUNS,
+    PAIR,
+    RUNS,
+    SEVERITIES,
+    Expectation,
+    Takes,
+    expectation_named,
+    names,
+)
 from mqops.quality.where import OPERATORS, Condition, Value
 from mqops.settings_file import Document, FieldPath, Problem, found, read, unknown_key
 
@@ -279,6 +289,8 @@ def _model(name: str) -> type[_Check]:
     def argument(value: object, info: ValidationInfo) -> Argument | None:
         if value is None and info.field_name in expectation.required:
             raise ValueError(f"is required by {name}")
+        if info.field_name == "runs":
+            _refuse_learning_for_ever(value, info.data.get("least_runs"))
         if value is None:
             return None
         takes = expectation.arguments[info.field_name or ""]
@@ -295,6 +307,14 @@ def _model(name: str) -> type[_Check]:
     with_null = {one: (kind, NULL) for one, kind in fields.items()}
     base = _RowCheck if expectation.of_rows else _Check
     return create_model(name, __base__=base, **with_null)  # type: ignore[call-overload,no-any-return]
+
+
+def _refuse_learning_for_ever(runs: object, least_runs: object) -> None:
+    """Raise ValueError if there can never be so many good runs that a check stops to learn, and is met for ever."""
+    most = min(runs if isinstance(runs, int) else RUNS, MOST_RUNS)
+    least = max(least_runs if isinstance(least_runs, int) else LEAST_RUNS, 1)
+    if least > most:
+        raise ValueError(f"must be at least least_runs, at most {MOST_RUNS} (found {most} and {least})")
 
 
 def _check(document: Document, item: object, path: FieldPath, named: Named) -> Check | None:

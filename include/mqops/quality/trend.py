@@ -11,10 +11,8 @@ from mqops.lake.run import RunFolder
 from mqops.look.runs import Runs
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality.results import of_quality_workflow, result_of_check, results, that_counts, verdict_of
+from mqops.quality.vocabulary import MOST_RUNS
 from mqops.run_key import is_run_key
-
-MOST_RUNS = 30
-"""Newest runs that a trend has."""
 
 
 class CheckTrend(NamedTuple):

@@ -126,6 +126,9 @@ def _tested(name: str, probe: str, domain: tuple[str, ...] = ("column",), **requ
     )
 
 
+RUNS, LEAST_RUNS, MOST_RUNS = 10, 3, 30
+"""Good runs from which is learned, and of which there must be some, where a suite does not say it; and the newest runs
+that are looked at for them."""
 _BEFORE = {"runs": Takes.COUNT, "least_runs": Takes.COUNT, "tolerance": Takes.NUMBER}
 
 
