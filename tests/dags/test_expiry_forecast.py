@@ -247,6 +247,9 @@ def test_what_a_snapshot_must_let_the_queue_manager_discard_is_told_once_before_
     (told,) = told_before_look(lake, "QM1", [DLQ, "PAY"], file)
     assert told.startswith(f"{DLQ} (dead-letter queue): a look discards up to 3 expired messages")
     assert told_before_look(lake, "QM1", [DLQ], file) == ()
+    (lake / "QM1" / "expiry" / "told_before.json").write_text("{")
+    (told,) = told_before_look(lake, "QM1", [DLQ], file)  # and no pass ends because a hint cannot be given
+    assert told.startswith("What expires before it is browsed cannot be told: ")
 
 
 def test_both_tasks_that_tell_have_the_notifier_of_the_estate(site: Manager, dag_file: Any) -> None:

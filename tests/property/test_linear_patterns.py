@@ -96,8 +96,13 @@ def _of_module(path: Path, tree: ast.Module, nodes: Iterable[ast.AST], used: dic
             continue
         text = _text(first, constants)
         if text is not None:
-            text = text.replace(r"\z", r"\Z") if called in SPARK and isinstance(text, str) else text
+            text = _of_java(text) if called in SPARK and isinstance(text, str) else text
             yield Pattern(f"{where}:{node.lineno}", text, _flags(node), frozenset(methods))
+
+
+def _of_java(text: str) -> str:
+    """A pattern of Java as `re` has it; letters, marks and digits of Unicode are about those of `re`."""
+    return re.sub(r"\\p\{[LM]\}", r"\\w", text.replace(r"\z", r"\Z").replace(r"\p{N}", r"\d"))
 
 
 def _flags(node: ast.Call) -> int:

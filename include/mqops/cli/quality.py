@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -114,7 +115,8 @@ def suggest(queue: str, snapshot: str, *, out: Path | None, lake: Path, as_json:
     if as_json:
         show_json({"queue": queue.strip(), "file": str(out), "suite": text})
         return
-    show_line(f"{out}: a suite for {queue.strip()}; edit it, then: mqops quality check --snapshot ... --suite {out}")
+    check = f"mqops quality check --snapshot ... --suite {quote(str(out))}"
+    show_line(f"{out}: a suite for {queue.strip()}; edit it, then: {check}")
 
 
 @quality.command()

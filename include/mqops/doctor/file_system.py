@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import shutil
 import stat
 import subprocess
@@ -36,6 +37,8 @@ _UNFIT = ("cifs", "smb3", "smbfs", "vfat", "exfat", "msdos", "fuse.")
 _FIT_BY_FUSE = ("fuse.ceph", "fuse.ceph-fuse", "fuse.glusterfs", "fuse.fuse-overlayfs")
 _LOCAL_LOCKS = ("nolock", "local_lock=all", "local_lock=flock")
 """Options of an NFS mount that keep locks on one machine."""
+LOCKED_WITHIN = 30.0
+"""Seconds."""
 _HOLDS = "import fcntl, sys, time; f = open(sys.argv[1]); fcntl.flock(f, 2); print(flush=True); time.sleep(60)"
 
 
@@ -139,6 +142,10 @@ def locks(folder: Path) -> str:
     path.touch()
     with subprocess.Popen([sys.executable, "-S", "-c", _HOLDS, str(path)], stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
+        answered, _, _ = select.select([other.stdout], [], [], LOCKED_WITHIN)
+        if not answered:  # as NFS without its lock service: the call does not return
+            other.kill()
+            return f"a lock was not taken in {LOCKED_WITHIN:.0f} seconds"
         if not other.stdout.readline():
             return "a lock cannot be taken"
         try:

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from mqops.clock import utc
+from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.expiry.core.first_tell import AtStake
 from mqops.expiry.core.histogram import QUARTER
@@ -37,14 +38,19 @@ _TOLD = Checked(ToldBefore)
 def told_before_look(
     lake: Path, queue_manager: str, queues: Collection[str], file: EstateFile | None = None
 ) -> tuple[str, ...]:
-    """A sentence for each of the queues on which so much has expired, or does within a quarter of an hour.
+    """A sentence for each of the queues on which so much has expired, or does within a quarter of an hour; a sentence
+    that it cannot be told where a file cannot be read or written: nothing waits for a hint.
 
     Parameters: `file` the estate, None for that of `estate_here`.
-
-    Raises:
-        LakeError: what scans taught cannot be read, or what is told cannot be noted.
-        SettingsError: nothing of the estate can be used.
     """
+    try:
+        return _told(lake, queue_manager, queues, file)
+    except MqopsError as error:
+        return (f"What expires before it is browsed cannot be told: {error}",)
+
+
+def _told(lake: Path, queue_manager: str, queues: Collection[str], file: EstateFile | None) -> tuple[str, ...]:
+    """As of `told_before_look`. Raises `LakeError`, `SettingsError`."""
     folder = folder_of(lake, queue_manager)
     if not seen_json(folder).exists():
         return ()  # no scan has taught anything, and the estate need not be read

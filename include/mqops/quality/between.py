@@ -219,7 +219,7 @@ def _read(path: Path, column: str | None) -> list[str | None]:
     try:
         stat = os.stat(path)
         if stat.st_size > MOST_BYTES:
-            raise Incomparable(f"looked at no message: {path.name} has more than {MOST_BYTES:,} bytes")
+            raise Incomparable(f"looked at no message: {path.name} has more than {counted(MOST_BYTES, 'byte')}")
         return _kept(path, column, stat.st_mtime_ns)
     except (OSError, pa.ArrowInvalid, KeyError) as error:
         why = (

@@ -186,7 +186,7 @@ class Payload:
     def _slice(self, asked: Asked) -> Value:
         field = self.raw[asked.offset : asked.offset + asked.length]
         if len(field) < asked.length:
-            raise Unreadable(f"the payload ends before byte {asked.offset + asked.length}")
+            raise Unreadable(f"the payload ends before byte {asked.offset + asked.length:,}")
         if asked.type == "packed":
             return _exact(_scaled(_packed(field), asked))
         if asked.type == "zoned":

@@ -83,7 +83,7 @@ def _of_table(table: pa.Table) -> Iterator[Suggested]:
             yield _check(name, reason, "column_values_to_be_in_set", column=name, value_set=[True])
     low, high = pc.min(table["body_length"]).as_py(), pc.max(table["body_length"]).as_py()
     least = {"min_value": 1} if low else {}
-    reason = f"{low:,} to {high:,} bytes"
+    reason = f"{low:,} to {counted(high, 'byte')}"
     yield _check(
         "length", reason, "column_values_to_be_between", column="body_length", **least, max_value=max(10 * high, 1000)
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 
 import pytest
 
+from mqops.doctor import file_system as trial
 from mqops.doctor.check import State
 from mqops.doctor.file_system import PREFIX, failure, file_system, links, locks, modes, renames, syncs
 
@@ -28,6 +30,14 @@ def test_locks_that_each_process_has_for_itself_fail(tmp_path: Path) -> None:
     """What a mount with local_lock does: behind one name each process locks a file of its own."""
     (tmp_path / "lock").symlink_to("/proc/self/comm")
     assert failure(locks, tmp_path) == "two processes have the same lock at the same time"
+
+
+def test_a_lock_that_is_never_given_ends_the_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a mount whose lock service does not answer: the call of the other process does not return."""
+    monkeypatch.setattr(trial, "LOCKED_WITHIN", 0.5)
+    with (tmp_path / "lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert failure(locks, tmp_path) == "a lock was not taken in 0 seconds"
 
 
 def test_a_file_that_cannot_be_replaced_fails(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ GROUP = 53_500
 
 
 IMPORTS = """
-import os, pathlib
+import importlib.metadata, os, pathlib  # the standard library may lie where the user of the pod cannot read
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.shared import refuse_unseen

@@ -67,6 +67,7 @@ TAKES_A_NAME = {
     **dict.fromkeys(("message move", "message copy", "message discard", "message park", "message replay"), "read"),
     "message load": "put on",
     "runs": "a filter of what was recorded",
+    "quality suggest": "a queue of a snapshot",
     "init": "a profile",
 }
 """Each command with a parameter that names queues → what becomes of the name."""
