@@ -13,7 +13,7 @@ PART_OF = {
     "ibmmq": "ibmmq",
     **dict.fromkeys(("cffi", "_cffi_backend"), "embedded"),
     **dict.fromkeys(("pyspark", "py4j", "grpc", "pandas"), "spark"),
-    **dict.fromkeys(("great_expectations", "nh3", "schwifty", "xmlschema"), "quality"),
+    **dict.fromkeys(("great_expectations", "nh3", "referencing", "schwifty", "xmlschema"), "quality"),
     **dict.fromkeys(("airflow", "fastapi", "starlette", "sqlalchemy", "jinja2", "markupsafe"), "airflow"),
     **dict.fromkeys(("anyio", "asgiref", "jsonschema", "markdown_it", "vl_convert"), "airflow"),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +12,7 @@ from mqops.cli.columns import show_folded, show_table
 from mqops.cli.group import Group
 from mqops.cli.outcome import error_document, json_option, known_errors, lake_option, show_json, show_line, show_text
 from mqops.cli.run_argument import snapshot_folder, snapshot_option
+from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
 
@@ -115,7 +115,7 @@ def suggest(queue: str, snapshot: str, *, out: Path | None, lake: Path, as_json:
     if as_json:
         show_json({"queue": queue.strip(), "file": str(out), "suite": text})
         return
-    check = f"mqops quality check --snapshot ... --suite {quote(str(out))}"
+    check = command("mqops", "quality", "check", "--snapshot", "RUN", "--suite", out)
     show_line(f"{out}: a suite for {queue.strip()}; edit it, then: {check}")
 
 

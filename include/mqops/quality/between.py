@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from mqops.counted import counted
 from mqops.given_file import opener
 from mqops.quality.summary import NO_VALUE
 from mqops.quality.where import Condition, chosen
