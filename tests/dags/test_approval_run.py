@@ -397,7 +397,7 @@ def test_an_approval_is_for_the_plan_that_was_shown(airflow: Airflow) -> None:
 
 def test_a_rejected_plan_is_not_acted_on(airflow: Airflow) -> None:
     undone = airflow.acted_on()
-    before = airflow.places()
+    before, counted = airflow.places(), airflow.say("counted", "mq_undo")
     run = airflow.run("mq_undo", "alice", queue_manager="QM1", run=undone, dry_run=False)
     assert run.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
     letter = message_from_bytes(Mail.kept[-1], policy=default)
@@ -407,6 +407,7 @@ def test_a_rejected_plan_is_not_acted_on(airflow: Airflow) -> None:
     assert run.answer("bob", "Reject") == "success"
     assert run.states("act") == ["skipped"]
     assert run.task("prove") == "success"
+    assert airflow.say("counted", "mq_undo") == counted
     words = "Nothing was moved: the plan was rejected by bob. Start a new run to ask again."
     assert run.xcom("prove", outcome_text.KEY) == words
     assert f"NotAllowed: plan {run.xcom('plan')['digest']} was rejected by bob" in run.task("act")

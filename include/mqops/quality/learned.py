@@ -1,7 +1,7 @@
 """Bounds that are learned from the last good snapshots: volume, age, and which reasons and applications there are.
 
 1. A snapshot is good where no critical check of the suite failed in it. Of each run its verdict counts, of at most
-   `vocabulary.MOST_RUNS` runs.
+   `vocabulary.MOST_RUNS` runs of the suite, among the newest `history.MOST_READ` of the queue manager.
 2. With fewer good ones than `least_runs` a check only learns: it is met, and says how many there are.
 3. A number must lie between the least and the greatest one of the last `runs`, widened on both sides by `tolerance`
    times their difference; a tenth of the greatest one counts as the least difference. The result says the bounds.

@@ -28,9 +28,9 @@ class CheckTrend(NamedTuple):
         return max((one for one in self.failed if one is not None), default=None)
 
 
-def quality_runs(lake: Path, queue_manager: str) -> list[QualitySummary]:
-    """The verdicts of the newest runs, the newest first. Raises `LakeError`."""
-    found = [verdict_of(RunFolder.at(lake, queue_manager, one)) for one in Runs(lake, queue_manager).checked(MOST_RUNS)]
+def quality_runs(lake: Path, queue_manager: str, most: int = MOST_RUNS) -> list[QualitySummary]:
+    """The verdicts of the newest `most` runs, the newest first. Raises `LakeError`."""
+    found = [verdict_of(RunFolder.at(lake, queue_manager, one)) for one in Runs(lake, queue_manager).checked(most)]
     return sorted((one for one in found if one is not None), key=lambda one: one.checked_at, reverse=True)
 
 

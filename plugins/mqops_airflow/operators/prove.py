@@ -105,7 +105,6 @@ class ProveOperator(BaseOperator):
                 told = {"queue_manager": self.name(context), "why": error}
                 tell_people(self.notify, context, Notice.UNBALANCED, **told)
                 raise
-            count_messages(context, before, summary)
             self._log_summary(summary, run)
             looked_back = look_back(step, run, file=file)
         for earlier in looked_back:
@@ -113,6 +112,8 @@ class ProveOperator(BaseOperator):
             self.log.info("messages of run %s: %s", printable(earlier.run), printable(found or "no outcome is known"))
         value = summary.to_json()
         acted = states.get(self.act_task)
+        if acted != "skipped":  # a dry run and a rejection moved nothing and left nothing
+            count_messages(context, before, summary)
         if over := ENDED.get(states.get("approve", "")):
             end_question(str(run.path), over)
         words = outcome_text(ending_of(context, str(run.path), states, self.act_task), summary)
@@ -130,7 +131,8 @@ class ProveOperator(BaseOperator):
         if summary.unseen:
             count_run(context, proved=False)
             raise SettingsError(not_seen(summary.unseen))
-        count_run(context, proved=True)
+        if acted != "skipped":
+            count_run(context, proved=True)
         return value
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> Lineage:

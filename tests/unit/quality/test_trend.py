@@ -13,6 +13,8 @@ import pytest
 from mqops.lake.files import make_folder, write_json
 from mqops.lake.run import RunFolder
 from mqops.message_checks import CheckResult, QualitySummary
+from mqops.quality.history import History
+from mqops.quality.learned import of_good_runs
 from mqops.quality.results import EARLIER, docs_of, keep, new_check, results, verdict_of
 from mqops.quality.trend import checks_of, quality_run, quality_runs, run_that_counts, trends, with_all_suites
 
@@ -172,3 +174,11 @@ def test_a_run_of_another_suite_and_a_check_by_hand_hide_no_red(tmp_path: Path) 
     earlier = replace(bad, run="earlier", by_workflow=False)
     kept(tmp_path, earlier, dag_id="qm1_snapshot_quality")
     assert run_that_counts(tmp_path, [by_hand, earlier]) == earlier
+
+
+def test_a_suite_has_its_history_though_many_others_are_checked_in_runs_of_their_own(tmp_path: Path) -> None:
+    for number in range(4):
+        for suite in ("own", *(f"other_{each}" for each in range(11))):
+            last = kept(tmp_path, summary(f"{suite}-{number}", 10 * number + (suite != "own"), result(suite, 0)))
+    found = of_good_runs(History(last, NOON.isoformat()).runs, result("own", 0), but="")
+    assert len(found) == 4
