@@ -15,12 +15,7 @@ from mqops.queue_names import not_seen
 
 MANY = 5
 """Messages whose sum or mean says nothing of a single one."""
-_OF_MANY = (
-    "column_sum_to_be_between",
-    "column_mean_to_be_between",
-    "column_sum_to_equal_queue",
-    "column_sum_to_equal_file",
-)
+_OF_MANY = ("column_sum_to_be_between", "column_mean_to_be_between")
 NO_VALUE = "no message has a value"
 
 
