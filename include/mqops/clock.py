@@ -18,12 +18,3 @@ def utc_now() -> str:
 def utc_text(time: datetime) -> str:
     """A time as ISO 8601, UTC, with microseconds and `Z`."""
     return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def moment(text: str) -> datetime | None:
-    """The time that a text in ISO 8601 says, UTC where it has no time zone; None where it says none."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

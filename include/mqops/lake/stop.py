@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from mqops.clock import moment
 from mqops.command import command
 from mqops.errors import LakeError, Stopped
+from mqops.iso_time import moment
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, mark, refuse_newer, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked

@@ -8,15 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.parquet import refuse_newer_folder
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.model import ObserveSummary
-from mqops.printable import printable
 from mqops.quality.docs_folder import new_docs
 from mqops.quality.files import QualityFiles
-from mqops.quality.outcome import Found, begun, concluded, queue_manager_of
+from mqops.quality.outcome import Found, begun, concluded, in_turn, queue_manager_of
 from mqops.quality.scope import QueuesSeen, checked_sql, with_bases
 from mqops.quality.suite import Suite, asked_by, columns_of
 
@@ -87,15 +85,7 @@ def _validated(
     """The results of all suites, and which messages fail what. Parameters: `messages` number of them, for the log."""
     results: list[CheckResult] = []
     failing: list[Failing] = []
-    for number, suite in enumerate(suites, start=1):
-        _log.info(
-            "Suite %s (%d of %d): %s on %s",
-            printable(suite.name),
-            number,
-            len(suites),
-            counted(len(suite.checks), "expectation"),
-            counted(messages, "message"),
-        )
+    for suite in in_turn(suites, messages):
         suite_results, suite_failing = validator.validate(frame, suite, seen)
         results += suite_results
         failing += suite_failing

@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mqops.counted import counted
 from mqops.lake.files import make_durable, make_folder
 from mqops.lake.parquet import write_parquet
 from mqops.message_checks import CheckResult, QualitySummary
-from mqops.printable import printable
 from mqops.quality.columns import IDENTITY, is_payload, problem_of
 from mqops.quality.docs_folder import new_docs
 from mqops.quality.evaluate import answer, compared, values_there
 from mqops.quality.files import QualityFiles
 from mqops.quality.frame_here import frame_here, number_of_rows
 from mqops.quality.history import History
-from mqops.quality.outcome import Found, begun, concluded, queue_manager_of
+from mqops.quality.outcome import Found, begun, concluded, in_turn, queue_manager_of
 from mqops.quality.own_pages import write_pages
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing, with_bases
 from mqops.quality.shown import masked, shown
@@ -125,16 +123,7 @@ def _results(
     table: pa.Table, suites: Iterable[Suite], seen: QueuesSeen, history: History
 ) -> tuple[list[CheckResult], list[Failed]]:
     results, failed = list[CheckResult](), list[Failed]()
-    suites = tuple(suites)
-    for number, suite in enumerate(suites, start=1):
-        _log.info(
-            "Suite %s (%d of %d): %s on %s",
-            printable(suite.name),
-            number,
-            len(suites),
-            counted(len(suite.checks), "expectation"),
-            counted(table.num_rows, "message"),
-        )
+    for suite in in_turn(tuple(suites), table.num_rows):
         messages = len(chosen(table, (), suite.queues))
         for check in suite.checks:
             if messages or check.expectation.between:

@@ -6,7 +6,8 @@ complete. What it means for the run says `mqops.quality.results`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mqops.counted import counted
@@ -14,6 +15,7 @@ from mqops.errors import SettingsError
 from mqops.lake.files import make_folder, write_json
 from mqops.message_checks import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.model import ObserveSummary
+from mqops.printable import printable
 from mqops.quality.docs_folder import refuse_foreign
 from mqops.quality.files import QualityFiles
 from mqops.quality.no_message import summary_of
@@ -21,6 +23,8 @@ from mqops.quality.results import keep
 from mqops.quality.scope import QueuesSeen
 from mqops.quality.suite import Suite
 from mqops.quality.vocabulary import SEVERITIES
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +59,20 @@ def queue_manager_of(names: Sequence[str], files: QualityFiles) -> str:
     if len(names) > 1:
         raise SettingsError(f"{files.snapshot} holds messages of several queue managers; check one at a time")
     return str(names[0]) if names else "?"
+
+
+def in_turn(suites: Sequence[Suite], messages: int) -> Iterator[Suite]:
+    """The suites one after the other, each told in the log. Parameters: `messages` number of them."""
+    for number, suite in enumerate(suites, start=1):
+        _log.info(
+            "Suite %s (%d of %d): %s on %s",
+            printable(suite.name),
+            number,
+            len(suites),
+            counted(len(suite.checks), "expectation"),
+            counted(messages, "message"),
+        )
+        yield suite
 
 
 def concluded(files: QualityFiles, suites: tuple[Suite, ...], found: Found, *, now: str) -> QualitySummary:

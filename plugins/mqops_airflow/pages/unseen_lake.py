@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 
 from sqlalchemy import select, tuple_
 
@@ -13,6 +14,7 @@ from mqops.look.estate.problem import Problem
 from mqops_airflow.airflow_private.database import DagRun, TaskInstance, TaskInstanceState, create_session
 from mqops_airflow.pages.not_yet import BEHIND_THE_FIRST
 from mqops_airflow.pages.security import Reader, own_dags
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.runs.run_folder import folders, run_key
 from mqops_airflow.runs.workplace import lake
 
@@ -24,7 +26,14 @@ def unseen(who: Reader, names: tuple[str, ...]) -> Mapping[str, Problem]:
     """Queue manager → that the lake of its tasks is another one than the pages', by its newest run that has worked with
     files."""
     settings = who.estate.estate.queue_managers
-    of = {dag_id: name for name in names for dag_id in own_dags(name, settings[name])}
+    dags = tuple((dag_id, name) for name in names for dag_id in own_dags(name, settings[name]))
+    return _unseen(lake(who.estate), dags)
+
+
+@shared
+def _unseen(place: Path, dags: tuple[tuple[str, str], ...]) -> Mapping[str, Problem]:
+    """Parameters: `place` the lake; `dags` each DAG with its queue manager."""
+    of = dict(dags)
     found: dict[str, Problem] = {}
     seen = set[str]()
     for dag_id, run_id in _newest(tuple(of)):
@@ -33,7 +42,7 @@ def unseen(who: Reader, names: tuple[str, ...]) -> Mapping[str, Problem]:
             continue
         seen.add(name)
         with suppress(MqopsError):  # told as a problem of its own
-            if not folders(lake(who.estate), name, run_key(dag_id, run_id)):
+            if not folders(place, name, run_key(dag_id, run_id)):
                 what = (
                     f"These pages do not see the files of run {run_id} of {dag_id}, with which its tasks have worked: "
                     "the lake of Airflow's API server is not the one of the tasks, so what stands here may be wrong"

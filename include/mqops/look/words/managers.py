@@ -61,7 +61,7 @@ def table(managers: Iterable[ManagerNow], next_runs: Mapping[str, Sequence[tuple
     Parameters: `managers` in the order of the rows; `next_runs` queue manager → DAGs that a schedule starts, the
     earliest first, and when.
     """
-    rows = [list(_row(one, next_runs.get(one.name, ()))) for one in managers if not is_in_order(one)]
+    rows = [[*_row(one), _next(next_runs, one.name)] for one in managers if not is_in_order(one)]
     return Table("Queue managers that need a person, the worst first", HEADINGS, rows)
 
 
@@ -70,13 +70,14 @@ def lines_in_order(
 ) -> list[Text]:
     """A line for each queue manager that is in order. Parameters: as of `table`."""
     return [
-        joined(", ", (part for part in (_named(one), _last(one.runs, "last run "), _next(next_runs, one.name)) if part))
+        joined(", ", filter(None, (_named(one), _last(one.runs, "last run "), _next(next_runs, one.name, "next "))))
         for one in managers
         if is_in_order(one)
     ]
 
 
-def _row(one: ManagerNow, following: Sequence[tuple[str, datetime]]) -> Iterator[Text | Link | Label | int | str]:
+def _row(one: ManagerNow) -> Iterator[Text | Link | int | str]:
+    """The cells of a queue manager but for the next run."""
     queues = one.figures.queues
     dead = next((queue for queue in queues if queue.name == one.figures.dead_letter_queue and queue.depth), None)
     backed_out = sum(queue.depth for queue in queues if queue.is_backout and queue is not dead)
@@ -86,7 +87,6 @@ def _row(one: ManagerNow, following: Sequence[tuple[str, datetime]]) -> Iterator
     yield _dead_letters(one, dead) if dead else ""
     yield from (number or "" for number in (backed_out, full, len(one.problems), len(one.waiting)))
     yield _last(one.runs)
-    yield said("{:time}", following[0][1].isoformat()) if following else ""
 
 
 def _named(one: ManagerNow) -> Link:
@@ -118,6 +118,7 @@ def _last(runs: Sequence[RunLine], before: str = "") -> Text:
     return said("{}{} {}", before, Label(run.word, run.state.kind), OfRun(run.queue_manager, run.run, said=run.at))
 
 
-def _next(next_runs: Mapping[str, Sequence[tuple[str, datetime]]], name: str) -> Text:
+def _next(next_runs: Mapping[str, Sequence[tuple[str, datetime]]], name: str, before: str = "") -> Text:
+    """When a schedule starts the next run. Parameters: `next_runs` as of `table`."""
     following = next_runs.get(name, ())
-    return said("next {:time}", following[0][1].isoformat()) if following else NOTHING
+    return said("{}{:time}", before, following[0][1].isoformat()) if following else NOTHING

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 
 from mqops.counted import counted
+from mqops.iso_time import moment
 from mqops.look.core.run_state import RunLine
 from mqops.look.words.estate import figures_of_run
 from mqops.look.words.text import NOTHING, Cell, Label, Lines, Link, Name, ShortName, Table, Text, joined, said
@@ -43,7 +43,7 @@ def name_of(run: RunLine, today: str, asked: str = "") -> str:
 
     Parameters: `today` ISO 8601; `asked` the words for who asked for it, "" for what its line has.
     """
-    at = _moment(run.at)
+    at = moment(run.at)
     when = "" if at is None else f"{at:%H:%M}" if run.at[:10] == today[:10] else f"{at:%Y-%m-%d %H:%M}"
     how = "real" if run.real else "dry run" if run.planned or run.state.value == "planned" else ""
     by = asked or run.requested_by
@@ -53,7 +53,7 @@ def name_of(run: RunLine, today: str, asked: str = "") -> str:
 
 def took(run: RunLine) -> str:
     """How long a run took from its snapshot to its proof; "" where it is not proved."""
-    begin, end = _moment(run.at), _moment(run.proved_at)
+    begin, end = moment(run.at), moment(run.proved_at)
     if begin is None or end is None or end < begin:
         return ""
     seconds = int((end - begin).total_seconds())
@@ -64,14 +64,6 @@ def took(run: RunLine) -> str:
     if seconds < _DAY:
         return f"{seconds // _HOUR} h {seconds % _HOUR // _MINUTE:02} min"
     return counted(seconds // _DAY, "day")
-
-
-def _moment(text: str) -> datetime | None:
-    """A time of a run's files, None where it is none."""
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return None
 
 
 def table(runs: Sequence[RunLine], today: str, asked: Mapping[str, str]) -> Table:
