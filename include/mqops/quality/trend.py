@@ -28,9 +28,10 @@ class CheckTrend(NamedTuple):
         return max((one for one in self.failed if one is not None), default=None)
 
 
-def quality_runs(lake: Path, queue_manager: str, most: int = MOST_RUNS) -> list[QualitySummary]:
-    """The verdicts of the newest `most` runs, the newest first. Raises `LakeError`."""
-    found = [verdict_of(RunFolder.at(lake, queue_manager, one)) for one in Runs(lake, queue_manager).checked(most)]
+def quality_runs(lake: Path, queue_manager: str, most: int | None = None) -> list[QualitySummary]:
+    """The verdicts of the newest `most` runs (None: `MOST_RUNS`), the newest first. Raises `LakeError`."""
+    newest = Runs(lake, queue_manager).checked(most or MOST_RUNS)
+    found = [verdict_of(RunFolder.at(lake, queue_manager, one)) for one in newest]
     return sorted((one for one in found if one is not None), key=lambda one: one.checked_at, reverse=True)
 
 
