@@ -36,6 +36,7 @@ from mqops.quality.columns import COLUMNS, ColumnKind
 from mqops.quality.failures import FAILURES
 from mqops.quality.in_process import check_here, needs_spark
 from mqops.quality.no_message import check_no_message
+from mqops.quality.one_pass import check_in_one_pass
 from mqops.quality.results import docs_of, results, verdict_of
 from mqops.quality.scope import QueuesSeen
 from mqops.quality.suite_file import load_suites
@@ -166,8 +167,14 @@ def checked(run: RunFolder, *suites: Path, docs: Path | None = None) -> QualityS
 
 
 def by_spark(spark: Any, run: RunFolder, *suites: Path, docs: Path | None = None) -> QualitySummary:
-    """As a large snapshot is checked."""
+    """As a snapshot is checked by a suite that needs Great Expectations itself."""
     return check(spark, QualityFiles.of(run.path, docs=docs), load_suites(suites or SUITES), now="2026-11-21T12:00:01Z")
+
+
+def in_one_pass(spark: Any, run: RunFolder, *suites: Path, docs: Path | None = None) -> QualitySummary:
+    """As a large snapshot is checked."""
+    files = QualityFiles.of(run.path, docs=docs)
+    return check_in_one_pass(spark, files, load_suites(suites or SUITES), now="2026-11-21T12:00:01Z")
 
 
 def failures(summary: QualitySummary) -> list[dict[str, Any]]:
@@ -1011,13 +1018,16 @@ def test_by_spark_and_in_this_process_the_same_is_found(
         docs = tmp_path / f"docs-{seed}"
         suites = (path, PAYLOAD, between)
         here, there = checked(run, *suites), by_spark(spark, run, *suites, docs=docs)
-        differ = [(one, other) for one, other in zip(here.checks, there.checks, strict=True) if one != other]
-        assert differ == [], seed
-        assert here == replace(there, check=here.check, failures=here.failures, docs="")
+        passed = in_one_pass(spark, run, *suites)
+        for other in (there, passed):
+            differ = [pair for pair in zip(here.checks, other.checks, strict=True) if pair[0] != pair[1]]
+            assert differ == [], seed
+            assert here == replace(other, check=here.check, failures=here.failures, docs="")
         for page in docs.rglob("*.html"):
             assert not re.search("4711|Deutschland|value_[0-9a-f]{16}", page.read_text()), page
         order = ("suite", "expectation", "position")
-        assert sorted(failures(here), key=itemgetter(*order)) == sorted(failures(there), key=itemgetter(*order))
+        for other in (there, passed):
+            assert sorted(failures(here), key=itemgetter(*order)) == sorted(failures(other), key=itemgetter(*order))
 
 
 def test_the_documents_expectation_of_another_distribution_finds_its_messages(

@@ -1,21 +1,18 @@
-"""A quality run by Spark and Great Expectations: for a snapshot that is too large for `mqops.quality.in_process`."""
+"""A quality run by Great Expectations itself, on Spark: for suites that have an expectation of another distribution."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mqops.errors import LakeError, SettingsError
-from mqops.lake.parquet import refuse_newer_folder
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.model import ObserveSummary
 from mqops.quality.docs_folder import new_docs
 from mqops.quality.files import QualityFiles
 from mqops.quality.outcome import Found, begun, concluded, in_turn, queue_manager_of
 from mqops.quality.scope import QueuesSeen, checked_sql, with_bases
+from mqops.quality.snapshot_frame import read_snapshot, unreadable
 from mqops.quality.suite import Suite, asked_by, columns_of
 
 if TYPE_CHECKING:
@@ -48,7 +45,7 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
     snapshot = read_snapshot(spark, files.snapshot, needs_body=needs_body(columns, asked))
     frame = frame_of(snapshot, columns, asked).persist()
     try:
-        with _unreadable(files.snapshot):
+        with unreadable(files.snapshot):
             found, not_checked = _found(frame, files.observed, checked_sql(suites))
         seen = files.seen(found)
         spark.conf.set("spark.sql.shuffle.partitions", str(2 + sum(found.values()) // ROWS_PER_PARTITION))
@@ -90,43 +87,6 @@ def _validated(
         results += suite_results
         failing += suite_failing
     return results, failing
-
-
-def read_snapshot(spark: SparkSession, folder: Path, *, needs_body: bool = True) -> DataFrame:
-    """The snapshot in a folder.
-
-    Parameters: `needs_body` whether the bodies are read; without them no key is needed.
-
-    Raises:
-        SettingsError: the Parquet files there are something else.
-        LakeError: they cannot be read, or decrypted.
-    """
-    from mqops.observe.spark import sealed  # noqa: PLC0415
-
-    with _unreadable(folder):
-        there = {field.name: field.dataType for field in spark.read.parquet(str(folder)).schema}
-    refuse_newer_folder(folder)
-    stored = sealed.schema_of(there)
-    wrong = [field.name for field in stored if there.get(field.name) != field.dataType]
-    if wrong:
-        raise SettingsError(
-            f"{folder} is not a snapshot of this version of mqops: missing or of another type: {', '.join(wrong)}"
-        )
-    return sealed.read_snapshot(spark, folder, ["body"] if needs_body else [])
-
-
-@contextmanager
-def _unreadable(folder: Path) -> Iterator[None]:
-    """Turn Spark's errors of reading files into `LakeError`; others stay as they are."""
-    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # noqa: PLC0415
-    from pyspark.errors import PySparkException  # noqa: PLC0415
-
-    try:
-        yield
-    except (PySparkException, Py4JJavaError) as error:
-        if "FAILED_READ_FILE" not in str(error) and "UNABLE_TO_INFER_SCHEMA" not in str(error):
-            raise
-        raise LakeError(f"The snapshot {folder} cannot be read; restore its files, or take a new one") from error
 
 
 def _found(

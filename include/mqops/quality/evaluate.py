@@ -121,6 +121,22 @@ def between_columns(check: Check) -> list[str]:
     return [*wanted, *(problem_columns(check.columns) - wanted.keys())]
 
 
+def computed_by_rows(check: Check) -> bool:
+    """Whether a check looks at one message at a time: what it finds in parts of a snapshot adds up."""
+    check = check.computed()
+    if not check.expectation.of_rows or check.expectation.between:
+        return False
+    return _OF_ROWS[check.expectation.name] is not _unique
+
+
+def columns_for(check: Check) -> list[str]:
+    """The columns that a check needs where it sees all messages at once."""
+    if check.expectation.of_rows or check.expectation.between:
+        return between_columns(check)
+    named = [*check.columns, *check.also, "queue", *(one.column for one in check.where)]
+    return list(dict.fromkeys(named))
+
+
 def values_there(table: pa.Table, check: Check, rows: pa.Array) -> int:
     """Rows that a check is about and that have a value in its columns, for one that needs values; else all of them."""
     if not (check.expectation.needs_values and check.columns):

@@ -40,7 +40,12 @@ def write_failures(spark: SparkSession, failing: Iterable[Failing], folder: Path
         LakeError: the disk refused.
     """
     tables = [_table(one) for one in failing]
-    rows = reduce(DataFrame.unionByName, tables) if tables else spark.createDataFrame([], FAILURES)
+    write_rows(reduce(DataFrame.unionByName, tables) if tables else spark.createDataFrame([], FAILURES), folder)
+
+
+def write_rows(rows: DataFrame, folder: Path) -> None:
+    """Write rows with the columns of `FAILURES` as the table, durably; an earlier one is replaced. Raises as
+    `write_failures`."""
     typed = rows.select(*[F.col(field.name).cast(field.dataType) for field in FAILURES])
     noted = typed.withMetadata(typed.columns[0], SPARK_FORMAT)
     noted.coalesce(FILES).write.mode("overwrite").option("compression", "zstd").parquet(str(folder))

@@ -1,5 +1,5 @@
 """A quality run in one process, without a JVM: snapshots of at most `FEW` messages. Larger ones go by Spark
-(`mqops.quality.check`), and both find the same.
+(`mqops.quality.one_pass`; where a suite needs Great Expectations itself `mqops.quality.check`), and all find the same.
 
 The import of Great Expectations alone takes four times as long as everything here does on 2,000 messages, so the
 expectations are computed by `mqops.quality.evaluate` and the pages are our own.
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -70,9 +71,11 @@ def check_snapshot(
     `check_here`."""
     if not needs_spark(files.snapshot, suites):
         return check_here(files, suites, now=now)
-    from mqops.quality.check import check  # noqa: PLC0415 - Spark
-
-    return check(session(), files, suites, now=now)
+    if by_gx_only(suites):
+        from mqops.quality.check import check as by_spark  # noqa: PLC0415 - Spark
+    else:
+        from mqops.quality.one_pass import check_in_one_pass as by_spark  # noqa: PLC0415 - Spark
+    return by_spark(session(), files, suites, now=now)
 
 
 def needs_spark(snapshot: Path, suites: Iterable[Suite]) -> bool:
@@ -92,7 +95,7 @@ def check_here(files: QualityFiles, suites: tuple[Suite, ...], *, now: str) -> Q
     begun(files)
     suites = with_bases(suites, files.aliases)
     table = frame_here(files.snapshot, columns_of(suites), asked_by(suites))
-    found = _by_queue(table, [one.queue for one in files.observed.queues] if files.observed else ())
+    found = by_queue(table, [one.queue for one in files.observed.queues] if files.observed else ())
     queue_manager = queue_manager_of(pc.unique(table["queue_manager"]).to_pylist()[:2], files)
     seen = files.seen(found)
     results, failed = _results(table, suites, seen, History(files.of_run, now))
@@ -109,7 +112,7 @@ def check_here(files: QualityFiles, suites: tuple[Suite, ...], *, now: str) -> Q
             queue_manager=queue_manager,
             seen=seen,
             messages=found,
-            not_checked=_not_checked(table, suites),
+            not_checked=not_checked_in(table, suites),
             results=tuple(results),
             by_check={(one.result.suite, one.result.expectation): one.rows.num_rows for one in failed},
             by_queue=_failed_by_queue(failed),
@@ -127,18 +130,20 @@ def _results(
         messages = len(chosen(table, (), suite.queues))
         for check in suite.checks:
             if messages or check.expectation.between:
-                result, rows = _result(table, suite, check, seen, history)
+                result, rows = result_in(table, suite, check, seen, history)
             else:
                 result, rows = on_nothing(suite, check, seen), None
             results.append(result)
             if rows is not None and len(rows):
-                failed.append(Failed(result, _failures(table.take(rows), check, result)))
+                failed.append(Failed(result, failures_of(table.take(rows), check, result)))
     return results, failed
 
 
-def _result(
+def result_in(
     table: pa.Table, suite: Suite, check: Check, seen: QueuesSeen, history: History
 ) -> tuple[CheckResult, pa.Array | None]:
+    """The result of a check in a table of all messages, and the places of the rows that fail it; None for one of the
+    whole, or where nothing was looked at."""
     if why := nothing_seen(suite, check, seen):
         return result_of(suite, check, met=False, skipped=why), None
     if check.expectation.between:
@@ -149,11 +154,17 @@ def _result(
     found = answer(table, check, rows)
     if found.rows is None:
         return result_of(suite, check, met=found.met, checked=found.checked, observed=found.observed), None
-    known = {"checked": found.checked, "failed": len(found.rows), "skipped": "" if found.checked else NO_VALUE}
-    return result_of(suite, check, met=found.met, **known), found.rows
+    return result_of_rows(suite, check, checked=found.checked, failed=len(found.rows)), found.rows
 
 
-def _failures(rows: pa.Table, check: Check, result: CheckResult) -> pa.Table:
+def result_of_rows(suite: Suite, check: Check, *, checked: int, failed: int) -> CheckResult:
+    """The result of a check by rows. Parameters: `checked` messages that it looked at, `failed` those that fail it."""
+    met = not failed or (checked - failed) / checked >= check.mostly
+    return result_of(suite, check, met=met, checked=checked, failed=failed, skipped="" if checked else NO_VALUE)
+
+
+def failures_of(rows: pa.Table, check: Check, result: CheckResult) -> pa.Table:
+    """The rows that fail a check as the table of failures has them."""
     same = {
         "suite": result.suite,
         "expectation": check.id,
@@ -189,18 +200,21 @@ def _write(files: QualityFiles, failed: list[Failed]) -> None:
     make_durable(files.failures)
 
 
-def _by_queue(table: pa.Table, observed: Iterable[str]) -> dict[str, int]:
+def by_queue(table: pa.Table, observed: Iterable[str]) -> dict[str, int]:
     """Messages by queue, the observed queues that were empty included."""
     there = {one["values"]: one["counts"] for one in pc.value_counts(table["queue"]).to_pylist()}
     return dict(sorted({**dict.fromkeys(observed, 0), **there}.items()))
 
 
-def _not_checked(table: pa.Table, suites: Iterable[Suite]) -> dict[str, int]:
+def not_checked_in(table: pa.Table, suites: Iterable[Suite]) -> dict[str, int]:
     """Messages by queue that no check is about."""
-    about = [looked_at(table, suite, check) for suite in suites for check in suite.checks]
-    every = pa.array(range(table.num_rows), pa.int64())
-    passed_over = every.filter(pc.invert(pc.is_in(every, pa.chunked_array(about, pa.int64()).combine_chunks())))
-    return _by_queue(table.take(passed_over), ())
+    seen = np.zeros(table.num_rows, bool)
+    for suite in suites:
+        for check in suite.checks:
+            seen[looked_at(table, suite, check).to_numpy()] = True
+            if seen.all():
+                return {}
+    return by_queue(table.select(["queue"]).filter(pa.array(~seen)), ())
 
 
 def _failed_by_queue(failed: Iterable[Failed]) -> dict[str, Mapping[str, int]]:

@@ -117,6 +117,7 @@ def chosen(table: pa.Table, conditions: Sequence[Condition], queues: Sequence[st
 
     Parameters: `queues` patterns of which the queue fits one, as in `queues_sql`.
     """
+    import numpy as np  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -124,7 +125,7 @@ def chosen(table: pa.Table, conditions: Sequence[Condition], queues: Sequence[st
     if queues and "*" not in queues:
         named = [Condition(column="queue", operator="like", value=one).mask(table) for one in queues]
         masks.append(reduce(pc.or_, named))
-    every = pa.chunked_array([pa.array(range(table.num_rows), pa.int64())])
+    every = pa.chunked_array([pa.array(np.arange(table.num_rows))])
     return (every.filter(reduce(pc.and_, masks)) if masks else every).combine_chunks()
 
 
