@@ -148,7 +148,7 @@ def vocabulary(as_json: bool) -> None:
 
 def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: Path | None) -> QualitySummary:
     from mqops.quality.files import QualityFiles  # noqa: PLC0415
-    from mqops.quality.in_process import check_here, needs_spark  # noqa: PLC0415
+    from mqops.quality.in_process import check_here, check_snapshot, needs_spark  # noqa: PLC0415
     from mqops.quality.suite_file import load_suites  # noqa: PLC0415
 
     loaded = load_suites(suites)
@@ -160,7 +160,6 @@ def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: P
     from mqops.cli.passes import warn  # noqa: PLC0415
     from mqops.cli.spark_log import spark_log_in  # noqa: PLC0415
     from mqops.lake.files import make_folder  # noqa: PLC0415
-    from mqops.quality.check import check  # noqa: PLC0415
     from mqops.quality.docs_folder import refuse_foreign  # noqa: PLC0415
     from mqops.spark_job import session  # noqa: PLC0415 - a JVM only for what is worth one
 
@@ -170,7 +169,7 @@ def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: P
     make_folder(log.parent)
     warn(f"Spark starts, which takes some seconds; its log is {log}")
     with spark_log_in(log):
-        return check(session("mqops quality"), place, loaded, now=utc_now())
+        return check_snapshot(place, loaded, now=utc_now(), session=lambda: session("mqops quality"))
 
 
 def _suite_document(suite: Suite) -> JsonObject:

@@ -51,11 +51,14 @@ def answer(table: pa.Table, check: Check, rows: pa.Array) -> Answer:
     """What a check finds in a table. Parameters: `rows` the places of the rows that it is about, by the queues of its
     suite and its conditions."""
     check = check.computed()
-    columns = [table[name].take(rows) for name in check.columns]
+    if only_counts(check):
+        return answer_of_number(check, len(rows))
+    every = len(rows) == table.num_rows
+    columns = [table[name] if every else table[name].take(rows) for name in check.columns]
     if not check.expectation.of_rows:
         of_all = _OF_ALL[check.expectation.name]
-        met, found = of_all(columns[0] if columns else len(rows), check.arguments)
-        counts_values = check.expectation.needs_values and columns
+        met, found = of_all(columns[0], check.arguments)
+        counts_values = check.expectation.needs_values
         checked = len(rows) - (columns[0].null_count if counts_values else 0)
         return Answer(met=met, checked=checked, observed=str(found))
     if check.expectation.name not in OF_NULLS:
@@ -122,11 +125,24 @@ def between_columns(check: Check) -> list[str]:
 
 
 def computed_by_rows(check: Check) -> bool:
-    """Whether a check looks at one message at a time: what it finds in parts of a snapshot adds up."""
+    """Whether what a check finds in parts of a snapshot adds up: it looks at one message at a time, or counts them."""
     check = check.computed()
+    if only_counts(check):
+        return True
     if not check.expectation.of_rows or check.expectation.between:
         return False
     return _OF_ROWS[check.expectation.name] is not _unique
+
+
+def only_counts(check: Check) -> bool:
+    """Whether a check needs no more than the number of the messages that it is about."""
+    return not (check.columns or check.expectation.of_rows or check.expectation.between)
+
+
+def answer_of_number(check: Check, messages: int) -> Answer:
+    """What such a check finds."""
+    met, found = _OF_ALL[check.expectation.name](messages, check.arguments)
+    return Answer(met=met, checked=messages, observed=str(found))
 
 
 def columns_for(check: Check) -> list[str]:

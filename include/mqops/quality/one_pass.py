@@ -25,7 +25,14 @@ from pyspark.sql import functions as F
 from mqops.lake.parquet import read_parquet
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality.docs_folder import new_docs
-from mqops.quality.evaluate import answer, columns_for, computed_by_rows, values_there
+from mqops.quality.evaluate import (
+    answer,
+    answer_of_number,
+    columns_for,
+    computed_by_rows,
+    only_counts,
+    values_there,
+)
 from mqops.quality.failures import FAILURES, count_by_check, count_by_queue, read_failures, write_rows
 from mqops.quality.files import QualityFiles
 from mqops.quality.frame import frame_of, needs_body
@@ -211,6 +218,7 @@ def _results(
     """The results of all checks in their order, and the failing rows of those that the driver computes."""
     results, failed = list[CheckResult](), list[Failed]()
     numbers = count()
+    table = _on_the_driver(frame, suites)
     for suite in in_turn(suites, sum(heard.messages.values())):
         messages = sum(heard.messages[queue] for queue in queues_of(suite, heard.messages))
         for check, number in zip(suite.checks, numbers, strict=False):
@@ -219,7 +227,6 @@ def _results(
             elif computed_by_rows(check):
                 results.append(_counted(suite, check, seen, heard.counts.get(number, Counts())))
             else:
-                table = frame.select(*columns_for(check)).toArrow().combine_chunks()
                 result, rows = result_in(table, suite, check, seen, history)
                 results.append(result)
                 if rows is not None and len(rows):
@@ -227,9 +234,20 @@ def _results(
     return results, failed
 
 
+def _on_the_driver(frame: DataFrame, suites: Iterable[Suite]) -> pa.Table:
+    """The columns of the checks that see all messages at once, each once; no row where there is no such check."""
+    wanted = [name for _, check in _all_checks(suites) if not computed_by_rows(check) for name in columns_for(check)]
+    if not wanted:
+        return pa.table({})
+    return frame.select(*dict.fromkeys(wanted)).toArrow().combine_chunks()
+
+
 def _counted(suite: Suite, check: Check, seen: QueuesSeen, counts: Counts) -> CheckResult:
     if why := nothing_seen(suite, check, seen):
         return result_of(suite, check, met=False, skipped=why)
+    if only_counts(check):
+        found = answer_of_number(check, counts.about)
+        return result_of(suite, check, met=found.met, checked=found.checked, observed=found.observed)
     if check.expectation.needs_values and not counts.there:
         return result_of(suite, check, met=True, skipped=NO_VALUE)
     return result_of_rows(suite, check, checked=counts.checked, failed=counts.failed)
