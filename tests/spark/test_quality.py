@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from outside_support import install, installed
+from random_suites import RANDOM, random_check
 from snapshot_support import snapshot_of_rows
 
 from mqops.cli import main
@@ -32,7 +33,6 @@ from mqops.look.runs import list_runs
 from mqops.message_checks import QualitySummary
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.quality.check import QualityFiles, check
-from mqops.quality.columns import COLUMNS, ColumnKind
 from mqops.quality.failures import FAILURES
 from mqops.quality.in_process import check_here, needs_spark
 from mqops.quality.no_message import check_no_message
@@ -40,7 +40,6 @@ from mqops.quality.results import docs_of, results, verdict_of
 from mqops.quality.scope import QueuesSeen
 from mqops.quality.suite_file import load_suites
 from mqops.quality.summary import QualityFailed, verdict
-from mqops.quality.vocabulary import EXPECTATIONS, PAIR, Takes
 from mqwire import constants as c
 from mqwire.ccsid import encode
 from mqwire.folder import folder
@@ -767,11 +766,6 @@ def test_what_is_wrong_in_payloads_is_found_on_exactly_its_messages_and_masked(
         assert not re.search(b"(value|test)_[0-9a-f]{16}", text)
 
 
-NUMBERS = ("priority", "expiry", "dlh_reason", "age_seconds", "expires_in_seconds", "payload_length")
-TEXTS = ("format", "reply_to_q", "dlh_format", "msg_id", "payload_kind")
-FLAGS = ("body_text_valid", "dlh_valid", "rfh2_valid")
-
-
 BETWEEN = Path(__file__).parents[1] / "data" / "suites" / "between.yaml"
 
 
@@ -953,45 +947,6 @@ def test_a_first_suite_is_suggested_which_the_snapshot_meets_and_faults_do_not(
     assert "The snapshot has no message of NONE; its queues are: PAYMENTS.IN, SYSTEM.DEAD.LETTER.QUEUE" in " ".join(
         nothing.stderr.split()
     )
-
-
-RANDOM = [name for name, one in EXPECTATIONS.items() if not (one.by or one.between)]
-
-
-def random_check(number: int, name: str, chance: random.Random) -> dict[str, Any]:
-    """An expectation with arguments that some messages satisfy, and some do not."""
-    known, of = EXPECTATIONS[name], chance.choice((NUMBERS, TEXTS, FLAGS))
-    fit = [one for one in (*NUMBERS, *TEXTS, *FLAGS) if COLUMNS[one].kind in known.kinds]
-    fit = [one for one in of if one in fit] or fit
-    columns = chance.sample(fit if known.domain != PAIR else list(NUMBERS), 2)
-    found: dict[str, Any] = {"id": f"c{number}", "expect": name}
-    if known.domain == ("column_list",):
-        found["column_list"] = columns
-    found |= {one: columns[place] for place, one in enumerate(known.domain) if one != "column_list"}
-    kind = COLUMNS[columns[0]].kind
-    values: list[Any] = {ColumnKind.NUMBER: [4, -1, 60, 2053, 10], ColumnKind.FLAG: [True]}.get(
-        kind, ["MQSTR", "", "json"]
-    )
-    if "value_set" in known.arguments:
-        found["value_set"] = chance.sample(values, chance.randint(1, len(values)))
-    if "regex" in known.arguments:
-        found["regex"] = chance.choice(("^MQ", "[A-Z]+$", "^$", "0"))
-    if known.one_of:
-        share = Takes.SHARE in known.arguments.values()
-        least, most = (0.2, 0.8) if share else chance.choice(((0, 5), (1, 60), (4, 4), (40, 9000)))
-        found |= chance.choice(({"min_value": least}, {"max_value": most}, {"min_value": least, "max_value": most}))
-        found |= chance.choice(({}, {"strict_min": True}, {"strict_max": True}))
-    if "or_equal" in known.arguments:
-        found["or_equal"] = chance.choice((True, False))
-    if known.of_rows:
-        found["mostly"] = chance.choice((1.0, 0.9, 0.5))
-    where = (
-        {"priority": 4},
-        {"queue": {"like": "*.DEAD.*"}},
-        {"expiry": {"not": -1}},
-        {"dlh_reason": {"is_set": False}},
-    )
-    return found | chance.choice(({}, {}, {"where": chance.choice(where)}))
 
 
 def test_by_spark_and_in_this_process_the_same_is_found(

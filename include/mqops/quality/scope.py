@@ -23,7 +23,10 @@ from mqops.rules.pattern import text_match
 
 GET_DISABLED = "GET(DISABLED)"
 NO_MESSAGE = "no message to look at"
-_COUNTS = ("table_row_count_to_be_between", "column_unique_value_count_to_be_between")
+_COUNTS = (
+    *("table_row_count_to_be_between", "table_row_count_to_equal"),
+    "column_unique_value_count_to_be_between",
+)
 _WANTS_VALUES = ("column_distinct_values_to_contain_set", "column_distinct_values_to_equal_set")
 
 
@@ -90,7 +93,8 @@ def on_nothing(suite: Suite, check: Check, seen: QueuesSeen) -> CheckResult:
 
 
 def _within(number: int, check: Check) -> bool:
-    low, high = check.arguments.get("min_value"), check.arguments.get("max_value")
+    exact = check.arguments.get("value")
+    low, high = (check.arguments.get(name, exact) for name in ("min_value", "max_value"))
     strict = [bool(check.arguments.get(name)) for name in ("strict_min", "strict_max")]
     above = not isinstance(low, int | float) or number > low or (number == low and not strict[0])
     below = not isinstance(high, int | float) or number < high or (number == high and not strict[1])
