@@ -7,7 +7,7 @@ import os
 import random
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -997,3 +997,89 @@ def test_the_documents_expectation_of_another_distribution_finds_its_messages(
             load_suites([suite(tmp_path, "{id: ours, expect: gone, column: format}")])
     with pytest.raises(SettingsError, match="there is no expectation 'column_values_to_begin_with'"):
         load_suites([suite(tmp_path, "{id: o, expect: column_values_to_begin_with, column: reply_to_q, prefix: B}")])
+
+
+Kind = tuple[tuple[Row, set[str]], ...]
+"""Messages of a fault, and the checks that each of them fails."""
+
+
+IN_OTHER_SUITES = {
+    "rfh2_well_formed": {"country_readable"},  # where the headers are at fault no property can be read
+    "begins_with_mqdlh": {"country_readable"},
+    "request_names_reply_queue": {"answered"},
+    "msg_id_unique": {"msg_id"},
+    "msg_id": {"msg_id_unique"},
+    "id_unique": {"key", "body"},
+    "key": {"id_unique"},
+    "id_readable": {"customer_readable", "payload_parses"},
+    "xml": {"paid_readable"},
+    "Doc_Pmt_IBAN_readable": {"payload_parses"},
+}
+"""A check, and those of the other suites that its message fails as well."""
+
+
+def of_one_kind(rows: Iterable[tuple[Row, Iterable[str]]]) -> Kind:
+    return tuple((row, {*fails}.union(*(IN_OTHER_SUITES.get(one, ()) for one in fails))) for row, fails in rows)
+
+
+def kinds_of_faults() -> dict[str, Kind]:
+    """Every kind of fault of the tests above, and one that only earlier runs tell."""
+    kinds: dict[str, Kind] = {}
+    for name, (bad, _observed) in FAULTS.items():
+        fails = {name, *IMPLIED.get(name, ())}
+        every = (
+            [of_one_kind([(row, fails)]) for row in bad]
+            if name == "payload_parses"
+            else [of_one_kind((row, fails) for row in bad)]
+        )
+        kinds |= {f"{name} {number}": kind for number, kind in enumerate(every)}
+    together: dict[str, list[tuple[Row, set[str]]]] = {}
+    for number, (row, fails) in enumerate((*((row, {*fails}) for row, fails in IN_PAYLOADS), *AMONG_OTHERS)):
+        if fails:
+            second_group = row[0] == "GROUPS" and b"\x02" * 24 in row[1]
+            alike = second_group or fails in ({"id_unique"}, {"body", "key", "msg_id"})
+            name = " ".join(sorted(fails)) + ("" if alike else f" {number}")
+            together.setdefault(name, []).append((row, fails))
+    kinds |= {name: of_one_kind(rows) for name, rows in together.items()}
+    kinds["as before"] = of_one_kind([(message(950, put_appl_name="unknown"), {"who"})])
+    return kinds
+
+
+def renumbered(row: Row, number: int) -> Row:
+    """The message with a MsgId of this kind of fault."""
+    queue, md, body = row
+    described = MQMD.unpack(md)
+    msg_id = number.to_bytes(12, "big") + described.msg_id[12:]
+    return queue, replace(described, msg_id=msg_id).pack(), body
+
+
+def test_D05_each_of_48_kinds_of_faults_is_found_in_mixtures_of_them_by_both_engines(
+    spark: Any, make_run: MakeRun, tmp_path: Path, between: Path
+) -> None:
+    """Each on exactly its messages, and no good one is blamed; more mixtures by MQOPS_QUALITY_MIXTURES."""
+    kinds = kinds_of_faults()
+    assert len(kinds) >= 48
+    sound = [*good(), *(renumbered(row, 900) for row, fails in IN_PAYLOADS if not fails)]
+    sound += [row for row, fails in AMONG_OTHERS if not fails]
+    sound.append(message(940, msg_type=c.MQMT_REPLY, correl_id=(1010).to_bytes(24, "big"), queue="REPLIES"))
+    learned = suite(
+        tmp_path,
+        "{id: who, expect: column_values_to_be_as_before, column: put_appl_name, least_runs: 2}",
+        head="suite: l",
+    )
+    suites = (*SUITES, PAYLOAD, between, learned)
+    queues = ("JSON", "XML", "FIXED", "GROUPS", "ASKED", "REPLIES", IN, DLQ)
+    for day in range(2):
+        checked(make_run(sound, f"day-{day}", queues=queues), learned)
+    for seed in range(int(os.environ.get("MQOPS_QUALITY_MIXTURES", "1"))):
+        chance = random.Random(seed)
+        names = chance.sample(sorted(kinds), chance.randint(30, len(kinds)) if seed else len(kinds))
+        faulty = [(renumbered(row, 1 + place), fails) for place, name in enumerate(names) for row, fails in kinds[name]]
+        rows = [*((row, set[str]()) for row in sound), *faulty]
+        chance.shuffle(rows)
+        run = make_run([row for row, _fails in rows], f"run-{seed}", queues=queues)
+        expected = {(place, name) for place, (_row, fails) in enumerate(rows) for name in fails}
+        for summary in (checked(run, *suites), by_spark(spark, run, *suites)):
+            found = {(row["position"], row["expectation"]) for row in failures(summary)}
+            assert found == expected, (seed, sorted(found ^ expected), [rows[place] for place, _ in found ^ expected])
+            assert summary.balanced

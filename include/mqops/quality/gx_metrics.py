@@ -1,8 +1,8 @@
 """Metrics in the place of Great Expectations' own, in this process, once this module is imported.
 
 1. Regular expressions are matched by RE2 on Spark, and not by Java (`quality.regex`).
-2. Pairs in a set are of the messages that the condition of the expectation chooses, and have one of the two
-   values: GX (1.24) looks at all of them.
+2. Pairs in a set are of the messages that the condition of the expectation chooses, and that have one of the two
+   values. GX (1.24) looks at all messages, so this one has another name (`gx_corrected`).
 
 It imports GX: see `validation.quiet_import`.
 """
@@ -75,6 +75,7 @@ class NotMatchRegex(ColumnValuesNotMatchRegex):
 class PairsInSet(ColumnPairValuesInSet):
     """Of `column_pair_values_to_be_in_set`."""
 
+    condition_metric_name = "column_pair_values.in_set_of_chosen"
     condition_domain_keys = (*ColumnPairValuesInSet.condition_domain_keys, "row_condition", "condition_parser")  # type: ignore[assignment]
 
     @column_pair_condition_partial(engine=SparkDFExecutionEngine)  # type: ignore[untyped-decorator]

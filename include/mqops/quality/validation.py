@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 SITE = "mqops"
 ID = "mqops_id"
-_CORRECTED = {"column_quantile_values_to_be_between": "mqops.quality.gx_quantiles"}
-"""Expectation of GX → our module with its class, where GX's own has a fault."""
+_CORRECTED = ("column_pair_values_to_be_in_set", "column_quantile_values_to_be_between")
+"""Expectations of GX that have a fault there (`gx_corrected`)."""
 SAMPLES = 10  # values of a failed expectation that are shown on its page
 
 
@@ -210,7 +210,8 @@ def without_values(document: str, names: Mapping[str, str]) -> str:
 
 def _class_of(expectation: Expectation) -> Any:
     """GX's class, or another distribution's. Raises `SettingsError` where that cannot be imported."""
-    package = _CORRECTED.get(expectation.name, "great_expectations.expectations")
+    corrected = expectation.name in _CORRECTED
+    package = "mqops.quality.gx_corrected" if corrected else "great_expectations.expectations"
     place = expectation.gx or f"{package}:{expectation.gx_class}"
     module, _, name = place.partition(":")
     try:
