@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from outside_support import install, installed
+from outside_support import forget, install, installed
 from random_suites import RANDOM, random_check
 from snapshot_support import snapshot_of_rows
 
@@ -975,8 +975,8 @@ def test_by_spark_and_in_this_process_the_same_is_found(
         assert sorted(failures(here), key=itemgetter(*order)) == sorted(failures(there), key=itemgetter(*order))
 
 
-def test_the_documents_expectation_of_another_distribution_finds_its_messages(
-    spark: Any, make_run: MakeRun, tmp_path: Path
+def test_the_documents_expectation_of_another_distribution_or_of_the_estates_folder_finds_its_messages(
+    spark: Any, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     about, of_gx = re.findall(r"```python\n(.*?)```", (DOCS / "from_outside.md").read_text(), re.DOTALL)
     files = {"bank_mq_begin_with.py": about, "bank_mq_begin_with_gx.py": of_gx}
@@ -997,6 +997,20 @@ def test_the_documents_expectation_of_another_distribution_finds_its_messages(
             load_suites([suite(tmp_path, "{id: ours, expect: gone, column: format}")])
     with pytest.raises(SettingsError, match="there is no expectation 'column_values_to_begin_with'"):
         load_suites([suite(tmp_path, "{id: o, expect: column_values_to_begin_with, column: reply_to_q, prefix: B}")])
+    (estate,) = re.findall(r"```ini\n(.*?)```", (DOCS / "from_outside.md").read_text(), re.DOTALL)
+    (folder := tmp_path / "checks").mkdir(mode=0o700)
+    for name, text in (files | {"entry_points.txt": estate}).items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o600)
+    (tmp_path / "estate.yaml").write_text("lake: lake\nchecks: checks\nqueue_managers: {QM1: {connection: qm1}}\n")
+    monkeypatch.setenv("MQOPS_ESTATE", str(tmp_path / "estate.yaml"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    forget()
+    path = suite(tmp_path, "{id: ours, expect: column_values_to_begin_with, column: reply_to_q, prefix: BANK.}")
+    found = failures(by_spark(spark, run, path))
+    assert [(row["position"], row["observed"]) for row in found] == [(1, "OTHER")]
+    monkeypatch.undo()
+    forget()
 
 
 Kind = tuple[tuple[Row, set[str]], ...]

@@ -140,6 +140,7 @@ def export(file: Path, out: Path | None) -> None:
 
 @quality.command()
 @_JSON
+@known_errors
 def vocabulary(as_json: bool) -> None:
     """List the columns and expectations that a suite can use."""
     from mqops.quality.columns import COLUMNS  # noqa: PLC0415

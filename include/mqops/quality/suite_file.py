@@ -333,7 +333,7 @@ def _check(document: Document, item: object, path: FieldPath, named: Named) -> C
     name = item.get("expect")
     try:
         expectation = expectation_named(name) if isinstance(name, str) else None
-    except SettingsError as error:  # of another distribution
+    except SettingsError as error:  # of another distribution, or the estate's folder
         document.problems.append(document.problem((*path, "expect"), str(error)))
         return None
     if not isinstance(name, str) or expectation is None:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from mqops import outside
 from mqops.message_checks import NOTHING
 from mqops.quality.columns import ColumnKind
+from mqops.quality.estate_checks import in_estate
 
 
 class Takes(Enum):
@@ -267,16 +268,28 @@ EXPECTATIONS: Mapping[str, Expectation] = MappingProxyType({item.name: item for 
 """Every expectation of mqops, by name."""
 
 
+def from_outside() -> Mapping[str, outside.Outside]:
+    """What other distributions and the estate's folder bring. Raises `SettingsError`: the folder cannot be used."""
+    installed, here = outside.not_taken(outside.Group.CHECKS, EXPECTATIONS), in_estate()
+    for name, one in here.items():
+        if name in EXPECTATIONS or name in installed:
+            other = installed[name].distribution if name in installed else "mqops"
+            raise one.refused(f"has a name that {other} has: give it another one")
+    return {**installed, **here}
+
+
 @cache
 def expectation_named(name: str) -> Expectation | None:
-    """The expectation of a name, also one of another distribution; None where there is none.
+    """The expectation of a name, also one of another distribution or of the estate's folder; None where there is none.
 
     Raises:
-        SettingsError: another distribution brings it, and it cannot be used.
+        SettingsError: another distribution or the folder brings it, and it cannot be used.
     """
-    one = outside.not_taken(outside.Group.CHECKS, EXPECTATIONS).get(name) if name not in EXPECTATIONS else None
+    if name in EXPECTATIONS:
+        return EXPECTATIONS[name]
+    one = from_outside().get(name)
     if one is None:
-        return EXPECTATIONS.get(name)
+        return None
     found = one.load(Expectation)
     if ":" not in found.gx:
         raise one.refused("has no class: gx must be 'module:class'")
@@ -284,8 +297,8 @@ def expectation_named(name: str) -> Expectation | None:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all expectations, those of other distributions behind mqops' own."""
-    return (*EXPECTATIONS, *outside.not_taken(outside.Group.CHECKS, EXPECTATIONS))
+    """The names of all expectations, those of others behind mqops' own. Raises `SettingsError`, as `from_outside`."""
+    return (*EXPECTATIONS, *from_outside())
 
 
 SEVERITIES = tuple(NOTHING)
