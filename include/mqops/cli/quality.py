@@ -119,8 +119,9 @@ def suggest(queue: str, snapshot: str, *, out: Path | None, lake: Path, as_json:
 @quality.command()
 @click.argument("file", type=_FILE)
 @click.option("--out", type=_FILE, help="Write the JSON to this new file. Default: show it.")
+@json_option
 @known_errors
-def export(file: Path, out: Path | None) -> None:
+def export(file: Path, *, out: Path | None, as_json: bool) -> None:
     """Show the suite in FILE as Great Expectations' own JSON, for a Checkpoint of yours.
 
     `--suite` of `check`, and an estate, take such a JSON file, too. What Great Expectations cannot say is an error that
@@ -135,6 +136,9 @@ def export(file: Path, out: Path | None) -> None:
         show_json(document)
         return
     _write_new(out, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    if as_json:
+        show_json({"file": str(out), "suite": read.name, "expectations": len(read.checks)})
+        return
     show_line(f"{out}: suite {read.name}, {counted(len(read.checks), 'expectation')}")
 
 

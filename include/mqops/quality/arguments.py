@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import AllowInfNan, BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError
 
+from mqops.counted import counted
 from mqops.quality.columns import Column, ColumnKind
 from mqops.quality.regex import problem_of
 from mqops.quality.suite import Argument, QuantileRanges
@@ -96,7 +97,7 @@ def _quantiles(value: object) -> QuantileRanges:
     except ValidationError as error:
         raise ValueError(f"must be {Takes.QUANTILES.value} (found {found(value)})") from error
     if len(read.quantiles) != len(read.value_ranges):
-        numbers = f"{len(read.quantiles)} and {len(read.value_ranges)}"
+        numbers = f"{counted(len(read.quantiles), 'quantile')} and {counted(len(read.value_ranges), 'range')}"
         raise ValueError(f"must have as many value_ranges as quantiles (found {numbers})")
     for low, high in read.value_ranges:
         if low is not None and high is not None and low > high:
