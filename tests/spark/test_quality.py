@@ -949,6 +949,18 @@ def test_a_first_suite_is_suggested_which_the_snapshot_meets_and_faults_do_not(
     )
 
 
+_TWO = {"column_list": ["expires_in_seconds", "dlh_reason"]}
+_ONE_EACH = {"column_A": "expiry", "column_B": "dlh_reason", "value_pairs_set": [[600, 2053]]}
+SPARSE: tuple[dict[str, Any], ...] = (
+    # columns of which many messages have none of the values, or a condition that leaves few messages
+    {"id": "sum", "expect": "multicolumn_sum_to_equal", **_TWO, "sum_total": 2053},
+    {"id": "equal", "expect": "multicolumn_values_to_be_equal", **_TWO},
+    {"id": "unique", "expect": "select_column_values_to_be_unique_within_record", **_TWO},
+    {"id": "compound", "expect": "compound_columns_to_be_unique", **_TWO},
+    {"id": "pair", "expect": "column_pair_values_to_be_in_set", **_ONE_EACH, "where": {"expiry": {"not": -1}}},
+)
+
+
 def test_by_spark_and_in_this_process_the_same_is_found(
     spark: Any, make_run: MakeRun, tmp_path: Path, between: Path
 ) -> None:
@@ -960,7 +972,7 @@ def test_by_spark_and_in_this_process_the_same_is_found(
         chance.shuffle(rows)
         path = tmp_path / "s.json"
         checks = [random_check(number, name, chance) for number, name in enumerate(RANDOM)]
-        path.write_text(json.dumps({"suite": "s", "expectations": checks}))
+        path.write_text(json.dumps({"suite": "s", "expectations": [*checks, *SPARSE]}))
         rows = [*rows[: chance.randint(20, len(rows))], *(row for row, _fails in (*IN_PAYLOADS, *AMONG_OTHERS))]
         run = make_run(rows, f"run-{seed}", queues=("JSON", "XML", "FIXED", "GROUPS", "ASKED", "REPLIES", IN, DLQ))
         docs = tmp_path / f"docs-{seed}"

@@ -121,15 +121,15 @@ def checked_sql(suites: Iterable[Suite]) -> str | None:
     for suite in suites:
         queues = queues_sql(suite.queues)
         for check in suite.checks:
-            wanted = [f"({one})" for one in (queues, sql_of(check.where), _has_value(check)) if one]
+            wanted = [f"({one})" for one in (queues, sql_of(check.where), has_value_sql(check)) if one]
             if not wanted:
                 return None
             parts[" AND ".join(wanted)] = None
     return " OR ".join(f"({one})" for one in parts)
 
 
-def _has_value(check: Check) -> str | None:
-    """An expectation passes over a message without a value in its columns."""
+def has_value_sql(check: Check) -> str | None:
+    """An expectation passes over a message without a value in its columns; None where it is about such ones, too."""
     if not check.columns or check.computed().expectation.name in OF_NULLS:
         return None
     return " OR ".join(f"{name} IS NOT NULL" for name in check.columns)

@@ -28,7 +28,7 @@ from mqops.quality.columns import is_payload
 from mqops.quality.docs_text import DocsText, plain_name
 from mqops.quality.evaluate import between_columns, compared
 from mqops.quality.history import History
-from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing
+from mqops.quality.scope import QueuesSeen, has_value_sql, nothing_seen, on_nothing
 from mqops.quality.suite import Check, Suite, as_gx
 from mqops.quality.summary import NO_VALUE, result_of
 from mqops.quality.vocabulary import Expectation
@@ -289,4 +289,6 @@ def _failing_rows(batch: Batch, check: Check) -> DataFrame:
     )
     condition, domain, _accessor = MetricsCalculator(engine).get_metric(wanted)
     rows: DataFrame = engine.get_domain_records(domain)
-    return rows.withColumn("_fails", condition).where("_fails").drop("_fails")
+    failing = rows.withColumn("_fails", condition).where("_fails").drop("_fails")
+    valued = has_value_sql(check)  # of several columns GX's condition fails a row that has none of the values
+    return failing.where(valued) if valued else failing
