@@ -11,7 +11,7 @@ import pytest
 
 from mqops import outside
 from mqops.deciders import registry
-from mqops.quality import vocabulary
+from mqops.quality import estate_checks, vocabulary
 from mqops.rules import keywords
 
 
@@ -30,8 +30,10 @@ def install(folder: Path, files: Mapping[str, str], entry_points: str, *, name: 
     return folder
 
 
-def _forget() -> None:
+def forget() -> None:
+    """What the process has found."""
     outside.brought.cache_clear()
+    estate_checks._in_folder.cache_clear()
     registry._brought.cache_clear()
     vocabulary.expectation_named.cache_clear()
     keywords.not_loaded.cache_clear()
@@ -46,11 +48,11 @@ def installed(folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
         patch.setattr(sys, "dont_write_bytecode", True)  # the next test's file may be as old to the second
-        _forget()
+        forget()
         try:
             yield
         finally:
-            _forget()
+            forget()
             for name in set(sys.modules) - modules:
                 if (Path(folder) / f"{name}.py").exists():
                     del sys.modules[name]

@@ -127,6 +127,15 @@ class EstateFile:
         """
         return self._below(self.estate.calendar, "calendar") if self.estate.calendar else None
 
+    @property
+    def checks(self) -> Path | None:
+        """The folder of expectations of one's own, None where the estate names none.
+
+        Raises:
+            SettingsError: the path leads out of the estate file's folder.
+        """
+        return self._below(self.estate.checks, "checks") if self.estate.checks else None
+
     def _below(self, relative: str, what: str) -> Path:
         """The file by its name, not where a link leads now: a ConfigMap's folders go when its content is replaced."""
         folder = self.path.parent.absolute()

@@ -1,6 +1,7 @@
 """What can be used of an estate file with errors: the smallest part that has the error is left out, the rest stands.
 
-1. A part is a section of a queue manager (`SECTIONS`), a whole queue manager, `notify`, `retention`, or `calendar`.
+1. A part is a section of a queue manager (`SECTIONS`), a whole queue manager, `notify`, `retention`,
+   `calendar`, or `checks`.
 2. An error in a section leaves out that section. Any other error of a queue manager leaves out the queue manager:
    without its `reveal` or `storage` it would be another one.
 3. Without its `trigger_monitor` a queue manager's workflows have no `trigger`: nothing would serve it.
@@ -22,7 +23,7 @@ from mqops.estate_sections import Estate, PartError, QueueManager, Section
 from mqops.settings_file import Document, FieldPath, models_in
 
 MANAGERS, MONITOR = "queue_managers", "trigger_monitor"
-OF_ALL = frozenset({"notify", "retention", "calendar"})
+OF_ALL = frozenset({"notify", "retention", "calendar", "checks"})
 """Sections of the whole that can be left out."""
 SECTIONS = frozenset(
     name

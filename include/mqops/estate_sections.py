@@ -466,6 +466,8 @@ class Estate(Section):
         retention: what is removed of old runs; absent, nothing is.
         calendar: when people are at work (`mqops.expiry.calendar_file`), relative to the estate file; absent, from
             08:00 UTC each day.
+        checks: folder with the code of expectations of one's own (`mqops.quality.estate_checks`), relative to the
+            estate file.
     """
 
     format: Annotated[int, Field(ge=FIRST)] = FIRST
@@ -475,6 +477,7 @@ class Estate(Section):
     notify: Notify | None = None
     retention: Retention | None = None
     calendar: InsideFile | None = None
+    checks: InsideFile | None = None
     queue_managers: Annotated[dict[MqName, QueueManager], Field(min_length=1)]
 
     @model_validator(mode="after")

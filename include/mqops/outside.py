@@ -33,15 +33,22 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outside:
-    """One entry point, or several of one name. Parameters: `points` of the group `group` with the name `name`."""
+    """One entry point, or several of one name.
+
+    Parameters: `points` of the group `group` with the name `name`; `folder` of the estate that has it, "" for an
+    installed distribution.
+    """
 
     group: Group
     name: str
     points: tuple[EntryPoint, ...]
+    folder: str = ""
 
     @property
     def distribution(self) -> str:
-        """The distributions that bring it, with their versions."""
+        """The distributions that bring it, with their versions; or the folder."""
+        if self.folder:
+            return self.folder
         return ", ".join(sorted({_distribution(point) for point in self.points}))
 
     def load(self, kind: type[T]) -> T:

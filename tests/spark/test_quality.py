@@ -7,7 +7,7 @@ import os
 import random
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from outside_support import install, installed
+from outside_support import forget, install, installed
+from random_suites import RANDOM, random_check
 from snapshot_support import snapshot_of_rows
 
 from mqops.cli import main
@@ -32,7 +33,6 @@ from mqops.look.runs import list_runs
 from mqops.message_checks import QualitySummary
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.quality.check import QualityFiles, check
-from mqops.quality.columns import COLUMNS, ColumnKind
 from mqops.quality.failures import FAILURES
 from mqops.quality.in_process import check_here, needs_spark
 from mqops.quality.no_message import check_no_message
@@ -41,7 +41,6 @@ from mqops.quality.results import docs_of, results, verdict_of
 from mqops.quality.scope import QueuesSeen
 from mqops.quality.suite_file import load_suites
 from mqops.quality.summary import QualityFailed, verdict
-from mqops.quality.vocabulary import EXPECTATIONS, PAIR, Takes
 from mqwire import constants as c
 from mqwire.ccsid import encode
 from mqwire.folder import folder
@@ -774,11 +773,6 @@ def test_what_is_wrong_in_payloads_is_found_on_exactly_its_messages_and_masked(
         assert not re.search(b"(value|test)_[0-9a-f]{16}", text)
 
 
-NUMBERS = ("priority", "expiry", "dlh_reason", "age_seconds", "expires_in_seconds", "payload_length")
-TEXTS = ("format", "reply_to_q", "dlh_format", "msg_id", "payload_kind")
-FLAGS = ("body_text_valid", "dlh_valid", "rfh2_valid")
-
-
 BETWEEN = Path(__file__).parents[1] / "data" / "suites" / "between.yaml"
 
 
@@ -962,43 +956,16 @@ def test_a_first_suite_is_suggested_which_the_snapshot_meets_and_faults_do_not(
     )
 
 
-RANDOM = [name for name, one in EXPECTATIONS.items() if not (one.by or one.between)]
-
-
-def random_check(number: int, name: str, chance: random.Random) -> dict[str, Any]:
-    """An expectation with arguments that some messages satisfy, and some do not."""
-    known, of = EXPECTATIONS[name], chance.choice((NUMBERS, TEXTS, FLAGS))
-    fit = [one for one in (*NUMBERS, *TEXTS, *FLAGS) if COLUMNS[one].kind in known.kinds]
-    fit = [one for one in of if one in fit] or fit
-    columns = chance.sample(fit if known.domain != PAIR else list(NUMBERS), 2)
-    found: dict[str, Any] = {"id": f"c{number}", "expect": name}
-    if known.domain == ("column_list",):
-        found["column_list"] = columns
-    found |= {one: columns[place] for place, one in enumerate(known.domain) if one != "column_list"}
-    kind = COLUMNS[columns[0]].kind
-    values: list[Any] = {ColumnKind.NUMBER: [4, -1, 60, 2053, 10], ColumnKind.FLAG: [True]}.get(
-        kind, ["MQSTR", "", "json"]
-    )
-    if "value_set" in known.arguments:
-        found["value_set"] = chance.sample(values, chance.randint(1, len(values)))
-    if "regex" in known.arguments:
-        found["regex"] = chance.choice(("^MQ", "[A-Z]+$", "^$", "0"))
-    if known.one_of:
-        share = Takes.SHARE in known.arguments.values()
-        least, most = (0.2, 0.8) if share else chance.choice(((0, 5), (1, 60), (4, 4), (40, 9000)))
-        found |= chance.choice(({"min_value": least}, {"max_value": most}, {"min_value": least, "max_value": most}))
-        found |= chance.choice(({}, {"strict_min": True}, {"strict_max": True}))
-    if "or_equal" in known.arguments:
-        found["or_equal"] = chance.choice((True, False))
-    if known.of_rows:
-        found["mostly"] = chance.choice((1.0, 0.9, 0.5))
-    where = (
-        {"priority": 4},
-        {"queue": {"like": "*.DEAD.*"}},
-        {"expiry": {"not": -1}},
-        {"dlh_reason": {"is_set": False}},
-    )
-    return found | chance.choice(({}, {}, {"where": chance.choice(where)}))
+_TWO = {"column_list": ["expires_in_seconds", "dlh_reason"]}
+_ONE_EACH = {"column_A": "expiry", "column_B": "dlh_reason", "value_pairs_set": [[600, 2053]]}
+SPARSE: tuple[dict[str, Any], ...] = (
+    # columns of which many messages have none of the values, or a condition that leaves few messages
+    {"id": "sum", "expect": "multicolumn_sum_to_equal", **_TWO, "sum_total": 2053},
+    {"id": "equal", "expect": "multicolumn_values_to_be_equal", **_TWO},
+    {"id": "unique", "expect": "select_column_values_to_be_unique_within_record", **_TWO},
+    {"id": "compound", "expect": "compound_columns_to_be_unique", **_TWO},
+    {"id": "pair", "expect": "column_pair_values_to_be_in_set", **_ONE_EACH, "where": {"expiry": {"not": -1}}},
+)
 
 
 def test_by_spark_and_in_this_process_the_same_is_found(
@@ -1012,7 +979,7 @@ def test_by_spark_and_in_this_process_the_same_is_found(
         chance.shuffle(rows)
         path = tmp_path / "s.json"
         checks = [random_check(number, name, chance) for number, name in enumerate(RANDOM)]
-        path.write_text(json.dumps({"suite": "s", "expectations": checks}))
+        path.write_text(json.dumps({"suite": "s", "expectations": [*checks, *SPARSE]}))
         rows = [*rows[: chance.randint(20, len(rows))], *(row for row, _fails in (*IN_PAYLOADS, *AMONG_OTHERS))]
         run = make_run(rows, f"run-{seed}", queues=("JSON", "XML", "FIXED", "GROUPS", "ASKED", "REPLIES", IN, DLQ))
         docs = tmp_path / f"docs-{seed}"
@@ -1030,8 +997,8 @@ def test_by_spark_and_in_this_process_the_same_is_found(
             assert sorted(failures(here), key=itemgetter(*order)) == sorted(failures(other), key=itemgetter(*order))
 
 
-def test_the_documents_expectation_of_another_distribution_finds_its_messages(
-    spark: Any, make_run: MakeRun, tmp_path: Path
+def test_the_documents_expectation_of_another_distribution_or_of_the_estates_folder_finds_its_messages(
+    spark: Any, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     about, of_gx = re.findall(r"```python\n(.*?)```", (DOCS / "from_outside.md").read_text(), re.DOTALL)
     files = {"bank_mq_begin_with.py": about, "bank_mq_begin_with_gx.py": of_gx}
@@ -1052,3 +1019,103 @@ def test_the_documents_expectation_of_another_distribution_finds_its_messages(
             load_suites([suite(tmp_path, "{id: ours, expect: gone, column: format}")])
     with pytest.raises(SettingsError, match="there is no expectation 'column_values_to_begin_with'"):
         load_suites([suite(tmp_path, "{id: o, expect: column_values_to_begin_with, column: reply_to_q, prefix: B}")])
+    (estate,) = re.findall(r"```ini\n(.*?)```", (DOCS / "from_outside.md").read_text(), re.DOTALL)
+    (folder := tmp_path / "checks").mkdir(mode=0o700)
+    for name, text in (files | {"entry_points.txt": estate}).items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o600)
+    (tmp_path / "estate.yaml").write_text("lake: lake\nchecks: checks\nqueue_managers: {QM1: {connection: qm1}}\n")
+    monkeypatch.setenv("MQOPS_ESTATE", str(tmp_path / "estate.yaml"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    forget()
+    path = suite(tmp_path, "{id: ours, expect: column_values_to_begin_with, column: reply_to_q, prefix: BANK.}")
+    found = failures(by_spark(spark, run, path))
+    assert [(row["position"], row["observed"]) for row in found] == [(1, "OTHER")]
+    monkeypatch.undo()
+    forget()
+
+
+Kind = tuple[tuple[Row, set[str]], ...]
+"""Messages of a fault, and the checks that each of them fails."""
+
+
+IN_OTHER_SUITES = {
+    "rfh2_well_formed": {"country_readable"},  # where the headers are at fault no property can be read
+    "begins_with_mqdlh": {"country_readable"},
+    "request_names_reply_queue": {"answered"},
+    "msg_id_unique": {"msg_id"},
+    "msg_id": {"msg_id_unique"},
+    "id_unique": {"key", "body"},
+    "key": {"id_unique"},
+    "id_readable": {"customer_readable", "payload_parses"},
+    "xml": {"paid_readable"},
+    "Doc_Pmt_IBAN_readable": {"payload_parses"},
+}
+"""A check, and those of the other suites that its message fails as well."""
+
+
+def of_one_kind(rows: Iterable[tuple[Row, Iterable[str]]]) -> Kind:
+    return tuple((row, {*fails}.union(*(IN_OTHER_SUITES.get(one, ()) for one in fails))) for row, fails in rows)
+
+
+def kinds_of_faults() -> dict[str, Kind]:
+    """Every kind of fault of the tests above, and one that only earlier runs tell."""
+    kinds: dict[str, Kind] = {}
+    for name, (bad, _observed) in FAULTS.items():
+        fails = {name, *IMPLIED.get(name, ())}
+        every = (
+            [of_one_kind([(row, fails)]) for row in bad]
+            if name == "payload_parses"
+            else [of_one_kind((row, fails) for row in bad)]
+        )
+        kinds |= {f"{name} {number}": kind for number, kind in enumerate(every)}
+    together: dict[str, list[tuple[Row, set[str]]]] = {}
+    for number, (row, fails) in enumerate((*((row, {*fails}) for row, fails in IN_PAYLOADS), *AMONG_OTHERS)):
+        if fails:
+            second_group = row[0] == "GROUPS" and b"\x02" * 24 in row[1]
+            alike = second_group or fails in ({"id_unique"}, {"body", "key", "msg_id"})
+            name = " ".join(sorted(fails)) + ("" if alike else f" {number}")
+            together.setdefault(name, []).append((row, fails))
+    kinds |= {name: of_one_kind(rows) for name, rows in together.items()}
+    kinds["as before"] = of_one_kind([(message(950, put_appl_name="unknown"), {"who"})])
+    return kinds
+
+
+def renumbered(row: Row, number: int) -> Row:
+    """The message with a MsgId of this kind of fault."""
+    queue, md, body = row
+    described = MQMD.unpack(md)
+    msg_id = number.to_bytes(12, "big") + described.msg_id[12:]
+    return queue, replace(described, msg_id=msg_id).pack(), body
+
+
+def test_D05_each_of_48_kinds_of_faults_is_found_in_mixtures_of_them_by_both_engines(
+    spark: Any, make_run: MakeRun, tmp_path: Path, between: Path
+) -> None:
+    """Each on exactly its messages, and no good one is blamed; more mixtures by MQOPS_QUALITY_MIXTURES."""
+    kinds = kinds_of_faults()
+    assert len(kinds) >= 48
+    sound = [*good(), *(renumbered(row, 900) for row, fails in IN_PAYLOADS if not fails)]
+    sound += [row for row, fails in AMONG_OTHERS if not fails]
+    sound.append(message(940, msg_type=c.MQMT_REPLY, correl_id=(1010).to_bytes(24, "big"), queue="REPLIES"))
+    learned = suite(
+        tmp_path,
+        "{id: who, expect: column_values_to_be_as_before, column: put_appl_name, least_runs: 2}",
+        head="suite: l",
+    )
+    suites = (*SUITES, PAYLOAD, between, learned)
+    queues = ("JSON", "XML", "FIXED", "GROUPS", "ASKED", "REPLIES", IN, DLQ)
+    for day in range(2):
+        checked(make_run(sound, f"day-{day}", queues=queues), learned)
+    for seed in range(int(os.environ.get("MQOPS_QUALITY_MIXTURES", "1"))):
+        chance = random.Random(seed)
+        names = chance.sample(sorted(kinds), chance.randint(30, len(kinds)) if seed else len(kinds))
+        faulty = [(renumbered(row, 1 + place), fails) for place, name in enumerate(names) for row, fails in kinds[name]]
+        rows = [*((row, set[str]()) for row in sound), *faulty]
+        chance.shuffle(rows)
+        run = make_run([row for row, _fails in rows], f"run-{seed}", queues=queues)
+        expected = {(place, name) for place, (_row, fails) in enumerate(rows) for name in fails}
+        for summary in (checked(run, *suites), by_spark(spark, run, *suites)):
+            found = {(row["position"], row["expectation"]) for row in failures(summary)}
+            assert found == expected, (seed, sorted(found ^ expected), [rows[place] for place, _ in found ^ expected])
+            assert summary.balanced

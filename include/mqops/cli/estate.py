@@ -156,6 +156,7 @@ def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
         return [str(problem) for problem in document.problems], None
     estate_file = EstateFile(file, found, document)
     problems = [*lake_problems(), *(str(problem) for problem in estate_file.missing_files())]
+    problems += check_problems(estate_file)
     problems += [*rules_problems(estate_file), *suite_problems(estate_file), *calendar_problems(estate_file)]
     return problems, as_plain(found)
 
@@ -184,6 +185,17 @@ def rules_problems(estate_file: EstateFile) -> list[str]:
         for error in parse_rules(text, source=relative, origins=origins, lint=False).errors:
             problems.append(f"{estate_file.path.parent / relative}:{error.line}:{error.column}: {error.message}")
     return problems
+
+
+def check_problems(estate_file: EstateFile) -> list[str]:
+    """What is wrong with the folder of expectations that the estate names."""
+    from mqops.quality.estate_checks import in_folder_of  # noqa: PLC0415
+
+    try:
+        in_folder_of(estate_file)
+    except SettingsError as error:
+        return [f"{estate_file.path}: {line}" for line in str(error).splitlines()]
+    return []
 
 
 def suite_problems(estate_file: EstateFile) -> list[str]:

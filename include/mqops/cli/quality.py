@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,11 +108,7 @@ def suggest(queue: str, snapshot: str, *, out: Path | None, lake: Path, as_json:
     if out is None:
         show_json({"queue": queue.strip(), "suite": text}) if as_json else show_text(text.rstrip("\n"))
         return
-    try:
-        with out.open("x", encoding="utf-8") as stream:  # a link is "there", too
-            stream.write(text)
-    except OSError as error:
-        raise SettingsError(f"{out} cannot be made: {error.strerror or error}; name a new file") from error
+    _write_new(out, text)
     if as_json:
         show_json({"queue": queue.strip(), "file": str(out), "suite": text})
         return
@@ -120,7 +117,34 @@ def suggest(queue: str, snapshot: str, *, out: Path | None, lake: Path, as_json:
 
 
 @quality.command()
+@click.argument("file", type=_FILE)
+@click.option("--out", type=_FILE, help="Write the JSON to this new file. Default: show it.")
+@json_option
+@known_errors
+def export(file: Path, *, out: Path | None, as_json: bool) -> None:
+    """Show the suite in FILE as Great Expectations' own JSON, for a Checkpoint of yours.
+
+    `--suite` of `check`, and an estate, take such a JSON file, too. What Great Expectations cannot say is an error that
+    names the expectation.
+    """
+    from mqops.quality.gx_suite import to_gx  # noqa: PLC0415
+    from mqops.quality.suite_file import load_suites  # noqa: PLC0415
+
+    (read,) = load_suites([file])
+    document = to_gx(read)
+    if out is None:
+        show_json(document)
+        return
+    _write_new(out, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    if as_json:
+        show_json({"file": str(out), "suite": read.name, "expectations": len(read.checks)})
+        return
+    show_line(f"{out}: suite {read.name}, {counted(len(read.checks), 'expectation')}")
+
+
+@quality.command()
 @_JSON
+@known_errors
 def vocabulary(as_json: bool) -> None:
     """List the columns and expectations that a suite can use."""
     from mqops.quality.columns import COLUMNS  # noqa: PLC0415
@@ -144,6 +168,14 @@ def vocabulary(as_json: bool) -> None:
     show_line("")
     for expectation in known:
         show_folded(f"{expectation.name}: {', '.join([*expectation.domain, *expectation.arguments])}".rstrip(": "))
+
+
+def _write_new(out: Path, text: str) -> None:
+    try:
+        with out.open("x", encoding="utf-8") as stream:  # a link is "there", too
+            stream.write(text)
+    except OSError as error:
+        raise SettingsError(f"{out} cannot be made: {error.strerror or error}; name a new file") from error
 
 
 def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: Path | None) -> QualitySummary:

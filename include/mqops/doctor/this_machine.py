@@ -27,6 +27,7 @@ from mqops.observe.sealed import key_place
 from mqops.outside import Group, brought
 from mqops.prove.records import SUMMARY
 from mqops.prove.recovery import EarlierRuns
+from mqops.quality.estate_checks import in_estate
 from mqops.quality.vocabulary import EXPECTATIONS, expectation_named
 from mqops.rules.keywords import KEYWORDS, OWN_KEYWORDS, not_loaded
 
@@ -177,7 +178,12 @@ def from_outside() -> Iterator[Check]:
         (Group.KEYWORDS, OWN_KEYWORDS, _keyword),
         (Group.CHECKS, EXPECTATIONS, expectation_named),
     ):
-        for name, one in brought(group).items():
+        try:
+            here = in_estate() if group is Group.CHECKS else {}
+        except MqopsError as error:
+            ones.append(fails(OUTSIDE, str(error), "correct the folder, or `checks` of the estate"))
+            here = {}
+        for name, one in (*brought(group).items(), *here.items()):
             if name in own:
                 ones.append(fails(OUTSIDE, f"{name} of {one.distribution}: mqops has this name itself", _UNINSTALL))
                 continue

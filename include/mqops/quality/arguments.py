@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Annotated
 
-from pydantic import AllowInfNan, Field, Strict, TypeAdapter, ValidationError
+from pydantic import AllowInfNan, BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError
 
+from mqops.counted import counted
 from mqops.quality.columns import Column, ColumnKind
 from mqops.quality.regex import problem_of
-from mqops.quality.suite import Argument
+from mqops.quality.suite import Argument, QuantileRanges
 from mqops.quality.vocabulary import Takes
 from mqops.quality.where import Value
 from mqops.settings_file import found
@@ -26,6 +27,7 @@ _Number = (
 _TYPES: Mapping[Takes | ColumnKind, TypeAdapter[Value]] = {
     **{kind: TypeAdapter(_Number) for kind in (Takes.NUMBER, ColumnKind.NUMBER)},
     Takes.COUNT: TypeAdapter(Annotated[int, Strict(), Field(ge=0)]),
+    Takes.NOT_NEGATIVE: TypeAdapter(Annotated[_Number, Field(ge=0)]),
     Takes.SHARE: TypeAdapter(Annotated[_Number, Field(ge=0, le=1)]),
     **{kind: TypeAdapter(Annotated[bool, Strict()]) for kind in (Takes.FLAG, ColumnKind.FLAG)},
     ColumnKind.TEXT: TypeAdapter(Annotated[str, Strict()]),
@@ -37,13 +39,14 @@ def numbers_by_name() -> dict[str, int]:
     return values(*GROUPS)
 
 
-def argument_value(value: object, takes: Takes, column: Column | None = None) -> Argument:
+def argument_value(value: object, takes: Takes, column: Column | None = None, other: Column | None = None) -> Argument:
     """The value of an argument.
 
     Args:
         value: what the file says.
         takes: what the argument is for.
         column: the column that the expectation is about, for values of its kind.
+        other: the second one of a pair.
 
     Raises:
         ValueError: the value is of another kind; the text says what it must be.
@@ -52,6 +55,8 @@ def argument_value(value: object, takes: Takes, column: Column | None = None) ->
         if not isinstance(value, list) or not value:
             raise ValueError(f"must be a list of at least one value (found {found(value)})")
         return tuple(column_value(one, column) for one in value)
+    if takes is Takes.PAIRS:
+        return _pairs(value, column, other)
     if takes is Takes.VALUE:
         return column_value(value, column)
     if takes is Takes.NUMBER and column is not None and column.kind is ColumnKind.TIME:
@@ -66,6 +71,48 @@ def column_value(value: object, column: Column | None) -> Value:
     if isinstance(value, (str, int, float)):
         return value
     raise ValueError(f"must be a value (found {found(value)})")
+
+
+def _pairs(value: object, column: Column | None, other: Column | None) -> tuple[tuple[Value, ...], ...]:
+    if not isinstance(value, list) or not value:
+        raise ValueError(f"must be {Takes.PAIRS.value} (found {found(value)})")
+    pairs = []
+    for one in value:
+        if not isinstance(one, list) or len(one) != 2:
+            raise ValueError(f"must be {Takes.PAIRS.value} (found {found(one)} in it)")
+        pairs.append((column_value(one[0], column), column_value(one[1], other)))
+    return tuple(pairs)
+
+
+class _Quantiles(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    quantiles: Annotated[list[Annotated[_Number, Field(ge=0, le=1)]], Field(min_length=1)]
+    value_ranges: list[Annotated[list[_Number | None], Field(min_length=2, max_length=2)]]
+
+
+def _quantiles(value: object) -> QuantileRanges:
+    try:
+        read = _Quantiles.model_validate(value)
+    except ValidationError as error:
+        raise ValueError(f"must be {Takes.QUANTILES.value} (found {found(value)})") from error
+    if len(read.quantiles) != len(read.value_ranges):
+        numbers = f"{counted(len(read.quantiles), 'quantile')} and {counted(len(read.value_ranges), 'range')}"
+        raise ValueError(f"must have as many value_ranges as quantiles (found {numbers})")
+    for low, high in read.value_ranges:
+        if low is not None and high is not None and low > high:
+            raise ValueError(f"must have the lower bound of a range first (found {low} and {high})")
+    ranges = tuple((low, high) for low, high in read.value_ranges)
+    return QuantileRanges(quantiles=tuple(map(float, read.quantiles)), value_ranges=ranges)
+
+
+def _one_of(*words: str) -> Callable[[object], Value]:
+    def checked(value: object) -> Value:
+        if value not in words or not isinstance(value, str):
+            raise ValueError(f"must be {' or '.join(words)} (found {found(value)})")
+        return value
+
+    return checked
 
 
 def value_of(value: object, kind: Takes | ColumnKind) -> Value:
@@ -122,13 +169,23 @@ def _regex(value: object) -> str:
     return value
 
 
+def _regexes(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value:
+        raise ValueError(f"must be {Takes.REGEXES.value} (found {found(value)})")
+    return tuple(_regex(one) for one in value)
+
+
 def _file(value: object) -> Value:
     return value_of(value, ColumnKind.TEXT)
 
 
-_READ: Mapping[Takes, Callable[[object], Value]] = {
+_READ: Mapping[Takes, Callable[[object], Argument]] = {
     Takes.REGEX: _regex,
+    Takes.REGEXES: _regexes,
+    Takes.QUANTILES: _quantiles,
     Takes.FORM: _form,
+    Takes.MATCH_ON: _one_of("any", "all"),
+    Takes.METHOD: _one_of("iqr", "std"),
     Takes.JSON_SCHEMA: _file,
     Takes.XML_SCHEMA: _file,
     **dict.fromkeys((Takes.QUEUE, Takes.FILE, Takes.FILE_COLUMN, Takes.OTHER_COLUMN), _file),

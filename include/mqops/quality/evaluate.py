@@ -24,8 +24,17 @@ import pyarrow.compute as pc
 from mqops.message_checks import CheckResult
 from mqops.quality.between import BETWEEN, Compared, Incomparable
 from mqops.quality.columns import IDENTITY, is_payload, problem_columns
+from mqops.quality.distribution import (
+    json_parseable,
+    low_z_score,
+    most_common,
+    no_outlier,
+    quantiles_within,
+    stdev,
+)
 from mqops.quality.history import History
 from mqops.quality.learned import LEARNED, of_good_runs
+from mqops.quality.several_columns import all_different, all_equal, pair_in_set, sum_equals
 from mqops.quality.suite import OF_NULLS, Check, Suite, looked_at
 from mqops.quality.summary import MANY, NO_VALUE, result_of
 from mqops.quality.vocabulary import EXPECTATIONS
@@ -182,7 +191,14 @@ def _within(value: Any, arguments: Mapping[str, Any]) -> Any:
     return reduce(pc.and_kleene, tests)
 
 
+def _match_list(column: pa.ChunkedArray, arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+    every = [pc.match_substring_regex(column, one) for one in arguments["regex_list"]]
+    return reduce(pc.and_ if arguments.get("match_on") == "all" else pc.or_, every)
+
+
 def _found(value: Any, arguments: Mapping[str, Any]) -> tuple[bool, Any]:
+    if value is None:  # the deviation of one value
+        return False, None
     return bool(_within(pa.scalar(value), arguments).as_py()), value
 
 
@@ -250,6 +266,18 @@ _OF_ROWS: Mapping[str, OfRows] = MappingProxyType(
         "column_values_to_not_match_regex": _one(
             lambda column, given: pc.invert(pc.match_substring_regex(column, given["regex"]))
         ),
+        "column_values_to_match_regex_list": _one(_match_list),
+        "column_values_to_not_match_regex_list": _one(
+            lambda column, given: pc.invert(_match_list(column, {"regex_list": given["regex_list"]}))
+        ),
+        "column_values_to_be_json_parseable": _one(lambda column, _: json_parseable(column)),
+        "column_values_to_not_be_outliers": _one(no_outlier),
+        "column_value_lengths_to_equal": _one(lambda column, given: pc.equal(pc.utf8_length(column), given["value"])),
+        "column_value_z_scores_to_be_less_than": _one(low_z_score),
+        "column_pair_values_to_be_in_set": pair_in_set,
+        "multicolumn_sum_to_equal": sum_equals,
+        "multicolumn_values_to_be_equal": all_equal,
+        "select_column_values_to_be_unique_within_record": all_different,
         "column_values_to_be_between": _one(_within),
         "column_value_lengths_to_be_between": _one(lambda column, given: _within(pc.utf8_length(column), given)),
         "compound_columns_to_be_unique": _unique,
@@ -260,6 +288,10 @@ _OF_ROWS: Mapping[str, OfRows] = MappingProxyType(
 _OF_ALL: Mapping[str, OfAll] = MappingProxyType(
     {
         "table_row_count_to_be_between": _of_found(lambda rows: rows),
+        "table_row_count_to_equal": lambda rows, given: (rows == given["value"], rows),
+        "column_stdev_to_be_between": _of_found(stdev),
+        "column_quantile_values_to_be_between": quantiles_within,
+        "column_most_common_value_to_be_in_set": most_common,
         "column_max_to_be_between": _of_found(lambda column: pc.max(column).as_py()),
         "column_min_to_be_between": _of_found(lambda column: pc.min(column).as_py()),
         "column_mean_to_be_between": _of_found(_mean),

@@ -23,7 +23,10 @@ from mqops.rules.pattern import text_match
 
 GET_DISABLED = "GET(DISABLED)"
 NO_MESSAGE = "no message to look at"
-_COUNTS = ("table_row_count_to_be_between", "column_unique_value_count_to_be_between")
+_COUNTS = (
+    *("table_row_count_to_be_between", "table_row_count_to_equal"),
+    "column_unique_value_count_to_be_between",
+)
 _WANTS_VALUES = ("column_distinct_values_to_contain_set", "column_distinct_values_to_equal_set")
 
 
@@ -90,7 +93,8 @@ def on_nothing(suite: Suite, check: Check, seen: QueuesSeen) -> CheckResult:
 
 
 def _within(number: int, check: Check) -> bool:
-    low, high = check.arguments.get("min_value"), check.arguments.get("max_value")
+    exact = check.arguments.get("value")
+    low, high = (check.arguments.get(name, exact) for name in ("min_value", "max_value"))
     strict = [bool(check.arguments.get(name)) for name in ("strict_min", "strict_max")]
     above = not isinstance(low, int | float) or number > low or (number == low and not strict[0])
     below = not isinstance(high, int | float) or number < high or (number == high and not strict[1])
@@ -117,15 +121,15 @@ def checked_sql(suites: Iterable[Suite]) -> str | None:
     for suite in suites:
         queues = queues_sql(suite.queues)
         for check in suite.checks:
-            wanted = [f"({one})" for one in (queues, sql_of(check.where), _has_value(check)) if one]
+            wanted = [f"({one})" for one in (queues, sql_of(check.where), has_value_sql(check)) if one]
             if not wanted:
                 return None
             parts[" AND ".join(wanted)] = None
     return " OR ".join(f"({one})" for one in parts)
 
 
-def _has_value(check: Check) -> str | None:
-    """An expectation passes over a message without a value in its columns."""
+def has_value_sql(check: Check) -> str | None:
+    """An expectation passes over a message without a value in its columns; None where it is about such ones, too."""
     if not check.columns or check.computed().expectation.name in OF_NULLS:
         return None
     return " OR ".join(f"{name} IS NOT NULL" for name in check.columns)

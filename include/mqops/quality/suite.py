@@ -23,7 +23,36 @@ OF_NULLS = (
     "column_proportion_of_non_null_values_to_be_between",
 )
 """Expectations that are about a message without a value, too."""
-Argument = Value | datetime | tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantileRanges:
+    """Quantiles of a column (0 to 1), and for each the bounds of its value, None for no bound."""
+
+    quantiles: tuple[float, ...]
+    value_ranges: tuple[tuple[float | None, float | None], ...]
+
+    def as_gx(self) -> dict[str, object]:
+        """As the argument of GX's expectation."""
+        return {"quantiles": [*self.quantiles], "value_ranges": [[*one] for one in self.value_ranges]}
+
+    def __str__(self) -> str:
+        pairs = zip(self.quantiles, self.value_ranges, strict=True)
+        return ", ".join(f"{quantile:g} from {_bound(low)} to {_bound(high)}" for quantile, (low, high) in pairs)
+
+
+def _bound(value: float | None) -> str:
+    return "any" if value is None else f"{value:g}"
+
+
+Argument = Value | datetime | QuantileRanges | tuple[Value | tuple[Value, ...], ...]
+
+
+def as_gx(value: Argument) -> object:
+    """An argument as Great Expectations has it."""
+    if isinstance(value, QuantileRanges):
+        return value.as_gx()
+    return [as_gx(one) for one in value] if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +109,7 @@ class Check:
         words = {
             "min_value": "more than" if "strict_min" in strict else "at least",
             "max_value": "less than" if "strict_max" in strict else "at most",
-            **dict.fromkeys(("value_set", "regex", "schema_file"), ""),
+            **dict.fromkeys(("value_set", "regex", "regex_list", "schema_file", "value", "quantile_ranges"), ""),
         }
         columns = self.columns if about_values(self.expectation.name) else ()
         given = [
@@ -94,7 +123,14 @@ class Check:
 
 def _shown(value: Argument, columns: tuple[str, ...] = ()) -> str:
     values = value if isinstance(value, tuple) else (value,)
-    texts = (str(one).lower() if isinstance(one, bool) else str(one) or "''" for one in values)
+    texts = (
+        f"({_shown(one)})"
+        if isinstance(one, tuple)
+        else str(one).lower()
+        if isinstance(one, bool)
+        else str(one) or "''"
+        for one in values
+    )
     return ", ".join(with_unit(columns, text) for text in texts)
 
 

@@ -32,6 +32,8 @@ from mqops.errors import SettingsError
 from mqops.given_file import text_of
 from mqops.quality.arguments import argument_value, column_value, value_of
 from mqops.quality.columns import COLUMNS, Column, ColumnKind, Source
+from mqops.quality.gx_core import REFUSED
+from mqops.quality.gx_suite_read import from_gx, is_of_gx
 from mqops.quality.named import Named, readable
 from mqops.quality.suite import Argument, Check, Suite
 from mqops.quality.vocabulary import (
@@ -90,12 +92,14 @@ def parse(text: str, *, source: str) -> tuple[Suite | None, tuple[Problem, ...]]
     """The suite in `text`, or None and everything wrong with it.
 
     Args:
-        text: YAML, or JSON where `source` ends in `.json`.
+        text: YAML, or JSON where `source` ends in `.json`: in mqops' own form or in Great Expectations'.
         source: the file's name, for error texts.
     """
     document = _document(text, source)
     if document.problems:
         return None, tuple(document.problems)
+    if source.endswith(".json") and is_of_gx(document.value):
+        from_gx(document)
     head = document.fit(_Suite, document.value)
     listed = document.value.get("expectations") if isinstance(document.value, dict) else None
     named = Named(head)
@@ -229,8 +233,9 @@ class _Check(_Block):
     @model_validator(mode="after")
     def _can_be_compared(self) -> _Check:
         columns = self.columns()
-        if _expectation(self.expect).domain == PAIR and len({column.kind for column in columns}) == 2:
-            raise ValueError(f"{_shown(columns[0])} and {_shown(columns[1])} cannot be compared")
+        other = next((one for one in columns if one.kind is not columns[0].kind), None)
+        if _expectation(self.expect).alike and other is not None:
+            raise ValueError(f"{_shown(columns[0])} and {_shown(other)} cannot be compared")
         return self
 
     def columns(self) -> list[Column]:
@@ -270,6 +275,9 @@ class _RowCheck(_Check):
     mostly: _Share = 1.0
 
 
+_ABOUT = ("column", *PAIR)
+
+
 @cache
 def _model(name: str) -> type[_Check]:
     """What stands in the file for an expectation; `max_value` is read before `min_value`, which must not be greater."""
@@ -294,7 +302,7 @@ def _model(name: str) -> type[_Check]:
         if value is None:
             return None
         takes = expectation.arguments[info.field_name or ""]
-        given = argument_value(value, takes, info.data.get("column"))
+        given = argument_value(value, takes, *(info.data.get(one) for one in _ABOUT if one in expectation.domain))
         highest = info.data.get("max_value")
         if info.field_name == "min_value" and highest is not None and given > highest:
             raise ValueError(f"must not be greater than max_value (found {given} and {highest})")
@@ -325,12 +333,14 @@ def _check(document: Document, item: object, path: FieldPath, named: Named) -> C
     name = item.get("expect")
     try:
         expectation = expectation_named(name) if isinstance(name, str) else None
-    except SettingsError as error:  # of another distribution
+    except SettingsError as error:  # of another distribution, or the estate's folder
         document.problems.append(document.problem((*path, "expect"), str(error)))
         return None
     if not isinstance(name, str) or expectation is None:
         nearest = unknown_key(str(name), sorted(names())).replace("is not a known key", "")
         wrong = "is required" if name is None else f"there is no expectation {found(name)}{nearest}"
+        if reason := REFUSED.get(str(name)):
+            wrong = f"{name} of Great Expectations cannot be used: {reason}"
         document.problems.append(document.problem((*path, "expect"), wrong))
         return None
     one_of = expectation.one_of
@@ -374,7 +384,7 @@ def _operand(column: Column, operator: object, value: object) -> Value | tuple[V
             raise ValueError(f"must be true or false (found {found(value)})")
         return value
     if operator == "one_of":
-        values = argument_value(value, Takes.VALUES, column)
-        assert isinstance(values, tuple)
-        return values
+        if not isinstance(value, list) or not value:
+            raise ValueError(f"must be a list of at least one value (found {found(value)})")
+        return tuple(column_value(one, column) for one in value)
     return column_value(value, column)

@@ -15,7 +15,7 @@ from mqops.queue_names import not_seen
 
 MANY = 5
 """Messages whose sum or mean says nothing of a single one."""
-_OF_MANY = ("column_sum_to_be_between", "column_mean_to_be_between")
+_OF_MANY = ("column_sum_to_be_between", "column_mean_to_be_between", "column_stdev_to_be_between")
 NO_VALUE = "no message has a value"
 
 
@@ -27,6 +27,8 @@ def result_of(suite: Suite, check: Check, *, met: bool, **found: Any) -> CheckRe
     """The result of a check. Parameters: `found` the attributes that the check itself does not tell. What an aggregate
     of a payload found is masked, where it is the value of one message."""
     name = check.expectation.name
+    if name == "column_stdev_to_be_between" and found.get("observed", "None") != "None":
+        found["observed"] = f"{float(found['observed']):.12g}"  # behind that, engines differ
     of_one = found.get("checked", 0) < MANY if name in _OF_MANY else about_values(name)
     if "observed" in found and any(map(is_payload, check.columns)) and of_one:
         found["observed"] = masked_text(found["observed"])

@@ -19,7 +19,8 @@ assert UNITS.keys() <= COLUMNS.keys()
 OF_VALUES = frozenset(
     {
         "column_values_to_be_between",
-        *(f"column_{what}_to_be_between" for what in ("max", "min", "mean", "median", "sum")),
+        *(f"column_{what}_to_be_between" for what in ("max", "min", "mean", "median", "sum", "stdev")),
+        *("column_quantile_values_to_be_between", "column_most_common_value_to_be_in_set"),
         *(f"column_values_to_{verb}_set" for verb in ("be_in", "not_be_in")),
         *(f"column_distinct_values_to_{verb}_set" for verb in ("be_in", "contain", "equal")),
     }

@@ -28,8 +28,8 @@ from mqops.quality.columns import is_payload
 from mqops.quality.docs_text import DocsText, plain_name
 from mqops.quality.evaluate import between_columns, compared
 from mqops.quality.history import History
-from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing
-from mqops.quality.suite import Check, Suite
+from mqops.quality.scope import QueuesSeen, has_value_sql, nothing_seen, on_nothing
+from mqops.quality.suite import Check, Suite, as_gx
 from mqops.quality.summary import NO_VALUE, result_of
 from mqops.quality.vocabulary import Expectation
 from mqops.quality.where import queues_sql, sql_of
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 SITE = "mqops"
 ID = "mqops_id"
+_CORRECTED = ("column_pair_values_to_be_in_set", "column_quantile_values_to_be_between")
+"""Expectations of GX that have a fault there (`gx_corrected`)."""
 SAMPLES = 10  # values of a failed expectation that are shown on its page
 
 
@@ -67,7 +69,7 @@ def quiet_import() -> Any:
             "Great Expectations with PySpark cannot run under python -c; put the program in a file"
         ) from error
     logging.getLogger("great_expectations.expectations.registry").setLevel(logging.ERROR)  # metrics that replace GX's
-    import_module("mqops.quality.gx_regex")
+    import_module("mqops.quality.gx_metrics")
 
     return great_expectations
 
@@ -208,7 +210,9 @@ def without_values(document: str, names: Mapping[str, str]) -> str:
 
 def _class_of(expectation: Expectation) -> Any:
     """GX's class, or another distribution's. Raises `SettingsError` where that cannot be imported."""
-    place = expectation.gx or f"great_expectations.expectations:{expectation.gx_class}"
+    corrected = expectation.name in _CORRECTED
+    package = "mqops.quality.gx_corrected" if corrected else "great_expectations.expectations"
+    place = expectation.gx or f"{package}:{expectation.gx_class}"
     module, _, name = place.partition(":")
     try:
         return getattr(import_module(module), name)
@@ -224,9 +228,7 @@ def expectation_of(check: Check) -> Any:
     from great_expectations.expectations.row_conditions import PassThroughCondition  # noqa: PLC0415
 
     sentence, check = check.sentence(), check.computed()
-    arguments: dict[str, object] = {
-        name: list(value) if isinstance(value, tuple) else value for name, value in check.arguments.items()
-    }
+    arguments = {name: as_gx(value) for name, value in check.arguments.items()}
     condition = sql_of(check.where)
     if condition:
         arguments["row_condition"] = PassThroughCondition(pass_through_filter=condition)
@@ -287,4 +289,6 @@ def _failing_rows(batch: Batch, check: Check) -> DataFrame:
     )
     condition, domain, _accessor = MetricsCalculator(engine).get_metric(wanted)
     rows: DataFrame = engine.get_domain_records(domain)
-    return rows.withColumn("_fails", condition).where("_fails").drop("_fails")
+    failing = rows.withColumn("_fails", condition).where("_fails").drop("_fails")
+    valued = has_value_sql(check)  # of several columns GX's condition fails a row that has none of the values
+    return failing.where(valued) if valued else failing

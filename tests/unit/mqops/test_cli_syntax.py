@@ -88,7 +88,7 @@ def test_each_command_that_needs_a_queue_manager_takes_it_by_m():
     """The others work on files, or on the queue managers of the estate."""
     assert {words for words in EVERY if words not in NAMES_ONE} == {
         *(("rules", one) for one in ("diff", "explain", "keywords", "test")),
-        *(("quality", one) for one in ("check", "suggest", "suite", "vocabulary")),
+        *(("quality", one) for one in ("check", "export", "suggest", "suite", "vocabulary")),
         ("ledger", "show"),
         *(("estate", one) for one in ("check", "example", "status")),
     }

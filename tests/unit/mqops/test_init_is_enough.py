@@ -55,6 +55,7 @@ NO_QUEUE_MANAGER = {
     *("rules check", "rules diff", "rules explain", "rules keywords", "rules test", "quality suite"),
     *(
         "quality check",
+        "quality export",
         "quality suggest",
         "quality vocabulary",
         "runs",

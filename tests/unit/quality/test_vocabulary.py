@@ -3,6 +3,7 @@ to read a suite."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,11 @@ import pytest
 
 from mqops.observe.core.columns import SNAPSHOT_COLUMNS
 from mqops.quality.columns import COLUMNS, WITHHELD, Column, Source, of_source, problem_columns
-from mqops.quality.suite import Check
+from mqops.quality.gx_core import REFUSED
+from mqops.quality.suite import Check, QuantileRanges
+from mqops.quality.suite_file import parse
 from mqops.quality.validation import expectation_of, quiet_import
-from mqops.quality.vocabulary import EXPECTATIONS, SEVERITIES, Takes
+from mqops.quality.vocabulary import EXPECTATIONS, SEVERITIES, Expectation, Takes
 from mqops.quality.where import Condition, like, literal, queues_sql, sql_of
 
 README = (Path(__file__).parents[3] / "include" / "expectations" / "README.md").read_text()
@@ -26,6 +29,12 @@ SAMPLE = {
     Takes.SHARE: 0.5,
     Takes.FLAG: True,
     Takes.REGEX: "a",
+    Takes.REGEXES: ("a", "b"),
+    Takes.MATCH_ON: "all",
+    Takes.PAIRS: ((1, 2),),
+    Takes.QUANTILES: QuantileRanges(quantiles=(0.5,), value_ranges=((None, 1),)),
+    Takes.METHOD: "std",
+    Takes.NOT_NEGATIVE: 2.5,
     Takes.FORM: "%Y",
     Takes.JSON_SCHEMA: "a.json",
     Takes.XML_SCHEMA: "a.xsd",
@@ -47,6 +56,19 @@ def test_every_expectation_is_one_of_gx_with_these_arguments(name: str, classes:
     assert {*expectation.domain, *expectation.arguments} <= set(kind.__fields__)
     assert expectation.of_rows == hasattr(kind, "map_metric")
     assert set(expectation.one_of) <= set(expectation.arguments)
+
+
+def test_each_expectation_of_the_installed_gx_is_served_or_refused_with_a_reason(classes: Any) -> None:
+    installed = {name.lower() for name in dir(classes.core) if name.startswith("Expect")}
+    refused = {Expectation(name=name).gx_class.lower() for name in REFUSED}
+    served = {one.gx_class.lower() for one in EXPECTATIONS.values()} & installed
+    assert served | refused == installed
+    assert not served & refused
+    assert len(served) == 39
+    for name, why in REFUSED.items():
+        assert re.search(rf"^\|.*`{name}`.*\| {re.escape(why)} \|$", README, re.MULTILINE), name
+        _none, (problem,) = parse(f"suite: s\nexpectations:\n- {{id: a, expect: {name}}}\n", source="s.yaml")
+        assert (problem.line, why in problem.message) == (3, True)
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)
