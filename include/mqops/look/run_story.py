@@ -175,7 +175,7 @@ _IN_JSON = (
     *("quality", "stays", "looked_at", "pruned"),
 )
 _OF_THE_PLAN = ("digest", "table_source", "table_digest", "rows", "bytes", "observed", "actions", "rules", "remarks")
-_PEOPLE = ("requested_by", "approved_by", "finished_by", "why")
+_PEOPLE = ("requested_by", "approved_by", "comment", "finished_by", "why")
 
 
 def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
@@ -263,7 +263,7 @@ def _failures(markers: Sequence[Marker]) -> tuple[Failure, ...]:
 
 
 def _people(asked_by: str, markers: Sequence[Marker]) -> dict[str, str]:
-    """Who asked, approved and finished, and `why` where a run of a version without signatures was taken over
+    """Who asked, approved (with a `comment`) and finished, and `why` where a run of a version without signatures was taken over
     (`mqops.ledger.adopt`), as the ledger has it. Parameters: `asked_by` as the plan, else the run's first
     task, has it."""
     about: About = {"requested_by": asked_by}

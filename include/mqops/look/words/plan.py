@@ -9,7 +9,7 @@ from mqops.actions import Action
 from mqops.counted import counted
 from mqops.decide.core.preflight import Finding, same_said
 from mqops.finding import sentence
-from mqops.look.words.text import NOTHING, Cell, Label, Link, Quiet, Table, Text, Time, of_message, said, sentences
+from mqops.look.words.text import NOTHING, Cell, Discards, Label, Link, Quiet, Table, Text, Time, of_message, said, sentences
 from mqops.model import Destination
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _group(one: GroupLine, rule_in_words: Callable[[Action], str], *, compares: 
     return (
         c.messages,
         one.before if one.before is not None else Label("new", "note") if compares else "–",
-        Label(c.action, "bad") if c.action is Action.DISCARD else str(c.action),
+        Discards(c.action) if c.action.discards else str(c.action),
         "ambiguous" if c.action is Action.AMBIGUOUS and not c.origin_q else str(origin),
         c.symbol,
         str(Destination(c.dest_q, c.dest_q_mgr)),
@@ -138,4 +138,5 @@ def answered(asked: Asked | None) -> Text:
     if answer is None or answer.refused:
         return NOTHING
     word = "Approved" if answer.approved else "Rejected"
-    return said("{} by {:name} at {:time}.", word, answer.by or "the time-out", answer.at)
+    done = said("{} by {:name} at {:time}", word, answer.by or "the time-out", answer.at)
+    return said("{}: {}.", done, answer.comment.rstrip(".")) if answer.comment else said("{}.", done)

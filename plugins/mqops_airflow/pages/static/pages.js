@@ -5,6 +5,7 @@
 //   data-awaited                           the page is loaded again as soon as the server has it, or awaits it no more
 //   data-starts="DAG id" data-fixed="{}"   a form that starts a run by Airflow's API, with the person's own rights
 //   data-answers="{dag_id, run_id, task_id}" a form that answers an approval by Airflow's API
+//   data-twice="words"                     a button of a form that has to be pressed twice: the words for the second press
 //   data-clears="{dag_id, run_id, task_ids}" a form that clears tasks of a run by Airflow's API; with data-starts,
 //                                          when the run that it has started has ended well
 //   data-airflow-page                      a link to a page of Airflow's own: opens in the whole window
@@ -137,7 +138,8 @@
   const answers = async (form, answer, option) => {
     const { dag_id, run_id, task_id } = JSON.parse(form.dataset.answers);
     const path = segments("dags", dag_id, "dagRuns", run_id, "taskInstances", task_id, "-1", "hitlDetails");
-    await call("PATCH", path, { chosen_options: [option], params_input: {} });
+    const comment = form.elements.comment?.value.trim();
+    await call("PATCH", path, { chosen_options: [option], params_input: comment ? { comment } : {} });
     said(answer, option === "Approve" ? "Approved." : "Rejected.");
     form.dataset.answered = option;
   };
@@ -174,11 +176,22 @@
     }
   };
 
+  // The first press on a button with data-twice says what a second one does.
+  const asksTwice = (button, answer) => {
+    const words = button?.dataset.twice;
+    if (!words) return false;
+    delete button.dataset.twice;
+    button.textContent = words;
+    said(answer, "Messages that are discarded are on no queue any more. Press once more to approve.");
+    return true;
+  };
+
   document.addEventListener("submit", async (event) => {
     const form = event.target;
     if (!form.dataset.starts && !form.dataset.answers && !form.dataset.clears) return;
     event.preventDefault();
     const answer = form.querySelector(".answer");
+    if (asksTwice(event.submitter, answer)) return;
     const buttons = [...form.querySelectorAll("button")];
     buttons.forEach((button) => { button.disabled = true; });
     try {
