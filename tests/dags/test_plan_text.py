@@ -55,7 +55,10 @@ def plan(*counts: PlanCount, left_off: int = 0) -> PlanSummary:
 
 
 def test_subject_counts_what_would_be_touched() -> None:
-    assert plan_text.subject(plan(COUNT)) == "QM1: move 1,500 to TRADES.NEW (of 1,560 messages of SYSTEM.DEAD.LETTER.QUEUE)?"
+    assert (
+        plan_text.subject(plan(COUNT))
+        == "QM1: move 1,500 to TRADES.NEW (of 1,560 messages of SYSTEM.DEAD.LETTER.QUEUE)?"
+    )
 
 
 def test_subject_says_what_goes_where_and_what_is_discarded_last() -> None:

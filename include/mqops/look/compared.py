@@ -18,9 +18,9 @@ class Compared:
     """A plan beside the last one.
 
     Parameters: `plan` its digest; `last` the run of the last plan, "" where there is none, `at` its snapshot, ISO 8601
-    UTC, and `messages` that it was to act on; `comparable` whether both list all of their groups; `before` of each group
-    of the plan the messages in the last one, None where that had none; `gone` groups that only the last plan has;
-    `error` why the two could not be compared.
+    UTC, and `messages` that it had; `comparable` whether both list all of their groups; `before` of each group of the
+    plan the messages in the last one, None where that had none; `gone` groups that only the last plan has; `error` why
+    the two could not be compared.
     """
 
     plan: str

@@ -21,8 +21,9 @@ from mqops.lake.run import RunFolder
 from mqops.look.run_view import RunView
 from mqops.look.scan_reports import scan_reports
 from mqops.look.taken_since import taken_by_later
-from mqops.look.words import balance, scan, steps, unmoved
+from mqops.look.words import balance, scan, steps, under_way, unmoved
 from mqops.look.words import run as words
+from mqops.look.words.fates import Fate
 from mqops.look.words.plan import folded
 from mqops.look.words.text import NOTHING, Label, Link, Table, Text, Time, said, sentences
 from mqops.workflow import Workflow
@@ -84,8 +85,10 @@ class _InWords:
         self.question = words.question(waits.in_words(), seen.query, may=waits.may) if waits else NOTHING
         self.undos = (*words.undos(view), *filter(None, [words.pruned(view.story), seen.started.removed]))
         self.remarks = tuple(steps.remarks(story))
-        self.progress = words.progress(story, seen.words)
-        self.held = tuple(words.held(story))
+        self.progress = under_way.progress(story, seen.words)
+        self.reading = under_way.reading(seen.reading) if seen.reading else NOTHING
+        self.went = under_way.went(story, seen.words[Fate.MOVED]) if story.begun_at else None
+        self.held = tuple(under_way.held(story))
         self.outcomes = tuple(_outcomes(view))
         self.outcomes_of = words.later_outcomes(view)
         self.untouched = _untouched(seen)
@@ -206,7 +209,7 @@ class _Figures:
         self.heading = words.heading(fates, would=sums.would)
         self.findings = folded(found)
         self.in_words = in_words
-        self.balance = balance.balance_table(shown, told, would=sums.would)
+        self.balance = balance.balance_table(shown, told, view.story.line, would=sums.would)
         self.chart = chart_of(shown, told, would=sums.would)
         self.to_be_proved = _to_be_proved(seen)
 

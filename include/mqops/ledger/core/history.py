@@ -24,7 +24,8 @@ class Event:
     (`mqops.prove.core.outcome`); `unit` MsgId
     (hex) of the unit of work's marker; `row` of the plan; `rule` the key of the rule; `body` the first 32 hex digits of
     the body's SHA-256; `table` SHA-256 of the rules table; who asked and who approved, blank
-    if no approval was needed, and the `comment` of that person; who finished the run, blank if that is the person who began it.
+    if no approval was needed, and the `comment` of that person; who finished the run, blank if that is the person who
+    began it.
     """
 
     at: str

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mqops.actions import ACTED, DISCARDS, Action, Effect
 from mqops.counted import counted
 from mqops.estate_values import MQ_NAME
-from mqops.look.words.text import Discards, Text, joined, said
+from mqops.look.words.text import Text, joined, said
 from mqops.model import Destination
 
 if TYPE_CHECKING:
