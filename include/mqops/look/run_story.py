@@ -110,7 +110,8 @@ class RunStory:
     `undoes` the run that an undo is of; `planned_at` when the plan was written, `begun_at` when act began and
     `acted_at` when its last unit of work was done, ISO 8601 UTC, by the ledger; `failures` by reason and destination,
     most first;
-    `went` destination → messages that were put there; `progress` how far act said it had come, None where it said nothing; `unmoved` how many messages were
+    `went` destination → messages that were put there; `progress` how far act said it had come, None where it
+    said nothing; `unmoved` how many messages were
     left, gone or failed, by reason, most first; `messages` these messages, `more` how many there are besides; `next`
     what to go on after; `by_hand` those that are left until a person names a queue, `MOST_BY_HAND` at most; `quality`
     every quality check of its snapshot, the newest first; `stays`, of

@@ -32,7 +32,7 @@ def states_of(session: Session, queues: Iterable[str]) -> QueueStates:
 
 
 def known_depth(states: QueueStates, limit: int = 0) -> int:
-    """How many messages are on queues; 0 where one of them is not known. Parameters: `limit` most of each, 0 for all."""
+    """How many messages are on queues; 0 where that is not known. Parameters: `limit` most of each, 0 for all."""
     depths = [state.depth for state in states.values()]
     return 0 if min(depths, default=-1) < 0 else sum(min(depth, limit or depth) for depth in depths)
 

@@ -11,6 +11,7 @@ from functools import partial
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide.core.preflight import COMES_BACK
 from mqops.decide.preflight import NOT_DONE
@@ -21,7 +22,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.run_view import RunView
 from mqops.look.scan_reports import scan_reports
 from mqops.look.taken_since import taken_by_later
-from mqops.look.words import balance, scan, steps, under_way, unmoved
+from mqops.look.words import balance, runs, scan, steps, under_way, unmoved
 from mqops.look.words import run as words
 from mqops.look.words.fates import Fate
 from mqops.look.words.plan import folded
@@ -79,7 +80,8 @@ class _InWords:
         checks = line.workflow == Workflow.SNAPSHOT_QUALITY or words.CHECK in seen.tasks
         waits = who_answers(who, asked, seen.tasks.get(APPROVE))
         self.state = seen.state
-        self.what = words.title(story, checks=checks)
+        by = story.people.get("requested_by") or seen.started.by
+        self.what = runs.title(story, utc_now(), ASKERS.get(by, by), checks=checks)
         self.queues = line.queue.split(",")
         self.links = words.links(story, seen.query, seen.run_path)
         self.question = words.question(waits.in_words(), seen.query, may=waits.may) if waits else NOTHING

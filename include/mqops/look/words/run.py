@@ -78,17 +78,6 @@ def beside(line: RunLine) -> str:
     return line.meaning if own else line.state.beside
 
 
-def title(story: RunStory, *, checks: bool) -> str:
-    """The kind of a run, for its title. Parameters: `checks` whether the run checks messages."""
-    line, queues = story.line, story.line.queue.split(",")
-    if story.undoes:
-        return f"undo of run {story.undoes}"
-    if not line.queue:
-        return f"run {line.run}"
-    of = line.queue if len(queues) == 1 else counted(len(queues), "queue")
-    return f"{'quality checks' if checks else 'run'} of {of}"
-
-
 def links(story: RunStory, query: Mapping[str, str], airflow_path: str) -> Text:
     """The links below the title of a run. Parameters: `query` that names the run; `airflow_path` of it, "" for none."""
     found: list[Link | AirflowLink] = [Link("Look at the checks", "quality", query)] if story.line.checks else []
