@@ -88,7 +88,8 @@ class _InWords:
         self.undos = (*words.undos(view), *filter(None, [words.pruned(view.story), seen.started.removed]))
         self.remarks = tuple(steps.remarks(story))
         self.progress = under_way.progress(story, seen.words)
-        self.reading = under_way.reading(seen.reading) if seen.reading else NOTHING
+        self.step = seen.reading
+        self.reading = under_way.reading(self.step.line, self.step.at) if self.step else NOTHING
         self.went = under_way.went(story, seen.words[Fate.MOVED]) if story.begun_at else None
         self.held = tuple(under_way.held(story))
         self.outcomes = tuple(_outcomes(view))

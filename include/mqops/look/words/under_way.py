@@ -12,7 +12,6 @@ from mqops.look.words.text import NOTHING, Table, Text, said, sentences
 
 if TYPE_CHECKING:
     from mqops.act.core.progress import LiveProgress
-    from mqops.lake.step import StepProgress
     from mqops.look.run_story import RunStory
 
 MOST_WENT = 20
@@ -53,10 +52,11 @@ def went(story: RunStory, word: str) -> Table:
     return Table(f"Where messages were {word}", ["To|name", "Messages|number"], [*rows, *more])
 
 
-def reading(step: StepProgress) -> Text:
-    """How far a step is that reads or decides messages."""
-    name, _, figures = step.line.partition(": ")
-    return said("{:strong}: {}, as of {:ago} ago.", name, figures, step.at)
+def reading(line: str, at: str) -> Text:
+    """How far a step is that reads or decides messages. Parameters: `line` as the log has it; `at` when it was so, ISO
+    8601 UTC."""
+    name, _, figures = line.partition(": ")
+    return said("{:strong}: {}, as of {:ago} ago.", name, figures, at)
 
 
 def held(story: RunStory) -> Iterator[str]:
