@@ -23,3 +23,11 @@ def length_of_time(seconds: float) -> str:
             rest = left % many // few
             return f"{left // many} {unit} {rest} {smaller}" if rest else f"{left // many} {unit}"
     return f"{left} s"
+
+
+def time_to_go(number: int, per_second: float) -> str:
+    """How long the rest of something takes: `21 s to go`; "" where that cannot be told.
+
+    Parameters: `number` that is left; `per_second` that are done.
+    """
+    return f"{length_of_time(number / per_second)} to go" if number > 0 and per_second > 0 else ""

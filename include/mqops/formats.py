@@ -37,6 +37,7 @@ NUMBERS: Mapping[str, int] = MappingProxyType(
             *("observe.json", "anatomy.json", "tries.jsonl", "replays.jsonl", "*.parquet"),
             *("plan.json", "preflight.json", "backout.json", "handling.json", "guard.json", "age_out.json"),
             *("approval.json", "handed_on.json", "issued.json", "act.json", "canary.json", "progress.json"),
+            *("compared.json", "step.json"),
             *("summary.json", "outcomes.json", "gone.json", "session.json", "undo.json", "load.json", "expiry.json"),
             *("left.json", "quality.json", "pruned.json", "stop.json", "stops_lifted.json", "bodies.json"),
             # LAKE/<queue manager>/

@@ -240,11 +240,10 @@ class Run:
         found: dict[str, Any] = self.call("carol", "GET", "/taskInstances/approve/-1/hitlDetails")
         return found
 
-    def answer(self, person: str, option: str = "Approve") -> str:
-        """A person answers, and the task goes on."""
-        self.call(
-            person, "PATCH", "/taskInstances/approve/-1/hitlDetails", {"chosen_options": [option], "params_input": {}}
-        )
+    def answer(self, person: str, option: str = "Approve", **given: str) -> str:
+        """A person answers, and the task goes on. Parameters: `given` field of the question → what he enters."""
+        answer = {"chosen_options": [option], "params_input": given}
+        self.call(person, "PATCH", "/taskInstances/approve/-1/hitlDetails", answer)
         return self.task("approve")
 
     def xcom(self, task: str, key: str = "return_value") -> Any:
@@ -327,7 +326,9 @@ def test_law2_an_undo_is_dry_by_default_and_done_when_approved(airflow: Airflow)
     assert airflow.places() == before
     run = airflow.run("mq_undo", "alice", queue_manager="QM1", run=undone, dry_run=False)
     assert run.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
-    assert run.answer("bob") == "success"
+    ((field, form),) = run.question()["params"].items()
+    assert (field, form["schema"]) == ("comment", {"title": "Comment", "type": ["null", "string"], "maxLength": 500})
+    assert run.answer("bob", comment="they are wanted again") == "success"
     assert airflow.places() == before
     assert run.tasks("act", "prove") == ["success"] * 2
     assert airflow.places() == (before[0] + 2, before[1] - 1)
@@ -338,6 +339,8 @@ def test_law2_an_undo_is_dry_by_default_and_done_when_approved(airflow: Airflow)
     assert airflow.say("counted", "mq_undo") == counted | {"airflow.mqops.runs_proved": 2}
     (about,) = airflow.about(undone)
     assert (about["workflow"], about["requested_by"], about["approved_by"]) == ("undo", "alice", "bob")
+    assert about["comment"] == "they are wanted again"
+    assert "approved by bob: they are wanted again" in run.page("carol", "run")
 
 
 def test_a_task_marked_as_success_approves_nothing(airflow: Airflow) -> None:

@@ -130,7 +130,7 @@ def test_a_name_stands_whole_in_a_question(name: str) -> None:
     made, found = plan(name)
     run = SimpleNamespace(run_id=name, dag_id=name, triggering_user_name=name)
     subject, body = plan_text.question(made, found, {"dag_run": run})
-    assert subject == f"{name}: act on 0 of 1 message of {name}?"
+    assert subject == f"{name}: do nothing (of 1 message of {name})?"
     shown = AIRFLOW.render(re.sub(r"\]\([^)]*\)", "]()", body))
     assert "<em>" not in shown
     assert shown.count(name) > 10

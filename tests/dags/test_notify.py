@@ -99,7 +99,7 @@ def test_before_the_time_out_it_is_told_while_the_question_is_open(said: list[st
     write_question(str(folder.path), Asked(question=asked, task_instance="x", answer=answer))
     told()
     (text,) = said
-    assert text.startswith("Still open: QM1: act on 0 of 0 messages of Q? / The question is still open")
+    assert text.startswith("Still open: QM1: do nothing (of 0 messages of Q)? / The question is still open")
 
 
 def test_the_estate_names_it_once_for_all_dags(said: list[str], dag_file: Any, estate_folder: Path) -> None:

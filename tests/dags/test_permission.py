@@ -43,8 +43,10 @@ OTHER_RUN, OTHER_PLAN, OTHER_TEXT = (
 WAITING = Asked(question=QUESTION, task_instance="ti")
 
 
-def answer(by: str, *, approved: bool = True, by_id: str = "7", question: Question = QUESTION) -> Asked:
-    said = Answer(approved=approved, by_id=by_id, by=by, at="2026-01-02T03:04:05+00:00")
+def answer(
+    by: str, *, approved: bool = True, by_id: str = "7", question: Question = QUESTION, comment: str = ""
+) -> Asked:
+    said = Answer(approved=approved, by_id=by_id, by=by, at="2026-01-02T03:04:05+00:00", comment=comment)
     return Asked(question=question, task_instance="ti", answer=said)
 
 
@@ -70,6 +72,10 @@ def test_permitted(verdict: Verdict, asked: Asked | None, four_eyes: bool, appro
         (ASK, WAITING, False, f"nobody has approved plan d1: the task approve has no answer; {AGAIN}"),
         (ASK, answer("bob", approved=False), False, f"plan d1 was rejected by bob; {AGAIN} again"),
         (ASK, answer("", approved=False), False, f"plan d1 was rejected by the time-out; {AGAIN} again"),
+        (
+            *(ASK, answer("bob", comment="x" * 501), False),
+            f"the comment of bob has more than 500 characters; {AGAIN} again",
+        ),
         (ASK, answer("", by_id=""), False, f"Airflow does not say who approved plan d1; {AGAIN} again"),
         (
             *(ASK, answer("bob", question=OTHER_RUN), False),
@@ -196,10 +202,10 @@ class Run:
         with pytest.raises(TaskAwaitingInput):
             self.approve().execute(self.context)
 
-    def answered(self, by: str, option: str = "Approve", *, by_id: str = "7", approval: Approval = FOUR_EYES) -> Any:
+    def answered(self, by: str, option: str = "Approve", *, approval: Approval = FOUR_EYES, comment: str = "") -> Any:
         """The task approve, resumed with the answer that Airflow recorded."""
-        user = {"id": by_id, "name": by} if by else None
-        event = {"chosen_options": [option], "params_input": {}, "responded_at": MORNING, "responded_by_user": user}
+        user, given = {"id": "7", "name": by} if by else None, {"comment": comment} if comment else {}
+        event = {"chosen_options": [option], "params_input": given, "responded_at": MORNING, "responded_by_user": user}
         return self.approve(approval).execute_complete(self.context, event)
 
     def act(self, approval: Approval = FOUR_EYES) -> list[str]:
@@ -245,12 +251,13 @@ def test_law2_act_gets_the_plan_that_another_person_approved_and_their_names(run
     run.ask()
     with pytest.raises(NotAllowed, match="nobody has approved"):
         run.act()
-    run.answered("bob")
+    run.answered("bob", comment=" desk 4 has seen them ")
     assert run.act() == [
         "--unit-size=5",
         f"--plan-digest={digest(run)}",
         "--requested-by=alice",
         "--approved-by=bob",
+        "--comment=desk 4 has seen them",
     ]
     # what the lake keeps of it
     subject, body = run.asked["first"]["subject"], run.asked["first"]["body"]
@@ -265,7 +272,8 @@ def test_law2_act_gets_the_plan_that_another_person_approved_and_their_names(run
             "text": hashlib.sha256(f"{subject}\n{body}".encode()).hexdigest(),
         },
         "task_instance": run.task_instance,
-        "answer": {"approved": True, "by_id": "7", "by": "bob", "at": "2026-11-21T08:30:00+00:00", "refused": ""},
+        "answer": {"approved": True, "by_id": "7", "by": "bob", "at": "2026-11-21T08:30:00+00:00"}
+        | {"refused": "", "comment": "desk 4 has seen them"},
         "cleared": 0,
         "over": None,
     }
@@ -295,7 +303,7 @@ def test_law2_a_rejection_permits_nothing(run: Run, who: str, told: str) -> None
         run.act()
     kept = read_json(run.folder.path.joinpath("approval.json"))["answer"]
     at = "2026-11-21T08:30:00+00:00"
-    assert kept == {"approved": False, "by_id": "7" if who else "", "by": who, "at": at, "refused": ""}
+    assert kept == {"approved": False, "by_id": "7" if who else "", "by": who, "at": at, "refused": "", "comment": ""}
 
 
 def test_law2_an_approval_that_airflow_gives_nobodys_name_permits_nothing(run: Run) -> None:

@@ -79,7 +79,7 @@ def test_destinations_are_those_of_now_only_while_somebody_is_asked(
         return client("/plan", queue_manager="QM1", run=run.run).text.replace("<wbr>", "")
 
     manager.put("FULL", [({}, b"in the way")])
-    for said in (f">QM1: act on 1 of 2 messages of {DLQ}?</h1>", ">room for 0 of 1</span>", "As of <time"):
+    for said in (f">QM1: move 1 to FULL@QM1 (of 2 messages of {DLQ})?</h1>", ">room for 0 of 1</span>", "As of <time"):
         assert said in page()
     assert "Since the plan was made: FULL@QM1: room for 0 of 1 message" in page()
     letters(manager, "A", "A", "A")
@@ -94,7 +94,10 @@ def test_destinations_are_those_of_now_only_while_somebody_is_asked(
     write_json(run.path.joinpath("approval.json"), {"question": QUESTION, "task_instance": "i", "answer": answer})
     act(manager.connection, run)
     prove(manager.connection, run)
-    for said in (f">QM1: plan to act on 1 of 2 messages of {DLQ}</h1>", "As they were for this plan, at <time"):
+    for said in (
+        f">QM1: plan to move 1 to FULL@QM1 (of 2 messages of {DLQ})</h1>",
+        "As they were for this plan, at <time",
+    ):
         assert said in page()
     for wrong in ("room for 0", "Since the plan was made", "The snapshot of this plan is"):
         assert wrong not in page()

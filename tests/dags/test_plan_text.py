@@ -8,6 +8,7 @@ from dataclasses import replace
 from mqops.actions import Action
 from mqops.decide.core import PlanCount, PlanSummary, RuleCount, Sample
 from mqops.decide.core.preflight import Finding, Preflight
+from mqops.look.compared import Compared
 from mqops_airflow.approval import plan_text
 
 SAMPLE = Sample(
@@ -54,7 +55,41 @@ def plan(*counts: PlanCount, left_off: int = 0) -> PlanSummary:
 
 
 def test_subject_counts_what_would_be_touched() -> None:
-    assert plan_text.subject(plan(COUNT)) == "QM1: act on 1,500 of 1,560 messages of SYSTEM.DEAD.LETTER.QUEUE?"
+    assert (
+        plan_text.subject(plan(COUNT))
+        == "QM1: move 1,500 to TRADES.NEW (of 1,560 messages of SYSTEM.DEAD.LETTER.QUEUE)?"
+    )
+
+
+def test_subject_says_what_goes_where_and_what_is_discarded_last() -> None:
+    counts = [replace(COUNT, dest_q=name, messages=number) for name, number in (("A", 1), ("B", 9), ("C", 4), ("D", 3))]
+    discards, copies = (replace(COUNT, action=Action(word), messages=300) for word in ("DISCARD", "COPY"))
+    rules = [
+        RuleCount(rule_line=1, rule_key="k", action=Action(action), messages=number, bytes=1, oldest="")
+        for action, number in (("DISCARD", 300), ("FWD", 17), ("COPY", 301), ("IGNORE", 7))
+    ]
+    made = replace(plan(replace(discards, dest_q=""), *counts, copies), rules=tuple(rules), queue="Q1,Q2,Q3,Q4,Q5")
+    assert plan_text.subject(made, said="would {}") == (
+        "QM1: would move 9 to B, 4 to C, 3 to D, 1 elsewhere, copy 300 to TRADES.NEW, 1 elsewhere, discard 300 "
+        "(of 1,560 messages of Q1, Q2, Q3 and 2 other queues)"
+    )
+    assert "DISCARD** |" in plan_text.body(made)
+    assert "**DISCARD 300**, FWD 17" in plan_text.body(made)
+
+
+def test_the_question_says_what_is_new_beside_the_last_plan() -> None:
+    discards = replace(COUNT, action=Action.DISCARD, dest_q="")
+    made = plan(COUNT, discards)
+    then = Compared(plan=made.digest, last="r0", at="2026-11-20T21:00:00.00Z", messages=40, before=(40, None), gone=3)
+    text = plan_text.body(made, None, then)
+    assert "Last plan of this queue, `2026-11-20 21:00`: 40 messages. **1 new group**, 3 groups gone." in text
+    assert [cells(text, word)[1] for word in ("| FWD |", "**DISCARD** |")] == ["40", "**new**"]
+    assert "no earlier plan of this workflow for this queue" in plan_text.body(made, None, Compared(plan=made.digest))
+    assert "Last plan" not in plan_text.body(made, None, replace(then, plan="another"))
+    assert "too many groups to say" in plan_text.body(made, None, replace(then, comparable=False, before=()))
+    assert "was not compared with this one: `no file`" in plan_text.body(
+        made, None, Compared(plan=made.digest, error="no file")
+    )
 
 
 def test_an_undo_is_titled_as_one() -> None:

@@ -49,7 +49,7 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     assert "asked by olga" in client("/run", dag_id=DAG, run_id="ended").text
     page = client("/plan", dag_id=DAG, run_id="ended").text
     assert "This is the plan of a dry run: nobody is asked about it" in page
-    assert f'<h1 class="name">QM1: would act on 1 of 1 message of {DLQ}</h1>' in page.replace("<wbr>", "")
+    assert f'<h1 class="name">QM1: would move 1 to A@QM1 (of 1 message of {DLQ})</h1>' in page.replace("<wbr>", "")
     assert "Watch the run" not in page
     assert "task approve" not in page
     plan = json.loads(run.plan_json.read_text())
@@ -61,7 +61,7 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     for path in ("/run", "/plan"):
         assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text
     page = client("/plan", dag_id=DAG, run_id="ended").text.replace("<wbr>", "")
-    assert f'<h1 class="name">QM1: plan to act on 1 of 1 message of {DLQ}</h1>' in page
+    assert f'<h1 class="name">QM1: plan to move 1 to A@QM1 (of 1 message of {DLQ})</h1>' in page
     assert "See the run" in page  # which is proved
     assert "Watch the run" not in page
 

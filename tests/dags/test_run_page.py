@@ -271,7 +271,7 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
 
     runs_of_airflow(task_of("ended", "quality", "running"))
     page = said(run=run.run)
-    assert "QM1: quality checks of 2 queues</h1>" in page
+    assert re.search(r"<h1 class=.name.>Quality checks of QM1, [^<]*: 2 queues</h1>", page)
     assert f'<summary>2 queues</summary><div class="name">{DLQ}</div><div class="name">A</div></details>' in page
     assert "the task quality is on its way" in page
     assert "Nothing was moved: quality checks only read." in page

@@ -76,7 +76,8 @@ def test_an_incident_is_planned_approved_acted_on_and_proved(site: Any) -> None:
     result = site.client.follow(dag_id, run_id, approve=approve)
     assert (result.state, states(result)) == ("success", "SSSSSSS")
     (question,) = asked
-    assert question["subject"] == f"QM1: act on 243 of 303 messages of {DLQ}?"
+    assert question["subject"].startswith("QM1: move 60 to ")
+    assert question["subject"].endswith(f", discard 60 (of 303 messages of {DLQ})?")
     digest = site.client.xcom(dag_id, run_id, "decide")["digest"]
     assert digest in question["body"]
     waits = f"Plan {digest} waits for an answer within 8:00:00; no answer is a Reject."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -35,6 +36,15 @@ def undoes(browser: Any) -> str:
     return started(browser, "mq_undo")
 
 
+def approves_discards(browser: Any, second: str, *, comment: str = "") -> None:
+    """Approve a plan that discards messages. Parameters: `second` what the button says when it was pressed once."""
+    browser.find("//input[@name='comment']").send_keys(comment)
+    browser.click("//button[@value='Approve']")
+    browser.until(lambda: browser.find("//button[@value='Approve']").text.startswith(second))
+    assert "Approved by" not in browser.text()  # the first press approves nothing
+    browser.click("//button[@value='Approve']")
+
+
 def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: Any, browser: Any) -> None:
     manager = site.in_trouble(NAME, 10)
     manager.mqsc("DEFINE QLOCAL(LATE) TRIGGER INITQ(NOWHERE)\n")
@@ -56,14 +66,14 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.click("//a[contains(@href, 'mqops-plan-dag-run')]")
     browser.into_frame()
     browser.until(lambda: "Groups, the largest first" in browser.text())
-    for said in (f"{NAME}: act on 8 of 10 messages of {DLQ}?", "UNHEARD.OF"):
+    for said in ("discard 2", f"(of 10 messages of {DLQ})?", "UNHEARD.OF"):
         assert said in browser.text()
     assert manager.depth(DLQ) == 10
     browser.click("//a[text()='The run']")
     browser.until(lambda: "A person with the role approver or admin in Airflow can answer until" in browser.text())
     browser.click("//a[text()='Look at the plan and answer']")
-    browser.click("//button[@value='Approve']")
-    browser.until(lambda: "Approved by admin" in browser.text())
+    approves_discards(browser, "Yes, discard 2 messages", comment="desk 4 has seen them")
+    browser.until(lambda: re.search(r"Approved by admin at [^:]+:\d\d:\d\d UTC: desk 4 has seen them", browser.text()))
     browser.click("//a[text()='Watch the run' or text()='See the run']")
     browser.until(lambda: "10 planned = 6 moved + 2 discarded + 2 left + 0 gone" in browser.text())
     browser.until(lambda: "it balances" in browser.text())
@@ -98,6 +108,29 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.until(lambda: "All runs are stopped" not in browser.text())
 
 
+def test_a_page_that_is_cut_off_says_so_at_its_top_with_the_time_of_its_figures(site: Any, browser: Any) -> None:
+    def offline(gone: bool) -> None:
+        how = {"offline": gone, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", how)
+
+    browser.open("/mqops/estate")
+    offline(True)
+    told = r"The server does not answer\. These are the figures of \d\d:\d\d:\d\d UTC\."
+    browser.until(lambda: re.search(told, browser.find("//p[@id='cut-off']").text))
+    assert not browser.find("//p[@id='cut-off']/a").is_displayed()
+    offline(False)
+    browser.until(lambda: not browser.find("//p[@id='cut-off']").is_displayed())
+    browser.driver.delete_all_cookies()
+    browser.until(lambda: "Your session is over" in browser.text())
+    browser.click("//p[@id='cut-off']/a")
+    browser.until(lambda: "next=" in browser.driver.current_url)
+    assert "mqops%2Festate" in browser.driver.current_url
+    browser.open("/mqops/estate")
+    assert "You are not logged in to Airflow, or your session is over." in browser.text()
+    assert "mqops%2Festate" in browser.find("//a[@data-login]").get_attribute("href")
+    browser.log_in(site.client)
+
+
 def test_a_form_can_be_sent_again_when_its_run_has_ended(site: Any, browser: Any) -> None:
     site.in_trouble(NAME, 1)
     dag_id = f"{NAME.lower()}_dlq_rules"
@@ -127,7 +160,7 @@ def test_a_stopped_run_goes_on_by_one_click(site: Any, browser: Any) -> None:
     browser.click("//form[@id='stop']//button")
     browser.until(lambda: browser.find("//form[@id='resume-run']//button").text == "Resume this run")
     browser.click("//a[text()='The plan']")
-    browser.click("//button[@value='Approve']")
+    approves_discards(browser, "Yes, discard")
     browser.until(lambda: "Approved by admin" in browser.text())
     browser.click("//a[text()='Watch the run' or text()='See the run']")
     moved = manager.depth("BACK.AGAIN")

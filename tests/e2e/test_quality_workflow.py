@@ -128,7 +128,7 @@ def test_a_critical_failure_fails_the_run_and_the_table_says_which_message(site:
     assert "Data Docs of this run" in page
     assert SECRET.decode() not in page
     page = site.client.page(f"/mqops/run?{urlencode({'dag_id': result.dag_id, 'run_id': result.run_id})}").text
-    assert "quality checks of 2 queues" in page
+    assert ": 2 queues</h1>" in page
     assert (
         'bad">not in order</span> 1 critical check is not met, in 1 message; 1 warning check is not met, in 1 message.'
         in page

@@ -12,15 +12,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import TracebackType
 from uuid import uuid4
 
@@ -31,7 +28,7 @@ from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import LOST_CONNECTION, LakeError, MQError, MqopsError, OutcomeUnknown, Stopped
 from mqops.formats import numbered
-from mqops.lake.files import FILE_MODE, FOLDER_MODE, mark
+from mqops.lake.files import FOLDER_MODE, replace_report
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked, RunFile
 from mqops.ledger.core.marker import About
@@ -114,12 +111,12 @@ class Progress:
         self._shown = self._tally()
         self._shown_at = time.monotonic()
         self._keep(self._shown, self._shown_at - self._began)
-        line = self._shown.line(self._planned, self._shown_at - self._began, self._put)
+        line = self._shown.line(sum(self.lengths), self._shown_at - self._began, self._put)
         _log.info("Run %s: %s", printable(self._run.run), printable(line))
 
     def _keep(self, tally: Tally, seconds: float) -> None:
         done = LiveProgress(at=utc_now(), planned=sum(self.lengths), seconds=round(seconds, 1), tally=tally)
-        _replace(PROGRESS.path(self._run), numbered(PROGRESS.name, done.to_json()))
+        replace_report(PROGRESS.path(self._run), numbered(PROGRESS.name, done.to_json()))
 
     def _where(self, error: MqopsError) -> str:
         """Which run, how many messages had moved, and the command that goes on."""
@@ -174,17 +171,7 @@ class ProgressFile:
 
     def _write(self) -> None:
         self._written_at = time.monotonic()
-        _replace(self._path, self._tally.to_json())
-
-
-def _replace(path: Path, content: object) -> None:
-    """Replace a file in one step. It is not flushed to the disk, because nothing depends on it."""
-    temporary = path.with_suffix(".part")
-    with suppress(OSError):
-        with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW, FILE_MODE), "w") as stream:
-            json.dump(content, stream)
-        temporary.replace(path)
-        mark(path)
+        replace_report(self._path, self._tally.to_json())
 
 
 def read_live_progress(run: RunFolder) -> LiveProgress | None:

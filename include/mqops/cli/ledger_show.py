@@ -97,7 +97,8 @@ def event_lines(event: EventOfRule) -> tuple[str, ...]:
         )
     failed = f" failed: {event.reason}" if event.reason else ""
     line = f"line {event.rule_line} of {event.table_source}, " if event.rule_line else ""
-    approved = f"approved: {event.approved_by or 'by nobody'}"
+    comment = f" ({event.comment})" if event.comment else ""
+    approved = f"approved: {event.approved_by or 'by nobody'}{comment}"
     key = f"key {event.rule}" if event.rule else "none"
     finished = f"; finished by {event.finished_by}" if event.finished_by else ""
     return (

@@ -1,5 +1,5 @@
-"""The progress of a run (`mqops.act.progress`), or of a check of data quality, on standard error, so that standard
-output has the outcome alone."""
+"""The progress of a run (`mqops.lake.step`, `mqops.act.progress`), or of a check of data quality, on standard error, so
+that standard output has the outcome alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LOGGERS = ("mqops.act.progress", "mqops.ledger.progress", "mqops.quality.check")
+LOGGERS = ("mqops.lake.step", "mqops.act.progress", "mqops.ledger.progress", "mqops.quality.check")
 
 
 class _ToStandardError(logging.Handler):

@@ -175,13 +175,15 @@ def _approval(found: RunStory) -> str:
     why = f" ({found.people['why']})" if "why" in found.people else ""
     finished = f"; finished by {found.people['finished_by']}{why}" if "finished_by" in found.people else ""
     if found.people.get("approved_by"):
-        return f"; approved: {found.people['approved_by']}{finished}"
+        comment = f" ({found.people['comment']})" if "comment" in found.people else ""
+        return f"; approved: {found.people['approved_by']}{comment}{finished}"
     answer = found.approval.answer if found.approval else None
     if found.line.state in {RunState.REFUSED, RunState.UNANSWERED}:
         return f"; approved: by nobody: {found.unapproved}{finished}"
     if answer:
         who = answer.by or "the time-out"
-        return f"; {'approved' if answer.approved else 'rejected'}: {who} at {answer.at}{finished}"
+        comment = f" ({answer.comment})" if answer.comment else ""
+        return f"; {'approved' if answer.approved else 'rejected'}: {who} at {answer.at}{comment}{finished}"
     return ("; approved: nobody has answered yet" if found.approval else "; approved: by nobody") + finished
 
 

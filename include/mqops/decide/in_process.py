@@ -33,6 +33,7 @@ from mqops.errors import PlanChanged
 from mqops.lake.files import make_durable, make_folder, read_json_lines
 from mqops.lake.parquet import read_parquet, write_parquet
 from mqops.lake.run import RunFolder
+from mqops.lake.step import Step
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.core import expired
 from mqops.observe.core.answers import answers, columns_for
@@ -176,10 +177,12 @@ def write_plan(
 def _plan_rows(run: RunFolder, table: Table, where: Setting | None) -> Iterator[DecidedRow]:
     past = Past.of(run, where)
     number = 0
-    for batch in read_messages(run.snapshot, (*table.questions, *past.questions)):
-        for message in batch.to_pylist():
-            yield past.row(number, message, table)
-            number += 1
+    observed = OBSERVED.find(run)
+    with Step(run, "decide", observed.messages if observed else 0) as told:
+        for batch in told.counted(read_messages(run.snapshot, (*table.questions, *past.questions))):
+            for message in batch.to_pylist():
+                yield past.row(number, message, table)
+                number += 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--lanes", type=int, default=16, help="how many destinations are served side by side")
     parser.add_argument("--requested-by", default="", help="who asked for the run, for the ledger")
     parser.add_argument("--approved-by", default="", help="who approved the plan, for the ledger")
+    parser.add_argument("--comment", default="", help="what the person who approved it said, for the ledger")
     given = parser.parse_args(arguments)
 
     from mqops.act.spark.act import act  # noqa: PLC0415
@@ -31,7 +32,11 @@ def main(arguments: Sequence[str]) -> None:
         unit_size=given.unit_size,
         lanes=given.lanes,
         approved=given.plan_digest,
-        about={"requested_by": given.requested_by, "approved_by": given.approved_by},
+        about={
+            "requested_by": given.requested_by,
+            "approved_by": given.approved_by,
+            **({"comment": given.comment} if given.comment else {}),
+        },
     )
 
 

@@ -152,6 +152,16 @@ def write_json(path: Path, value: Any) -> None:
     write_bytes(path, json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n")
 
 
+def replace_report(path: Path, value: object) -> None:
+    """Replace a JSON file in one step. It is not flushed to the disk, and no error is told: nothing depends on it."""
+    temporary = path.with_suffix(".part")
+    with suppress(OSError):
+        with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW, FILE_MODE), "w") as stream:
+            json.dump(value, stream)
+        temporary.replace(path)
+        mark(path)
+
+
 def write_json_lines(path: Path, values: Iterable[Any]) -> int:
     """Write a file that has a JSON object a line, as `write_json` does; gives the number of lines."""
     lines = [json.dumps(formats.numbered(kind_of(path), value)) for value in values]

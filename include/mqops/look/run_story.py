@@ -35,7 +35,7 @@ from mqops.look.staying import StayingRows, Stays, staying_rows
 from mqops.look.words.fates import BACK, NOT_REACHED, NOT_REACHED_ELSEWHERE, WHY_LEFT, Became
 from mqops.look.words.state import RunState
 from mqops.message_checks import QualitySummary
-from mqops.model import RunSummary
+from mqops.model import Destination, RunSummary
 from mqops.prove.core.balance import ABSENT
 from mqops.prove.records import SUMMARY, UNDO_RECORD, Gone, read_gone
 from mqops.workflow import Workflow
@@ -109,7 +109,9 @@ class RunStory:
     force, and `stopped` those that were taken back while the run was not over, or came too late; `summary` the proof;
     `undoes` the run that an undo is of; `planned_at` when the plan was written, `begun_at` when act began and
     `acted_at` when its last unit of work was done, ISO 8601 UTC, by the ledger; `failures` by reason and destination,
-    most first; `progress` how far act said it had come, None where it said nothing; `unmoved` how many messages were
+    most first;
+    `went` destination → messages that were put there; `progress` how far act said it had come, None where it
+    said nothing; `unmoved` how many messages were
     left, gone or failed, by reason, most first; `messages` these messages, `more` how many there are besides; `next`
     what to go on after; `by_hand` those that are left until a person names a queue, `MOST_BY_HAND` at most; `quality`
     every quality check of its snapshot, the newest first; `stays`, of
@@ -132,6 +134,7 @@ class RunStory:
     begun_at: str = ""
     acted_at: str = ""
     failures: tuple[Failure, ...] = ()
+    went: Mapping[str, int] = field(default_factory=dict)
     progress: LiveProgress | None = None
     unmoved: tuple[Unmoved, ...] = ()
     messages: tuple[UnmovedMessage, ...] = ()
@@ -171,11 +174,23 @@ class RunStory:
 
 _IN_JSON = (
     *("folder", "plan", "approval", "unapproved", "dag", "people", "recorded", "stops", "stopped", "summary"),
-    *("undoes", "planned_at", "begun_at", "acted_at", "failures", "progress", "unmoved", "messages", "more", "next"),
+    *(
+        "undoes",
+        "planned_at",
+        "begun_at",
+        "acted_at",
+        "failures",
+        "went",
+        "progress",
+        "unmoved",
+        "messages",
+        "more",
+        "next",
+    ),
     *("quality", "stays", "looked_at", "pruned"),
 )
 _OF_THE_PLAN = ("digest", "table_source", "table_digest", "rows", "bytes", "observed", "actions", "rules", "remarks")
-_PEOPLE = ("requested_by", "approved_by", "finished_by", "why")
+_PEOPLE = ("requested_by", "approved_by", "comment", "finished_by", "why")
 
 
 def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
@@ -213,6 +228,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         begun_at=min((one.at for one in markers if one.kind == MarkerKind.ISSUED), default=""),
         acted_at=max((one.at for one in markers if one.kind == MarkerKind.ACTED), default=""),
         failures=_failures(markers),
+        went=_went(markers),
         progress=read_live_progress(run),
         unmoved=unmoved,
         messages=shown,
@@ -262,9 +278,15 @@ def _failures(markers: Sequence[Marker]) -> tuple[Failure, ...]:
     return tuple(Failure(*what, messages=number) for what, number in found.most_common())
 
 
+def _went(markers: Sequence[Marker]) -> dict[str, int]:
+    """Destination → messages that were put there."""
+    acted = (row for marker in markers if marker.kind == MarkerKind.ACTED for row in marker.rows)
+    return Counter(str(Destination(row.dest_q, row.dest_q_mgr)) for row in acted if row.action not in DISCARDS)
+
+
 def _people(asked_by: str, markers: Sequence[Marker]) -> dict[str, str]:
-    """Who asked, approved and finished, and `why` where a run of a version without signatures was taken over
-    (`mqops.ledger.adopt`), as the ledger has it. Parameters: `asked_by` as the plan, else the run's first
+    """Who asked, approved (with a `comment`) and finished, and `why` where a run of a version without signatures was
+    taken over (`mqops.ledger.adopt`), as the ledger has it. Parameters: `asked_by` as the plan, else the run's first
     task, has it."""
     about: About = {"requested_by": asked_by}
     for marker in markers:

@@ -15,6 +15,7 @@ from mqops.errors import MqopsError
 from mqops.kept import kept
 from mqops.lake.files import file_state, lake_errors
 from mqops.lake.run import RunFolder
+from mqops.lake.step import STEP
 from mqops.lake.stop import LIFTED
 from mqops.lake.stop import NAME as STOP
 from mqops.ledger.segments import open_segment
@@ -137,7 +138,7 @@ def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
     found = {(path.name, *file_state(path)) for path in beside}
     with lake_errors(run.path), os.scandir(run.path) as entries:
         for one in entries:
-            if one.name.endswith(".json") and one.name != PROGRESS.name:
+            if one.name.endswith(".json") and one.name not in {PROGRESS.name, STEP.name}:
                 found.add((one.name, *file_state(one.path)))
     return frozenset(found)
 

@@ -31,6 +31,12 @@ def states_of(session: Session, queues: Iterable[str]) -> QueueStates:
     return {queue: _state_of(session, queue) for queue in queues}
 
 
+def known_depth(states: QueueStates, limit: int = 0) -> int:
+    """How many messages are on queues; 0 where that is not known. Parameters: `limit` most of each, 0 for all."""
+    depths = [state.depth for state in states.values()]
+    return 0 if min(depths, default=-1) < 0 else sum(min(depth, limit or depth) for depth in depths)
+
+
 def discarded(before: QueueStates, after: QueueStates) -> dict[str, Expired]:
     """Queue → what a browse between the two looks discarded; queues without such messages are left out."""
     found = {}

@@ -13,6 +13,7 @@ from mqops.errors import LakeError
 from mqops.lake.files import lake_errors, make_folder
 from mqops.lake.parquet import is_sealed, write_parquet, write_parquet_to
 from mqops.lake.run import RunFolder
+from mqops.lake.step import Step
 from mqops.ledger.file import LedgerFile
 from mqops.model import ObserveSummary
 from mqops.mq.browse import browse, while_there
@@ -24,7 +25,7 @@ from mqops.observe import snapshot
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
-from mqops.observe.expired import discarded, states_of
+from mqops.observe.expired import discarded, known_depth, states_of
 from mqops.observe.sealed import sealing_for, write_sealed
 from mqops.observe.unchanged import Changed, unchanged
 from mqops.observe.unseen import unseen
@@ -75,7 +76,8 @@ def observe(
                 )
                 for queue in names
             )
-            write_sealed(run, sealing, chain.from_iterable(batches))
+            with Step(run, "observe", known_depth(states, limit)) as told:
+                write_sealed(run, sealing, told.counted(chain.from_iterable(batches)))
         expired = discarded(states, states_of(session, names))
         settled = still_settled(session, settled)
         gone = gone_of(session, names) if some_may_end else ()

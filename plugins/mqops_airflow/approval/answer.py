@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -54,10 +55,24 @@ def end_question(folder: str, over: Over) -> None:
         write_question(folder, replace(asked, over=over))
 
 
-def answered(asked: Asked, user: HITLUser | None, *, approved: bool, at: datetime) -> Asked:
-    """`asked` with what Airflow recorded. Parameters: `user` None where no person has answered."""
+COMMENT = "comment"
+"""The field of the question in Airflow that takes a comment."""
+
+
+def comment_in(given: Mapping[str, object] | None) -> str:
+    """The comment of an answer. Parameters: `given` field of the question → value."""
+    return str((given or {}).get(COMMENT) or "").strip()
+
+
+def answered(
+    asked: Asked, user: HITLUser | None, *, approved: bool, at: datetime, given: Mapping[str, object] | None = None
+) -> Asked:
+    """`asked` with what Airflow recorded. Parameters: `user` None where no person has answered; `given` as of
+    `comment_in`."""
     by_id, by = (user["id"] or "", user["name"] or user["id"] or "") if user else ("", "")
-    return replace(asked, answer=Answer(approved=approved, by_id=by_id, by=by, at=at.isoformat()), over=None)
+    comment = comment_in(given) if by else ""
+    found = Answer(approved=approved, by_id=by_id, by=by, at=at.isoformat(), comment=comment)
+    return replace(asked, answer=found, over=None)
 
 
 def event_of(answer: Answer, chosen: str) -> HITLTriggerEventSuccessPayload:

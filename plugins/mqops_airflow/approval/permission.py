@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mqops.errors import MqopsError
+from mqops.look.core.question import COMMENT_LONGEST
 from mqops_airflow.approval import answer
 from mqops_airflow.approval.four_eyes import requester, same_person
 from mqops_airflow.approval.policy import verdict_on
-from mqops_airflow.runs.plan_files import preflight_in, read_plan
+from mqops_airflow.runs.plan_files import compared_in, preflight_in, read_plan
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -40,11 +41,19 @@ class NotAllowed(MqopsError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """To carry out one plan, the one with the digest; who asked for it and who approved it, for the ledger."""
+    """To carry out one plan, the one with the digest; for the ledger who asked for it, who approved it, and the comment
+    of the latter."""
 
     digest: str
     requested_by: str
     approved_by: str
+    comment: str = ""
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What the ledger says of it."""
+        people = {"requested_by": self.requested_by, "approved_by": self.approved_by}
+        return people | ({"comment": self.comment} if self.comment else {})
 
 
 def permission(context: Context, folder: str, approval: Approval) -> Permission:
@@ -59,7 +68,7 @@ def permission(context: Context, folder: str, approval: Approval) -> Permission:
     from mqops_airflow.approval import plan_text  # noqa: PLC0415
 
     plan, found = read_plan(folder), preflight_in(folder)
-    subject, body = plan_text.question(plan, found, context)
+    subject, body = plan_text.question(plan, found, context, compared_in(folder))
     return permitted(
         verdict_on(plan, found, approval=approval, context=context),
         answer.question(context, digest=plan.digest, subject=subject, body=body),
@@ -94,7 +103,10 @@ def permitted(
         raise NotAllowed(f"Airflow does not say who approved plan {digest}; {AGAIN} again")
     if four_eyes and (same_person(by, requested_by) or same_person(asked.answer.by_id, requested_by)):
         raise NotAllowed(f"{by} started this run; the estate asks for another person's approval: {AGAIN} again")
-    return Permission(digest=digest, requested_by=requested_by, approved_by=by)
+    comment = asked.answer.comment
+    if len(comment) > COMMENT_LONGEST:
+        raise NotAllowed(f"the comment of {by} has more than {COMMENT_LONGEST} characters; {AGAIN} again")
+    return Permission(digest=digest, requested_by=requested_by, approved_by=by, comment=comment)
 
 
 def must_be_of(now: Question, then: Question, by: str) -> None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
 from mqops import undo
-from mqops.actions import ACTED
+from mqops.actions import DISCARDS
 from mqops.counted import counted
 from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight, same_said
+from mqops.look.words.planned import title
 from mqops.model import Destination
 from mqops.printable import printable
 from mqops.rules.lines import rule_texts
@@ -23,6 +24,8 @@ from mqops_airflow.ui.views import airflow_path
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+    from mqops.look.compared import Compared
 
 TO_THE_MINUTE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:")
 GROUPS_SHOWN = 60
@@ -36,12 +39,16 @@ THIS_PLAN_ONLY = "An approval is for exactly this plan. Messages that came later
 """What an approver is told, in the question and on the page of the plan."""
 
 
-def question(plan: PlanSummary, found: Preflight | None, context: Context) -> tuple[str, Markdown]:
+def question(
+    plan: PlanSummary, found: Preflight | None, context: Context, compared: Compared | None = None
+) -> tuple[str, Markdown]:
     """Subject and body of the question of a DAG run. The same files always give the same text."""
     run = context["dag_run"]
     page = plan_page(run.dag_id, run.run_id)
     asked = md("Asked by DAG run {} of {}, which {} started.", run.run_id, run.dag_id, requester(context))
-    return subject(plan), md("{}\n\n{} {}", body(plan, found), asked, link("The whole plan on its page", page))
+    return subject(plan), md(
+        "{}\n\n{} {}", body(plan, found, compared), asked, link("The whole plan on its page", page)
+    )
 
 
 def plan_page(dag_id: str, run_id: str) -> str:
@@ -52,12 +59,7 @@ def plan_page(dag_id: str, run_id: str) -> str:
 
 def subject(plan: PlanSummary, *, said: str = "{}?") -> str:
     """One line: what is to be approved. Parameters: `said` how it is told, with `{}` for what the plan does."""
-    moving = sum(count for action, count in plan.actions.items() if action in ACTED)
-    if undone := undone_run(plan):
-        text = f"undo run {undone}: put back {moving:,} of {counted(plan.rows, 'message')}"
-    else:
-        text = f"act on {moving:,} of {counted(plan.rows, 'message')} of {plan.queue.replace(',', ', ')}"
-    return printable(f"{plan.queue_manager}: {said.format(text)}")
+    return printable(str(title(plan, said, undone=undone_run(plan))))
 
 
 def undone_run(plan: PlanSummary) -> str:
@@ -65,13 +67,15 @@ def undone_run(plan: PlanSummary) -> str:
     return plan.table_source.removeprefix(undo.UNDOES) if plan.workflow == Workflow.UNDO else ""
 
 
-def body(plan: PlanSummary, found: Preflight | None = None) -> Markdown:
-    """What a person needs for the decision, most important first: problems, counts per rule and destination, warnings,
-    the digest that the approval is for, a few masked samples."""
+def body(plan: PlanSummary, found: Preflight | None = None, compared: Compared | None = None) -> Markdown:
+    """What a person needs for the decision, most important first: problems, what is new, counts per rule and
+    destination, warnings, the digest that the approval is for, a few masked samples.
+
+    Parameters: `found` and `compared` count for this plan only.
+    """
     found = found if found and found.plan == plan.digest else None
-    actions = joined(
-        ", ", (md("{} {}", words(action), thousands(count)) for action, count in sorted(plan.actions.items()))
-    )
+    compared = compared if compared and compared.plan == plan.digest else None
+    actions = joined(", ", (_action(action, count) for action, count in sorted(plan.actions.items())))
     undone = undone_run(plan)
     parts = [
         md(
@@ -85,7 +89,8 @@ def body(plan: PlanSummary, found: Preflight | None = None) -> Markdown:
         ),
         problems(found),
         joined("\n", (md("- {}", remark) for remark in (*plan.remarks, *(found.remarks if found else ())))),
-        groups(plan),
+        beside_last(compared),
+        groups(plan, compared),
         warnings(found),
         md(
             "{} {}Run: {}. Digest: {}",
@@ -128,21 +133,45 @@ def warnings(found: Preflight | None) -> Markdown:
     return joined("\n", [*lines, *([md("- … and {}", number(more, "more warning"))] if more else [])])
 
 
-def groups(plan: PlanSummary) -> Markdown:
-    """The largest groups first, each with its rule's own text; what is left off is counted."""
+def _action(action: str, messages: int) -> Markdown:
+    """An action and its messages: what discards them stands out."""
+    return md("**{} {}**" if action in DISCARDS else "{} {}", words(action), thousands(messages))
+
+
+def beside_last(compared: Compared | None) -> Markdown:
+    """What is new beside the last plan of the same workflow for the same queue."""
+    if compared is None:
+        return NOTHING
+    if compared.error:
+        return md("The last plan of this queue was not compared with this one: {}", compared.error)
+    if not compared.last:
+        return md("There is no earlier plan of this workflow for this queue to compare with.")
+    last = md("Last plan of this queue, {}: {}.", minute(compared.at), number(compared.messages, "message"))
+    if not compared.comparable:
+        return md("{} One of the two has too many groups to say which are new.", last)
+    new = md("**{}**" if compared.new else "{}", number(compared.new, "new group"))
+    return md("{} {}, {} gone.", last, new, number(compared.gone, "group"))
+
+
+def groups(plan: PlanSummary, compared: Compared | None = None) -> Markdown:
+    """The largest groups first, each with its rule's own text; what is left off is counted. Parameters: `compared` what
+    the last plan had of each group: a column of its own."""
     texts = rule_texts(plan.table_text)
+    then = compared.before if compared and compared.compares else None
     rows = [
         (
             thousands(count.messages),
-            words(count.action),
+            *(() if then is None else (md("**new**") if then[at_row] is None else thousands(then[at_row] or 0),)),
+            md("**{}**" if count.action in DISCARDS else "{}", words(count.action)),
             joined(" ", filter(None, (at(count.origin_q, count.origin_q_mgr), count.symbol))),
             at(count.dest_q, count.dest_q_mgr),
             ruled(count, texts),
             minute(count.oldest),
         )
-        for count in plan.counts[:GROUPS_SHOWN]
+        for at_row, count in enumerate(plan.counts[:GROUPS_SHOWN])
     ]
-    headings = ("messages", "action", "was for, reason", "goes to", "rule", "oldest")
+    last = () if then is None else ("last plan",)
+    headings = ("messages", *last, "action", "was for, reason", "goes to", "rule", "oldest")
     more = len(plan.counts) - len(rows) + plan.counts_left_off
     return md("{}{}", table(headings, rows), md("\n\n… and {}", number(more, "smaller group")) if more else NOTHING)
 

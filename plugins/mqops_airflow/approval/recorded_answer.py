@@ -57,7 +57,7 @@ def _event(found: HITLDetailResponse) -> HITLTriggerEventSuccessPayload | None:
     who = found.responded_by_user
     return {
         "chosen_options": list(found.chosen_options or []),
-        "params_input": {},
+        "params_input": dict(found.params_input or {}),
         "responded_at": found.responded_at,
         "responded_by_user": {"id": who.id, "name": who.name} if who else None,
     }

@@ -35,5 +35,6 @@ class PlanActOperator(MqSparkSubmitOperator):
             f"--plan-digest={found.digest}",
             f"--requested-by={found.requested_by}",
             f"--approved-by={found.approved_by}",
+            *([f"--comment={found.comment}"] if found.comment else []),
         ]
         return super().execute(context)

@@ -17,16 +17,17 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk import Param
 
 from mqops.clock import utc_text
 from mqops.errors import PlanChanged
 from mqops.estate_sections import Approval, Notify
-from mqops.look.core.question import Asked
+from mqops.look.core.question import COMMENT_LONGEST, Asked
 from mqops.printable import printable
 from mqops_airflow.approval import answer
 from mqops_airflow.approval.permission import NotAllowed, permission
 from mqops_airflow.notices.notify import Notice, tell_people
-from mqops_airflow.runs.plan_files import preflight_in, read_plan
+from mqops_airflow.runs.plan_files import compare_once, compared_in, preflight_in, read_plan
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
@@ -44,6 +45,17 @@ SETTLED = timedelta(seconds=20)
 """After this time Airflow's scheduler has noted that the process of the last try has ended."""
 NO_TRIGGERER = timedelta(minutes=5)
 """For so long a try waits for Airflow's triggerer, and then fails."""
+
+
+def _comment() -> Param:
+    """The field of the question for a comment."""
+    return Param(
+        None,
+        title="Comment",
+        description="It stands in the ledger, with who approved and when",
+        type=["null", "string"],
+        maxLength=COMMENT_LONGEST,
+    )
 
 
 class PlanApprovalOperator(ApprovalOperator):
@@ -95,7 +107,8 @@ class PlanApprovalOperator(ApprovalOperator):
         from mqops_airflow.approval import plan_text  # noqa: PLC0415
 
         plan = read_plan(self.folder)
-        self.subject, self.body = plan_text.question(plan, preflight_in(self.folder), context)
+        compare_once(self.folder, plan.digest)
+        self.subject, self.body = plan_text.question(plan, preflight_in(self.folder), context, compared_in(self.folder))
         assert self.response_timeout is not None
         return Asked(
             question=answer.question(context, digest=plan.digest, subject=self.subject, body=self.body),
@@ -160,7 +173,7 @@ class PlanApprovalOperator(ApprovalOperator):
             body=self.body,
             defaults=self.defaults,
             multiple=self.multiple,
-            params=self.serialized_params,
+            params={answer.COMMENT: _comment().serialize()},  # and not the form of the DAG, which a running task has
             assigned_users=[],
         )
         kept = task.task_runner.SUPERVISOR_COMMS.send(question)
@@ -180,7 +193,8 @@ class PlanApprovalOperator(ApprovalOperator):
             digest = read_plan(self.folder).digest
             raise NotAllowed(f"the answer is not about plan {digest}, which was made meanwhile: start a new run to ask")
         approved, user = event["chosen_options"] == [self.APPROVE], event["responded_by_user"]
-        return self._end(context, answer.answered(asked, user, approved=approved, at=event["responded_at"]))
+        given, at = event.get("params_input"), event["responded_at"]
+        return self._end(context, answer.answered(asked, user, approved=approved, at=at, given=given))
 
     def _end(self, context: Context, asked: Asked) -> Any:
         """Keep the answer and end the task with it; one that permits nothing is kept with the reason.

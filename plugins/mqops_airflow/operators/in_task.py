@@ -62,7 +62,7 @@ class InTaskActOperator(BaseOperator):
             RunFolder(Path(self.folder)),
             approved=found.digest,
             unit_size=form.unit_of_work,
-            about={"requested_by": found.requested_by, "approved_by": found.approved_by},
+            about=found.about,
         )
         self.log.info(
             "%d put, %d discarded, %d failed, %d gone",

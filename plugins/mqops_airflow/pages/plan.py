@@ -19,9 +19,10 @@ from mqops.look.run_story import BY_HAND, RunStory
 from mqops.look.run_view import latest_view
 from mqops.look.words import plan as words
 from mqops.look.words.fates import rule_in_words
+from mqops.look.words.planned import discarded, title
 from mqops.look.words.run import beside
 from mqops.look.words.text import NOTHING, AirflowLink, Link, Text, said, sentences
-from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY, subject
+from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY, undone_run
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.queue_figures import figures_now
@@ -116,6 +117,7 @@ class _Answer:
         self.asks_again = settled and may_start and _is_dry_run(story, task)
         self.run_path = path_of_run(asked.dag_id, asked.run_id) if asked.dag_id and not started.removed else ""
         self.live_part = Link("", "plan/answer", {"queue_manager": asked.run.queue_manager, "run": asked.run.run})
+        self.discarded = discarded(story.plan) if story.plan else 0
         self.who_asked = waits.in_words(asked=True) if waits else NOTHING
 
 
@@ -130,7 +132,7 @@ class _InWords:
         by_hand = not plan.actions.keys().isdisjoint(BY_HAND)
         news = words.folded(_news(view, seen.looked))
         self.meaning = beside(view.line)
-        self.subject = subject(plan, said=asks)
+        self.subject = title(plan, asks, undone=undone_run(plan))
         self.stops = tuple(words.stops(view, NOT_DONE))
         self.findings = words.folded(one for one in problems if not one.what.endswith(NOT_DONE))
         self.since_then = [(kind, f"Since the plan was made: {text}") for kind, text in news]

@@ -22,6 +22,7 @@ def refusal(request: Request, error: HTTPException) -> HTMLResponse:
     """The answer in place of a page."""
     title, text = SAID.get(error.status_code, ("This did not work", ""))
     known = str(error.detail) if error.status_code != 401 else text
-    response = render(request, "error", status=error.status_code, title=title, text=known or text)
+    log_in = {"log_in": True} if error.status_code == 401 else {}
+    response = render(request, "error", status=error.status_code, title=title, text=known or text, **log_in)
     response.headers.update(HEADERS)
     return response

@@ -11,6 +11,7 @@ from functools import partial
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide.core.preflight import COMES_BACK
 from mqops.decide.preflight import NOT_DONE
@@ -21,8 +22,9 @@ from mqops.lake.run import RunFolder
 from mqops.look.run_view import RunView
 from mqops.look.scan_reports import scan_reports
 from mqops.look.taken_since import taken_by_later
-from mqops.look.words import balance, scan, steps, unmoved
+from mqops.look.words import balance, runs, scan, steps, under_way, unmoved
 from mqops.look.words import run as words
+from mqops.look.words.fates import Fate
 from mqops.look.words.plan import folded
 from mqops.look.words.text import NOTHING, Label, Link, Table, Text, Time, said, sentences
 from mqops.workflow import Workflow
@@ -78,14 +80,18 @@ class _InWords:
         checks = line.workflow == Workflow.SNAPSHOT_QUALITY or words.CHECK in seen.tasks
         waits = who_answers(who, asked, seen.tasks.get(APPROVE))
         self.state = seen.state
-        self.what = words.title(story, checks=checks)
+        by = story.people.get("requested_by") or seen.started.by
+        self.what = runs.title(story, utc_now(), ASKERS.get(by, by), checks=checks)
         self.queues = line.queue.split(",")
         self.links = words.links(story, seen.query, seen.run_path)
         self.question = words.question(waits.in_words(), seen.query, may=waits.may) if waits else NOTHING
         self.undos = (*words.undos(view), *filter(None, [words.pruned(view.story), seen.started.removed]))
         self.remarks = tuple(steps.remarks(story))
-        self.progress = words.progress(story, seen.words)
-        self.held = tuple(words.held(story))
+        self.progress = under_way.progress(story, seen.words)
+        self.step = seen.reading
+        self.reading = under_way.reading(self.step.line, self.step.at) if self.step else NOTHING
+        self.went = under_way.went(story, seen.words[Fate.MOVED]) if story.begun_at else None
+        self.held = tuple(under_way.held(story))
         self.outcomes = tuple(_outcomes(view))
         self.outcomes_of = words.later_outcomes(view)
         self.untouched = _untouched(seen)
@@ -206,7 +212,7 @@ class _Figures:
         self.heading = words.heading(fates, would=sums.would)
         self.findings = folded(found)
         self.in_words = in_words
-        self.balance = balance.balance_table(shown, told, would=sums.would)
+        self.balance = balance.balance_table(shown, told, view.story.line, would=sums.would)
         self.chart = chart_of(shown, told, would=sums.would)
         self.to_be_proved = _to_be_proved(seen)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from mqops.deciders.registry import fates_of, not_chosen
+from mqops.lake.step import StepProgress, read_step
 from mqops.look.run_story import RunStory, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.words import balance
@@ -106,6 +107,11 @@ class Seen(NamedTuple):
         """Whether the run acts, or has begun to act and not ended: the page shows its progress."""
         state = self.story.line.state
         return self.story.progress is not None and state in {RunState.BEGUN, RunState.UNFINISHED, RunState.STOPPED}
+
+    @property
+    def reading(self) -> StepProgress | None:
+        """How far the step is that reads or decides messages now; None where none says so."""
+        return None if self.over or self.story.begun_at else read_step(self.asked.run)
 
     @property
     def untouched(self) -> str:

@@ -51,6 +51,7 @@ _ELEMENTS: Mapping[type[str], tuple[Markup, Callable[[str], str]]] = {
     words.StrongName: (Markup('<strong class="name">{}</strong>'), visible),
     words.Breaks: (Markup("{}"), breaks),
     words.Strong: (Markup("<strong>{}</strong>"), visible),
+    words.Discards: (Markup('<span class="discards">{}</span>'), visible),
     words.Quiet: (Markup('<span class="quiet">{}</span>'), visible),
     words.Code: (Markup("<code>{}</code>"), visible),
     words.Time: (Markup("{}"), moment),

@@ -1,4 +1,4 @@
-"""The plan of a run and what its pre-flight found, from the run's folder."""
+"""The plan of a run, what its pre-flight found, and what is new in it, from the run's folder."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from mqops.lake.run import RunFolder
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.decide.core.preflight import Preflight
+    from mqops.look.compared import Compared
 
 
 def read_plan(folder: str) -> PlanSummary:
@@ -24,3 +25,19 @@ def preflight_in(folder: str) -> Preflight | None:
     from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
 
     return read_preflight(RunFolder(Path(folder)))
+
+
+def compared_in(folder: str) -> Compared | None:
+    """The run's plan beside the last one, as it was when a person was asked first; None before. Raises `LakeError`."""
+    from mqops.look.compared import COMPARED  # noqa: PLC0415
+
+    return COMPARED.find(RunFolder(Path(folder)))
+
+
+def compare_once(folder: str, digest: str) -> None:
+    """Write `compared_in` unless the run has it for this plan. Raises `LakeError`. Parameters: `digest` of the plan."""
+    from mqops.look.compared import COMPARED, compare  # noqa: PLC0415
+
+    known = compared_in(folder)
+    if known is None or known.plan != digest:
+        COMPARED.write(RunFolder(Path(folder)), compare(RunFolder(Path(folder)), digest))

@@ -10,20 +10,24 @@ import shlex
 import stat
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from act_support import planned
-from mq_support import DLQ, dead_letter
+from mq_support import DLQ, dead_letter, until
 from pymqi import CMQC
 
 from mqops.act.core.progress import Tally, TallyJson, UnitDone
 from mqops.act.in_process import act
 from mqops.act.progress import Progress, ProgressFile, heard_from_tasks
 from mqops.errors import MQError, mq_error
+from mqops.lake import step
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
+from mqops.lake.step import Step, StepProgress, read_step, told_by_task
 
 RETRY = "ACTION(RETRY)\n"
 LEDGER = "MQOPS.LEDGER"
@@ -65,6 +69,54 @@ def test_lines_come_while_messages_move_and_grow_to_the_total(manager, mqops_her
     )
     assert lines[-1].startswith("When the destination is in order: ")  # a message has no try left
     assert manager.bodies("A") == bodies
+
+
+def test_reading_and_deciding_say_how_far_they_are(manager, lake, caplog, monkeypatch):
+    """Every second one line at most, and for other programs the same in a file that is there as long as the step."""
+    fill(manager, 4500)
+    monkeypatch.setattr(step, "EVERY", 0.0)
+    seen: list[StepProgress] = []
+    tell = step.replace_report
+
+    def kept(path: Path, value: object) -> None:
+        tell(path, value)
+        found = read_step(RunFolder(path.parent))
+        seen.extend([found] if found else [])
+
+    monkeypatch.setattr(step, "replace_report", kept)
+    with caplog.at_level(logging.INFO, "mqops.lake.step"):
+        run, _plan = planned(manager, lake)
+    of_observe = [(one.done, one.of) for one in seen if one.step == "observe"]
+    assert of_observe == [(2000, 4500), (4000, 4500), (4500, 4500)]
+    assert [(one.done, one.of) for one in seen if one.step == "decide"][-1] == (4500, 4500)
+    lines = [record.getMessage() for record in caplog.records]
+    assert re.fullmatch(rf"Run {run.run}: observe: 2,000 of 4,500 messages, [\d,]+ a second, \d+ s to go", lines[0])
+    assert re.fullmatch(rf"Run {run.run}: decide: 4,500 messages, [\d,]+ a second", lines[-1])
+    assert read_step(run) is None
+    caplog.clear()
+    monkeypatch.setattr(step, "EVERY", 3600.0)
+    planned(manager, lake)
+    assert not caplog.records
+
+
+def test_what_tasks_of_spark_have_read_is_added_up(lake, monkeypatch):
+    monkeypatch.setattr(step, "EVERY", 0.01)
+    run = RunFolder.at(lake, "QM1", "r1")
+    run.path.mkdir(parents=True)
+    batch = pa.RecordBatch.from_pydict({"a": [1, 2, 3]})
+    with Step(run, "observe", 9) as told, told.heard_from_tasks():
+        for _task in range(2):
+            assert sum(one.num_rows for one in told_by_task(run, slowly([batch, batch]))) == 6
+        until(lambda: (found := read_step(run)) is not None and found.done == 12)
+    assert not run.progress.exists()
+
+
+def slowly(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches that come later than the time between two lines."""
+    for one in batches:
+        began = time.monotonic()
+        until(lambda began=began: time.monotonic() - began > 0.02)
+        yield one
 
 
 def test_there_is_one_line_a_second_at_most_however_many_units_of_work_there_are(manager, lake, caplog):
@@ -205,11 +257,11 @@ def test_the_tallies_of_processes_add_up_and_a_lane_goes_no_way_back():
     assert Tally(**Checked(TallyJson).of(json.loads(json.dumps(second.to_json())), Path())) == second
     whole = second.merge([first])
     assert whole.reached == {1: 5, 0: 5}
-    assert whole.line("20 messages", 2.0) == (
-        "10 of 20 messages done, 3 a second: 3 moved, 1 discarded, 1 failed, 1 left, 4 before"
+    assert whole.line(20, 2.0) == (
+        "10 of 20 messages done, 3 a second, 3 s to go: 3 moved, 1 discarded, 1 failed, 1 left, 4 before"
     )
     large = Tally(moved=2270, left=1000, reached={0: 4000})
-    assert large.line("5,000 messages", 0.5) == (
+    assert large.line(5000, 0.5) == (
         "4,000 of 5,000 messages done, 3,270 a second: 2,270 moved, 0 discarded, 0 failed, 1,000 left, 730 before"
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -20,6 +20,7 @@ from mqops.actions import DISCARDS, SENDS, Action
 from mqops.errors import LOST_CONNECTION, MQError, PlanChanged, mq_error
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import BODY_DIGITS, LaneToken, Marker, MarkerKind, MarkerRow
+from mqops.model import Destination
 from mqwire.constants import MQRC_SYNCPOINT_LIMIT_REACHED
 from mqwire.names import reason_name
 
@@ -383,6 +384,9 @@ class Mover:
             absent=len(done.absent),
             left=len(done.left),
             held=_held(attempt, done),
+            to=Counter(
+                str(Destination(row.dest_q, row.dest_q_mgr)) for row in done.acted if row.action not in DISCARDS
+            ),
         )
         for name in COUNTS:
             setattr(self._result, name, getattr(self._result, name) + getattr(unit, name))

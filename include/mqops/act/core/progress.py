@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from mqops.counted import counted, time_to_go
 from mqops.model import AsJson
 
 
@@ -14,7 +16,7 @@ from mqops.model import AsJson
 class UnitDone:
     """One committed unit of work: the rows of the positions `first` up to `next` of a lane, and how many of them were
     moved, discarded, tried and failed (`failed`), no longer there (`absent`), or left untried (`left`). `held`:
-    destination → why rows to it failed or were left."""
+    destination → why rows to it failed or were left; `to`: destination → rows that were moved there."""
 
     lane: int
     first: int
@@ -25,11 +27,14 @@ class UnitDone:
     absent: int = 0
     left: int = 0
     held: Mapping[str, str] = field(default_factory=dict)
+    to: Mapping[str, int] = field(default_factory=dict)
 
 
 COUNTS = ("moved", "discarded", "failed", "absent", "left")
 MOST_HELD = 50
 """Destinations that a tally names; there may be one a message."""
+ELSEWHERE = "other queues"
+"""What stands for the destinations that are not named."""
 
 
 class TallyJson(TypedDict):
@@ -42,6 +47,7 @@ class TallyJson(TypedDict):
     left: int
     reached: dict[int, int]
     held: dict[str, str]
+    to: NotRequired[dict[str, int]]
 
 
 class ProgressJson(TypedDict):
@@ -58,7 +64,7 @@ class Tally(AsJson):
     """The sum of units of work.
 
     Attributes: `moved` to `left` as in `UnitDone`; `reached` lane → the position that it has come to, which includes
-    what earlier executions did; `held` as in `UnitDone`, the newest reason for each destination.
+    what earlier executions did; `held` and `to` as in `UnitDone`, the newest reason for each destination.
     """
 
     moved: int = 0
@@ -68,6 +74,7 @@ class Tally(AsJson):
     left: int = 0
     reached: dict[int, int] = field(default_factory=dict)
     held: dict[str, str] = field(default_factory=dict)
+    to: dict[str, int] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -98,9 +105,12 @@ class Tally(AsJson):
         for destination, why in list(more.held.items()):
             if destination in self.held or len(self.held) < MOST_HELD:
                 self.held[destination] = why
+        for destination, messages in list(more.to.items()):
+            name = destination if destination in self.to or len(self.to) < MOST_HELD else ELSEWHERE
+            self.to[name] = self.to.get(name, 0) + messages
 
-    def line(self, planned: str, seconds: float, put: str = "moved") -> str:
-        """For people: how many of the `planned` ("12 messages") are done, `seconds` after this execution began.
+    def line(self, planned: int, seconds: float, put: str = "moved") -> str:
+        """For people: how many of the `planned` messages are done, `seconds` after this execution began.
 
         Parameters: `put` what is said of a message that was put (`mqops.actions.moved_word`).
         """
@@ -109,7 +119,9 @@ class Tally(AsJson):
         rate = f"{self.done / seconds if seconds >= 1 else self.done:,.0f}"
         counts = f"{self.moved:,} {put}, {self.discarded:,} discarded, {self.failed:,} failed, {self.left:,} left"
         more = (f", {self.absent:,} gone" if self.absent else "") + (f", {before:,} before" if before > 0 else "")
-        return f"{overall:,} of {planned} done, {rate} a second: {counts}{more}"
+        to_go = time_to_go(planned - overall, self.done / seconds) if seconds >= 1 else ""
+        speed = f"{rate} a second{f', {to_go}' if to_go else ''}"
+        return f"{overall:,} of {counted(planned, 'message')} done, {speed}: {counts}{more}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,3 +150,8 @@ class LiveProgress(AsJson):
     def per_second(self) -> float:
         """Messages a second since this execution began."""
         return self.tally.done / self.seconds if self.seconds >= 1 else float(self.tally.done)
+
+    @property
+    def to_go(self) -> str:
+        """How long the rest takes, in words; "" where that cannot be told."""
+        return time_to_go(self.planned - self.overall, self.per_second)

@@ -36,6 +36,7 @@ from mqops.lake.files import make_durable, refuse_newer_lines, written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS, bounds
 from mqops.lake.part_file import SPARK_FORMAT
 from mqops.lake.run import RunFolder
+from mqops.lake.step import Step
 from mqops.model import ObserveSummary
 from mqops.observe.core import expired
 from mqops.observe.core.answers import columns_for
@@ -89,7 +90,8 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     spark.conf.set("spark.sql.shuffle.partitions", str(2 + observed.messages // ROWS_A_PARTITION))
     tries = _tries(spark, folder)
     plan, messages = _planned(spark, request, table, where, tries=tries, observed=observed.messages)
-    with written_anew(folder.plan) as place:
+    with Step(folder, "decide", observed.messages) as told, written_anew(folder.plan) as place:
+        told.tell()  # Spark decides, and says nothing before its last row
         plan.withMetadata(plan.columns[0], SPARK_FORMAT).write.options(**SPARK_ROW_GROUPS).parquet(str(place))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, observed)

@@ -24,7 +24,8 @@ class Event:
     (`mqops.prove.core.outcome`); `unit` MsgId
     (hex) of the unit of work's marker; `row` of the plan; `rule` the key of the rule; `body` the first 32 hex digits of
     the body's SHA-256; `table` SHA-256 of the rules table; who asked and who approved, blank
-    if no approval was needed; who finished the run, blank if that is the person who began it.
+    if no approval was needed, and the `comment` of that person; who finished the run, blank if that is the person who
+    began it.
     """
 
     at: str
@@ -40,6 +41,7 @@ class Event:
     table: str
     requested_by: str
     approved_by: str
+    comment: str
     finished_by: str
     workflow: str
     run: str
@@ -81,6 +83,7 @@ def events(queue_manager: str, entries: Iterable[Mapping[str, object]]) -> Itera
                 table=_text(known, "table_digest"),
                 requested_by=_text(known, "requested_by"),
                 approved_by=_text(known, "approved_by"),
+                comment=_text(known, "comment"),
                 finished_by="" if marker.kind == MarkerKind.OUTCOME else _text(known, "finished_by"),
                 workflow=_text(known, "workflow"),
                 run=marker.run,

@@ -31,6 +31,8 @@ _OVER: Mapping[Over, str] = {
     Over.MARKED_SKIPPED: "a person marked the task approve as skipped in Airflow before anybody answered",
     Over.FAILED: "Airflow failed the task approve before it had an answer",
 }
+COMMENT_LONGEST = 500
+"""Characters of a comment to an answer: the ledger has it."""
 TIMED_OUT = "nobody answered in time, which counts as Reject"
 
 
@@ -47,13 +49,14 @@ class Question:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What Airflow recorded. `by_id` and `by` are empty where no person answered; `at` is UTC, ISO 8601. `refused` why
-    an approval permits nothing, blank where it does."""
+    an approval permits nothing, blank where it does. `comment` that the person has given."""
 
     approved: bool
     by_id: str
     by: str
     at: str
     refused: str = ""
+    comment: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,4 +91,5 @@ def became_of(asked: Asked | None) -> str:
         return f"the approval by {answer.by or 'nobody'} was refused: {answer.refused}"
     if answer.approved:
         return ""
-    return f"the plan was rejected by {answer.by}" if answer.by else TIMED_OUT
+    why = f": {answer.comment}" if answer.comment else ""
+    return f"the plan was rejected by {answer.by}{why}" if answer.by else TIMED_OUT

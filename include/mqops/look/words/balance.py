@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from mqops.actions import Action
 from mqops.counted import counted
 from mqops.look.words.fates import Fate, Fates, fate_of, rule_name
+from mqops.look.words.rules import of_rule
 from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, Cell, Table, Text, joined, said, sentences
 from mqops.model import Counts, RuleBalance, total_of
 
 if TYPE_CHECKING:
+    from mqops.look.core.run_state import RunLine
     from mqops.look.run_view import RunView
 
 OF_THE_PLAN = ("message of the plan was", "messages of the plan were")
@@ -145,13 +147,18 @@ def sums_in_words(
     )
 
 
-def balance_table(shares: Sequence[Share], words: Mapping[Fate, str], *, would: bool) -> Table:
-    """The balance by rule."""
+def balance_table(shares: Sequence[Share], words: Mapping[Fate, str], run: RunLine, *, would: bool) -> Table:
+    """The balance by rule, each with the link to its line."""
     named = ["Planned", *(word.capitalize() for word in words.values()), *([] if would else ["Failed tries"])]
     numbers = (f"{word}|number" for word in named)
 
     def cells(one: Share) -> list[Cell]:
-        row: list[Cell] = [one.rule.queue, one.name, one.rule.planned, *one.parts.values()]
+        row: list[Cell] = [
+            one.rule.queue,
+            of_rule(run, one.rule.rule_line, one.name),
+            one.rule.planned,
+            *one.parts.values(),
+        ]
         return row if would else [*row, one.rule.failed]
 
     return Table(

@@ -9,7 +9,21 @@ from mqops.actions import Action
 from mqops.counted import counted
 from mqops.decide.core.preflight import Finding, same_said
 from mqops.finding import sentence
-from mqops.look.words.text import NOTHING, Cell, Label, Link, Quiet, Table, Text, Time, of_message, said, sentences
+from mqops.look.words.rules import of_rule
+from mqops.look.words.text import (
+    NOTHING,
+    Cell,
+    Discards,
+    Label,
+    Link,
+    Quiet,
+    Table,
+    Text,
+    Time,
+    of_message,
+    said,
+    sentences,
+)
 from mqops.model import Destination
 
 if TYPE_CHECKING:
@@ -72,21 +86,23 @@ def groups(view: PlanView, most: int, rule_in_words: Callable[[Action], str]) ->
     """The groups of a plan. Parameters: `most` groups that are shown; `rule_in_words` what decided without a rule."""
     headings = ["Messages|number", "Last plan|number", "Action", "Was for|name", "Reason", "Goes to|name"]
     compares = bool(view.last and view.comparable)
-    rows = [_group(one, rule_in_words, compares=compares) for one in view.groups[:most]]
+    rows = [_group(view.line, one, rule_in_words, compares=compares) for one in view.groups[:most]]
     return Table("Groups, the largest first", [*headings, "Rule|text name", "Oldest"], rows)
 
 
-def _group(one: GroupLine, rule_in_words: Callable[[Action], str], *, compares: bool) -> Sequence[Cell]:
+def _group(run: RunLine, one: GroupLine, rule_in_words: Callable[[Action], str], *, compares: bool) -> Sequence[Cell]:
     c = one.count
     origin = Destination(c.origin_q or "", c.origin_q_mgr or "")
     return (
         c.messages,
         one.before if one.before is not None else Label("new", "note") if compares else "–",
-        Label(c.action, "bad") if c.action is Action.DISCARD else str(c.action),
+        Discards(c.action) if c.action.discards else str(c.action),
         "ambiguous" if c.action is Action.AMBIGUOUS and not c.origin_q else str(origin),
         c.symbol,
         str(Destination(c.dest_q, c.dest_q_mgr)),
-        said("line {} {:code}", str(c.rule_line), one.rule) if c.rule_line else rule_in_words(c.action),
+        said("{} {:code}", of_rule(run, c.rule_line, f"line {c.rule_line}"), one.rule)
+        if c.rule_line
+        else rule_in_words(c.action),
         Time(c.oldest or ""),
     )
 
@@ -138,4 +154,5 @@ def answered(asked: Asked | None) -> Text:
     if answer is None or answer.refused:
         return NOTHING
     word = "Approved" if answer.approved else "Rejected"
-    return said("{} by {:name} at {:time}.", word, answer.by or "the time-out", answer.at)
+    done = said("{} by {:name} at {:time}", word, answer.by or "the time-out", answer.at)
+    return said("{}: {}.", done, answer.comment.rstrip(".")) if answer.comment else said("{}.", done)

@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING
 
 from mqops.counted import counted
 from mqops.look.words.text import NOTHING, Label, Link, Table, Text, said
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
+    from mqops.look.core.run_state import RunLine
     from mqops.look.rules_in_use import Difference, RuleHits, RulesInUse
 
 NOT_COMPARED = "The versions cannot be compared: no run has a snapshot, or the version is not a valid table any more."
 SAME = "Both do the same with all of them."
+
+
+def of_rule(run: RunLine, line: int | None, words: str) -> Text:
+    """A rule with the link to its line in the table of now, which may be another than the run's: the page has the
+    versions. Parameters: `line` None where no rule decided."""
+    if line is None or run.workflow not in {Workflow.DLQ_RULES, Workflow.BACKOUT_REPROCESS}:
+        return said("{}", words)
+    query = {"queue_manager": run.queue_manager, "workflow": run.workflow}
+    return said("{}", Link(words, "rules", query, f"line-{line}"))
 
 
 def hits(hit: RuleHits | None, *, counted_any: bool) -> Text:

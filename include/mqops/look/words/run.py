@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mqops.actions import Action
 from mqops.command import command
 from mqops.counted import counted
-from mqops.look.words.balance import OF_THE_PLAN, Sums, is_are, it_is
+from mqops.look.words.balance import OF_THE_PLAN, Sums, is_are
 from mqops.look.words.fates import Fate, Fates
 from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text, Time, joined, said, sentences
@@ -78,17 +78,6 @@ def beside(line: RunLine) -> str:
     return line.meaning if own else line.state.beside
 
 
-def title(story: RunStory, *, checks: bool) -> str:
-    """The kind of a run, for its title. Parameters: `checks` whether the run checks messages."""
-    line, queues = story.line, story.line.queue.split(",")
-    if story.undoes:
-        return f"undo of run {story.undoes}"
-    if not line.queue:
-        return f"run {line.run}"
-    of = line.queue if len(queues) == 1 else counted(len(queues), "queue")
-    return f"{'quality checks' if checks else 'run'} of {of}"
-
-
 def links(story: RunStory, query: Mapping[str, str], airflow_path: str) -> Text:
     """The links below the title of a run. Parameters: `query` that names the run; `airflow_path` of it, "" for none."""
     found: list[Link | AirflowLink] = [Link("Look at the checks", "quality", query)] if story.line.checks else []
@@ -125,31 +114,6 @@ def not_in_airflow(dag_id: str, cleaned_at: str) -> Text:
         dag_id,
         cleaned,
     )
-
-
-def progress(story: RunStory, words: Mapping[Fate, str]) -> Text:
-    """How far a run has come that acts. Parameters: `words` of its workflow."""
-    if (p := story.progress) is None:
-        return NOTHING
-    tally = p.tally
-    counts = [f"{tally.moved:,} {words[Fate.MOVED]}"]
-    counts += [f"{tally.discarded:,} {words[Fate.DISCARDED]}"] if Fate.DISCARDED in words else []
-    figures = ((tally.failed, "failed"), (tally.left, "not tried"), (tally.absent, "gone"), (p.before, "before"))
-    counts += [f"{number:,} {word}" for number, word in figures if number or word in {"failed", "gone"}]
-    dealt_with = f"{p.overall:,} of {counted(p.planned, 'message')}"
-    none_yet = f"No unit of work is done yet{' since the run went on' if p.before else ''}."
-    stay = story.line.planned - p.planned
-    return sentences(
-        said("{:strong} dealt with, {} a second: {}.", dealt_with, round(p.per_second), ", ".join(counts)),
-        said("Last unit of work {:ago} ago.", p.at) if tally.done else said(none_yet),
-        said(f"The plan leaves {counted(stay, 'other message')} as {it_is(stay)}.") if stay > 0 else NOTHING,
-    )
-
-
-def held(story: RunStory) -> Iterator[str]:
-    """The destinations that get no message now, and why."""
-    tally = story.progress.tally if story.progress else None
-    return (f"{destination} is held: {why}" for destination, why in (tally.held if tally else {}).items())
 
 
 def heading(fates: Fates, *, would: bool) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from mqops.counted import counted
 from mqops.iso_time import moment
@@ -10,6 +12,9 @@ from mqops.look.core.run_state import RunLine
 from mqops.look.words.estate import figures_of_run
 from mqops.look.words.text import NOTHING, Cell, Label, Lines, Link, Name, ShortName, Table, Text, joined, said
 from mqops.workflow import Workflow
+
+if TYPE_CHECKING:
+    from mqops.look.run_story import RunStory
 
 KINDS: Mapping[str, str] = {
     Workflow.DLQ_RULES: "dead letters",
@@ -49,6 +54,16 @@ def name_of(run: RunLine, today: str, asked: str = "") -> str:
     by = asked or run.requested_by
     what = KINDS.get(run.workflow, run.workflow or "run")
     return ", ".join(part for part in (f"{what} of {run.queue_manager}", when, how, f"by {by}" if by else "") if part)
+
+
+def title(story: RunStory, today: str, asked: str, *, checks: bool) -> Text:
+    """The heading of a run: its name, and the queue. Parameters: `today` and `asked` as of `name_of`; `checks` whether
+    the run checks messages."""
+    line, queues = story.line, story.line.queue.split(",")
+    workflow = Workflow.SNAPSHOT_QUALITY if checks else story.workflow
+    name = name_of(replace(line, workflow=workflow), today, asked)
+    of = line.queue if len(queues) == 1 else counted(len(queues), "queue")
+    return said("{}{}{:breaks}", f"{name[:1].upper()}{name[1:]}", ": " if of else "", of)
 
 
 def took(run: RunLine) -> str:

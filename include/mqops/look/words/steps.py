@@ -33,13 +33,15 @@ def steps(story: RunStory, *, asker: str, rules: str, asks: bool, failed_proof: 
 
 
 def _approved(story: RunStory, answer: Answer | None) -> str:
+    comment = story.people.get("comment") or (answer.comment if answer else "")
+    said_so = f": {comment}" if comment else ""
     if by := story.people.get("approved_by"):
-        return f"approved by {by}"
+        return f"approved by {by}{said_so}"
     if answer is None:
         return "–"
     if answer.refused:
         return f"approved by {answer.by or 'nobody'}, and refused"
-    return f"{'approved' if answer.approved else 'rejected'} by {answer.by or 'the time-out'}"
+    return f"{'approved' if answer.approved else 'rejected'} by {answer.by or 'the time-out'}{said_so}"
 
 
 def _finished(story: RunStory) -> Text:

@@ -53,6 +53,10 @@ class Quiet(str):
     """Words that stand back."""
 
 
+class Discards(str):
+    """Words about messages that are discarded, in the colour that they have everywhere."""
+
+
 STYLES: Mapping[str, type[str]] = {
     "name": Name,
     "strong_name": StrongName,
@@ -62,6 +66,7 @@ STYLES: Mapping[str, type[str]] = {
     "ago": Ago,
     "code": Code,
     "strong": Strong,
+    "discards": Discards,
 }
 """What a hole of a sentence is called → what its value is."""
 

@@ -5,12 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mqops.look.words.text import Code, Label, Lines, Link, Table
+from mqops.look.words.text import Code, Label, Lines, Link, Quiet, Table, said
 
 if TYPE_CHECKING:
     from mqops.trigger.audit import Audit
     from mqops.trigger.core import Explanation
 
+NAMES = {
+    "T01": "A message can arrive",
+    "T02": "Its priority counts",
+    "T03": "Number of messages",
+    "T04": "No program reads the queue",
+    "T04a": "Not read elsewhere in the group",
+    "T04b": "Not held elsewhere in the group",
+    "T05": "Messages can be got",
+    "T06": "Process",
+    "T07": "Initiation queue",
+    "T08": "Trigger monitor",
+    "T09": "Trigger control",
+    "T10": "Trigger type",
+    "T10a": "Unit of work",
+    "T11": "Trigger interval",
+    "T12": "The program closes the queue",
+    "T13": "A setting is changed",
+    "T14": "Delivery sequence",
+}
+"""Number of a condition in IBM's order → its name."""
 KINDS = {"holds": "good", "fails": "bad"}
 """State of a condition → the colour of its word; any other state is a warning."""
 
@@ -29,7 +49,8 @@ def conditions(chosen: Explanation) -> Table:
     rows = []
     for one in chosen.conditions:
         lines = [line for change in one.changes for line in (Code(change.mqsc), change.warning) if line]
-        rows.append((one.id, Label(one.state, KINDS.get(one.state, "warn")), one.found, Lines(lines)))
+        name = said("{} {}", NAMES.get(one.id, ""), Quiet(one.id))
+        rows.append((name, Label(one.state, KINDS.get(one.state, "warn")), one.found, Lines(lines)))
     return Table("Conditions for a trigger message", ["*Condition", "State", "Found|text", "MQSC that mends it"], rows)
 
 

@@ -71,6 +71,8 @@ class MqReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The messages of a queue as record batches. Raises `MQError`, and `LakeError` as `refuse_unseen`."""
         # Spark plans the read in processes of its own, which import this module: what browses is imported here.
+        from mqops.lake.run import RunFolder  # noqa: PLC0415
+        from mqops.lake.step import told_by_task  # noqa: PLC0415
         from mqops.mq.browse import browse, while_there  # noqa: PLC0415
         from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
         from mqops.observe.batches import record_batches  # noqa: PLC0415
@@ -87,6 +89,8 @@ class MqReader(DataSourceReader):
             )
             messages = browse(session, partition.queue, limit=self._limit)
             batches = record_batches(browsed, while_there(messages, may_end=self._some_may_end))
+            if self._folder is not None:
+                batches = told_by_task(RunFolder(self._folder), batches)
             yield from batches if self._sealing is None else sealed(self._sealing, batches)
 
 

@@ -11,6 +11,7 @@ from mqops.lake.files import written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS
 from mqops.lake.part_file import SPARK_FORMAT
 from mqops.lake.run import RunFolder
+from mqops.lake.step import Step
 from mqops.ledger.file import LedgerFile
 from mqops.model import ObserveSummary
 from mqops.mq.browse import OPEN_OPTIONS
@@ -18,7 +19,7 @@ from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import base_queue_if_known, gone_of, queue_manager_name, settled_queues, still_settled
 from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.observe import snapshot
-from mqops.observe.expired import discarded, states_of
+from mqops.observe.expired import discarded, known_depth, states_of
 from mqops.observe.sealed import sealing_for
 from mqops.observe.spark.datasource import register
 from mqops.observe.unseen import unseen
@@ -65,7 +66,8 @@ def observe(
         "some_may_end": some_may_end,
     }
     rows = spark.read.format(source).options(**options).load()
-    with written_anew(run.snapshot) as place, spark_errors(run.snapshot):
+    told = Step(run, "observe", known_depth(before, limit))
+    with written_anew(run.snapshot) as place, spark_errors(run.snapshot), told, told.heard_from_tasks():
         noted = rows.withMetadata(rows.columns[0], SPARK_FORMAT)
         noted.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
     with connect(connection) as session:

@@ -5,9 +5,11 @@
 //   data-awaited                           the page is loaded again as soon as the server has it, or awaits it no more
 //   data-starts="DAG id" data-fixed="{}"   a form that starts a run by Airflow's API, with the person's own rights
 //   data-answers="{dag_id, run_id, task_id}" a form that answers an approval by Airflow's API
+//   data-twice="words"                     a button of a form that has to be pressed twice: the words for the second press
 //   data-clears="{dag_id, run_id, task_ids}" a form that clears tasks of a run by Airflow's API; with data-starts,
 //                                          when the run that it has started has ended well
 //   data-airflow-page                      a link to a page of Airflow's own: opens in the whole window
+//   data-login                             a link to Airflow's login, which leads back to this page
 //   data-copies="id"                       a button that copies the text of that element
 //   data-listed                            a checkbox whose value, if it is ticked, is one of the list of its name
 //   data-ticks                             a checkbox that ticks all of these in its form
@@ -44,6 +46,22 @@
     element.classList.toggle("bad", Boolean(bad));
   };
 
+  // At the top of the page, and to whoever listens: the session is over, or the server does not answer. "" where it is
+  // mended. The login leads back to the page on which the person is.
+  const SESSION_OVER = "Your session is over: nothing here is brought up to date.";
+  const cutOff = (text, login = false) => {
+    const place = document.getElementById("cut-off");
+    place.hidden = !text;
+    document.getElementById("cut-off-why").textContent = text;
+    place.querySelector("[data-login]").hidden = !login;
+    leadBack();
+  };
+  const leadBack = () => {
+    for (const link of document.querySelectorAll("[data-login]")) {
+      link.search = `?${new URLSearchParams({ next: (outer() ?? window).location.href })}`;
+    }
+  };
+
   // What Airflow's API answers, or an error in words.
   const call = async (method, path, body) => {
     const answer = await fetch(document.body.dataset.airflow + "/api/v2" + path, {
@@ -54,6 +72,7 @@
     });
     const found = await answer.json().catch(() => ({}));
     if (answer.ok) return found;
+    if (answer.status === 401) cutOff(SESSION_OVER, true);
     const detail = typeof found.detail === "string" ? found.detail : JSON.stringify(found.detail ?? "");
     throw new Error(`Airflow answers ${answer.status}. ${detail}`);
   };
@@ -137,7 +156,8 @@
   const answers = async (form, answer, option) => {
     const { dag_id, run_id, task_id } = JSON.parse(form.dataset.answers);
     const path = segments("dags", dag_id, "dagRuns", run_id, "taskInstances", task_id, "-1", "hitlDetails");
-    await call("PATCH", path, { chosen_options: [option], params_input: {} });
+    const comment = form.elements.comment?.value.trim();
+    await call("PATCH", path, { chosen_options: [option], params_input: comment ? { comment } : {} });
     said(answer, option === "Approve" ? "Approved." : "Rejected.");
     form.dataset.answered = option;
   };
@@ -174,11 +194,22 @@
     }
   };
 
+  // The first press on a button with data-twice says what a second one does.
+  const asksTwice = (button, answer) => {
+    const words = button?.dataset.twice;
+    if (!words) return false;
+    delete button.dataset.twice;
+    button.textContent = words;
+    said(answer, "Messages that are discarded are on no queue any more. Press once more to approve.");
+    return true;
+  };
+
   document.addEventListener("submit", async (event) => {
     const form = event.target;
     if (!form.dataset.starts && !form.dataset.answers && !form.dataset.clears) return;
     event.preventDefault();
     const answer = form.querySelector(".answer");
+    if (asksTwice(event.submitter, answer)) return;
     const buttons = [...form.querySelectorAll("button")];
     buttons.forEach((button) => { button.disabled = true; });
     try {
@@ -324,6 +355,10 @@
   // One request at a time for each part: a slow server is not asked again before it has answered. It answers 304 where
   // nothing is new.
   const known = new WeakMap();
+  const figuresOf = new WeakMap(); // when the server has given a part last
+  const opened = new Date();
+  const clock = (time) => `${time.toISOString().slice(11, 19)} UTC`;
+  class SessionOver extends Error {}
   const asked = new WeakSet();
   const refresh = async (element) => {
     if (document.hidden || selects(element) || asked.has(element)) return;
@@ -332,18 +367,22 @@
       const headers = known.has(element) ? { "If-None-Match": known.get(element) } : {};
       const answer = await fetch(element.dataset.live, { credentials: "same-origin", headers });
       if (answer.status !== 304) {
+        if (answer.status === 401) throw new SessionOver(SESSION_OVER);
         if (!answer.ok) throw new Error(`The server answers ${answer.status}.`);
         const text = await answer.text();
         if (selects(element)) return;
         replace(element, text);
         known.set(element, answer.headers.get("ETag"));
       }
-      if (element.classList.contains("stale")) said(document.getElementById("said"), "");
+      if (element.classList.contains("stale")) cutOff("");
       element.classList.remove("stale");
+      figuresOf.set(element, new Date());
       if (element.querySelector("[data-over]")) element.removeAttribute("data-live");
     } catch (error) {
       element.classList.add("stale");
-      said(document.getElementById("said"), `This page cannot be brought up to date. ${error.message}`, true);
+      const over = error instanceof SessionOver;
+      const why = error instanceof TypeError ? "The server does not answer." : error.message; // no answer came at all
+      cutOff(`${why} These are the figures of ${clock(figuresOf.get(element) ?? opened)}.`, over);
     } finally {
       asked.delete(element);
     }
@@ -364,6 +403,7 @@
       }, 2000);
     }
     label(document);
+    leadBack();
     fold();
     new ResizeObserver(() => { if (root.clientWidth !== width) fold(); }).observe(root);
     document.addEventListener("toggle", () => fold(), true); // a table that was not to be seen has no width
