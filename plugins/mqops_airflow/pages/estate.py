@@ -39,7 +39,7 @@ from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text
 from mqops.quality.not_in_order import NOT_IN_ORDER
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
-from mqops_airflow.pages.problem_link import form_of, link_of
+from mqops_airflow.pages.problem_link import Forms, link_of
 from mqops_airflow.pages.queue_figures import ANSWERS, figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import RECOVER, STOP
@@ -96,7 +96,7 @@ def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTM
         accounted=accounted(managers, _ended_early(who, managers)),
         live_part=Link("", "estate/live", {"queue_manager": queue_manager} if queue_manager else {}),
         words=words,
-        form=partial(form_of, who.estate),
+        form=Forms(who.estate).of,
         may_start=who.may_start,
         open_questions=_questions_of_queues(who),
         four_eyes=partial(asks_for_four_eyes, who.estate),
