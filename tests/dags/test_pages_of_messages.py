@@ -55,6 +55,8 @@ ADDRESSES = (
     "/rules",
     "/expiry",
 )
+OF_ALL = ("dead_letters", "triggers", "expiry", "quality")
+"""Pages that show all queue managers where none is named."""
 ROLES = ("viewer", "operator", "approver", "admin")
 
 
@@ -126,6 +128,8 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
         if role:
             user = SimpleAuthManagerUser(username=name or role, role=role)
             headers["Authorization"] = f"Bearer {get_auth_manager().generate_jwt(user)}"
+        if address.lstrip("/") in OF_ALL:  # of one queue manager where a test names none
+            address += "?queue_manager=QM1"
         return compared(client.request("POST" if form else method, address, headers=headers, data=form or None))
 
     return ask
@@ -934,3 +938,16 @@ def test_messages_that_fail_a_check_are_chosen_by_it(site: Any) -> None:
     text = site("/quality", "operator").text
     assert {"queue": DLQ, "failed": "s:e"} in [fields for fields, _words in _choices(text)]
     assert 'data-queue="SYSTEM.DEAD.LETTER.QUEUE" aria-label="Choose ' in text
+
+
+@pytest.mark.parametrize("page", OF_ALL)
+def test_a_page_without_a_queue_manager_has_a_row_for_each(site: Any, page: str) -> None:
+    """Issue 37 A1: the row leads to the page of one, and the chooser has all."""
+    text = site(f"/{page}?queue_manager=").text
+    assert "of all queue managers" in text
+    for name in ("QM1", "QM2"):
+        assert f'href="/{page}?queue_manager={name}">{name}</a>' in text
+    assert '<option value="" selected>all</option>' in text or '<option value="">all</option>' in text
+    live = site(f"/{page}/live?queue_manager=").text
+    assert "<h1>" not in live
+    assert live.count("<tr>") == 3

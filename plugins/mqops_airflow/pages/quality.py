@@ -23,6 +23,7 @@ from mqops.quality.trend import CheckTrend, checks_of, dag_run, quality_run, qua
 from mqops_airflow.pages import data_docs
 from mqops_airflow.pages.charts import sparkline
 from mqops_airflow.pages.chosen import ACTIONS, Every, Form
+from mqops_airflow.pages.of_all import all_shown, means_all, quality_of_all
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import RECOVER
 from mqops_airflow.pages.security import Reader, reader
@@ -60,6 +61,8 @@ def router(page: Page) -> APIRouter:
     @routes.get(page.path)
     @routes.get(f"{page.path}/live")
     def shown(request: Request, asked: Asked = asked_for, who: Reader = sees) -> HTMLResponse:
+        if means_all(who, asked.queue_manager, asked.run):
+            return all_shown(request, page, who, quality_of_all(who))
         name = who.queue_manager(asked.queue_manager)
         known = _known(lake(who.estate), name, asked.run, asked.check, asked.after)
         chosen = known.chosen
