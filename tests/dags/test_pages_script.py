@@ -59,6 +59,18 @@ TICKS = """\
 <input type="checkbox" name="ids" value="1" data-listed><input type="checkbox" name="ids" value="2" data-listed>
 <button type="submit">Move</button><p class="answer"></p></form>
 """
+CHOOSES = """\
+<form data-starts="ticks" data-fixed="{&quot;queue_manager&quot;: &quot;QM1&quot;}">
+<input type="checkbox" name="message_ids" value="1" data-listed data-queue="A">
+<input type="checkbox" name="message_ids" value="2" data-listed data-queue="B">
+<select data-every id="which"><option value="">ticked</option>
+<option value="{&quot;queue&quot;: &quot;A&quot;, &quot;all_messages&quot;: true}">all</option></select>
+<select name="action" id="action"><option>replay</option><option>park</option><option>move</option></select>
+<fieldset data-for="move park" hidden disabled>
+<input name="destination" id="to" list="names" data-names="/names?qm=QM1">
+<datalist id="names"></datalist></fieldset>
+<button type="submit">Dry run</button><p class="answer"></p></form>
+"""
 NOTE = "This run plans nothing. <b>Why</b>: [Data Docs](http://x/)\nmore"
 CLEARS = """\
 <form data-clears='{"dag_id": "d/1", "run_id": "r", "task_ids": ["act"]}'>
@@ -282,6 +294,37 @@ def test_of_several_messages_those_are_sent_that_are_ticked(browser: Browser) ->
     browser.click("//input[@id='all']")
     browser.click(button)
     browser.until(lambda: 'Started: {"ids": ["1", "2"], "queue": "Q"}' in browser.find(answer).text)
+
+
+def test_messages_of_one_queue_are_chosen_and_a_wrong_name_starts_nothing(
+    browser: Browser, served: dict[str, str]
+) -> None:
+    """Issue 37 B3: ticked, or all of the list; the field for a queue is there for actions that have one."""
+    served["/chooses"] = STILL_PAGE.format(CHOOSES)
+    served["/names?qm=QM1"] = '<option value="WORK">3 of 5,000 messages</option>'
+    served["/names/check?qm=QM1&queue=WORX"] = json.dumps({"problem": "WORX: it is not there"})
+    served["/names/check?qm=QM1&queue=WORK"] = json.dumps({"problem": ""})
+    answer, button = "//p[contains(@class, 'answer')]", "//button"
+    browser.open("/chooses")
+    assert not browser.find("//input[@id='to']").is_displayed()
+    for value in ("1", "2"):
+        browser.click(f"//input[@value='{value}']")
+    browser.click(button)
+    browser.until(lambda: "Tick messages of one: A, B." in browser.find(answer).text)
+    browser.click("//input[@value='2']")
+    browser.click("//select[@id='action']/option[text()='move']")
+    browser.find("//input[@id='to']").send_keys("WORX")
+    browser.until(lambda: browser.find("//datalist/option[@value='WORK']"))
+    browser.click(button)
+    browser.until(lambda: browser.find(answer).text == "WORX: it is not there")
+    browser.find("//input[@id='to']").clear()
+    browser.click("//select[@id='action']/option[text()='park']")
+    assert not browser.find("//input[@id='to']").get_attribute("required")
+    browser.find("//input[@id='to']").send_keys("WORK")
+    browser.click("//select[@id='which']/option[text()='all']")
+    browser.click(button)
+    sent = {"queue_manager": "QM1", "action": "park", "destination": "WORK", "queue": "A", "all_messages": True}
+    browser.until(lambda: f"Started: {json.dumps(sent, sort_keys=True)}" in browser.find(answer).text)
 
 
 @pytest.mark.parametrize("width", [700, 1024])
