@@ -455,13 +455,20 @@ def test_a_hundred_queue_managers_are_told_in_a_table_the_worst_first(
     assert rows == ["QM090", *(name for name in names[87:96] if name != "QM090")]
     assert "In order: 91 queue managers" in found
     assert 'class="card bad"><a href="/estate#needs"' in found or 'class="card bad"><a href="#needs"' in found
-    served["/estate"] = re.sub("/static/|data-live=", lambda one: "/" if "/" in one[0] else "data-was=", found)
-    browser.open("/estate")
-    for width, most in ((1400, 1500), (390, 5000)):
-        browser.look(width=width, dark=False)
-        assert browser.faults() == [], width
-        assert browser.driver.execute_script("return document.querySelector('main').scrollHeight") <= most, width
+    dead = client("/dead_letters", "operator").text
+    assert re.findall(r'<th class="name" scope="row"><a[^>]*>(QM\d+)</a>', dead.replace("<wbr>", "")) == rows
+    assert "No dead letters: 91 queue managers" in dead
+    of_all = {f"/{page}": client(f"/{page}", "operator").text for page in ("triggers", "expiry", "quality")}
+    for path, text in {**of_all, "/dead_letters": dead, "/estate": found}.items():
+        served[path] = re.sub("/static/|data-live=", lambda one: "/" if "/" in one[0] else "data-was=", text)
+        browser.open(path)
+        for width, most in ((1400, 1500), (390, 5000)):
+            browser.look(width=width, dark=False)
+            assert browser.faults() == [], (path, width)
+            height = browser.driver.execute_script("return document.querySelector('main').scrollHeight")
+            assert height <= most, (path, width)
     field = browser.driver.find_element("css selector", "[data-filters]")
     field.send_keys("qm09")
     seen = browser.driver.find_elements("css selector", "[data-filtered] :is(tbody tr, li)")
     assert sum(one.is_displayed() for one in seen) == 10
+    browser.until(lambda: browser.find("//*[@data-fitting]").text == "10 of 100 fit.")

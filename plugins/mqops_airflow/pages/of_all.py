@@ -18,8 +18,8 @@ from mqops.look.dead_letters import dead_letter_queues
 from mqops.look.estate.expiring import Expiring, expiring_now
 from mqops.look.expiry_forecast import MORNING
 from mqops.look.words import of_all as words
-from mqops.look.words.of_all import ChecksOf, DeadLettersOf
-from mqops.look.words.text import Link, Table
+from mqops.look.words.of_all import ChecksOf, DeadLettersOf, OfAll
+from mqops.look.words.text import Link
 from mqops.observe.core.anatomy import QueueAnatomy
 from mqops.quality.trend import quality_runs, run_that_counts
 from mqops_airflow.pages.answers import Answers
@@ -42,19 +42,19 @@ def means_all(who: Reader, queue_manager: str, *others: str) -> bool:
     return not queue_manager and not any(others) and len(who.queue_managers) > 1
 
 
-def all_shown(request: Request, page: Page, who: Reader, rows: Table) -> HTMLResponse:
-    """The table of all queue managers, or its live part. Parameters: `rows` of the table."""
+def all_shown(request: Request, page: Page, who: Reader, found: OfAll) -> HTMLResponse:
+    """The table of all queue managers, or its live part. Parameters: `found` what it is about."""
     live = request.scope["path"].endswith("/live")
     return render_page(
         *(request, page, who, ""),
         template="of_all_live" if live else "of_all",
         every=EVERY,
         live_part=Link("", f"{page.name}/live"),
-        rows=rows,
+        found=found,
     )
 
 
-def dead_letters_of_all(who: Reader) -> Table:
+def dead_letters_of_all(who: Reader) -> OfAll:
     """The table of the page."""
     estate, names = who.estate, who.queue_managers
     place = lake(estate)
@@ -71,7 +71,7 @@ def _own(records: Sequence[QueueAnatomy], queue: str) -> QueueAnatomy | None:
     return next((one for one in records if queue in {"", one.queue}), None)
 
 
-def expiry_of_all(who: Reader) -> Table:
+def expiry_of_all(who: Reader) -> OfAll:
     """The table of the page."""
     estate, names = who.estate, who.queue_managers
     place = lake(estate)
@@ -79,7 +79,7 @@ def expiry_of_all(who: Reader) -> Table:
     return words.expiry([(name, answer.value) for name, answer in found.items()], f"{MORNING:%H:%M} UTC")
 
 
-def quality_of_all(who: Reader) -> Table:
+def quality_of_all(who: Reader) -> OfAll:
     """The table of the page."""
     estate, names = who.estate, who.queue_managers
     place = lake(estate)

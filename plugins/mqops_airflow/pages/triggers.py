@@ -17,8 +17,7 @@ from mqops.estate import EstateFile
 from mqops.estate_values import MQ_NAME
 from mqops.look.words import of_all
 from mqops.look.words import triggers as words
-from mqops.look.words.of_all import TriggersOf
-from mqops.look.words.text import Table
+from mqops.look.words.of_all import OfAll, TriggersOf
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.answers import WAIT, Answer, Answers
 from mqops_airflow.pages.of_all import all_shown, means_all
@@ -104,7 +103,7 @@ def audits(
     return ANSWERS.of(asked, scope=str(estate.path), kept=kept, wait=wait)
 
 
-def _of_all(who: Reader) -> Table:
+def _of_all(who: Reader) -> OfAll:
     """The table of all queue managers."""
     rows = []
     for name, answer in audits(who.estate, who.queue_managers, kept=AUDIT_KEPT).items():

@@ -1,5 +1,5 @@
-"""Tables of all queue managers, one for each subject: a row a queue manager, the worst first, which leads to its page.
-Pure."""
+"""Tables of all queue managers, one for each subject: a row for each that has something to tell, the worst first, and a
+name for each other one; both lead to its page. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from mqops.counted import counted
 from mqops.look.words.estate import answers_in_short
 from mqops.look.words.text import NOTHING, Cell, Label, Link, Name, OfRun, Quiet, Table, Text, Time, joined, said
 
@@ -48,6 +49,31 @@ class ChecksOf(NamedTuple):
     problem: str = ""
 
 
+class OfAll(NamedTuple):
+    """All queue managers. Parameters: `rest` those that the table leaves out, and `heading` what they are."""
+
+    table: Table
+    heading: str
+    rest: Sequence[Link]
+
+
+class _Row(NamedTuple):
+    """A queue manager. Parameters: `order` of the row; `cells` the first is the link to its page; `tells` whether the
+    table has it."""
+
+    order: tuple[int, ...]
+    cells: Sequence[Cell]
+    name: Link
+    tells: bool
+
+
+def _of_all(caption: str, headings: Sequence[str], found: Iterable[_Row], heading: str) -> OfAll:
+    rows = sorted(found, key=lambda row: (row.order, row.name.said))
+    table = Table(caption, ("*Queue manager|name", *headings), [(row.name, *row.cells) for row in rows if row.tells])
+    rest = sorted((row.name for row in rows if not row.tells), key=lambda link: link.said)
+    return OfAll(table, f"{heading}: {counted(len(rest), 'queue manager')}", rest)
+
+
 def _named(name: str, page: str) -> Link:
     return Link(name, page, {"queue_manager": name}, kind="name")
 
@@ -60,16 +86,13 @@ def _few(names: Sequence[str]) -> Text:
     return said("{}: {}{}", len(names), joined(", ", map(Name, names[:MOST_NAMED])), more)
 
 
-def dead_letters(found: Iterable[DeadLettersOf]) -> Table:
-    """The dead-letter queue of each queue manager, those with most messages first, behind those that do not answer."""
-    headings = ["*Queue manager|name", "State", "Dead-letter queue|name", "Now|number", "Oldest"]
-    rows = sorted((_of_depth(one) for one in found), key=lambda row: row[0])
-    return Table(
-        "Dead letters of all queue managers", [*headings, "A run saw|number", "When"], [cells for _order, cells in rows]
-    )
+def dead_letters(found: Iterable[DeadLettersOf]) -> OfAll:
+    """The dead-letter queue of each queue manager: those that do not answer, then those with most messages."""
+    headings = ("State", "Dead-letter queue|name", "Now|number", "Oldest", "A run saw|number", "When")
+    return _of_all("Dead letters of all queue managers", headings, map(_of_depth, found), "No dead letters")
 
 
-def _of_depth(one: DeadLettersOf) -> tuple[tuple[bool, int, str], Sequence[Cell]]:
+def _of_depth(one: DeadLettersOf) -> _Row:
     figures, seen = one.figures, one.recorded
     queue = figures.dead_letter_queue or (seen.queue if seen else "")
     now = next((each for each in figures.queues if each.name == queue), None)
@@ -79,62 +102,59 @@ def _of_depth(one: DeadLettersOf) -> tuple[tuple[bool, int, str], Sequence[Cell]
         put = datetime.fromisoformat(figures.seen_at) - timedelta(seconds=now.oldest)
         oldest = said("{:ago}", put.isoformat())
     run = OfRun(one.name, seen.run, said=seen.observed_at) if seen and seen.run else NOTHING
-    cells = (_named(one.name, "dead_letters"), said("{}", answers_in_short(figures)), queue or None, depth)
-    order = (not figures.unreachable, -(depth or 0), one.name)
-    return order, (*cells, oldest, seen.messages if seen else None, run)
+    cells = (said("{}", answers_in_short(figures)), queue or None, depth, oldest, seen.messages if seen else None, run)
+    silent = bool(figures.unreachable)
+    return _Row((not silent, -(depth or 0)), cells, _named(one.name, "dead_letters"), silent or depth != 0)
 
 
-def triggers(found: Iterable[TriggersOf]) -> Table:
-    """What triggers on each queue manager, those with most queues that cannot first, behind those without an answer."""
-    headings = ["*Queue manager|name", "State", "Cannot trigger", "Switched off", "Without a monitor", "Looked at"]
-    rows = sorted((_of_audit(one) for one in found), key=lambda row: row[0])
-    return Table("Triggers of all queue managers", headings, [cells for _order, cells in rows])
+def triggers(found: Iterable[TriggersOf]) -> OfAll:
+    """What triggers on each queue manager: those that do not answer, then those with most queues that cannot."""
+    headings = ("State", "Cannot trigger", "Switched off", "Without a monitor", "Looked at")
+    return _of_all("Triggers of all queue managers", headings, map(_of_audit, found), "In order")
 
 
-def _of_audit(one: TriggersOf) -> tuple[tuple[bool, int, int, str], Sequence[Cell]]:
+def _of_audit(one: TriggersOf) -> _Row:
     audit, name = one.audit, _named(one.name, "triggers")
     if audit is None:
         state = said("{} {:breaks}", Label("no answer", "bad"), one.problem)
-        return (False, 0, 0, one.name), (name, state, None, None, None, None)
+        return _Row((0, 0, 0), (state, None, None, None, None), name, tells=True)
     broken = list(audit.cannot_trigger)
     wrong = bool(broken or audit.unserved)
     word = Label("no answer", "bad") if one.problem else Label("broken", "bad") if wrong else Label("in order", "good")
-    cells = (_few(broken), _few(audit.switched_off), _few(audit.unserved), said("{:ago} ago", one.at))
-    order = (not one.problem, -len(broken), -len(audit.unserved), one.name)
-    return order, (name, Text((word,)), *cells)
+    cells = (Text((word,)), _few(broken), _few(audit.switched_off), _few(audit.unserved), said("{:ago} ago", one.at))
+    tells = bool(one.problem or wrong or audit.switched_off)
+    return _Row((not one.problem, -len(broken), -len(audit.unserved)), cells, name, tells)
 
 
-def expiry(found: Iterable[tuple[str, Expiring | None]], until: str) -> Table:
+def expiry(found: Iterable[tuple[str, Expiring | None]], until: str) -> OfAll:
     """What expires on each queue manager before a time, most first. Parameters: `until` the time in words."""
-    headings = ["*Queue manager|name", f"Expire before {until}|number", "On", "Of recorded messages|number", "Counted"]
-    rows = sorted((_of_expiry(name, one) for name, one in found), key=lambda row: row[0])
-    return Table("Expiry on all queue managers", headings, [cells for _order, cells in rows])
+    headings = (f"Expire before {until}|number", "On", "Of recorded messages|number", "Counted")
+    rows = (_of_expiry(name, one) for name, one in found)
+    return _of_all("Expiry on all queue managers", headings, rows, "Nothing recorded expires before that")
 
 
-def _of_expiry(name: str, found: Expiring | None) -> tuple[tuple[bool, int, str], Sequence[Cell]]:
+def _of_expiry(name: str, found: Expiring | None) -> _Row:
     link = _named(name, "expiry")
     if found is None or found.problem:
         why = said("{:breaks}", found.problem) if found else Text((Quiet("being counted"),))
-        return (not found, 0, name), (link, None, why, None, None)
+        return _Row((not found, 0), (None, why, None, None), link, tells=True)
     queues = sorted((one for one in found.queues.values() if one.before), key=lambda one: (-one.before, one.queue))
     expire, recorded = sum(one.before for one in queues), sum(one.messages for one in found.queues.values())
-    on = _few([one.queue for one in queues]) if found.queues else Text((Quiet("no snapshot"),))
-    return (True, -expire, name), (link, expire, on, recorded, said("{:ago} ago", found.at))
+    cells = (expire, _few([one.queue for one in queues]), recorded, said("{:ago} ago", found.at))
+    return _Row((1, -expire), cells, link, bool(expire))
 
 
-def quality(found: Iterable[ChecksOf]) -> Table:
+def quality(found: Iterable[ChecksOf]) -> OfAll:
     """The check of each queue manager that counts, those not in order first, with most messages that fail."""
-    headings = ["*Queue manager|name", "State", "Checks not met|number", "Messages that fail|number", "Checked", "Run"]
-    rows = sorted((_of_checks(one) for one in found), key=lambda row: row[0])
-    return Table("Quality on all queue managers", headings, [cells for _order, cells in rows])
+    headings = ("State", "Checks not met|number", "Messages that fail|number", "Checked", "Run")
+    return _of_all("Quality on all queue managers", headings, map(_of_checks, found), "Never checked")
 
 
-def _of_checks(one: ChecksOf) -> tuple[tuple[int, int, str], Sequence[Cell]]:
+def _of_checks(one: ChecksOf) -> _Row:
     link, last = _named(one.name, "quality"), one.last
     if last is None:
-        state = said("{:breaks}", one.problem) if one.problem else Text((Quiet("never checked"),))
-        return (0 if one.problem else 3, 0, one.name), (link, state, None, None, None, None)
+        return _Row((0, 0), (said("{:breaks}", one.problem), None, None, None, None), link, bool(one.problem))
     label = Label("in order", "good") if last.ok else Label("not in order", "bad")
     run = OfRun(one.name, last.run, short=True)
     cells = (Text((label,)), sum(last.failed.values()), last.left, Time(last.checked_at), run)
-    return (2 if last.ok else 1, -last.left, one.name), (link, *cells)
+    return _Row((2 if last.ok else 1, -last.left), cells, link, tells=True)
