@@ -76,7 +76,8 @@ def shown(number: int, queue_manager: str, *, more: bool, first: bool, fits: boo
     `first` whether the page has the newest; `fits` whether only runs are meant that fit a filter."""
     if number:
         newest, older = "The newest " if first and more else "", "" if first else " that are older"
-        return f"{newest}{counted(number, 'run')}{' that fit' if fits else ''}{older}."
+        fit = "" if not fits else " that fits" if number == 1 else " that fit"
+        return f"{newest}{counted(number, 'run')}{fit}{older}."
     if fits or not first:
         return "No run fits."
     return f"There is no run on {queue_manager} yet." if queue_manager else "There is no run yet."
