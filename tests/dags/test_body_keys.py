@@ -47,11 +47,11 @@ def test_keys_in_a_connection_encrypt_and_the_page_searches_with_them(
     assert [one.column("body")[0].as_py() for one in read_parquet(run.snapshot, ["body"])] == [b"Geheimnis"]
 
     asked = {**Wanted.of({"text": "*heim*"}).to_json(), "run": str(run.path), "queues": (), "limit": 10, "after": ""}
-    request = {**asked, "action": "", "plan": ""}
+    request = {**asked, "action": "", "plan": "", "there": False, "count": False}
 
     async def searched() -> None:
         searches = Searches()
-        assert len((await searches.found("1", request)).messages) == 1
+        assert len((await searches.found("1", request)).page.messages) == 1
         monkeypatch.delenv("AIRFLOW_CONN_QM1_BODIES")
         with pytest.raises(SettingsError, match="does not have key"):  # the same process has forgotten it
             await searches.found("1", request)

@@ -37,6 +37,7 @@ from mqops.lake.stop import Stop, stop
 from mqops.ledger.file import LedgerFile
 from mqops.look import accounted
 from mqops.look.estate import expiring as expiring_of_estate
+from mqops.look.estate.problem import Problem
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
@@ -47,7 +48,9 @@ from mqops.prove.recovery import drain_earlier_runs
 from mqops.quality import trend
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, shared
+from mqops_airflow.pages.problem_link import Forms
 from mqops_airflow.pages.shown import moment
+from mqops_airflow.runs.workplace import estate_to_look
 from mqwire import constants as c
 
 MQSC = """\
@@ -537,10 +540,21 @@ def test_a_name_is_whole_in_the_link_of_its_problem(manager, page):
 def handling(text: str, queue: str) -> tuple[str, dict[str, Any], str]:
     """What the estate offers for the messages of a backout queue: DAG, fixed fields, the form."""
     (form,) = re.findall(
-        rf'<details id="handle-QM1-{re.escape(queue)}" data-keeps="open">(.*?)</details>', text, re.DOTALL
+        rf'<details id="handle-(?:stop-)?QM1-{re.escape(queue)}" data-keeps="open">(.*?)</details>', text, re.DOTALL
     )
     ((dag_id, fixed),) = re.findall(r'data-starts="([^"]*)" data-fixed="(.*?)">', form)
     return dag_id, json.loads(fixed), form
+
+
+def test_two_problems_of_a_queue_have_one_form(manager: Any, page: Any) -> None:
+    """Issue 37: the id of an element stands once on a page."""
+    page()
+    forms = Forms(estate_to_look())
+    first, second, other = (
+        Problem(what=what, backout_queue=queue) for what, queue in (("a", "B"), ("b", "B"), ("c", "C"))
+    )
+    found = [forms.of("QM1", one) for one in (first, second, other, first)]
+    assert [one.id if one else "" for one in found] == ["start-QM1-B", "", "start-QM1-C", "start-QM1-B"]
 
 
 @pytest.mark.parametrize(("module", "typed"), [("backout_reprocess", {"limit": 1}), ("recover", {"destination": "B"})])
@@ -631,7 +645,7 @@ def test_a_form_moves_the_messages_of_a_backout_queue_where_the_estate_has_no_wo
     assert dag_id == "mq_recover"
     assert fixed == {"queue_manager": "QM1", "queue": "B.BACK", "action": "move", "all_messages": True}
     assert "<summary>Move the messages of B.BACK to another queue</summary>" in form
-    assert '<input name="destination" maxlength="48" size="34" required>' in form
+    assert re.search('<input name="destination" [^>]* required data-names="/queue_names[?]queue_manager=QM1">', form)
     assert '<input type="checkbox" name="dry_run" checked>' in form
 
 

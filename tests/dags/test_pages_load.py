@@ -36,10 +36,11 @@ TRIES = 3
 ANSWERS = {200, 303, 304, 307, 400, 403, 404, 422, 429, 503}
 NOT_SHOWN = {"/data_docs/{dag_id}/{run_id}/{page:path}"}
 """The path of files that only Great Expectations makes."""
-SEARCH = {"queue", "run", "action", "after", "text", *FIELDS, *MORE}
+SEARCH = {"there", "queue", "run", "action", "after", "text", *FIELDS, *MORE}
 """The fields of the page `messages`, which reads its form itself."""
 VALUES: dict[str, tuple[str, ...]] = {
     "queue_manager": ("QM1",),
+    "there": ("now",),
     "run": ("{run}", "copy-{number:06}"),
     "dag_id": ("qm1_dlq_rules",),
     "run_id": ("manual__{number}",),

@@ -55,6 +55,8 @@ ADDRESSES = (
     "/rules",
     "/expiry",
 )
+OF_ALL = ("dead_letters", "triggers", "expiry", "quality")
+"""Pages that show all queue managers where none is named."""
 ROLES = ("viewer", "operator", "approver", "admin")
 
 
@@ -126,6 +128,8 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
         if role:
             user = SimpleAuthManagerUser(username=name or role, role=role)
             headers["Authorization"] = f"Bearer {get_auth_manager().generate_jwt(user)}"
+        if address.lstrip("/") in OF_ALL:  # of one queue manager where a test names none
+            address += "?queue_manager=QM1"
         return compared(client.request("POST" if form else method, address, headers=headers, data=form or None))
 
     return ask
@@ -453,7 +457,9 @@ def test_the_name_of_a_queue_is_resolved_and_told(site: Any) -> None:
     )
     text = site("/messages?queue=BY.ALIAS").text
     assert f"BY.ALIAS is an alias of {DLQ}, which is looked at" in text
-    assert len(re.findall('href="/messages/one', text)) == 4
+    assert len(re.findall('href="/messages/one', text)) == 3  # the run has moved the fourth
+    assert "The list is without those that runs have taken since" in text
+    assert len(re.findall('href="/messages/one', site("/messages?queue=BY.ALIAS&there=all").text)) == 4
     text = unescape(site("/messages?queue=triggered").text)
     assert "triggered: it is not there, TRIGGERED is: names of queues are case-sensitive" in text
     assert "nothing.here: define it, or correct the name" in unescape(site("/dead_letters?queue=nothing.here").text)
@@ -544,7 +550,7 @@ def test_a_word_is_looked_for_anywhere_in_a_field_and_a_pattern_is_one(site: Any
         return len(re.findall('href="/messages/one', site(f"/messages?dest_q={dest_q}").text))
 
     assert [found(text) for text in ("AY.I", "PAY*", "AY.I*", "PAY.I?", "pay")] == [1, 1, 0, 1, 0]
-    assert [found(f"&queue={text}") for text in (DLQ, f"{DLQ[:9]}*", "*", "system*", "*.X", DLQ[:9])] == [
+    assert [found(f"&there=all&queue={text}") for text in (DLQ, f"{DLQ[:9]}*", "*", "system*", "*.X", DLQ[:9])] == [
         4,
         4,
         4,
@@ -883,3 +889,65 @@ def test_quality_shows_every_check_of_the_snapshot(site: Any) -> None:
     assert 'good">in order</span> 1 check is met' in shown
     assert "No message of this run fails a check." in shown
     assert site("/quality?queue_manager=QM1&run=nothing&check=x").status_code == 404
+
+
+def _choices(text: str) -> list[tuple[dict[str, Any], str]]:
+    """What the form below a list offers besides the ticked messages: fields of mq_recover, and the words."""
+    found = re.findall(r'<option value="(\{.*?\})">(.*?)</option>', text)
+    return [(json.loads(unescape(fields)), words) for fields, words in found]
+
+
+def test_from_a_list_of_messages_those_that_are_chosen_are_recovered(site: Any) -> None:
+    """Issue 37 B3. The right to start mq_recover is asked; a search in payload is no field of Airflow's."""
+    assert 'data-starts="mq_recover"' not in site("/messages").text
+    text = site("/messages", "operator").text
+    assert len(re.findall('name="message_ids" value="[0-9A-Fa-f]{48}" data-listed', text)) == 3
+    assert _choices(text) == [({"queue": DLQ, "all_messages": True}, f"all 3 messages of {DLQ}")]
+    fixed = re.findall(r'data-starts="mq_recover" data-fixed="(.*?)"', text)
+    assert [json.loads(unescape(one)) for one in fixed] == [{"queue_manager": "QM1", "dry_run": True}]
+    text = site("/messages?reason=MQRC_Q_FULL&dest_q==FULL&since=2026-01-01T00:00", "operator").text
+    ((fields, _words),) = _choices(text) or [({}, "")]
+    assert fields.get("since") == "2026-01-01T00:00:00+00:00"
+    assert "DESTQ('FULL')" in fields.get("where", "")
+    assert "mq_recover has no field" in site("/messages?format=MQDEAD", "operator").text
+
+
+def test_a_group_of_dead_letters_leads_to_its_messages(site: Any) -> None:
+    links = re.findall(r'href="(/messages\?[^"]*dest_q=[^"]*)"', site("/dead_letters").text)
+    (full,) = [unescape(one) for one in links if "%3DFULL" in one]
+    text = site(full, "operator").text
+    assert len(re.findall('href="/messages/one', text)) == 1
+    assert [words for _fields, words in _choices(text)] == [f"all 1 message of {DLQ} that fit"]
+
+
+def test_names_of_queues_are_offered_with_their_depth_and_checked(site: Any) -> None:
+    offered = site("/queue_names?queue_manager=QM1", "operator").text
+    assert re.search(f'<option value="{DLQ}">[0-9]+ of [0-9,]+ messages</option>', offered)
+    assert '<option value="A">' in offered
+    told = {
+        name: site(f"/queue_names/check?queue_manager=QM1&queue={quote(name)}", "operator").json()["problem"]
+        for name in ("A", "a", "NO.SUCH.QUEUE", "not a name")
+    }
+    assert told["A"] == ""
+    assert "A is: names of queues are case-sensitive" in told["a"]
+    assert "define it, or correct the name" in told["NO.SUCH.QUEUE"]
+    assert "is no name of a queue" in told["not a name"]
+
+
+def test_messages_that_fail_a_check_are_chosen_by_it(site: Any) -> None:
+    text = site("/quality", "operator").text
+    assert {"queue": DLQ, "failed": "s:e"} in [fields for fields, _words in _choices(text)]
+    assert 'data-queue="SYSTEM.DEAD.LETTER.QUEUE" aria-label="Choose ' in text
+
+
+@pytest.mark.parametrize("page", OF_ALL)
+def test_a_page_without_a_queue_manager_has_a_row_for_each(site: Any, page: str) -> None:
+    """Issue 37 A1: the row leads to the page of one, and the chooser has all."""
+    text = site(f"/{page}?queue_manager=").text
+    assert "of all queue managers" in text
+    for name in ("QM1", "QM2"):
+        assert f'href="/{page}?queue_manager={name}">{name}</a>' in text
+    assert '<option value="" selected>all</option>' in text or '<option value="">all</option>' in text
+    live = site(f"/{page}/live?queue_manager=").text
+    assert "<h1>" not in live
+    assert live.count("<li>") + live.count('<th class="name" scope="row">') == 2

@@ -183,6 +183,17 @@ def test_the_form_keeps_the_kind_of_a_decider_of_another_distribution(lake: Path
     assert "park_large" not in client("/runs", workflow="dlq_rules").text
 
 
+def test_another_queue_manager_keeps_the_filter_and_the_page_says_how_many_runs_it_has(lake: Path, client: Any) -> None:
+    """Issue 37 A2: the chooser of queue managers sends the filter along; "fits" is said of a filter."""
+    page = client("/runs", queue_manager="QM1", queue="Q1", state="done").text
+    chooser = page.partition('class="chooser"')[2].partition("</form>")[0]
+    assert re.findall(r'type="hidden" name="(\w+)" value="(\w+)"', chooser) == [("queue", "Q1"), ("state", "done")]
+    assert '<p class="empty" role="status">No run fits.</p>' in page
+    assert re.search(r'role="status">(The newest )?[\d,]+ runs\.</p>', client("/runs").text)
+    shutil.rmtree(lake / "QM2")
+    assert "There is no run on QM2 yet." in client("/runs", queue_manager="QM2").text
+
+
 def test_the_address_of_the_next_page_has_the_filter(lake: Path, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from mqops_airflow.pages import runs  # noqa: PLC0415
 

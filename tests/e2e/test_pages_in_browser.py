@@ -192,6 +192,39 @@ def test_the_messages_of_a_backout_queue_have_a_form_on_the_estate(site: Any, br
     assert (manager.depth("WORK.BACK"), manager.depth("WORK")) == (2, 0)
 
 
+def test_ticked_messages_of_a_list_are_parked_by_a_dry_run_and_its_real_run(site: Any, browser: Any) -> None:
+    """Issue 37 B3: a wrong name starts nothing; the result comes to the page of the list, with the real run."""
+    manager = site.in_trouble(NAME, 10)
+    site.run(NAME)
+    site.client.wait_for_dag("mq_recover")
+    site.client.unpause("mq_recover")
+    form, held = "//form[@data-starts='mq_recover']", manager.depth(DLQ)
+    browser.open(f"/mqops/dead_letters?queue_manager={NAME}")
+    browser.click("//td/a[contains(@href, 'dest_q=%3DBACK.AGAIN')]")
+    browser.until(lambda: "that fit" in browser.text())
+    browser.find(f"{form}//select[@name='action']").send_keys("Move")
+    browser.find(f"{form}//input[@name='destination']").send_keys("NO.SUCH.QUEUE")
+    browser.click(f"({form}//input[@data-listed])[1]")
+    browser.click(f"({form}//input[@data-listed])[2]")
+    browser.click(f"{form}//button")
+    browser.until(lambda: "NO.SUCH.QUEUE: define it" in browser.find(f"{form}//p[@class='answer bad']").text)
+    assert browser.find(f"{form}//datalist/option[@value='NEW.NAME']")
+    browser.find(f"{form}//input[@name='destination']").clear()
+    browser.find(f"{form}//input[@name='destination']").send_keys("NEW.NAME")
+    browser.click(f"{form}//button")
+    result = "//section[@id='result-messages']"
+    browser.until(lambda: "Start the real run" in browser.find(result).text)
+    assert "FWD 2" in browser.find(result).text
+    assert manager.depth(DLQ) == held
+    for width, dark in product((1400, 390), (False, True)):
+        browser.look(width=width, dark=dark)
+        browser.picture(f"chosen_{width}_{dark}")
+        assert browser.faults() == []
+    browser.look(width=1400, dark=False)
+    browser.click(f"{result}//form[@id='real']//button")
+    browser.until(lambda: "Its plan waits for an answer" in browser.find(f"{result}//p[@class='answer']").text)
+
+
 def test_the_menu_entry_leads_back_to_the_estate(site: Any, browser: Any) -> None:
     """Airflow itself would leave its frame on the page where it is."""
     site.manager(NAME)

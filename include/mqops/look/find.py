@@ -189,6 +189,15 @@ def find_recorded(
     return _page(hits(batches, search, cursor, live=False), limit)
 
 
+def count_recorded(
+    snapshot: Path, wanted: Criteria, *, queues: Sequence[str] = (), marks: pa.Array | None = None
+) -> int:
+    """How many messages of a snapshot fit. Parameters and errors: as of `find_recorded`."""
+    search = Search(wanted, marked=marks is not None)
+    batches = looked_at(snapshot, sorted({*search.columns, "queue"}), queues, marks=marks)
+    return sum(len(search.fitting(one.batch, one.others)) for one in batches)
+
+
 def looked_at(
     snapshot: Path,
     columns: Sequence[str],

@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mqops.errors import MqopsError
 from mqops.lake.body_keys import ask_for_passwords
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import Criteria, criteria
-from mqops.look.find import find_recorded
+from mqops.look.find import count_recorded, find_recorded
 from mqops.look.plan_view import planned_rows
+from mqops.look.taken_since import rows_still_there
 
 NICE = 10
 MEMORY = 2 * 2**30
@@ -36,22 +38,34 @@ TOO_MUCH = "too much memory"
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """What is found, as `FoundPage.to_json`, or why nothing can be.
 
-    Parameters: `asked` as `ask` has it, and `passwords` connection → password, which keys of bodies are.
+    Parameters: `asked` as `ask` has it; in it `there` whether only messages are meant that no run has taken since,
+    `count` whether it is counted how many fit in all (`fitting`), and `passwords` connection → password, which keys of
+    bodies are.
     """
     try:
         passwords = asked.get("passwords")
         ask_for_passwords(passwords.__getitem__ if passwords else None)
         run = RunFolder(Path(asked["run"]))
         wanted = criteria_of(asked)
-        marks = planned_rows(run, asked["plan"], asked["action"]) if asked["action"] else None
+        marks = _marks(run, asked)
         found = find_recorded(
             run.snapshot, wanted, queues=asked["queues"], limit=asked["limit"], after=asked["after"], marks=marks
         )
-        return {"found": found.to_json()}
+        fitting = count_recorded(run.snapshot, wanted, queues=asked["queues"], marks=marks) if asked["count"] else None
+        return {"found": found.to_json(), "fitting": fitting}
     except (MemoryError, pa.ArrowMemoryError):
         return {"error": TOO_MUCH}
     except (MqopsError, ValueError, OSError) as error:
         return {"problem": str(error)}
+
+
+def _marks(run: RunFolder, asked: Mapping[str, Any]) -> pa.Array | None:
+    """Whether each message of a run's snapshot may fit; None where each may."""
+    there = rows_still_there(run) if asked["there"] else None
+    if not asked["action"]:
+        return there
+    planned = planned_rows(run, asked["plan"], asked["action"])
+    return planned if there is None else pc.and_(planned, there)
 
 
 def criteria_of(asked: Mapping[str, Any]) -> Criteria:

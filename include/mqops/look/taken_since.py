@@ -106,6 +106,27 @@ def not_taken(run: RunFolder, messages: pa.Table) -> pa.Table:
     return without(messages, [one for one in later if RunFolder(one.run.run).plan.is_dir()])
 
 
+def rows_still_there(run: RunFolder) -> pa.Array | None:
+    """For each message of a run's snapshot, in its order, whether neither it nor a later run has taken the message;
+    None where no run has taken any. Raises as `not_taken`."""
+    known = Runs.in_folder(run.lake_folder).caught_up()
+    own = known.one(run.run)
+    if own is None or not own.at:
+        return None
+    later = [one for one in takers(known, own.queue.split(","), since=own.at) if RunFolder(one.run.run).plan.is_dir()]
+    gone = taken(later)
+    if not gone:
+        return None
+    there = []
+    for batch in read_parquet(run.snapshot, ("queue", "msg_key")):
+        stays = pa.array(np.ones(batch.num_rows, bool))
+        for queue, keys in gone.items():
+            took = pc.and_(pc.equal(batch["queue"], queue), pc.is_in(batch["msg_key"], keys))
+            stays = pc.and_(stays, pc.invert(took))
+        there.append(stays)
+    return pa.chunked_array(there, pa.bool_()).combine_chunks()
+
+
 def taken_by_later(run: RunFolder) -> list[RunLine]:
     """The runs that began after a run and have taken messages from its queues, the newest first. Undos are not among
     them. Raises `LakeError`."""

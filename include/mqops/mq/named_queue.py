@@ -158,6 +158,14 @@ def named_by_person(session: Session, name: str) -> Named:
     return Named(name)
 
 
+def why_no_destination(session: Session, name: str) -> str:
+    """Why nothing can be put to a name that a person has written, with what mends it; "" where a queue is there. Raises
+    `MQError`: it may not be inquired."""
+    found = definition_of(session, name)
+    why = "" if found and found.kind == "remote" else _about(session, name, found)
+    return f"{name}: {why[0].lower()}{why[1:]}" if why else ""
+
+
 def alias_of(session: Session, name: str) -> str:
     """A sentence about a name that is an alias, with the queue that it stands for; "" for another name. Raises
     `MQError`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,15 @@ class _Row(NamedTuple):
     expectation: str
     severity: str
     observed: str
+
+
+class OfCheck(NamedTuple):
+    """Messages of a queue that failed a check."""
+
+    queue: str
+    suite: str
+    expectation: str
+    messages: int
 
 
 class FailedMessage(NamedTuple):
@@ -81,6 +91,18 @@ def _worst_first(failures: str, _checked_at: str) -> pa.Array:
     rows = pa.concat_tables(parts)
     by = [(name, "ascending") for name in ("rank", "queue", "msg_id", "check")]
     return rows["row"].combine_chunks().take(pc.sort_indices(rows, by))
+
+
+@kept(most=256)
+def by_check(failures: str, _checked_at: str) -> tuple[OfCheck, ...]:
+    """How many messages of each queue failed each check, most first; tolerated failures do not count. Parameters: as
+    of `failed_critical`. Raises `LakeError`."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for batch in read_parquet(Path(failures), ("queue", "suite", "expectation", "tolerated")):
+        own = pa.Table.from_batches([batch.filter(pc.invert(batch["tolerated"]))])
+        for row in own.group_by(["queue", "suite", "expectation"]).aggregate([([], "count_all")]).to_pylist():
+            counts[row["queue"], row["suite"], row["expectation"]] += row["count_all"]
+    return tuple(OfCheck(*of, messages) for of, messages in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 
 
 def _failed(row: _Row, check: CheckResult | None) -> FailedMessage:

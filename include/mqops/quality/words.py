@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
-from mqops.look.words.text import NOTHING, Label, Lines, Link, Strong, Table, Text, of_message, said, sentences
+from mqops.look.words.text import NOTHING, Label, Lines, Link, Strong, Table, Text, Tick, of_message, said, sentences
 from mqops.quality.summary import found_by
 
 if TYPE_CHECKING:
@@ -56,13 +56,17 @@ def not_checked(chosen: QualitySummary) -> Table:
     return Table(f"Messages that no check was about: {chosen.not_checked:,}", headings, rows)
 
 
-def failures(chosen: QualitySummary, found: Sequence[FailedMessage], number: int) -> Table:
-    """The messages that fail. Parameters: `number` of them in all."""
+def failures(chosen: QualitySummary, found: Sequence[FailedMessage], number: int, *, ticks: bool) -> Table:
+    """The messages that fail. Parameters: `number` of them in all; `ticks` whether a row begins with a box that chooses
+    its message."""
     of, rows = (chosen.queue_manager, chosen.run), []
     for one in found:
-        rows.append((of_message(*of, one.msg_id, queue=one.queue), one.queue, one.severity, one.check, one.why))
+        tick = (Text((Tick(f"Choose {one.msg_id}, {one.check}", one.msg_id, one.queue),)),) if ticks else ()
+        rows.append((*tick, of_message(*of, one.msg_id, queue=one.queue), one.queue, one.severity, one.check, one.why))
     caption = f"Failures, the worst first: {len(found):,} of {number:,}"
-    return Table(caption, ["MsgId", "Queue|name", "Severity", "Check|name", "Found|name"], rows)
+    return Table(
+        caption, [*(["Choose"] if ticks else []), "MsgId", "Queue|name", "Severity", "Check|name", "Found|name"], rows
+    )
 
 
 def pages_of_failures(chosen: QualitySummary, check: str, *, after: int, shown: int, number: int, most: int) -> Text:

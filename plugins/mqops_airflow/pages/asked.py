@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,14 +18,14 @@ from mqops.look.search_process import criteria_of
 
 FIELDS = {
     "reason": ("REASON", "Reason", "MQRC_Q_FULL"),
-    "dest_q": ("", "Destination queue", "contains, or PAY*"),
+    "dest_q": ("", "Destination queue", "contains, =whole, or PAY*"),
     "application": ("APPLNAME", "Application", "contains, or billing*"),
     "user": ("USERID", "User", "contains"),
     "format": ("", "Format (MQMD)", "contains"),
 }
 """Field of the form → keyword of the rules language, its label, an example. A text without wildcards is looked for
-anywhere in the field; a reason is a whole name. The format is that of the MQMD, which is shown, and the destination
-queue that of the MQDLH or of an MQXQH: these have no keyword."""
+anywhere in the field, one behind = as the whole of it; a reason is a whole name. The format is that of the MQMD, which
+is shown, and the destination queue that of the MQDLH or of an MQXQH: these have no keyword."""
 MORE = (*IDENTIFIERS, "since", "until", "property", "value", "hex", "where")
 """The fields that are shown on demand."""
 PAYLOAD = frozenset({"text", "property", "value", "hex", "where"})
@@ -97,6 +98,28 @@ class Wanted(NamedTuple):
         return command("mqops", "message", "find", *queues, "--snapshot", run.name, *given, "--limit", limit)
 
 
+def chooses_in_airflow(asked: Mapping[str, str]) -> dict[str, object] | None:
+    """The fields of mq_recover that choose the messages of a search; None where it has no such fields: what is looked
+    for in messages must not stand in Airflow, and not every field of the search is one of its form.
+
+    Parameters: `asked` field → text. Raises `ValueError` as `Wanted.of`."""
+    others = {*MORE, "format", "action", "text"} - {"since", "until"}
+    if any(asked.get(name) for name in others):
+        return None
+    wanted = Wanted.of(asked)
+    to = f"DESTQ({_quoted(wanted.destination)})" if wanted.destination else ""
+    where = " ".join(filter(None, (wanted.where, to)))
+    times: dict[str, object] = {name: _utc(text) for name in ("since", "until") if (text := asked.get(name, ""))}
+    fields: dict[str, object] = ({"where": where} if where else {}) | times
+    return fields or {"all_messages": True}
+
+
+def _utc(text: str) -> str:
+    """A time of the form, which is UTC, as Airflow takes it. Raises `ValueError`."""
+    at = datetime.fromisoformat(text)
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
+
+
 def _refuse(asked: Mapping[str, str]) -> None:
     """Raises `ValueError`: a field is too long, or a reason has another condition in it."""
     for name, text in asked.items():
@@ -111,7 +134,10 @@ def _quoted_value(key: str, text: str) -> str:
 
 
 def _anywhere(text: str) -> str:
-    """A pattern as it is; a text without wildcards becomes a pattern that finds the text anywhere in the field."""
+    """A pattern as it is; a text without wildcards becomes a pattern that finds the text anywhere in the field, or the
+    whole of it where = stands before it."""
+    if text.startswith("="):
+        return text.removeprefix("=")
     return f"*{text}*" if text and "*" not in text and "?" not in text else text
 
 

@@ -36,6 +36,7 @@ from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
 from mqops.printable import printable
 from mqops_airflow.pages import charts
+from mqops_airflow.pages.of_all import all_shown, dead_letters_of_all, means_all
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.queue_named import named_now
 from mqops_airflow.pages.render import render_page
@@ -58,6 +59,8 @@ def router(page: Page) -> APIRouter:
     @routes.get(page.path)
     @routes.get(f"{page.path}/live")
     def shown(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
+        if means_all(who, queue_manager, queue):
+            return all_shown(request, page, who, dead_letters_of_all(who))
         name, place = who.queue_manager(queue_manager), lake(who.estate)
         figures = figures_now(who.estate, [name])[name]
         section = who.estate.estate.queue_managers[name].dlq_rules

@@ -39,7 +39,8 @@ from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text
 from mqops.quality.not_in_order import NOT_IN_ORDER
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
-from mqops_airflow.pages.problem_link import form_of, link_of
+from mqops_airflow.pages.of_all import EXPIRING
+from mqops_airflow.pages.problem_link import Forms, link_of
 from mqops_airflow.pages.queue_figures import ANSWERS, figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import RECOVER, STOP
@@ -52,10 +53,7 @@ from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
 from mqops_airflow.ui.views import path_of_dag
 
-AUDIT_KEPT = 60.0
-"""Seconds for which this page shows a trigger audit, which asks more of a queue manager than its figures do."""
 LEDGERS: Answers[LedgerNow] = Answers(10.0)
-EXPIRING: Answers[Expiring] = Answers(5.0)
 QUICK = 0.2
 """Seconds: a ledger whose verification takes longer is verified again after `LEDGERS.kept`, however it grows."""
 AT_ONCE = 0.001
@@ -96,7 +94,7 @@ def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTM
         accounted=accounted(managers, _ended_early(who, managers)),
         live_part=Link("", "estate/live", {"queue_manager": queue_manager} if queue_manager else {}),
         words=words,
-        form=partial(form_of, who.estate),
+        form=Forms(who.estate).of,
         may_start=who.may_start,
         open_questions=_questions_of_queues(who),
         four_eyes=partial(asks_for_four_eyes, who.estate),
@@ -146,7 +144,9 @@ def _by_schedule(runs: Iterable[tuple[str, datetime]]) -> Text:
 def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     place = lake(estate)
     said = figures_now(estate, names)
-    audits = triggers.audits(estate, [name for name in names if not said[name].unreachable], kept=AUDIT_KEPT, wait=0)
+    audits = triggers.audits(
+        estate, [name for name in names if not said[name].unreachable], kept=triggers.AUDIT_KEPT, wait=0
+    )
     looked = {name: answer.value for name, answer in audits.items() if answer.value and answer.value.audit}
     expiry = {name: partial(expiring_now, place, name) for name in names}
     EXPIRING.of(expiry, scope=str(place), wait=0)  # asked before a reader waits for the ledgers: he waits once

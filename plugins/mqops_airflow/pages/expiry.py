@@ -28,6 +28,7 @@ from mqops.look.figures import Figures
 from mqops.look.words import expiry as words
 from mqops.look.words.text import NOTHING, Link
 from mqops_airflow.pages import charts
+from mqops_airflow.pages.of_all import all_shown, expiry_of_all, means_all
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
@@ -57,6 +58,8 @@ def router(page: Page) -> APIRouter:
     @routes.get(page.path)
     @routes.get(f"{page.path}/live")
     def shown(request: Request, queue_manager: str = "", before: str = AT_FIRST, who: Reader = sees) -> HTMLResponse:
+        if means_all(who, queue_manager, before if before != AT_FIRST else ""):
+            return all_shown(request, page, who, expiry_of_all(who))
         name = who.queue_manager(queue_manager)
         try:
             at = time.fromisoformat(before)

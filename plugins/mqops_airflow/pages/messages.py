@@ -46,9 +46,11 @@ from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
 from mqops.workflow import Workflow
-from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD, Wanted
+from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD, Wanted, chooses_in_airflow
 from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
+from mqops_airflow.pages.chosen import ACTIONS
 from mqops_airflow.pages.dead_letters import queue_seen_last
+from mqops_airflow.pages.message_choice import choice, there_now
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.queue_named import named_now
 from mqops_airflow.pages.render import render_page
@@ -71,6 +73,8 @@ IN_AN_ADDRESS = (
     "What is looked for in the data and the properties of messages must not stand in an address, which servers and "
     "browsers write down. Nothing was looked for: use the form of the page Messages."
 )
+NOW = "now"
+"""The word of the field `there` for messages that no run has taken since."""
 SEARCHES = Searches()
 DAY = timedelta(days=1)
 
@@ -189,6 +193,20 @@ class _Place(NamedTuple):
     queue: str = ""
     said: str = ""
 
+    @property
+    def only_there(self) -> bool:
+        """Whether messages are passed over that runs have taken since: in the list that is opened by default, and where
+        a person asks so. A search looks for a message wherever it is now."""
+        opened = not any(self.asked.get(name) for name in ("run", "after", "action", "text", *FIELDS, *MORE))
+        return self.asked.get("there", NOW if opened else "all") == NOW
+
+    @property
+    def one_queue(self) -> str:
+        """The queue whose messages are listed, "" where there are several."""
+        of_run = next((one.queue for one in self.recorded.runs if one.run == self.chosen), "")
+        queues = self.queues or of_run.split(",")
+        return queues[0] if len(queues) == 1 else ""
+
 
 def _place(who: Reader, asked: Mapping[str, str]) -> _Place:
     """The place of the search of a form. Raises `HTTPException` 403, `LakeError`."""
@@ -219,10 +237,12 @@ def _behind(who: Reader, name: str, queue: str, recorded: _Recorded) -> tuple[st
 
 
 class _Answer(NamedTuple):
-    """The result of a search. Parameters: `problem` why the search is not valid; `forbidden` why this person may not
-    make it; `command` that makes it, where it is too slow for a page."""
+    """The result of a search. Parameters: `fitting` messages in all, None where nobody counted; `problem` why the
+    search is not valid; `forbidden` why this person may not make it; `command` that makes it, where it is too slow for
+    a page."""
 
     found: FoundPage | None = None
+    fitting: int | None = None
     problem: str = ""
     forbidden: str = ""
     command: str = ""
@@ -240,7 +260,9 @@ async def _answered(who: Reader, place: _Place) -> _Answer:
         request = {**wanted.to_json(), "run": str(place.run.path), "queues": place.queues, "limit": PAGE}
         request |= {"after": place.asked.get("after", ""), "action": action}
         request |= {"plan": place.planned.digest if action else ""}
-        return _Answer(await SEARCHES.found(str(who.user.get_id()), request))
+        request |= {"there": place.only_there, "count": chooses_in_airflow(place.asked) is not None}
+        found = await SEARCHES.found(str(who.user.get_id()), request)
+        return _Answer(found.page, found.fitting)
     except NotRevealed:
         return _Answer(forbidden=_may_not_see(who, place.name))
     except TooSlow:
@@ -257,6 +279,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
     figures = figures_now(who.estate, [name])[name] if unrecorded else Figures()
     unit = next((one.unit for one in figures.queues if one.name == queue), "")
     again = {key: value for key, value in asked.items() if value} | {"queue_manager": name}
+    may_choose = who.may_start(RECOVER)
     elsewhere = {key: value for key, value in again.items() if key not in {"run", "after", "action"}}
     return render_page(
         *(request, page, who, name),
@@ -274,12 +297,19 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         of_name=place.said,
         unseen=_unseen(place.run, queue) if found and not found.messages else (),
         searched_in=in_words.looked_at(found.looked_at, line.messages if line and not queue else 0) if found else "",
-        messages=in_words.messages(found.messages, name, place.chosen, more=bool(found.next), put_at=_put_at, size=size)
+        messages=in_words.messages(
+            found.messages, name, place.chosen, more=bool(found.next), put_at=_put_at, size=size, ticks=may_choose
+        )
         if found
         else None,
         actions=place.planned.actions,
         asked=asked,
         fields=FIELDS,
+        only_there=place.only_there,
+        all_recorded={**again, "run": place.chosen, "there": "all"} if place.only_there else {},
+        there_now=there_now(who, name, place.one_queue, only_there=place.only_there),
+        choose=choice(who, place.asked, name, place.one_queue, found, fitting=answer.fitting),
+        kinds_of_action=ACTIONS,
         identifiers=IDENTIFIERS,
         opened=any(asked.get(key) for key in MORE),
         found=found,

@@ -61,6 +61,19 @@ class Form(NamedTuple):
     queue: str
 
 
+class Forms:
+    """The forms of one page. Two problems of the same queue have one form, beside the first of them."""
+
+    def __init__(self, estate: EstateFile) -> None:
+        self._estate = estate
+        self._given: dict[str, Problem] = {}
+
+    def of(self, name: str, problem: Problem) -> Form | None:
+        """The form of a problem of a queue manager, None where it has none, or where another problem has it."""
+        form = form_of(self._estate, name, problem)
+        return form if form and self._given.setdefault(form.id, problem) is problem else None
+
+
 def form_of(estate: EstateFile, name: str, problem: Problem) -> Form | None:
     """The form for the messages of a backout queue: of the workflow in the estate, of mq_recover where the estate has
     no such workflow; or the form that stops a loop, of the poison guard, where the estate has it. None for another

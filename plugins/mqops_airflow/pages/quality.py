@@ -10,18 +10,22 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
+from mqops.counted import counted
 from mqops.estate_sections import dag_prefix
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import checks_in_words
 from mqops.look.words.text import NOTHING, Breaks, Link, Text
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality import words
-from mqops.quality.failed_messages import FailedMessage, failed_messages
+from mqops.quality.failed_messages import FailedMessage, OfCheck, by_check, failed_messages
 from mqops.quality.results import verdict_of
 from mqops.quality.trend import CheckTrend, checks_of, dag_run, quality_run, quality_runs, trends, with_all_suites
 from mqops_airflow.pages import data_docs
 from mqops_airflow.pages.charts import sparkline
+from mqops_airflow.pages.chosen import ACTIONS, Every, Form
+from mqops_airflow.pages.of_all import all_shown, means_all, quality_of_all
 from mqops_airflow.pages.render import render_page
+from mqops_airflow.pages.run_forms import RECOVER
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.which_run import newest_at_work
@@ -30,6 +34,8 @@ from mqops_airflow.ui.table import Page
 
 EVERY = 5
 """Seconds until the page asks again whether a run has checked messages."""
+MOST_OFFERED = 20
+"""Checks whose messages can be chosen at once, those with most."""
 MOST = 100
 """Failures on one page of their list."""
 
@@ -37,7 +43,7 @@ MOST = 100
 class Known(NamedTuple):
     """The values of the page. Parameters: `runs` the newest; `chosen` the result that is shown; `beside` all checks of
     the same snapshot; `trends` of the checks over the runs; `failures` one page of the messages that fail;
-    `all_failures` the number of all messages that fail."""
+    `all_failures` the number of all messages that fail; `of_checks` by queue and check, of the newest run only."""
 
     runs: list[QualitySummary]
     chosen: QualitySummary | None
@@ -45,6 +51,7 @@ class Known(NamedTuple):
     trends: list[CheckTrend]
     failures: list[FailedMessage]
     all_failures: int
+    of_checks: tuple[OfCheck, ...] = ()
 
 
 def router(page: Page) -> APIRouter:
@@ -54,6 +61,8 @@ def router(page: Page) -> APIRouter:
     @routes.get(page.path)
     @routes.get(f"{page.path}/live")
     def shown(request: Request, asked: Asked = asked_for, who: Reader = sees) -> HTMLResponse:
+        if means_all(who, asked.queue_manager, asked.run):
+            return all_shown(request, page, who, quality_of_all(who))
         name = who.queue_manager(asked.queue_manager)
         known = _known(lake(who.estate), name, asked.run, asked.check, asked.after)
         chosen = known.chosen
@@ -76,6 +85,7 @@ def router(page: Page) -> APIRouter:
             dag_id=(dag_id := _dag(who, name)),
             at_work=newest_at_work(who, dag_id, "a quality run", "Its checks are"),
             may_start=bool(dag_id) and who.may_start(dag_id),
+            kinds_of_action=ACTIONS,
         )
 
     return routes
@@ -110,7 +120,9 @@ def _known(place: Path, name: str, run: str, check: str, after: int) -> Known:
     chosen = quality_run(place, name, run, check) if run else next(iter(runs), None)
     beside = checks_of(place, chosen) if chosen else []
     failures, number = failed_messages(chosen, MOST, after) if chosen and chosen.failures else ([], 0)
-    return Known(runs, chosen, beside, trends(with_all_suites(place, runs)), failures, number)
+    newest = chosen is not None and bool(runs) and chosen == runs[0]
+    of_checks = by_check(chosen.failures, chosen.checked_at) if chosen and newest and number else ()
+    return Known(runs, chosen, beside, trends(with_all_suites(place, runs)), failures, number, of_checks)
 
 
 def expects(check: CheckResult) -> str:
@@ -133,10 +145,20 @@ class _InWords:
         self.told = [Breaks(text) for text in chosen.told]
         self.beside = tuple(words.beside([(one, checks_in_words(one)) for one in known.beside], chosen))
         self.not_checked = words.not_checked(chosen)
-        self.failures = words.failures(chosen, known.failures, number)
+        may_choose = who.may_start(RECOVER)
+        self.failures = words.failures(chosen, known.failures, number, ticks=may_choose)
+        every = tuple(map(_all_of, known.of_checks[:MOST_OFFERED]))
+        list_of = f"{chosen.run}-{asked.after}"
+        self.choose = Form(list_of, chosen.queue_manager, shown, every, may=may_choose)
         self.pages_of_failures = words.pages_of_failures(
             chosen, asked.check, after=asked.after, shown=shown, number=number, most=MOST
         )
+
+
+def _all_of(one: OfCheck) -> Every:
+    """The choice of all messages of a queue that failed a check when it was checked last."""
+    said = f"all {counted(one.messages, 'message')} of {one.queue} that fail {one.suite}.{one.expectation}"
+    return Every(said, {"queue": one.queue, "failed": f"{one.suite}:{one.expectation}"})
 
 
 def _trend(one: CheckTrend) -> Markup:

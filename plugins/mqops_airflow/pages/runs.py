@@ -51,6 +51,11 @@ class Asked:
         names = ("queue_manager", "queue", "workflow", "state", "person", "day", "msg_id")
         return {name: value for name in names if (value := getattr(self, name))}
 
+    @property
+    def filters(self) -> dict[str, str]:
+        """The query without the queue manager, which is chosen by itself."""
+        return {name: value for name, value in self.query.items() if name != "queue_manager"}
+
 
 def _asked(
     *,
@@ -98,6 +103,13 @@ def router(page: Page) -> APIRouter:
             states=[(one.value, "not in order" if one is RunState.FAILED else one.value) for one in RunState],
             kinds=words.kinds((*names_of_deciders(), asked.workflow)),
             askers=list(ASKERS.values()),
+            shown=words.shown(
+                len(found.runs),
+                asked.queue_manager,
+                more=bool(found.behind),
+                first=not asked.behind,
+                fits=bool(asked.filters),
+            ),
             problems=tuple(words.unreadable(found.problems)),
             runs=words.table(found.runs, utc_now(), ASKERS),
             pages=words.pages(asked.query, str(found.behind or ""), first=not asked.behind),

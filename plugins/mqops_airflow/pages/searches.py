@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -41,7 +42,15 @@ class _Reply:
     """The answer of a process; without `found` and `problem` where the process was ended."""
 
     found: FoundPage | None = None
+    fitting: int | None = None
     problem: str = ""
+
+
+class Found(NamedTuple):
+    """What a search has found. Parameters: `fitting` messages of the snapshot in all, None where nobody counted."""
+
+    page: FoundPage
+    fitting: int | None
 
 
 REPLY = TypeAdapter(_Reply)
@@ -82,7 +91,7 @@ class Searches:
         self._idle: list[subprocess.Popen[str]] = []
         self._turns = Turns(at_once=1, most_of_person=MOST_OF_PERSON, most=MOST)
 
-    async def found(self, person: str, asked: Mapping[str, object]) -> FoundPage:
+    async def found(self, person: str, asked: Mapping[str, object]) -> Found:
         """The messages that fit.
 
         Parameters: `person` who asks; `asked` as of `mqops.look.search_process.answer`.
@@ -102,7 +111,7 @@ class Searches:
             raise SettingsError(reply.problem)
         if reply.found is None:
             raise TooSlow
-        return reply.found
+        return Found(reply.found, reply.fitting)
 
     def _run(self, search: _Search) -> _Reply:
         process = self._ready()

@@ -15,7 +15,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from mqops.look.words import text as words
-from mqops.look.words.text import AirflowLink, Cell, Label, Link, OfRun, Part, ShortName, Text, Value
+from mqops.look.words.text import AirflowLink, Cell, Label, Lines, Link, OfRun, Part, ShortName, Text, Tick, Value
 from mqops.printable import visible
 from mqops_airflow.pages.shown import breaks, dated, moment, shortened, since
 
@@ -42,8 +42,17 @@ def _shown(context: Context, part: Part) -> Markup:
     if isinstance(part, AirflowLink):
         path = f"{context['airflow']}{part.path}"
         return Markup('<a href="{}" data-airflow-page>{}</a>').format(path, visible(part.said))
-    lines = (Markup("<div{}>{}</div>").format(_kind(part.kind), told(context, text)) for text in part.texts)
-    return Markup("").join(lines)
+    return _tick(part) if isinstance(part, Tick) else _lines(context, part)
+
+
+def _lines(context: Context, lines: Lines) -> Markup:
+    made = (Markup("<div{}>{}</div>").format(_kind(lines.kind), told(context, text)) for text in lines.texts)
+    return Markup("").join(made)
+
+
+def _tick(tick: Tick) -> Markup:
+    of = {"name": "message_ids", "value": tick.msg_id, "data-listed": "", "data-queue": tick.queue}
+    return Markup('<input type="checkbox"{}>').format(attributes({**of, "aria-label": visible(tick.said)}))
 
 
 _ELEMENTS: Mapping[type[str], tuple[Markup, Callable[[str], str]]] = {

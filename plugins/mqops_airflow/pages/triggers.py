@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,9 +15,12 @@ from fastapi.responses import HTMLResponse
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.estate_values import MQ_NAME
+from mqops.look.words import of_all
 from mqops.look.words import triggers as words
+from mqops.look.words.of_all import OfAll, TriggersOf
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.answers import WAIT, Answer, Answers
+from mqops_airflow.pages.of_all import all_shown, means_all
 from mqops_airflow.pages.queue_figures import silence
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
@@ -45,6 +49,8 @@ class Explained(NamedTuple):
     problem: str = ""
 
 
+AUDIT_KEPT = 60.0
+"""Seconds for which an audit is good where many are shown: it asks more of a queue manager than its figures do."""
 ANSWERS: Answers[Looked] = Answers(10.0)
 EXPLAINED: Answers[Explained] = Answers(10.0)
 _last: dict[tuple[str, str], Looked] = {}
@@ -54,8 +60,14 @@ def router(page: Page) -> APIRouter:
     """The routes of the page."""
     routes, sees = APIRouter(), reader(page.right)
 
+    @routes.get(f"{page.path}/live")
+    def live(request: Request, who: Reader = sees) -> HTMLResponse:
+        return all_shown(request, page, who, _of_all(who))
+
     @routes.get(page.path)
     def whole(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
+        if means_all(who, queue_manager, queue):
+            return all_shown(request, page, who, _of_all(who))
         name, queue = who.queue_manager(queue_manager), queue.strip()
         answer = audits(who.estate, [name])[name]
         found = answer.value or Looked()
@@ -89,6 +101,16 @@ def audits(
     """The last audit of each queue manager. Parameters: as of `Answers.of`."""
     asked = {name: partial(_look, name, estate) for name in names}
     return ANSWERS.of(asked, scope=str(estate.path), kept=kept, wait=wait)
+
+
+def _of_all(who: Reader) -> OfAll:
+    """The table of all queue managers."""
+    rows = []
+    for name, answer in audits(who.estate, who.queue_managers, kept=AUDIT_KEPT).items():
+        looked = answer.value or Looked(problem=silence(answer))
+        at = datetime.fromtimestamp(looked.at, UTC).isoformat()
+        rows.append(TriggersOf(name, looked.audit, at, looked.problem))
+    return of_all.triggers(rows)
 
 
 def _explained(estate: EstateFile, name: str, queue: str) -> Explained:

@@ -35,13 +35,14 @@ class Page:
     """A page.
 
     Parameters: `name` of its module, its template and its path; `right` that it needs with a DAG of the queue manager;
-    `in_menu` whether it can be opened without a run.
+    `in_menu` whether it can be opened without a run; `of_all` whether it shows all queue managers where none is named.
     """
 
     name: str
     title: str
     right: Right
     in_menu: bool = True
+    of_all: bool = False
     views: tuple[View, ...] = ()
 
     @property
@@ -57,12 +58,13 @@ PAGES = (
         name="estate",
         title="Estate",
         right=Right.RUN,
+        of_all=True,
         views=(
             View(destination="nav", title="MQ estate", icons=("queues_light.svg", "queues_dark.svg")),
             View(destination="dag", title="MQ estate", query="dag_id={DAG_ID}"),
         ),
     ),
-    Page(name="runs", title="Runs", right=Right.RUN),
+    Page(name="runs", title="Runs", right=Right.RUN, of_all=True),
     Page(
         name="run",
         title="Run",
@@ -83,12 +85,12 @@ PAGES = (
             View(destination="task_instance", title="MQ plan", query=_OF_RUN),
         ),
     ),
-    Page(name="dead_letters", title="Dead letters", right=Right.TASK_LOGS),
+    Page(name="dead_letters", title="Dead letters", right=Right.TASK_LOGS, of_all=True),
     Page(name="messages", title="Messages", right=Right.TASK_LOGS),
-    Page(name="triggers", title="Triggers", right=Right.RUN),
+    Page(name="triggers", title="Triggers", right=Right.RUN, of_all=True),
     Page(name="rules", title="Rules", right=Right.RUN),
-    Page(name="quality", title="Quality", right=Right.TASK_LOGS),
-    Page(name="expiry", title="Expiry", right=Right.RUN),
+    Page(name="quality", title="Quality", right=Right.TASK_LOGS, of_all=True),
+    Page(name="expiry", title="Expiry", right=Right.RUN, of_all=True),
 )
 
 

@@ -152,7 +152,7 @@ def groups(
         group, lines = row.group, [decided(one, several=len(row.decided) > 1) for one in row.decided]
         yield from (group.reason, str(Destination(group.origin_q or "", group.origin_q_mgr or "")) or "–")
         yield group.application or "–"
-        yield row.messages
+        yield _listed(row, found.anatomy)
         yield from [f"{row.growth:+,}"] if grown else []
         yield Lines(lines) if lines else "–"
         yield from (str(row.ages.get(age, 0) or "") for age in ages)
@@ -160,6 +160,17 @@ def groups(
     caption = f"Groups{' before that' if before else ''}: reason, destination, application"
     caption += f", and what {source} says of them" if source else ""
     return Table(caption, headings, [tuple(cells(row)) for row in found.groups if row.messages])
+
+
+def _listed(row: DeadLetterGroup, one: QueueAnatomy) -> Cell:
+    """How many messages a group has, with the link to their list, where they can be chosen; a group that no search is
+    about, as of messages without an MQDLH, has none."""
+    group = row.group
+    if not (one.run and group.origin_q and group.application and group.reason.startswith("MQ")):
+        return row.messages
+    of = {"reason": group.reason, "dest_q": f"={group.origin_q}", "application": f"={group.application}"}
+    query = {"queue_manager": one.queue_manager, "run": one.run, "queue": one.queue, "there": "now", **of}
+    return Link(f"{row.messages:,}", "messages", query, title="Choose from these messages")
 
 
 def _decided(what: Decided, one: QueueAnatomy, *, by_hand: bool, may_look: bool) -> Text:

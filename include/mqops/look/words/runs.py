@@ -86,6 +86,18 @@ def table(runs: Sequence[RunLine], today: str, asked: Mapping[str, str]) -> Tabl
     return Table("Runs, newest first", _HEADINGS, [tuple(_row(run, today, asked)) for run in runs])
 
 
+def shown(number: int, queue_manager: str, *, more: bool, first: bool, fits: bool) -> str:
+    """How many runs a page of rows has. Parameters: `queue_manager` "" for all; `more` whether there are older ones;
+    `first` whether the page has the newest; `fits` whether only runs are meant that fit a filter."""
+    if number:
+        newest, older = "The newest " if first and more else "", "" if first else " that are older"
+        fit = "" if not fits else " that fits" if number == 1 else " that fit"
+        return f"{newest}{counted(number, 'run')}{fit}{older}."
+    if fits or not first:
+        return "No run fits."
+    return f"There is no run on {queue_manager} yet." if queue_manager else "There is no run yet."
+
+
 def _row(run: RunLine, today: str, asked: Mapping[str, str]) -> Iterator[Cell]:
     by = asked.get(run.requested_by, run.requested_by)
     to = Link(name_of(run, today, by), "run", {"queue_manager": run.queue_manager, "run": run.run})

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
-from mqops.look.words.text import NOTHING, Link, Name, OfRun, Table, Text, joined, of_message, said, sentences
+from mqops.look.words.text import NOTHING, Link, Name, OfRun, Table, Text, Tick, joined, of_message, said, sentences
 from mqops.model import Destination
 
 if TYPE_CHECKING:
@@ -45,6 +45,15 @@ def unrecorded(queue: str, depth: int | None, unit: str, queue_manager: str) -> 
     )
 
 
+def there_now(queue: str, depth: int, *, only_there: bool) -> Text:
+    """How many messages a queue has now, beside a list that a run has recorded. Parameters: `only_there` whether the
+    list passes over those that runs have taken since."""
+    now = said("{:name} has {} now.", queue, counted(depth, "message"))
+    if not only_there:
+        return sentences(now, said("The list has all that the run recorded, those that were taken since, too."))
+    return sentences(now, said("The list is without those that runs have taken since. What came since is not in it."))
+
+
 def looked_at(number: int, total: int) -> str:
     """How many messages the search has looked at. Parameters: `total` of the snapshot, 0 where only some were meant."""
     return f"{number:,} of {counted(total, 'message')}" if total else counted(number, "message")
@@ -58,15 +67,18 @@ def messages(
     more: bool,
     put_at: Callable[[FoundMessage], str],
     size: Callable[[int], str],
+    ticks: bool = False,
 ) -> Table:
     """The messages that fit. Parameters: `more` whether there are others; `put_at` and `size` how time and length are
-    shown."""
+    shown; `ticks` whether a row begins with a box that chooses its message."""
     names = (f"{one}|name" for one in ("Destination", "Application", "User"))
     rows = []
     for one in found:
         link = of_message(queue_manager, run, one.msg_id, queue=one.queue, position=str(one.position))
         target = str(Destination(one.dest_q or "", one.dest_q_mgr or ""))
         where = (put_at(one), link, one.queue, one.reason, target)
-        rows.append((*where, one.application, one.user, one.format, size(one.bytes)))
+        tick = (Text((Tick(f"Choose {one.msg_id} of {one.queue}", one.msg_id, one.queue),)),) if ticks else ()
+        rows.append((*tick, *where, one.application, one.user, one.format, size(one.bytes)))
     headings = ["Put at (UTC)", "MsgId", "Queue|name", "Reason", *names, "Format", "Size|number"]
+    headings = ["Choose", *headings] if ticks else headings
     return Table(f"Messages that fit{', the first' if more else ':'} {len(found):,}", headings, rows)

@@ -112,6 +112,15 @@ class AirflowLink(Words):
 
 
 @dataclass(frozen=True, slots=True)
+class Tick(Words):
+    """A box that chooses a message of a list. Parameters: `said` what it chooses; `msg_id` in hex; `queue` of the
+    message."""
+
+    msg_id: str
+    queue: str
+
+
+@dataclass(frozen=True, slots=True)
 class OfRun:
     """A run, with the link to its page. Parameters: `said` the words for it, with its key in their hole; `short`
     whether there is room for the ends of its key only."""
@@ -158,7 +167,7 @@ class Text:
         return Text(self.parts + other.parts)
 
 
-Part = str | Label | OfRun | Link | AirflowLink | Lines
+Part = str | Label | OfRun | Link | AirflowLink | Tick | Lines
 Value = Text | Part | int
 """What stands in a hole of a sentence."""
 Cell = Value | None

@@ -11,7 +11,12 @@
 //   data-airflow-page                      a link to a page of Airflow's own: opens in the whole window
 //   data-login                             a link to Airflow's login, which leads back to this page
 //   data-copies="id"                       a button that copies the text of that element
-//   data-listed                            a checkbox whose value, if it is ticked, is one of the list of its name
+//   data-listed                            a checkbox whose value, if it is ticked, is one of the list of its name; with
+//                                          data-queue, the form is about that queue, and about no second one
+//   data-every                             a list whose choice, JSON of fields, stands in place of what is ticked
+//   data-for="words"                       fields that count while the form's field `action` has one of these words
+//   data-names="URL"                       a field whose names URL offers; URL/check says what is wrong with one
+//   data-result="id"                       the element that shows the result of the run that the form starts
 //   data-ticks                             a checkbox that ticks all of these in its form
 //   data-filters                           a field: of the elements with data-filtered only rows and lines with its text are shown
 //   data-submits                           a list whose choice submits its form
@@ -80,8 +85,9 @@
 
   const conf = (form) => {
     const found = JSON.parse(form.dataset.fixed || "{}");
+    const every = form.querySelector("[data-every]")?.value;
     for (const field of form.elements) {
-      if (!field.name) continue;
+      if (!field.name || field.matches(":disabled")) continue;
       if (field.dataset.listed !== undefined) {
         found[field.name] ??= [];
         if (field.checked) found[field.name].push(field.value);
@@ -90,20 +96,53 @@
         if (field.value !== "") found[field.name] = Number(field.value);
       } else found[field.name] = field.value;
     }
-    if (form.querySelector("[data-listed]") && !form.querySelector("[data-listed]:checked")) {
-      throw new Error("Tick a message first.");
+    if (every) {
+      delete found.message_ids;
+      return Object.assign(found, JSON.parse(every));
     }
+    const ticked = [...form.querySelectorAll("[data-listed]:checked")];
+    if (form.querySelector("[data-listed]") && !ticked.length) throw new Error("Tick a message first.");
+    const queues = new Set(ticked.map((one) => one.dataset.queue).filter(Boolean));
+    if (queues.size > 1) throw new Error(`A run is about one queue. Tick messages of one: ${[...queues].join(", ")}.`);
+    for (const queue of queues) found.queue = queue;
     return found;
   };
 
+  // The names that a field offers, and what is wrong with the one that was written: nothing starts with a wrong one.
+  const offers = async (field) => {
+    if (field.dataset.offered) return;
+    field.dataset.offered = "yes";
+    const answer = await fetch(field.dataset.names, { credentials: "same-origin" }).catch(() => ({}));
+    if (answer.ok) field.list.insertAdjacentHTML("beforeend", await answer.text()); // made and escaped by our own server
+  };
+  const checks = async (form) => {
+    for (const field of form.querySelectorAll("[data-names]:enabled")) {
+      const [path, query] = field.dataset.names.split("?");
+      const url = `${path}/check?${query}&queue=${encodeURIComponent(field.value)}`;
+      const answer = field.value && await fetch(url, { credentials: "same-origin" });
+      const { problem } = answer && answer.ok ? await answer.json() : {};
+      if (problem) throw new Error(problem);
+    }
+  };
+  document.addEventListener("focusin", (event) => { if (event.target.matches("[data-names]")) offers(event.target); });
+
   const starts = async (form, answer) => {
     const dag = form.dataset.starts;
+    const given = conf(form);
+    await checks(form);
     const state = await call("GET", segments("dags", dag));
     if (state.is_paused) throw new Error(`The DAG ${dag} is paused, so a run would wait. Unpause it in Airflow first.`);
-    const run = await call("POST", segments("dags", dag, "dagRuns"), { logical_date: null, conf: conf(form) });
+    const run = await call("POST", segments("dags", dag, "dagRuns"), { logical_date: null, conf: given });
     form.dataset.started = run.dag_run_id;
     said(answer, "Started: ");
     answer.append(toPage("run", dag, run.dag_run_id, run.dag_run_id), document.createElement("span"));
+    const result = document.getElementById(form.dataset.result);
+    if (!result) return;
+    const query = new URLSearchParams({ dag_id: dag, run_id: run.dag_run_id });
+    result.hidden = false;
+    result.dataset.live = `${document.body.dataset.root}/chosen?${query}`;
+    result.dataset.every = 2;
+    lives(result);
   };
   const toPage = (page, dag_id, run_id, text) => {
     const link = document.createElement("a");
@@ -226,7 +265,17 @@
     }
   });
 
+  // The fields that the chosen action has.
+  const suits = (form) => {
+    for (const one of form.querySelectorAll("[data-for]")) {
+      const action = form.elements.action.value;
+      one.hidden = one.disabled = !one.dataset.for.split(" ").includes(action);
+      const queue = one.querySelector("[data-names]");
+      if (queue) queue.required = action !== "park";
+    }
+  };
   document.addEventListener("change", (event) => {
+    if (event.target.name === "action") suits(event.target.form);
     if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
     if (event.target.matches("[data-ticks]")) {
       event.target.form.querySelectorAll("[data-listed]").forEach((one) => { one.checked = event.target.checked; });
@@ -296,9 +345,11 @@
   // Only the rows and lines in which the text of the filter is found.
   const filter = () => {
     const text = document.querySelector("[data-filters]")?.value.trim().toLowerCase() ?? "";
-    for (const one of document.querySelectorAll("[data-filtered] :is(tbody tr, li)")) {
-      one.hidden = !one.textContent.toLowerCase().includes(text);
-    }
+    const all = [...document.querySelectorAll("[data-filtered] :is(tbody tr, li)")];
+    for (const one of all) one.hidden = !one.textContent.toLowerCase().includes(text);
+    const told = document.querySelector("[data-fitting]"); // a screen reader reads out what changes
+    const fit = `${all.filter((one) => !one.hidden).length} of ${all.length} fit.`;
+    if (told && told.textContent !== (text ? fit : "")) told.textContent = text ? fit : "";
   };
   document.addEventListener("input", (event) => { if (event.target.matches("[data-filters]")) filter(); });
   document.addEventListener("submit", (event) => { if (event.target.matches(".filter")) event.preventDefault(); });
@@ -388,13 +439,19 @@
     }
   };
 
+  const timers = new WeakMap();
+  const lives = (element) => {
+    clearInterval(timers.get(element));
+    known.delete(element);
+    timers.set(element, setInterval(() => {
+      if (element.dataset.live) refresh(element);
+      else clearInterval(timers.get(element));
+    }, 1000 * Number(element.dataset.every || 5)));
+  };
+
   document.addEventListener("DOMContentLoaded", () => {
-    for (const element of document.querySelectorAll("[data-live]")) {
-      const timer = setInterval(() => {
-        if (element.dataset.live) refresh(element);
-        else clearInterval(timer);
-      }, 1000 * Number(element.dataset.every || 5));
-    }
+    document.querySelectorAll("[data-live]").forEach(lives);
+    document.querySelectorAll("form:has([data-for])").forEach(suits);
     if (document.querySelector("[data-awaited]")) {
       setInterval(async () => {
         const answer = await fetch(location.href, { credentials: "same-origin" }).catch(() => ({}));

@@ -1,0 +1,50 @@
+"""What can be chosen from the list of the page `messages`, and what the queue of the list has now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mqops.counted import counted
+from mqops.look.find import FoundPage
+from mqops.look.words import search as words
+from mqops.look.words.text import NOTHING, Text
+from mqops_airflow.pages.asked import chooses_in_airflow
+from mqops_airflow.pages.chosen import Every, Form
+from mqops_airflow.pages.queue_figures import figures_now
+from mqops_airflow.pages.run_forms import RECOVER
+from mqops_airflow.pages.security import Reader
+
+NAME_IT = "All messages of a search can be chosen at once where it is about one queue: name it above."
+NO_FIELD = "All messages of this search cannot be chosen at once: mq_recover has no field for what it looks for."
+
+
+def choice(
+    who: Reader, asked: Mapping[str, str], name: str, queue: str, found: FoundPage | None, *, fitting: int | None
+) -> Form | None:
+    """The form below the list; None where no message is listed.
+
+    Parameters: `asked` the search, field → text; `name` of the queue manager; `queue` of the list, "" for several;
+    `fitting` messages of the search in all, None where nobody counted.
+    """
+    if found is None or not found.messages:
+        return None
+    fields = chooses_in_airflow(asked)
+    every = _all_of(queue, fields, fitting) if queue and fields is not None else ()
+    hint = NAME_IT if not queue else NO_FIELD if fields is None else ""
+    return Form("messages", name, len(found.messages), every, may=who.may_start(RECOVER), hint=hint)
+
+
+def _all_of(queue: str, fields: Mapping[str, object], fitting: int | None) -> tuple[Every, ...]:
+    number = counted(fitting, "message") if fitting is not None else "messages"
+    said = f"all {number} of {queue}{'' if 'all_messages' in fields else ' that fit'}"
+    return (Every(said, {"queue": queue, **fields}),)
+
+
+def there_now(who: Reader, name: str, queue: str, *, only_there: bool) -> Text:
+    """How many messages the queue of a list has now; nothing where nobody knows. Parameters: as of `choice`;
+    `only_there` whether the list is without messages that runs have taken since."""
+    if not queue:
+        return NOTHING
+    figures = figures_now(who.estate, [name])[name]
+    depth = None if figures.unreachable else figures.depth_of(queue)
+    return words.there_now(queue, depth, only_there=only_there) if depth is not None else NOTHING

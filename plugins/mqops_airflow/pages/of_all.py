@@ -1,0 +1,94 @@
+"""All queue managers on the pages Dead letters, Triggers, Expiry and Quality: a table, where none is named.
+
+What a queue manager or the lake says of each is asked side by side, and once for all readers
+(`mqops_airflow.pages.answers`): a page of many costs them no more than a page of one, and none that is slow delays it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+
+from mqops.errors import MqopsError
+from mqops.look.dead_letters import dead_letter_queues
+from mqops.look.estate.expiring import Expiring, expiring_now
+from mqops.look.expiry_forecast import MORNING
+from mqops.look.words import of_all as words
+from mqops.look.words.of_all import ChecksOf, DeadLettersOf, OfAll
+from mqops.look.words.text import Link
+from mqops.observe.core.anatomy import QueueAnatomy
+from mqops.quality.trend import quality_runs, run_that_counts
+from mqops_airflow.pages.answers import Answers
+from mqops_airflow.pages.queue_figures import figures_now, silence
+from mqops_airflow.pages.render import render_page
+from mqops_airflow.pages.security import Reader
+from mqops_airflow.runs.workplace import lake
+from mqops_airflow.ui.table import Page
+
+EVERY = 10
+"""Seconds until the table is asked for again."""
+RECORDS: Answers[list[QueueAnatomy]] = Answers(5.0)
+EXPIRING: Answers[Expiring] = Answers(5.0)
+CHECKS: Answers[ChecksOf] = Answers(10.0)
+
+
+def means_all(who: Reader, queue_manager: str, *others: str) -> bool:
+    """Whether a query is about all queue managers: it names none, and nothing of one, and the person sees several.
+    Parameters: `others` fields that are about a single one."""
+    return not queue_manager and not any(others) and len(who.queue_managers) > 1
+
+
+def all_shown(request: Request, page: Page, who: Reader, found: OfAll) -> HTMLResponse:
+    """The table of all queue managers, or its live part. Parameters: `found` what it is about."""
+    live = request.scope["path"].endswith("/live")
+    return render_page(
+        *(request, page, who, ""),
+        template="of_all_live" if live else "of_all",
+        every=EVERY,
+        live_part=Link("", f"{page.name}/live"),
+        found=found,
+    )
+
+
+def dead_letters_of_all(who: Reader) -> OfAll:
+    """The table of the page."""
+    estate, names = who.estate, who.queue_managers
+    place = lake(estate)
+    records = RECORDS.of({name: partial(dead_letter_queues, place, name) for name in names}, scope=str(place))
+    figures = figures_now(estate, names)
+    return words.dead_letters(
+        DeadLettersOf(name, figures[name], _own(records[name].value or [], figures[name].dead_letter_queue))
+        for name in names
+    )
+
+
+def _own(records: Sequence[QueueAnatomy], queue: str) -> QueueAnatomy | None:
+    """The record of the dead-letter queue; of the fullest queue where no queue manager says which one that is."""
+    return next((one for one in records if queue in {"", one.queue}), None)
+
+
+def expiry_of_all(who: Reader) -> OfAll:
+    """The table of the page."""
+    estate, names = who.estate, who.queue_managers
+    place = lake(estate)
+    found = EXPIRING.of({name: partial(expiring_now, place, name) for name in names}, scope=str(place))
+    return words.expiry([(name, answer.value) for name, answer in found.items()], f"{MORNING:%H:%M} UTC")
+
+
+def quality_of_all(who: Reader) -> OfAll:
+    """The table of the page."""
+    estate, names = who.estate, who.queue_managers
+    place = lake(estate)
+    found = CHECKS.of({name: partial(_checks, place, name) for name in names}, scope=str(place))
+    return words.quality(answer.value or ChecksOf(name, None, silence(answer)) for name, answer in found.items())
+
+
+def _checks(place: Path, name: str) -> ChecksOf:
+    try:
+        return ChecksOf(name, run_that_counts(place, quality_runs(place, name)))
+    except MqopsError as error:
+        return ChecksOf(name, None, str(error))
