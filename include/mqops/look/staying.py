@@ -19,7 +19,7 @@ class Stays(NamedTuple):
     """Messages of a rule that would stay, though the plan moves them."""
 
     queue: str
-    rule_line: int | None
+    rule_key: str
     action: str
     messages: int
 
@@ -49,7 +49,7 @@ class _Row(NamedTuple):
 
     row: int
     queue: str
-    rule_line: int | None
+    rule_key: str | None
     action: Action
     dest_q: str
     dest_q_mgr: str
@@ -67,7 +67,7 @@ def staying_rows(run: RunFolder, digest: str) -> StayingRows:
         short.update(dict.fromkeys(one.names, (rows[one.room], one.why)))
     without_rules = StayingRows(at=found.checked_at, refused=stay.refused, short=short)
     by_rule = Counter(
-        (row.queue, row.rule_line, row.action.value)
+        (row.queue, row.rule_key or "", row.action.value)
         for row in _put(run)
         if without_rules.why(row.row, row.dest_q, row.dest_q_mgr)
     )

@@ -127,7 +127,7 @@ def _results(
         messages = len(chosen(table, (), suite.queues))
         for check in suite.checks:
             if messages or check.expectation.between:
-                result, rows = _result(table, suite, check, seen, history)
+                result, rows = result_here(table, suite, check, seen, history)
             else:
                 result, rows = on_nothing(suite, check, seen), None
             results.append(result)
@@ -136,9 +136,10 @@ def _results(
     return results, failed
 
 
-def _result(
+def result_here(
     table: pa.Table, suite: Suite, check: Check, seen: QueuesSeen, history: History
 ) -> tuple[CheckResult, pa.Array | None]:
+    """The result of a check, and the places of the rows of the table that fail it; None where it names none."""
     if why := nothing_seen(suite, check, seen):
         return result_of(suite, check, met=False, skipped=why), None
     if check.expectation.between:

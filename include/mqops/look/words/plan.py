@@ -9,6 +9,7 @@ from mqops.actions import Action
 from mqops.counted import counted
 from mqops.decide.core.preflight import Finding, same_said
 from mqops.finding import sentence
+from mqops.look.words.fates import check_in_words
 from mqops.look.words.text import NOTHING, Cell, Label, Link, Quiet, Table, Text, Time, of_message, said, sentences
 from mqops.model import Destination
 
@@ -86,7 +87,9 @@ def _group(one: GroupLine, rule_in_words: Callable[[Action], str], *, compares: 
         "ambiguous" if c.action is Action.AMBIGUOUS and not c.origin_q else str(origin),
         c.symbol,
         str(Destination(c.dest_q, c.dest_q_mgr)),
-        said("line {} {:code}", str(c.rule_line), one.rule) if c.rule_line else rule_in_words(c.action),
+        said("line {} {:code}", str(c.rule_line), one.rule)
+        if c.rule_line
+        else check_in_words(c.rule_key) or rule_in_words(c.action),
         Time(c.oldest or ""),
     )
 
