@@ -94,7 +94,8 @@ WHOLE = "- {id: a, expect: table_row_count_to_be_between, min_value: 1"
 )
 def test_what_a_gate_does_follows_from_the_severity_where_a_check_does_not_say_it(given, expected):
     found, problems = parse(suite(ROWS + given), source="s.yaml")
-    assert found and not problems
+    assert found
+    assert not problems
     assert [one.on_failure for one in found.checks] == [expected]
 
 

@@ -28,6 +28,9 @@ from mqops.ledger.core.replays import CAPPED, GATE
 from mqops.message_checks import OnFailure
 from mqops.plan_row import PlanRow, left
 
+GATE_SAYS = "gate: "
+"""How the lines begin that an approver reads of the gate."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateSetting:
@@ -114,15 +117,15 @@ def strictest(verdicts: Iterable[Verdict]) -> Verdict:
 def remarks(found: GateFound, decided: Mapping[str, int]) -> Iterator[str]:
     """The lines that an approver reads. Parameters: `decided` rule key → messages of the plan."""
     for name in found.without_queue:
-        yield f"gate: suite {name} looks at no queue of this run"
+        yield f"{GATE_SAYS}suite {name} looks at no queue of this run"
     for one in found.checks:
         why = f": {one.why}" if one.why else ""
         number = decided.get(one.rule_key, 0)
         if one.on_failure is OnFailure.WARN:
-            yield f"gate: warning: {one} is not met{_what(one)}{why}; the gate does not hold these messages back"
+            yield f"{GATE_SAYS}warning: {one} is not met{_what(one)}{why}; the gate does not hold these messages back"
         elif number:
             goes = f"to {found.quarantine}" if one.on_failure is OnFailure.QUARANTINE else "left"
-            yield f"gate: {counted(number, 'message')} {goes}: {one} fails{why}"
+            yield f"{GATE_SAYS}{counted(number, 'message')} {goes}: {one} fails{why}"
 
 
 def _what(one: GateCheck) -> str:
