@@ -16,7 +16,7 @@ from mqops.model import Destination
 
 
 class Stays(NamedTuple):
-    """Messages of a rule that would stay, though the plan moves them."""
+    """Messages of a rule that would stay, though the plan moves them. Parameters: `rule_key` "" for none."""
 
     queue: str
     rule_line: int | None
@@ -73,9 +73,8 @@ def staying_rows(run: RunFolder, digest: str) -> StayingRows:
         for row in _put(run)
         if without_rules.why(row.row, row.dest_q, row.dest_q_mgr)
     )
-    return replace(
-        without_rules, by_rule=tuple(Stays(*rule, messages, key) for (*rule, key), messages in by_rule.items())
-    )
+    stays = (Stays(queue, line, word, number, key) for (queue, line, word, key), number in by_rule.items())
+    return replace(without_rules, by_rule=tuple(stays))
 
 
 def _put(run: RunFolder) -> Iterator[_Row]:
