@@ -46,6 +46,8 @@ class Action(StrEnum):
     """The message names a protected queue (`mqops.decide.core.protected`)."""
     STUCK = "STUCK", Effect.LEAVE
     """A message that loops, and neither a backout queue nor a dead-letter queue takes it."""
+    GATED = "GATED", Effect.LEAVE
+    """A check of the workflow's gate fails (`mqops.decide.core.gate`)."""
     LATER = "LATER", Effect.LEAVE
     """The next try is not due (`mqops.decide.retry_not_due`)."""
     REPLAYED = "REPLAYED", Effect.LEAVE

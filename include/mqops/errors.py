@@ -79,6 +79,10 @@ class SettingsError(MqopsError):
     """A setting, an argument or the installation is wrong. Correct it and start again."""
 
 
+class GateStopped(MqopsError):
+    """A check of the gate fails that stops the run. Nothing was moved; correct the messages or the check and repeat."""
+
+
 class PlanChanged(MqopsError):
     """The plan is not the one that was approved. Approve the new one; in Airflow start a new run."""
 

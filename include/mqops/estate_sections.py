@@ -173,17 +173,36 @@ class MovingWorkflow(TriggeredWorkflow):
     handling: PacingSection = PacingSection()
 
 
+class Gate(Section):
+    """What a message must satisfy before a workflow moves it (`mqops.decide.core.gate`).
+
+    Attributes:
+        suites: suites of expectations, relative to the estate file; `on_failure` of each check says what is done.
+        quarantine: the queue for messages that fail a check with `on_failure: quarantine`.
+    """
+
+    suites: Annotated[tuple[InsideFile, ...], Field(strict=False), AfterValidator(some)]
+    quarantine: MqName | None = None
+
+
 class RulesWorkflow(MovingWorkflow):
     """A workflow that decides by a rules table.
 
     Attributes:
         rules: the rules table, relative to the estate file.
+        gate: checks of each message before it is moved; absent, there are none.
     """
 
     names_origins: ClassVar[bool] = False
     """Whether the table may name the origin of a message (&ORIGQ)."""
 
     rules: InsideFile
+    gate: Gate | None = None
+
+    @property
+    def gate_quarantine(self) -> str:
+        """The queue for messages that its gate holds back, "" where none is named."""
+        return (self.gate.quarantine if self.gate else None) or ""
 
 
 class DlqRules(RulesWorkflow):
@@ -267,6 +286,11 @@ class BackoutReprocess(RulesWorkflow):
     quarantine: MqName
     backoff: Annotated[tuple[Duration, ...], Field(strict=False)] = ()
     origins: Annotated[tuple[OriginOfMessages, ...], Field(strict=False)] = ()
+
+    @property
+    def gate_quarantine(self) -> str:
+        """That of the gate, else the workflow's own."""
+        return super().gate_quarantine or self.quarantine
 
 
 class PoisonGuard(MovingWorkflow):
@@ -385,6 +409,12 @@ class QueueManager(Section):
     def triggered(self) -> Iterator[tuple[str, TriggeredWorkflow]]:
         """Name and settings of the workflows that trigger messages start."""
         return ((name, workflow) for name, workflow in self.workflows(TriggeredWorkflow) if workflow.trigger)
+
+    def gate_quarantines(self) -> tuple[str, ...]:
+        """The queues that gates name for messages, each once, but for that of backout_reprocess itself."""
+        own = self.backout_reprocess.quarantine if self.backout_reprocess else ""
+        named = (one.gate_quarantine for _, one in self.workflows(RulesWorkflow))
+        return tuple(dict.fromkeys(one for one in named if one not in {own, ""}))
 
     def workflows(self, kind: type[Workflow]) -> Iterator[tuple[str, Workflow]]:
         """Name and settings of the workflows that it has, those of one kind."""

@@ -36,6 +36,7 @@ NUMBERS: Mapping[str, int] = MappingProxyType(
             # RUN/: a run
             *("observe.json", "anatomy.json", "tries.jsonl", "replays.jsonl", "*.parquet"),
             *("plan.json", "preflight.json", "backout.json", "handling.json", "guard.json", "age_out.json"),
+            *("gate.json", "gated.json", "gated.jsonl"),
             *("approval.json", "handed_on.json", "issued.json", "act.json", "canary.json", "progress.json"),
             *("compared.json", "step.json"),
             *("summary.json", "outcomes.json", "gone.json", "session.json", "undo.json", "load.json", "expiry.json"),

@@ -5,12 +5,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from mqops.model import AsJson
 from mqops.workflow import Workflow
 
 NOTHING: Mapping[str, int] = {"critical": 0, "warning": 0, "info": 0}
 """Severity → how many, where nothing is found."""
+
+
+class OnFailure(StrEnum):
+    """What a gate does where a check fails (`mqops.decide.core.gate`): with the messages that fail it, or the run."""
+
+    STOP = "stop"
+    LEAVE = "leave"
+    QUARANTINE = "quarantine"
+    WARN = "warn"
+    NOTE = "note"
+
+
+OF_MESSAGES = (OnFailure.LEAVE, OnFailure.QUARANTINE)
+"""Done with single messages: only a check that names those that fail it can say so."""
+ON_FAILURE: Mapping[str, OnFailure] = {
+    "critical": OnFailure.STOP,
+    "warning": OnFailure.WARN,
+    "info": OnFailure.NOTE,
+}
+"""Severity → what a gate does where the check does not say it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
 """Queues on which messages lie until a person looks at them: that no program has one open for input is no fault.
 
-The estate names them (`storage` of a queue manager, `quarantine` of its backout_reprocess). Others are storage by their
-definition: the queue manager's DEADQ, the backout queues (BOQNAME) of other queues, and queues with GET(DISABLED).
+The estate names them (`storage` of a queue manager, `quarantine` of its backout_reprocess and of its gates). Others are
+storage by their definition: the queue manager's DEADQ, the backout queues (BOQNAME) of other queues, and queues with
+GET(DISABLED).
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def named_in_estate(queue_manager: str) -> tuple[str, ...]:
     file = estate_here()
     found = file.queue_manager(queue_manager) if file else None
     backout = found.backout_reprocess if found else None
-    return (*(found.storage if found else ()), *([backout.quarantine] if backout else []))
+    gates = found.gate_quarantines() if found else ()
+    return (*(found.storage if found else ()), *([backout.quarantine] if backout else []), *gates)
 
 
 def dead_letters_in_estate(queue_manager: str) -> tuple[str, ...]:

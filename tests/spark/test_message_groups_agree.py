@@ -1,4 +1,4 @@
-"""ORDER, MAXREPLAY and MQ groups, with a past: the same plans with and without Spark."""
+"""ORDER, MAXREPLAY, MQ groups and a gate, with a past: the same plans with and without Spark."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ import pyarrow.parquet as pq
 from pymqi import CMQC
 
 from mqops.clock import utc_text
+from mqops.decide.core.gate import GateCheck, GateFound, Verdict
+from mqops.decide.gate import write_found
 from mqops.decide.in_process import decide
 from mqops.decide.spark.decide import Request
 from mqops.decide.spark.decide import decide as decide_with_spark
+from mqops.message_checks import OnFailure
 from mqops.observe.recorded import OBSERVED
 from mqops.rules import parse
 
@@ -62,29 +65,42 @@ def give_past(chance: random.Random, folder, keys: list[str], rules: list[str]) 
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
+def give_gate(chance: random.Random, folder, keys: list[str]) -> None:
+    """What a gate has said of some messages: C is a queue that a table itself puts messages on."""
+    some = (key for key in keys if chance.random() < 0.1)
+    verdicts = {key: Verdict(f"gate:s:{chance.choice('ab')}", chance.choice(["", "BAD", "C"])) for key in some}
+    check = GateCheck(suite="s", check="a", severity="info", on_failure=OnFailure.QUARANTINE, failed=1)
+    write_found(folder, GateFound(checks=(check,), quarantine="BAD"), verdicts)
+
+
 def before(at: str, seconds: int) -> str:
     """The time so many seconds before, as a marker has it."""
     return utc_text(datetime.fromisoformat(at) - timedelta(seconds=seconds))
 
 
 def test_ORDER_holds_over_passes_the_same_with_and_without_spark(spark, make_run):
-    actions: Counter[str] = Counter()
+    actions, gates = Counter[str](), Counter[str]()
     for seed in range(PLANS):
         chance, text = random.Random(seed), TABLES[seed % len(TABLES)]
         table = parse(text).table
         folder = make_run([message(chance, number) for number in range(MESSAGES)], run=f"run-{seed}")
         keys = pq.read_table(folder.snapshot, columns=["msg_key"]).column("msg_key").to_pylist()
         give_past(chance, folder, sorted(keys), [rule.key for rule in table.rules])
+        if seed:
+            give_gate(chance, folder, sorted(keys))
         with_spark = decide_with_spark(spark, Request(folder=folder, table_text=text))
         rows = sorted(pq.read_table(folder.plan).to_pylist(), key=lambda row: row["row"])
         for part in folder.plan.iterdir():
             part.unlink()
         plain = decide(folder, table, text=text, source="<rules>")
         assert pq.read_table(folder.plan).to_pylist() == rows, seed
-        assert (plain.digest, plain.remarks) == (with_spark.digest, with_spark.remarks)
+        assert (plain.digest, plain.remarks, plain.gate) == (with_spark.digest, with_spark.remarks, with_spark.gate)
+        assert [one.check for one in plain.gate] == ["a"] * bool(seed)
+        gates.update(row["action"] for row in rows if (row["rule_key"] or "").startswith("gate:"))
         actions.update(plain.actions)
         assert any("no try of the rule on line" in remark for remark in plain.remarks) == (seed % 2 == 0)
     assert (
         min(actions[name] for name in ("RETRY", "FWD", "IGNORE", "REPLAYED", "PROTECTED", "SPLIT", "BEHIND", "LATER"))
         >= 3
     ), actions
+    assert min(gates["FWD"], gates["GATED"]) >= 3, gates

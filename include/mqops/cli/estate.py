@@ -146,6 +146,7 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
 def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
     """Everything wrong with an estate file and the files it names, and the estate where it is readable."""
     from mqops.expiry.calendar_file import calendar_problems  # noqa: PLC0415
+    from mqops.quality.gate_setting import gate_problems  # noqa: PLC0415
 
     try:
         text = text_of(file)
@@ -156,8 +157,9 @@ def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
         return [str(problem) for problem in document.problems], None
     estate_file = EstateFile(file, found, document)
     problems = [*lake_problems(), *(str(problem) for problem in estate_file.missing_files())]
-    problems += check_problems(estate_file)
-    problems += [*rules_problems(estate_file), *suite_problems(estate_file), *calendar_problems(estate_file)]
+    problems += [*check_problems(estate_file), *rules_problems(estate_file), *suite_problems(estate_file)]
+    problems += [line for line in gate_problems(estate_file) if line not in problems]
+    problems += calendar_problems(estate_file)
     return problems, as_plain(found)
 
 

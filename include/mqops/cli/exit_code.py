@@ -21,14 +21,14 @@ class ExitCode(IntEnum):
 MEANING: Mapping[ExitCode, str] = {
     ExitCode.DONE: "done: what was to be done is done, or there was nothing to do; what was asked for is so",
     ExitCode.NO: "the answer is no, or a person has to look: a message that was to go has not gone (its try failed, no "
-    "try is left, it was left, its origin is ambiguous), the run was stopped or interrupted or does not balance, a "
-    "table or an estate is not valid, a queue that a pattern means cannot be seen, the queue manager or the lake "
-    "failed",
+    "try is left, it was left, its origin is ambiguous, a check of the gate fails), the run was stopped or interrupted "
+    "or does not balance, a table or an estate is not valid, a queue that a pattern means cannot be seen, the queue "
+    "manager or the lake failed",
     ExitCode.USAGE: "wrong usage; with commands whose 1 is an answer (`doctor`, `estate status`, `trigger explain`, "
     "`trigger audit`, `rules diff`, `rules test`) every error, and with `rules check` that what the table is to be "
     "compared with cannot be read",
 }
-STUCK = frozenset({Action.AMBIGUOUS})
+STUCK = frozenset({Action.AMBIGUOUS, Action.GATED})
 """Actions of messages that should go and that nobody can deal with but a person."""
 
 

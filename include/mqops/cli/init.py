@@ -123,7 +123,7 @@ def _steps(session: Session | None, name: str, more: tuple[str, ...], to: Grante
     """What the queue manager needs, each with how it stands. Raises `MqopsError`."""
     from mqops.doctor.define import authority_steps, queue_step, trigger_steps  # noqa: PLC0415
     from mqops.doctor.estate_objects import used_queues  # noqa: PLC0415
-    from mqops.doctor.needs import LEDGER, authorities, quarantine  # noqa: PLC0415
+    from mqops.doctor.needs import LEDGER, authorities, held_back, quarantine  # noqa: PLC0415
     from mqops.mq.authority import Grantee  # noqa: PLC0415
     from mqops.mq.inquire import is_zos  # noqa: PLC0415
     from mqops.storage import estate_here  # noqa: PLC0415
@@ -135,6 +135,8 @@ def _steps(session: Session | None, name: str, more: tuple[str, ...], to: Grante
     yield queue_step(session, LEDGER)
     if settings and settings.backout_reprocess:
         yield queue_step(session, quarantine(settings.backout_reprocess.quarantine))
+    for queue in settings.gate_quarantines() if settings else ():
+        yield queue_step(session, held_back(queue))
     if settings:
         asks = live_definitions(session, name, settings) if session else wanted(name, settings)
         yield from trigger_steps(session, asks)

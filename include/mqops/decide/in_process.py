@@ -27,6 +27,7 @@ from mqops.decide.core import PlanSummary, backoff, message_groups
 from mqops.decide.core.decided import DecidedRow, OrderWait
 from mqops.decide.core.pacing import Pacing, covered
 from mqops.decide.counts import PlanTotals
+from mqops.decide.gate import found_by, remarks_of
 from mqops.decide.message_groups import bound
 from mqops.decide.recorded import PLAN as PLAN_SUMMARY
 from mqops.errors import PlanChanged
@@ -137,7 +138,7 @@ def write_plan(
     write_parquet(run.plan, PLAN, _batches(totals.noting(rows)))
     make_durable(run.plan)
     how = (pacing or Pacing()).to_json()
-    rules = totals.rule_counts()
+    rules, gate = totals.rule_counts(), found_by(run)
     actions: Counter[Action] = Counter()
     for rule in rules:
         actions[rule.action] += rule.messages
@@ -158,6 +159,7 @@ def write_plan(
         counts_left_off=totals.groups_left_off(),
         remarks=(
             *expired.remarks(observed),
+            *remarks_of(gate, rules),
             *remarks,
             *(ambiguous.remarks(run, where) if where else ()),
             *message_groups.remarks(actions, totals.used_up),
@@ -169,6 +171,7 @@ def write_plan(
         requested_by=requested_by,
         used_up=totals.used_up.total(),
         unseen=unseen,
+        gate=gate.checks if gate else (),
     )
     PLAN_SUMMARY.write(run, summary)
     return summary

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from mqops.actions import Action
 from mqops.decide.core.backoff import due_at
 from mqops.decide.core.decided import DecidedRow
+from mqops.decide.core.gate import gated
 from mqops.decide.core.message_groups import (
     COLUMNS,
     OrderPosition,
@@ -20,6 +21,7 @@ from mqops.decide.core.message_groups import (
     order_key,
 )
 from mqops.decide.core.protected import is_protected, rules_that_ask_messages
+from mqops.decide.gate import verdicts_of
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.observe.core.columns import BOUND, SnapshotRow
@@ -78,7 +80,8 @@ def _whole_groups_in_order(
 def _settled(
     run: RunFolder, table: Table, rows: Iterable[DecidedRow], backoff: Sequence[int]
 ) -> Iterator[tuple[DecidedRow, OrderPosition | None]]:
-    """Rules 1 and 2, `mqops.decide.core.backoff` and `.protected`, and the place of each row in the order."""
+    """Rules 1 and 2, `mqops.decide.core.backoff`, `.protected` and `.gate`, and the place of each row in the order."""
+    verdicts = verdicts_of(run)
     asking = rules_that_ask_messages(table)
     rules = {rule.key: rule for rule in table.rules if rule.max_replay or rule.order or rule.backoff or backoff}
     waiting = bool(backoff) or any(rule.backoff for rule in rules.values())
@@ -102,6 +105,7 @@ def _settled(
             row = row._replace(**left(Action.PROTECTED))
         elif key:
             row = row._replace(order_key=key)
+        row = gated(row, verdicts.get(row.msg_key)) if verdicts else row
         yield (decided if row is decided.row else decided._replace(row=row, due=due)), position
 
 

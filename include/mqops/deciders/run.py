@@ -11,9 +11,11 @@ from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide.core import PlanSummary
+from mqops.decide.gate import write_setting
 from mqops.decide.preflight import preflight
 from mqops.decide.recorded import PLAN
 from mqops.deciders.decider import Decider, NothingToDo, R
+from mqops.deciders.gate import gate_of
 from mqops.deciders.registry import decider_named
 from mqops.errors import PlanChanged, SettingsError, Stopped
 from mqops.expiry.before_look import told_before_look
@@ -30,6 +32,7 @@ from mqops.observe.in_process import observe
 from mqops.observe.recorded import OBSERVED
 from mqops.prove.records import UNDO_RECORD
 from mqops.prove.recovery import record_earlier_runs
+from mqops.storage import estate_here
 
 
 class PlannedRun(NamedTuple):
@@ -46,6 +49,7 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
 
     Raises:
         NothingToDo: the decider selected no queue.
+        GateStopped: a check of the gate that the estate has for the workflow stops the run.
         MqopsError: the queue manager, the lake or the request is at fault. Nothing was moved.
     """
     with one_session(request.connection) as step:
@@ -54,21 +58,28 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
             selection = decider.select(session, request)
             if not selection.queues:
                 raise NothingToDo(selection)
+            file = estate_here() if decider.by_rules else None
+            gate = gate_of(file, queue_manager, decider.section, session)
             record_earlier_runs(session, request.lake, queue_manager, request.warn)
         if decider.reads_queues:
             for line in told_before_look(request.lake, queue_manager, selection.queues):
                 request.warn(line)
         run = RunFolder.at(request.lake, queue_manager, new_run_key(decider.key_prefix))
-        file = LedgerFile(run.lake_folder)  # a report: act opens one of its own, and reads it anew
+        ledger = LedgerFile(run.lake_folder)  # a report: act opens one of its own, and reads it anew
         try:
             selection.prepare(run)
+            write_setting(run, gate)
             if decider.reads_queues:
                 ends, chosen = selection.some_may_end, selection.messages
                 before = selection.before
-                observe(step, run, selection.queues, some_may_end=ends, ledger=file, chosen=chosen, before=before)
+                observe(step, run, selection.queues, some_may_end=ends, ledger=ledger, chosen=chosen, before=before)
+            if gate:
+                from mqops.quality.gate import judge  # noqa: PLC0415 - loads numpy
+
+                judge(run)
             plan = decider.decide(replace(request, connection=step), run)
             if decider.reads_queues:
-                preflight(step, run, file=file)
+                preflight(step, run, file=ledger)
         except BaseException:
             run.discard()  # a plan that is not whole is of no use to anybody
             raise

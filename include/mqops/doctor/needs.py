@@ -83,6 +83,11 @@ LEDGER = NeededQueue(
 """The ledger queue. On z/OS the default local queue has NOSHARE: then two processes of mqops could not work."""
 
 
+def held_back(name: str) -> NeededQueue:
+    """The queue for messages that a gate holds back."""
+    return NeededQueue(name=name, description="mqops: a check failed", attributes=(_KEPT, _DEEP))
+
+
 def quarantine(name: str) -> NeededQueue:
     """The queue for messages that were replayed too often."""
     return NeededQueue(name=name, description="mqops: replayed too often", attributes=(_KEPT, _DEEP))

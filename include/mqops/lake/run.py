@@ -158,6 +158,11 @@ class RunFolder:
         return self.path / "quality" / "checks"
 
     @property
+    def gated(self) -> Path:
+        """What the gate says of the messages that it holds back, one a line (`mqops.decide.gate`)."""
+        return self.path / "gated.jsonl"
+
+    @property
     def replays(self) -> Path:
         """How often the snapshot's messages were put back before, a JSON object a line."""
         return self.path / "replays.jsonl"

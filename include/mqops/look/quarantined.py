@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mqops.actions import Action
 from mqops.ledger.core.marker import MarkerKind
-from mqops.ledger.core.replays import CAPPED
+from mqops.ledger.core.replays import CAPPED, GATE, is_gate
 from mqops.look.history import EventOfRule
 from mqops.workflow import Workflow
 
@@ -30,13 +30,14 @@ class PutBack:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantined:
     """A message in quarantine. Parameters: `at` which time `run` put it on `queue`; `put_back` before, oldest first:
-    each time it came to a backout queue again."""
+    each time it came to a backout queue again; `check` of the gate that it fails, as `SUITE:CHECK`, "" for none."""
 
     queue_manager: str
     at: str
     queue: str
     run: str
     put_back: tuple[PutBack, ...]
+    check: str = ""
 
 
 def quarantined(events: Iterable[EventOfRule]) -> Quarantined | None:
@@ -47,7 +48,7 @@ def quarantined(events: Iterable[EventOfRule]) -> Quarantined | None:
     """
     acted = [one for one in events if one.outcome == MarkerKind.ACTED and one.action != Action.COPY]
     last = acted[-1] if acted else None
-    if last is None or last.rule != CAPPED:
+    if last is None or not (last.rule == CAPPED or (is_gate(last.rule) and Action(last.action).puts)):
         return None
     replays = [
         PutBack(at=one.at, queue=one.dest_q, rule_line=one.rule_line, table_source=one.table_source, run=one.run)
@@ -55,8 +56,14 @@ def quarantined(events: Iterable[EventOfRule]) -> Quarantined | None:
         if one.workflow == Workflow.BACKOUT_REPROCESS
         and Action(one.action).puts
         and one.rule != CAPPED
+        and not is_gate(one.rule)
         and one.body == last.body
     ]
     return Quarantined(
-        queue_manager=last.queue_manager, at=last.at, queue=last.dest_q, run=last.run, put_back=tuple(replays)
+        queue_manager=last.queue_manager,
+        at=last.at,
+        queue=last.dest_q,
+        run=last.run,
+        put_back=tuple(replays),
+        check=last.rule.removeprefix(GATE) if is_gate(last.rule) else "",
     )

@@ -32,7 +32,7 @@ from mqops.look.core.question import Asked, became_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import APPROVAL, run_line
 from mqops.look.staying import StayingRows, Stays, staying_rows
-from mqops.look.words.fates import BACK, NOT_REACHED, NOT_REACHED_ELSEWHERE, WHY_LEFT, Became
+from mqops.look.words.fates import BACK, NOT_REACHED, NOT_REACHED_ELSEWHERE, WHY_LEFT, Became, check_in_words
 from mqops.look.words.state import RunState
 from mqops.message_checks import QualitySummary
 from mqops.model import Destination, RunSummary
@@ -55,6 +55,7 @@ class _Planned(NamedTuple):
     msg_id: bytes
     msg_key: str
     rule_line: int | None
+    rule_key: str | None
     action: Action
     dest_q: str
     dest_q_mgr: str
@@ -74,6 +75,7 @@ class UnmovedMessage:
     msg_id: str
     msg_key: str
     rule_line: int | None
+    rule_key: str | None
     action: str
     dest_q: str
     dest_q_mgr: str
@@ -189,7 +191,10 @@ _IN_JSON = (
     ),
     *("quality", "stays", "looked_at", "pruned"),
 )
-_OF_THE_PLAN = ("digest", "table_source", "table_digest", "rows", "bytes", "observed", "actions", "rules", "remarks")
+_OF_THE_PLAN = (
+    *("digest", "table_source", "table_digest", "rows", "bytes"),
+    *("observed", "actions", "rules", "remarks", "gate"),
+)
 _PEOPLE = ("requested_by", "approved_by", "comment", "finished_by", "why")
 
 
@@ -348,7 +353,7 @@ def _became(row: _Planned, line: RunLine, sums: Account, gone: Gone) -> tuple[Be
     """What became of a message that was not acted on, and why: by the proof, the markers, the plan, the run's state."""
     number = row.row
     if line.state is RunState.PLANNED and line.is_undo and not row.action.acts:
-        return Became.LEFT, _why_left(row.action, line.state)  # it was not on its queue when the undo was planned
+        return Became.LEFT, _why_left(row, line.state)  # it was not on its queue when the undo was planned
     if number in gone.because:
         return Became.GONE, gone.because[number]
     if number in sums.failed:
@@ -357,11 +362,14 @@ def _became(row: _Planned, line: RunLine, sums: Account, gone: Gone) -> tuple[Be
         return (Became.LEFT, BACK) if line.proved_at and not line.gone else (Became.GONE, ABSENT)
     if line.state is RunState.UNBALANCED and row.action.acts and number not in sums.left:
         return Became.UNKNOWN, "the run does not balance: see its problems"
-    return Became.LEFT, sums.left.get(number) or _why_left(row.action, line.state)
+    return Became.LEFT, sums.left.get(number) or _why_left(row, line.state)
 
 
-def _why_left(action: Action, state: RunState) -> str:
+def _why_left(row: _Planned, state: RunState) -> str:
     """Why a message is left that no marker names."""
+    action = row.action
+    if action is Action.GATED:
+        return f"{check_in_words(row.rule_key)} fails"
     if not action.acts:
         return WHY_LEFT.get(action, action.effect.value)
     under_way = state in {RunState.BEGUN, RunState.STOPPED, RunState.UNFINISHED}

@@ -16,12 +16,13 @@ from mqops.model import Destination
 
 
 class Stays(NamedTuple):
-    """Messages of a rule that would stay, though the plan moves them."""
+    """Messages of a rule that would stay, though the plan moves them. Parameters: `rule_key` "" for none."""
 
     queue: str
     rule_line: int | None
     action: str
     messages: int
+    rule_key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,7 @@ class _Row(NamedTuple):
     row: int
     queue: str
     rule_line: int | None
+    rule_key: str | None
     action: Action
     dest_q: str
     dest_q_mgr: str
@@ -67,11 +69,12 @@ def staying_rows(run: RunFolder, digest: str) -> StayingRows:
         short.update(dict.fromkeys(one.names, (rows[one.room], one.why)))
     without_rules = StayingRows(at=found.checked_at, refused=stay.refused, short=short)
     by_rule = Counter(
-        (row.queue, row.rule_line, row.action.value)
+        (row.queue, row.rule_line, row.action.value, row.rule_key or "")
         for row in _put(run)
         if without_rules.why(row.row, row.dest_q, row.dest_q_mgr)
     )
-    return replace(without_rules, by_rule=tuple(Stays(*rule, messages) for rule, messages in by_rule.items()))
+    stays = (Stays(queue, line, word, number, key) for (queue, line, word, key), number in by_rule.items())
+    return replace(without_rules, by_rule=tuple(stays))
 
 
 def _put(run: RunFolder) -> Iterator[_Row]:

@@ -130,7 +130,7 @@ def _results(
         messages = len(chosen(table, (), suite.queues))
         for check in suite.checks:
             if messages or check.expectation.between:
-                result, rows = result_in(table, suite, check, seen, history)
+                result, rows = result_here(table, suite, check, seen, history)
             else:
                 result, rows = on_nothing(suite, check, seen), None
             results.append(result)
@@ -139,11 +139,10 @@ def _results(
     return results, failed
 
 
-def result_in(
+def result_here(
     table: pa.Table, suite: Suite, check: Check, seen: QueuesSeen, history: History
 ) -> tuple[CheckResult, pa.Array | None]:
-    """The result of a check in a table of all messages, and the places of the rows that fail it; None for one of the
-    whole, or where nothing was looked at."""
+    """The result of a check, and the places of the rows of the table that fail it; None where it names none."""
     if why := nothing_seen(suite, check, seen):
         return result_of(suite, check, met=False, skipped=why), None
     if check.expectation.between:

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mqops.given_file import text_of
+from mqops.message_checks import OnFailure
 from mqops.quality.columns import COLUMNS, PROBLEM, Column, is_payload
 from mqops.quality.json_schemas import json_validator
 from mqops.quality.payload import ISO_DATE, KINDS, Asked, asked_by_name
@@ -122,6 +123,8 @@ def readable(checks: Sequence[Check], named: Named) -> Iterator[Check]:
     It is about the messages that a check of the column is about, and as severe; none where the suite has one itself."""
     said = {name for check in checks if check.expectation is READABLE for name in check.columns}
     wanted: dict[tuple[str, Any], Check] = {}
+    strictest: dict[tuple[str, Any], OnFailure] = {}
+    strict = tuple(OnFailure)
     for check in checks:
         there = [*(_value_of(name, named) for name in check.columns), *(one.column for one in check.where)]
         where = tuple(one for one in check.where if not is_payload(one.column))
@@ -131,6 +134,8 @@ def readable(checks: Sequence[Check], named: Named) -> Iterator[Check]:
             known = wanted.get((name, about))
             if not is_payload(name) or f"{name}{PROBLEM}" in said:
                 continue
+            before = strictest.get((name, about), strict[-1])
+            strictest[name, about] = min(before, check.on_failure, key=strict.index)
             if known is None or SEVERITIES.index(check.severity) < SEVERITIES.index(known.severity):
                 wanted[name, about] = check
     taken = {check.id for check in checks}
@@ -144,6 +149,7 @@ def readable(checks: Sequence[Check], named: Named) -> Iterator[Check]:
             expectation=READABLE,
             columns=(f"{name}{PROBLEM}",),
             severity=check.severity,
+            on_failure=strictest[name, where],
             where=where,
             why=f"{named.used[name].name} cannot be read",
             line=check.line,

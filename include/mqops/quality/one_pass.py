@@ -37,7 +37,7 @@ from mqops.quality.failures import FAILURES, count_by_check, count_by_queue, rea
 from mqops.quality.files import QualityFiles
 from mqops.quality.frame import frame_of, needs_body
 from mqops.quality.history import History
-from mqops.quality.in_process import Failed, by_queue, failures_of, not_checked_in, result_in, result_of_rows
+from mqops.quality.in_process import Failed, by_queue, failures_of, not_checked_in, result_here, result_of_rows
 from mqops.quality.outcome import Found, begun, concluded, in_turn, queue_manager_of
 from mqops.quality.own_pages import SAMPLES, write_pages
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing, queues_of, with_bases
@@ -227,7 +227,7 @@ def _results(
             elif computed_by_rows(check):
                 results.append(_counted(suite, check, seen, heard.counts.get(number, Counts())))
             else:
-                result, rows = result_in(table, suite, check, seen, history)
+                result, rows = result_here(table, suite, check, seen, history)
                 results.append(result)
                 if rows is not None and len(rows):
                     failed.append(Failed(result, failures_of(table.take(rows), check, result)))

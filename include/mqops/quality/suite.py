@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from mqops.message_checks import OnFailure
 from mqops.quality.columns import COLUMNS, PROBLEM, problem_columns
 from mqops.quality.payload import Asked
 from mqops.quality.units import about_values, with_unit
@@ -64,6 +65,7 @@ class Check:
         columns: what it is about: one for most, two for a pair, none for the whole table.
         arguments: GX's arguments but the columns.
         mostly: share of messages, 0 to 1, that must satisfy it.
+        on_failure: what a gate does where it fails (`mqops.quality.gate`); nothing else looks at it.
         where: which messages it is about; all where empty.
         why: what a failure means, for the person who reads the report.
         line: where it stands in its file.
@@ -76,6 +78,7 @@ class Check:
     arguments: Mapping[str, Argument] = field(default_factory=dict)
     mostly: float = 1.0
     severity: str = "critical"
+    on_failure: OnFailure = OnFailure.STOP
     where: tuple[Condition, ...] = ()
     why: str = ""
     line: int = 0

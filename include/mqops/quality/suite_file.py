@@ -30,6 +30,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mqops.errors import SettingsError
 from mqops.given_file import text_of
+from mqops.message_checks import OF_MESSAGES, ON_FAILURE, OnFailure
 from mqops.quality.arguments import argument_value, column_value, value_of
 from mqops.quality.columns import COLUMNS, Column, ColumnKind, Source
 from mqops.quality.gx_core import REFUSED
@@ -198,6 +199,19 @@ def _conditions(where: dict[Column, object]) -> tuple[Condition, ...]:
 _Name = Annotated[str, _fitting("[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", "a name of letters, digits, _ . -")]
 _Queue = Annotated[str, _fitting("[A-Za-z0-9._/%*?]{1,48}", "a queue's name, with * and ?")]
 _Severity = Annotated[str, _fitting("|".join(SEVERITIES), f"one of {', '.join(SEVERITIES)}")]
+
+
+def _on_failure(value: object, info: ValidationInfo) -> OnFailure:
+    if value not in tuple(OnFailure):
+        raise ValueError(f"must be one of {', '.join(OnFailure)} (found {found(value)})")
+    chosen, name = OnFailure(str(value)), info.data.get("expect")
+    if chosen in OF_MESSAGES and isinstance(name, str) and not _expectation(name).of_rows:
+        others = " or ".join(one for one in OnFailure if one not in OF_MESSAGES)
+        raise ValueError(f"must be {others}: {name} is about all messages together, and names none (found {chosen!s})")
+    return chosen
+
+
+_OnFailure = Annotated[OnFailure, PlainValidator(_on_failure)]
 _Share = Annotated[float, PlainValidator(lambda value: value_of(value, Takes.SHARE))]
 _Text = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
 _BY_COLUMN = TypeAdapter(dict[Annotated[Column, PlainValidator(_column)], object])
@@ -227,6 +241,7 @@ class _Check(_Block):
     id: _Name
     expect: str
     severity: _Severity = "critical"
+    on_failure: _OnFailure | None = None
     why: _Text = ""
     where: _Where = ()
 
@@ -257,6 +272,7 @@ class _Check(_Block):
             arguments=arguments,
             mostly=float(given.get("mostly", 1.0)),
             severity=self.severity,
+            on_failure=self.on_failure or ON_FAILURE[self.severity],
             where=self.where,
             why=self.why,
             line=line,

@@ -12,6 +12,7 @@ from mqops.actions import DISCARDS
 from mqops.counted import counted
 from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight, same_said
+from mqops.look.words.fates import check_in_words
 from mqops.look.words.planned import title
 from mqops.model import Destination
 from mqops.printable import printable
@@ -195,6 +196,8 @@ def samples(counts: Iterable[PlanCount]) -> Markdown:
 
 
 def line_of(count: PlanCount) -> Markdown:
+    if check := check_in_words(count.rule_key):
+        return md("{}", check)
     return md("line {}", count.rule_line) if count.rule_line else md("none")
 
 

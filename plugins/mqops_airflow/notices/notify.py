@@ -72,6 +72,12 @@ class Notice(Enum):
     UNBALANCED = Told(
         when="a run does not balance", task="prove", subject="{queue_manager}: a run does not balance", text="{why}"
     )
+    GATED = Told(
+        when="the gate of a workflow holds messages back, or warns of some",
+        task="route",
+        subject="{queue_manager}: the gate of {queue}: plan {digest}",
+        text="{why}",
+    )
     EXPIRES = Told(
         when="so many dead letters, backed-out and stored messages expire before people are at work again",
         task="",

@@ -20,6 +20,7 @@ from mqops_airflow.ui.markdown import md
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from mqops.lake.run import RunFolder
     from mqops_airflow.runs.run_folder import XCom
 
 
@@ -33,7 +34,9 @@ class BackoutCheckOperator(CheckOperator):
     def execute(self, context: Context) -> XCom:
         from mqops.backout.of_estate import rows_of  # noqa: PLC0415
         from mqops.decide import backout_setting as backout  # noqa: PLC0415
+        from mqops.decide.gate import write_setting  # noqa: PLC0415
         from mqops.deciders.backout import survey  # noqa: PLC0415
+        from mqops.deciders.gate import gate_of  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
 
         if self.four_eyes:
@@ -53,6 +56,7 @@ class BackoutCheckOperator(CheckOperator):
                 backoff=tuple(int(one.total_seconds()) for one in section.backoff),
                 origins=rows_of(section),
             )
+            gate = gate_of(estate, self.queue_manager, Workflow.BACKOUT_REPROCESS, session)
         for remark in surveyed.setting.remarks():
             self.log.warning("%s", printable(remark))
         for queue, depth in surveyed.depths.items():
@@ -72,8 +76,9 @@ class BackoutCheckOperator(CheckOperator):
         if not surveyed.queues:
             why = md("Nothing to do: the backout queues are empty")
             return self.nothing_to_do(context, {"queue": "", **found}, Workflow.BACKOUT_REPROCESS, why)
-        return self.begin(
-            *(context, lake(estate), surveyed.queues, found),
-            form=form,
-            keep=lambda folder: backout.write_setting(folder, surveyed.setting),
-        )
+
+        def keep(folder: RunFolder) -> None:
+            backout.write_setting(folder, surveyed.setting)
+            write_setting(folder, gate)
+
+        return self.begin(*(context, lake(estate), surveyed.queues, found), form=form, keep=keep)

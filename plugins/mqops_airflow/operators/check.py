@@ -91,6 +91,8 @@ class DlqCheckOperator(CheckOperator):
     def execute(self, context: Context) -> XCom:
         if self.four_eyes:
             must_tell_people_apart(context)
+        from mqops.decide.gate import write_setting  # noqa: PLC0415 - loads pyarrow
+        from mqops.deciders.gate import gate_of  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
         from mqops.mq.inquire import depth  # noqa: PLC0415
 
@@ -104,6 +106,7 @@ class DlqCheckOperator(CheckOperator):
         also = section.also if section and (form.queue or None) in {None, section.queue} else ()
         with connect(connection) as session:
             queues = self._queues(session, named, also)
+            gate = gate_of(estate, self.queue_manager, Workflow.DLQ_RULES, session)
             drained = drain_and_log(session, lake(estate), self.queue_manager, self.log)
             depths = {queue: depth(session, queue) for queue in queues}
         for queue, messages in depths.items():
@@ -118,7 +121,9 @@ class DlqCheckOperator(CheckOperator):
             if len(queues) == 1:
                 why = md("Nothing to do: {} is empty", queues[0])
             return self.nothing_to_do(context, {"queue": ",".join(queues), **found}, Workflow.DLQ_RULES, why)
-        return self.begin(context, lake(estate), filled, found, form=form)
+        return self.begin(
+            *(context, lake(estate), filled, found), form=form, keep=lambda folder: write_setting(folder, gate)
+        )
 
     def _queues(self, session: Session, named: str, also: Iterable[str]) -> list[str]:
         """The queues to work on, each once, whatever name it has. Raises as `_queue`."""

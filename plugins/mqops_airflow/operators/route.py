@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseBranchOperator
 
 from mqops.counted import counted
-from mqops.estate_sections import Approval
+from mqops.decide.core.gate import GATE_SAYS
+from mqops.estate_sections import Approval, Notify
 from mqops.lake.run import RunFolder
 from mqops.printable import printable
 from mqops_airflow.approval import answer
 from mqops_airflow.approval.policy import verdict_on
 from mqops_airflow.connections.hook import MqHook
+from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.runs.plan_files import preflight_in, read_plan
 from mqops_airflow.ui.views import RunLink
 
@@ -30,18 +32,28 @@ class RouteOperator(BaseBranchOperator):
 
     :param folder: the run's folder (templated).
     :param approval: the policy.
+    :param notify: who is told what the gate of the plan says.
     """
 
     operator_extra_links = (RunLink(),)
     template_fields = ("folder",)
 
-    def __init__(self, *, folder: str, approval: Approval, **kwargs: Any) -> None:
+    def __init__(self, *, folder: str, approval: Approval, notify: Notify | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.notify = notify
         self.folder = folder
         self.approval = approval
 
+    def _tell_of_gate(self, context: Context, plan: PlanSummary) -> None:
+        """Tell people what the gate says, before anybody is asked."""
+        said = [remark for remark in plan.remarks if remark.startswith(GATE_SAYS)]
+        if said and plan.gate:
+            told = {"queue_manager": plan.queue_manager, "queue": plan.queue, "digest": plan.digest[:16]}
+            tell_people(self.notify, context, Notice.GATED, why="; ".join(said), **told)
+
     def way(self, context: Context, plan: PlanSummary, found: Preflight | None) -> Way:
         """The way of a plan with its pre-flight."""
+        self._tell_of_gate(context, plan)
         verdict = verdict_on(plan, found, approval=self.approval, context=context)
         self.log.info("Plan %s: %s (%s)", printable(plan.digest), printable(verdict.way), printable(verdict.why))
         value = {"way": verdict.way, "why": verdict.why, "digest": plan.digest}

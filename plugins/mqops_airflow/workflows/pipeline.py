@@ -139,6 +139,7 @@ def plan_and_act(
         folder=folder,
         mq_conn_id=mq_conn_id,
         approval=approval,
+        notify=usable(notify),
         ways={"stop": "prove", "ask": "approve", "act": "act"},
     )
     approve = approve_task(folder, approval, notify)
@@ -278,7 +279,7 @@ def in_tasks(plan: BaseOperator, approval: Approval, notify: Notify | None, asse
     :param asks: whether a person approves every plan, so that no way leads from `route` to `act`.
     """
     folder = "{{ handed_on(dag_run, params['queue_manager'])['folder'] }}"
-    route = InTaskRouteOperator(task_id="route", folder=folder, approval=approval)
+    route = InTaskRouteOperator(task_id="route", folder=folder, approval=approval, notify=usable(notify))
     approve = approve_task(folder, approval, notify)
     rule = TriggerRule.ALL_SUCCESS if asks else TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS
     act = InTaskActOperator(task_id="act", folder=folder, approval=approval, trigger_rule=rule)

@@ -28,6 +28,7 @@ from mqops.look.runs_index import INDEX, RECENT_NS
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.observe import snapshot
 from mqops.prove.prove import prove
+from mqops.rules import parse
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(FULL) ACTION(RETRY)\nDESTQ(B) ACTION(DISCARD)\n"
 CAROL = Stop(by="carol@desk", at="2026-11-21T12:00:00Z", why="\x1b[2Jwait")
@@ -78,6 +79,7 @@ def test_a_run_that_was_carried_out_names_what_was_left_and_what_failed(manager,
     assert found["summary"]["balanced"]
     plan = read_json(find_run(lake, key=key).plan_json)
     of_plan = ("digest", "table_source", "table_digest", "rows", "bytes", "observed", "actions", "rules", "remarks")
+    of_plan = (*of_plan, "gate")
     assert list(found["plan"].items()) == [(name, plan[name]) for name in of_plan]
     assert (found["approval"], found["dag"], found["quality"]) == ({}, {}, [])
     text = mqops("run", "show", key[:-3]).stdout  # the beginning of a key will do
@@ -96,7 +98,8 @@ def test_a_dry_run_names_what_its_destinations_do_not_take(manager, mqops, lake)
         (1, "left", why),
         (3, "left", why),
     ]
-    assert found["stays"] == [{"queue": DLQ, "rule_line": 2, "action": "RETRY", "messages": 2}]
+    key = parse(TABLE).table.rules[1].key
+    assert found["stays"] == [{"queue": DLQ, "rule_line": 2, "action": "RETRY", "messages": 2, "rule_key": key}]
     assert found["looked_at"] >= found["at"]
 
 

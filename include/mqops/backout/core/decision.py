@@ -20,12 +20,13 @@ NOWHERE = left(Action.AMBIGUOUS)
 """What changes in the plan's row of a message whose origin is ambiguous."""
 
 
-def to_quarantine(queue: str) -> Quarantined:
-    """What changes in the plan's row of a message that has been put back too often."""
+def to_quarantine(queue: str, rule_key: str = CAPPED) -> Quarantined:
+    """What changes in the plan's row of a message that has been put back too often, or that a check of the gate
+    (`rule_key`) holds back."""
     return {
         **left(Action.FWD),
         "rule_line": None,
-        "rule_key": CAPPED,
+        "rule_key": rule_key,
         "dest_q": queue,
         "header": True,
         "unit_group": f"{queue}@",

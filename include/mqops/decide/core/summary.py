@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mqops.actions import Action
 from mqops.as_json import JsonObject, json_object
+from mqops.decide.core.gate import GateCheck
 from mqops.decide.core.pacing import Pacing
 from mqops.workflow import Workflow
 
@@ -74,7 +75,8 @@ class PlanSummary:
     `remarks` what else the approver should know; `handling` how it is carried out (`mqops.decide.core.pacing`);
     `digest` of the plan's rows (`mqops.decide.core.canonical`) and of its handling, which an approval is bound to;
     `requested_by` who asked for it on the command line, blank for other plans; `used_up` messages that are
-    ignored since no try of a rule that fits them is left; `unseen` queues that are meant and could not be looked at.
+    ignored since no try of a rule that fits them is left; `unseen` queues that are meant and could not be looked at;
+    `gate` the checks of its gate that are not met.
     """
 
     run: str
@@ -98,6 +100,7 @@ class PlanSummary:
     requested_by: str = ""
     used_up: int = 0
     unseen: tuple[str, ...] = ()
+    gate: tuple[GateCheck, ...] = ()
 
     @property
     def pacing(self) -> Pacing:

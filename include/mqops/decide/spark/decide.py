@@ -23,11 +23,13 @@ from mqops.decide import backout_setting as backout
 from mqops.decide.core import PlanSummary, backoff
 from mqops.decide.core.message_groups import WAY_OUT, keepers, remarks
 from mqops.decide.core.pacing import NO_LIMITS, Pacing, covered
+from mqops.decide.gate import found_by, remarks_of
 from mqops.decide.message_groups import waiting_until
 from mqops.decide.recorded import PLAN as PLAN_SUMMARY
 from mqops.decide.spark import message_groups
 from mqops.decide.spark.backout import replays_of, settled, with_origins
 from mqops.decide.spark.conditions import with_answers
+from mqops.decide.spark.gate import verdicts_of
 from mqops.decide.spark.rules import chosen_rule, compared, or_empty
 from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import totals_of
@@ -96,15 +98,17 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     make_durable(folder.plan)
     summary = _summary(spark, request, table, observed)
     used_up = _used_up(spark.read.schema(PLAN).parquet(str(folder.plan)), messages, table, tries)
-    pacing = request.pacing.of_table(table.rules)
+    pacing, gate = request.pacing.of_table(table.rules), found_by(folder)
     summary = replace(
         summary,
         digest=covered(summary.digest, pacing.to_json()),
         handling=pacing.to_json(),
         used_up=sum(used_up.values()),
         unseen=where.unseen if where else (),
+        gate=gate.checks if gate else (),
         remarks=(
             *expired.remarks(observed),
+            *remarks_of(gate, summary.rules),
             *(where.remarks() if where else ()),
             *no_text.remarks(folder, table),
             *(ambiguous.remarks(folder, where) if where else ()),
@@ -149,6 +153,7 @@ def _planned(
         waits=waiting(messages, table, tries),
         backoff=backout.backoff(where),
         may_have_groups=flags != (0, 0),
+        verdicts=verdicts_of(spark, folder),
     )
     return plan, messages
 

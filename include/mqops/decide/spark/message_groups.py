@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from mqops.actions import ACTED, PUTS, Action
 from mqops.decide.core.message_groups import COLUMNS, NO_ID
 from mqops.decide.core.protected import PREFIXES, rules_that_ask_messages
+from mqops.decide.spark.gate import gated
 from mqops.decide.spark.schema import PLAN
 from mqops.lake.files import refuse_newer_lines
 from mqops.lake.run import RunFolder
@@ -49,6 +50,7 @@ def bound(
     puts: DataFrame | None,
     *,
     may_have_groups: bool = True,
+    verdicts: DataFrame | None = None,
     waits: DataFrame | None = None,
     backoff: Sequence[int] = (),
 ) -> DataFrame:
@@ -56,7 +58,8 @@ def bound(
 
     Parameters: `messages` the plan's, columns of the snapshot and `row`; `snapshot` all of them; `puts` as `puts_of`
     gives it; `waits` as `mqops.decide.spark.decide.waiting` does; `backoff` seconds, for rules without BACKOFF;
-    `may_have_groups` False where it is known that no message is in a group. A table without MAXREPLAY, BACKOFF and
+    `may_have_groups` False where it is known that no message is in a group; `verdicts` of the gate as
+    `mqops.decide.spark.gate.verdicts_of` gives them. A table without MAXREPLAY, BACKOFF and
     ORDER, and messages without groups, cost one query at most: whether there are groups.
     """
     capping = [rule for rule in table.rules if rule.max_replay]
@@ -74,6 +77,8 @@ def bound(
         plan = _changed(plan, _is_not_due(table.rules, backoff), Action.LATER)
     if asking := rules_that_ask_messages(table):
         plan = _changed(plan, _is_protected(asking), Action.PROTECTED)
+    if verdicts is not None:
+        plan = gated(plan, verdicts)
     if has_groups:
         members = snapshot.where(_is_bound()).select("position", *COLUMNS)
         outside = members.join(messages.select("queue", "position"), ["queue", "position"], "left_anti")

@@ -20,6 +20,17 @@ CAPPED = "replay-cap"
 TO_BACKOUT_QUEUE = "BOQNAME"
 """The rule key of rows that the poison guard moves to a backout queue; they are not replays."""
 NO_REPLAYS = (CAPPED, TO_BACKOUT_QUEUE)
+GATE = "gate:"
+"""How the rule key of rows begins that a check of the gate decides about: `gate:SUITE:CHECK`. They are not replays."""
+
+
+def is_gate(rule_key: str | None) -> bool:
+    """Whether the gate decided, and no rule."""
+    return (rule_key or "").startswith(GATE)
+
+
+def _is_replay(rule_key: str) -> bool:
+    return rule_key not in NO_REPLAYS and not is_gate(rule_key)
 
 
 def replay_key(msg_id: str, body_digest: str) -> str:
@@ -47,7 +58,7 @@ def put_in_runs(acted: Iterable[Marker]) -> Mapping[str, PutBefore]:
             if action == Action.RETURN:
                 if runs.get(msg_id):
                     runs[msg_id].popitem()
-            elif action in PUTS and row.rule_key not in NO_REPLAYS and msg_id.strip("0"):
+            elif action in PUTS and _is_replay(row.rule_key) and msg_id.strip("0"):
                 runs.setdefault(msg_id, {})[marker.run] = marker.at
     return {msg_id: PutBefore(len(seen), max(seen.values())) for msg_id, seen in runs.items() if seen}
 
@@ -67,6 +78,6 @@ def replays(issued: Iterable[Marker], acted: Iterable[Marker]) -> Mapping[str, i
         if PlanIdentity(run=marker.run, digest=marker.plan) not in plans:
             continue
         for row in marker.rows:
-            if row.action in PUTS and row.rule_key != CAPPED:
+            if row.action in PUTS and row.rule_key != CAPPED and not is_gate(row.rule_key):
                 counts[replay_key(row.msg_id, row.body)] += 1
     return counts

@@ -95,13 +95,13 @@ def balance(view: RunView, sums: Sums, fates: Fates, *, by_choice: bool) -> list
     Parameters: `by_choice` as of `mqops.look.words.fates.rule_in_words`.
     """
     words = words_of(view, fates)
-    stays = {(one.queue, one.rule_line, one.action): one.messages for one in view.story.stays}
+    stays = {(one.queue, one.rule_key, one.action): one.messages for one in view.story.stays}
     shares = []
     for one in chosen(view, sums.others):
-        stay = stays.get((one.queue, one.rule_line, one.action), 0)
+        stay = stays.get((one.queue, one.rule_key, one.action), 0)
         planned = Counter({fate_of(Action(one.action)): one.planned - stay}) + Counter({Fate.LEFT: stay})
         parts = {word: planned[fate] if sums.would else getattr(one, fate) for fate, word in words.items()}
-        name = rule_name(one.rule_line, Action(one.action), by_choice=by_choice, fates=fates)
+        name = rule_name(one.rule_line, Action(one.action), key=one.rule_key, by_choice=by_choice, fates=fates)
         shares.append(Share(one, name, parts))
     return shares
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from mqops.actions import NO_RULE_FITS, Action
+from mqops.ledger.core.replays import GATE, is_gate
 
 
 class Fate(StrEnum):
@@ -102,6 +103,7 @@ WHY_LEFT: Mapping[Action, str] = {
     Action.AMBIGUOUS: "its origin is ambiguous",
     Action.PROTECTED: "it names a protected queue",
     Action.STUCK: "it loops, and neither a backout queue nor a dead-letter queue takes it",
+    Action.GATED: "a check of the gate fails",
     Action.LATER: "its next try was not due",
     Action.REPLAYED: "it has been put as often as MAXREPLAY allows",
     Action.SPLIT: "the table sends the messages of its group to different queues",
@@ -121,14 +123,23 @@ WHY_LEFT: Mapping[Action, str] = {
 """Action that leaves a message → why it is left."""
 
 
-def rule_in_words(line: int | None, action: Action, *, by_choice: bool = False, fates: Fates = MOVES) -> str:
-    """The rule, or else the person or workflow, that decided about messages.
+def check_in_words(rule_key: str | None) -> str:
+    """The check of a gate that decided about messages, "" where none did."""
+    return f"gate: check {(rule_key or '').removeprefix(GATE)}" if is_gate(rule_key) else ""
 
-    Parameters: `line` of the rule, None for none; `by_choice` whether a person, and no rules table, chooses the
-    messages of the workflow.
+
+def rule_in_words(
+    line: int | None, action: Action, *, key: str | None = None, by_choice: bool = False, fates: Fates = MOVES
+) -> str:
+    """The rule, or else the check of a gate, the person or the workflow, that decided about messages.
+
+    Parameters: `line` of the rule, None for none; `key` of it, as the plan has it; `by_choice` whether a person, and no
+    rules table, chooses the messages of the workflow.
     """
     if line:
         return f"line {line}"
+    if check := check_in_words(key):
+        return check
     if action is Action.ERROR:
         return NO_RULE_FITS
     if by_choice and fates.undecided == MOVES.undecided:
@@ -136,9 +147,11 @@ def rule_in_words(line: int | None, action: Action, *, by_choice: bool = False, 
     return fates.undecided
 
 
-def rule_name(line: int | None, action: Action, *, by_choice: bool = False, fates: Fates = MOVES) -> str:
+def rule_name(
+    line: int | None, action: Action, *, key: str | None = None, by_choice: bool = False, fates: Fates = MOVES
+) -> str:
     """A rule in a few words, with its action. Parameters: as of `rule_in_words`."""
-    rule = rule_in_words(line, action, by_choice=by_choice, fates=fates)
+    rule = rule_in_words(line, action, key=key, by_choice=by_choice, fates=fates)
     return rule if action is Action.ERROR else f"{rule} {action}" if line else f"{rule}: {action}"
 
 

@@ -10,8 +10,8 @@ from mqops.actions import ACTED, NO_RULE_FITS, Action
 from mqops.counted import counted
 from mqops.decide.core.preflight import Preflight, shown
 from mqops.look.words.balance import equation
-from mqops.look.words.fates import MOVES
-from mqops.model import CanaryResult, Destination, RunSummary
+from mqops.look.words.fates import MOVES, check_in_words
+from mqops.model import CanaryResult, Destination, RuleBalance, RunSummary
 from mqops.observe.core.anatomy import anatomy_lines
 from mqops.observe.core.unseen import none_browsed
 
@@ -47,7 +47,7 @@ def plan_lines(plan: PlanSummary, found: Preflight | None, *, by_rules: bool, ev
     if len(plan.counts) > len(plan.rules):
         for rule in sorted(plan.rules, key=lambda one: one.action not in ACTED):
             groups = counted(sum(_of_rule(one) == _of_rule(rule) for one in counts), "group")
-            what = _what(rule.rule_line, rule.action, by_rules=by_rules)
+            what = _what(rule, by_rules=by_rules)
             yield f"{rule.messages:8}  {what} in all  ({groups}; {counted(rule.bytes, 'byte')})"
     yield from _groups(counts, by_rules=by_rules, most=len(counts) if every_group else MOST_OF_A_RULE)
     if plan.counts_left_off:
@@ -57,12 +57,12 @@ def plan_lines(plan: PlanSummary, found: Preflight | None, *, by_rules: bool, ev
 
 
 def _groups(counts: Sequence[PlanCount], *, by_rules: bool, most: int) -> Iterator[str]:
-    seen: Counter[tuple[int | None, Action]] = Counter()
+    seen: Counter[tuple[str | None, Action]] = Counter()
     for count in counts:
         seen[_of_rule(count)] += 1
         if seen[_of_rule(count)] > most:
             continue
-        what = _what(count.rule_line, count.action, by_rules=by_rules)
+        what = _what(count, by_rules=by_rules)
         target = f" to {Destination(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
         origin = f"{count.symbol or 'no MQDLH'} {Destination(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
         oldest = f", oldest {count.oldest}" if count.oldest else ""
@@ -75,15 +75,16 @@ def _groups(counts: Sequence[PlanCount], *, by_rules: bool, most: int) -> Iterat
         yield f"not shown: {counted(hidden, 'more group')} of these rules: --dry-run --all-groups shows them"
 
 
-def _what(line: int | None, action: str, *, by_rules: bool) -> str:
+def _what(one: PlanCount | RuleCount | RuleBalance, *, by_rules: bool) -> str:
     """The rule of some rows of a plan, and its action. No rule stands beside a message that no rule could see."""
-    unseen = f" ({NO_RULE_FITS})" if action == Action.ERROR else ""
-    rule = f"line {line}: " if line else "no rule: " if by_rules and not unseen else ""
-    return f"{rule}{action}{unseen}"
+    unseen = f" ({NO_RULE_FITS})" if one.action == Action.ERROR else ""
+    none = "no rule" if by_rules and not unseen else ""
+    rule = f"line {one.rule_line}" if one.rule_line else check_in_words(one.rule_key) or none
+    return f"{rule}: {one.action}{unseen}" if rule else f"{one.action}{unseen}"
 
 
-def _of_rule(one: PlanCount | RuleCount) -> tuple[int | None, Action]:
-    return one.rule_line, one.action
+def _of_rule(one: PlanCount | RuleCount) -> tuple[str | None, Action]:
+    return one.rule_key, one.action
 
 
 def canary_line(result: CanaryResult) -> str:
@@ -102,7 +103,7 @@ def summary_lines(summary: RunSummary, *, by_rules: bool) -> Iterator[str]:
         counts = ", ".join(f"{getattr(rule, fate):,} {word}" for fate, word in words.items())
         failed = f", {counted(rule.failed, 'try', 'tries')} failed" if rule.failed else ""
         chosen = " (not chosen)" if rule.action == Action.IGNORE and not by_rules else ""
-        what = _what(rule.rule_line, rule.action, by_rules=by_rules)
+        what = _what(rule, by_rules=by_rules)
         yield f"{rule.planned:8,}  {what}{chosen}: {counts}{failed}"
     for reason, count in summary.reasons.items():
         yield f"{counted(count, 'try', 'tries', spec='8,')} failed with {reason}"

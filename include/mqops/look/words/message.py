@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mqops.counted import counted
 from mqops.look.core.rule_verdicts import RuleVerdict, Verdict
+from mqops.look.words.fates import check_in_words
 from mqops.look.words.text import NOTHING, Label, Lines, OfRun, Table, Text, Time, joined, said, sentences
 from mqops.model import Destination
 
@@ -93,8 +94,11 @@ def quarantine(story: MessageStory) -> Text:
     )
     of = OfRun(found.queue_manager, found.run, "{}")
     number = counted(len(found.put_back), "time")
+    since = said("In quarantine on {:name} since {:time}, by run {}.", found.queue, found.at, of)
+    if found.check:
+        return sentences(since, said("It fails the check {:name} of the gate.", found.check))
     return sentences(
-        said("In quarantine on {:name} since {:time}, by run {}.", found.queue, found.at, of),
+        since,
         said("It had been put back {} and came again each time: {}.", number, joined("; ", times)),
     )
 
@@ -111,7 +115,8 @@ def events(story: MessageStory, outcome: Callable[[EventOfRule], str]) -> Table:
         run = OfRun(one.queue_manager, one.run, short=True) if one.run else ""
         target, rule = str(Destination(one.dest_q, one.dest_q_mgr)), one.rule_line
         what = (Time(one.at), f"{outcome(one)} {one.reason}", one.action, target)
-        rows.append((*what, f"line {rule}" if rule else "", one.requested_by, one.approved_by, run))
+        by = f"line {rule}" if rule else check_in_words(one.rule)
+        rows.append((*what, by, one.requested_by, one.approved_by, run))
     return Table("Lines of the ledger, oldest first", headings, rows)
 
 

@@ -9,6 +9,7 @@ from mqops.actions import Action
 from mqops.counted import counted
 from mqops.decide.core.preflight import Finding, same_said
 from mqops.finding import sentence
+from mqops.look.words.fates import check_in_words
 from mqops.look.words.rules import of_rule
 from mqops.look.words.text import (
     NOTHING,
@@ -102,7 +103,7 @@ def _group(run: RunLine, one: GroupLine, rule_in_words: Callable[[Action], str],
         str(Destination(c.dest_q, c.dest_q_mgr)),
         said("{} {:code}", of_rule(run, c.rule_line, f"line {c.rule_line}"), one.rule)
         if c.rule_line
-        else rule_in_words(c.action),
+        else check_in_words(c.rule_key) or rule_in_words(c.action),
         Time(c.oldest or ""),
     )
 

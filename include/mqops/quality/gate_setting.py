@@ -1,0 +1,69 @@
+"""The gate that an estate has for a workflow, and what makes one unusable: told by `mqops estate check` and at a run's
+begin, by file, line and field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from mqops.decide.core.gate import GateSetting
+from mqops.errors import SettingsError
+from mqops.estate_sections import RulesWorkflow
+from mqops.message_checks import OnFailure
+from mqops.quality.learned import LEARNED
+from mqops.quality.queues import aliases_in
+from mqops.quality.suite import Suite
+from mqops.quality.suite_file import load_suites, read_suite
+
+if TYPE_CHECKING:
+    from mqops.estate import EstateFile
+    from mqops.mq.session import Session
+
+
+def setting_of(file: EstateFile, section: RulesWorkflow, session: Session) -> GateSetting:
+    """The gate of a workflow, checked.
+
+    Parameters: `section` of the workflow, as `EstateFile.gated` gives it; `session` asked for aliases that suites name.
+
+    Raises:
+        SettingsError: a suite is not valid, or cannot be a gate's.
+        MQError: the connection is lost.
+    """
+    paths = [file.suite(one) for one in (section.gate.suites if section.gate else ())]
+    suites = load_suites(paths)
+    refuse_unusable(suites, section.gate_quarantine)
+    return GateSetting(
+        suites=tuple(str(path.absolute()) for path in paths),
+        quarantine=section.gate_quarantine,
+        aliases=aliases_in(session, suites),
+    )
+
+
+def refuse_unusable(suites: Iterable[Suite], quarantine: str) -> None:
+    """Raise `SettingsError` where suites cannot be those of a gate; a line for each check."""
+    if wrong := [line for suite in suites for line in unusable(suite, quarantine)]:
+        raise SettingsError(*wrong)
+
+
+def unusable(suite: Suite, quarantine: str) -> Iterator[str]:
+    """Why a suite cannot be that of a gate, `file:line: check: what`. Parameters: `quarantine` queue of the gate."""
+    for check in suite.checks:
+        place = f"{suite.source}:{check.line}: {check.id}"
+        if check.expectation.gx:
+            yield f"{place}: {check.expectation.name} needs Great Expectations, which a gate does without: take it out"
+        if check.expectation.name in LEARNED:
+            yield f"{place}: {check.expectation.name} learns from runs of snapshot_quality: a gate needs fixed bounds"
+        if check.on_failure is OnFailure.QUARANTINE and not quarantine:
+            yield f"{place}: on_failure is quarantine, and the gate names no queue for it: add `quarantine` to the gate"
+
+
+def gate_problems(file: EstateFile) -> Iterator[str]:
+    """What is wrong with the gates of an estate whose suites are there, `file:line: field: what`."""
+    for name, settings in file.estate.queue_managers.items():
+        for workflow, section in settings.workflows(RulesWorkflow):
+            for index, relative in enumerate(section.gate.suites if section.gate else ()):
+                path = file.suite(relative)
+                suite, wrong = read_suite(path) if path.is_file() else (None, [])
+                yield from wrong
+                for line in unusable(suite, section.gate_quarantine) if suite else ():
+                    yield str(file.problem_of_gate(name, workflow, line, "suites", str(index)))

@@ -1,0 +1,185 @@
+"""A gate on the command line: what fails a check goes to quarantine or stays, warns, or stops the run before a move."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from mq_support import DLQ, Manager, dead_letter
+from pymqi import CMQC
+
+QUEUES = "".join(f"DEFINE QLOCAL({name})\n" for name in ("ORDERS", "OTHER", "ORDERS.BAD", "ORDERS.BOQ"))
+QUEUES += "DEFINE QLOCAL(IN) BOQNAME(ORDERS.BOQ) BOTHRESH(1)\nDEFINE QLOCAL(MQOPS.QUARANTINE)\n"
+SUITE = """\
+suite: orders
+columns: {$.amount: number}
+expectations:
+- {id: amount, expect: column_values_to_be_between, column: $.amount, min_value: 1, why: free, on_failure: quarantine}
+- {id: reply, expect: column_values_to_be_in_set, column: reply_to_q, value_set: [''], on_failure: leave}
+- {id: number, expect: table_row_count_to_be_between, min_value: 1, max_value: 3, severity: warning}
+- {id: big, expect: column_values_to_be_between, column: body_length, max_value: 5000, severity: info}
+"""
+SECRET = 'amount": 0'
+
+
+@pytest.fixture
+def manager(queue_manager) -> Manager:
+    return queue_manager(mqsc=QUEUES)
+
+
+def order(amount: object, *, reply: str = "", to: str = "ORDERS", **fields: object):
+    return dead_letter(to, json.dumps({"amount": amount}).encode(), ReplyToQ=reply, **fields)
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch):
+    """Writes an estate whose workflows have this gate, and its suite; MQOPS_ESTATE names it."""
+
+    def write(suite: str = SUITE, workflow: str = "dlq_rules", more: str = "", gate: str = "quarantine: ORDERS.BAD"):
+        (tmp_path / "orders.yaml").write_text(suite)
+        (tmp_path / "r.rules").write_text("ACTION(RETRY)\n")
+        path = tmp_path / "estate.yaml"
+        section = f"{{rules: r.rules, gate: {{suites: [orders.yaml], {gate}}}{more}}}"
+        path.write_text(f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq\n    {workflow}: {section}\n")
+        monkeypatch.setenv("MQOPS_ESTATE", str(path))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def dlq(mqops_here):
+    """Runs `mqops dlq run` with a table; gives what it says."""
+
+    def run(*arguments: str, table: str = "ACTION(RETRY)\n", expect: int = 0):
+        done = mqops_here("dlq", "run", DLQ, "QM1", "--json", *arguments, text=table, expect=expect)
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return run
+
+
+def test_what_fails_goes_to_quarantine_or_stays_and_the_plan_says_why(manager, gate, dlq, mqops_here):
+    gate()
+    unread = dead_letter("ORDERS", b"no JSON")
+    manager.put(
+        DLQ, [order(5), order(0), order(7, reply="OTHER"), order(0, reply="OTHER"), unread, order(0, to="OTHER")]
+    )
+    table = "DESTQ(OTHER) ACTION(DISCARD)\nACTION(RETRY)\n"
+    shown = dlq("--dry-run", table=table)
+    plan = shown["plan"]
+    assert plan["actions"] == {"RETRY": 1, "FWD": 2, "GATED": 2, "DISCARD": 1}
+    by_check = {one["rule_key"]: (one["action"], one["messages"]) for one in plan["rules"] if one["rule_line"] is None}
+    assert by_check == {
+        "gate:orders:amount": ("FWD", 1),
+        "gate:orders:amount_readable": ("FWD", 1),
+        "gate:orders:reply": ("GATED", 2),
+    }
+    assert [(one["check"], one["failed"], one["on_failure"]) for one in plan["gate"]] == [
+        ("amount", 3, "quarantine"),
+        ("reply", 2, "leave"),
+        ("number", None, "warn"),
+        ("amount_readable", 1, "quarantine"),
+    ]
+    assert "gate: 1 message to ORDERS.BAD: orders:amount ($.amount at least 1) fails: free" in plan["remarks"]
+    assert any(one.startswith("gate: warning: orders:number is not met (found 6)") for one in plan["remarks"])
+    text = mqops_here("dlq", "run", DLQ, "QM1", "--dry-run", text=table).stdout
+    assert "gate: check orders:reply: GATED" in text
+    assert "fails: free" in " ".join(text.split())
+    assert SECRET not in text + json.dumps(shown)
+    summary = dlq("--once", table=table, expect=1)
+    assert (summary["moved"], summary["discarded"], summary["left"], summary["balanced"]) == (3, 1, 2, True)
+    assert manager.bodies("ORDERS") == [b'{"amount": 5}']
+    assert [body[172:] for body in manager.bodies("ORDERS.BAD")] == [b'{"amount": 0}', b"no JSON"]
+    assert manager.depth(DLQ) == 2
+    bad = manager.messages("ORDERS.BAD")[0][0]["MsgId"].hex()
+    told = mqops_here("message", "show", "ORDERS.BAD", bad, "-m", "QM1").stdout
+    assert "It fails the check orders:amount of the gate." in " ".join(told.split())
+    left = json.loads(mqops_here("run", "show", summary["run"], "-m", "QM1", "--json").stdout)
+    assert {one["why"] for one in left["messages"]} == {"gate: check orders:reply fails"}
+    mqops_here("undo", summary["run"], "-m", "QM1", "--yes")
+    assert (manager.depth(DLQ), manager.depth("ORDERS.BAD"), manager.depth("ORDERS")) == (6, 0, 0)
+
+
+def test_a_group_stays_together_and_an_order_is_kept_behind_what_is_left(manager, gate, dlq):
+    gate()
+
+    def member(seq: int, amount: int, group: bytes, **more: object):
+        flags = CMQC.MQMF_LAST_MSG_IN_GROUP if seq == 2 else CMQC.MQMF_MSG_IN_GROUP
+        return order(amount, GroupId=group.ljust(24, b"\0"), MsgSeqNumber=seq, MsgFlags=flags, **more)
+
+    bad, kept = [member(1, 5, b"bad"), member(2, 0, b"bad")], [member(1, 0, b"k"), member(2, 5, b"k", reply="OTHER")]
+    key = {"CorrelId": b"1".ljust(24, b"\0")}
+    gone = {"CorrelId": b"2".ljust(24, b"\0")}
+    manager.put(DLQ, [bad[0], kept[0], bad[1], kept[1]])
+    manager.put(DLQ, [order(1, reply="OTHER", **key), order(2, **key), order(0, **gone), order(3, **gone)])
+    summary = dlq("--once", table="* MQOPS EXTENSIONS\nACTION(RETRY) ORDER(CORRELID)\n", expect=1)
+    actions = {(one["rule_key"], one["action"]): one["planned"] for one in summary["rules"] if one["rule_line"] is None}
+    assert actions == {
+        ("gate:orders:amount", "FWD"): 3,  # the group, and one that others are behind
+        ("gate:orders:reply", "GATED"): 3,
+    }
+    assert [one["planned"] for one in summary["rules"] if one["action"] == "BEHIND"] == [1]
+    assert manager.bodies("ORDERS") == [b'{"amount": 3}']
+    assert [body[172:] for body in manager.bodies("ORDERS.BAD")] == [
+        b'{"amount": 5}',
+        b'{"amount": 0}',
+        b'{"amount": 0}',
+    ]
+
+
+def test_a_check_that_stops_ends_the_run_before_anything_is_moved_and_says_what_to_do(manager, gate, dlq, lake):
+    path = gate(SUITE.replace(", on_failure: quarantine", ""))
+    manager.put(DLQ, [order(5), order(0), order(0)])
+    for arguments in (["--dry-run"], ["--once"]):
+        error = dlq(*arguments, expect=1)["error"]
+        assert error["code"] == "GateStopped"
+        ids = [md["MsgId"].hex() for md, _body in manager.messages(DLQ)]
+        assert "orders:amount ($.amount at least 1) is not met by 2 of 3 messages, free." in error["message"]
+        assert f"mqops message show {DLQ} {ids[1]} -m QM1" in error["message"]
+        assert f"(warn, leave or quarantine) at {path.parent / 'orders.yaml'}:4" in error["message"]
+        assert SECRET not in error["message"]
+    assert manager.depth(DLQ) == 3
+    assert not list((lake / "QM1" / "runs").iterdir())
+
+
+def test_a_suite_of_another_queue_holds_nothing_back_and_that_is_told(manager, gate, dlq):
+    gate(SUITE.replace("suite: orders", "suite: orders\nqueues: [IN]"))
+    manager.put(DLQ, [order(0)])
+    plan = dlq("--dry-run")["plan"]
+    assert (plan["actions"], plan["gate"]) == ({"RETRY": 1}, [])
+    assert "gate: suite orders looks at no queue of this run" in plan["remarks"]
+
+
+def test_the_plan_of_a_dry_run_is_carried_out_as_it_stands_after_the_suite_was_changed(manager, gate, dlq, mqops_here):
+    gate()
+    manager.put(DLQ, [order(5), order(0)])
+    shown = dlq("--dry-run")
+    gate(SUITE.replace("min_value: 1, why", "min_value: 6, why"))
+    plan = shown["plan"]
+    mqops_here("dlq", "act", plan["run"], "-m", "QM1", "--approve", plan["digest"])
+    assert (manager.depth(DLQ), manager.depth("ORDERS"), manager.depth("ORDERS.BAD")) == (0, 1, 1)
+
+
+def test_a_gate_of_backout_queues_is_no_replay_and_has_their_quarantine(manager, gate, mqops_here):
+    gate(workflow="backout_reprocess", more=", quarantine: MQOPS.QUARANTINE", gate="")
+    bodies = [b'{"amount": 5}', b'{"amount": 0}']
+    manager.put("ORDERS.BOQ", [({}, body) for body in bodies])
+    done = mqops_here("backout", "run", "-m", "QM1", "--json", text="ACTION(RETRY)\n")
+    summary = json.loads(done.stdout)
+    assert {one["rule_key"]: one["moved"] for one in summary["rules"] if one["rule_line"] is None} == {
+        "gate:orders:amount": 1
+    }
+    assert (manager.bodies("IN"), manager.bodies("MQOPS.QUARANTINE")) == ([bodies[0]], [bodies[1]])
+
+
+def test_without_a_valid_suite_nothing_is_moved(manager, gate, dlq, tmp_path):
+    gate(gate="")
+    manager.put(DLQ, [order(5)])
+    error = dlq("--once", expect=1)["error"]
+    assert f"{tmp_path / 'orders.yaml'}:4: amount: on_failure is quarantine, and the gate names no queue" in str(error)
+    gate(SUITE.replace("between", "betwen"))
+    assert (
+        "orders.yaml:4: expectations.0.expect: there is no expectation" in dlq("--once", expect=1)["error"]["message"]
+    )
+    assert manager.depth(DLQ) == 1
