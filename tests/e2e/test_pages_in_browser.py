@@ -114,6 +114,7 @@ def test_a_page_that_is_cut_off_says_so_at_its_top_with_the_time_of_its_figures(
         browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", how)
 
     browser.open("/mqops/estate")
+    browser.driver.execute_cdp_cmd("Network.enable", {})
     offline(True)
     told = r"The server does not answer\. These are the figures of \d\d:\d\d:\d\d UTC\."
     browser.until(lambda: re.search(told, browser.find("//p[@id='cut-off']").text))
