@@ -114,6 +114,7 @@ def test_a_page_that_is_cut_off_says_so_at_its_top_with_the_time_of_its_figures(
         browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", how)
 
     browser.open("/mqops/estate")
+    browser.driver.execute_cdp_cmd("Network.enable", {})
     offline(True)
     told = r"The server does not answer\. These are the figures of \d\d:\d\d:\d\d UTC\."
     browser.until(lambda: re.search(told, browser.find("//p[@id='cut-off']").text))
@@ -147,7 +148,7 @@ def test_a_form_can_be_sent_again_when_its_run_has_ended(site: Any, browser: Any
 
 def test_a_stopped_run_goes_on_by_one_click(site: Any, browser: Any) -> None:
     """A second real run is refused while the first one waits: the page of that run leads to the plan that waits."""
-    manager = site.in_trouble(NAME, 1)
+    manager = site.in_trouble(NAME, 3)  # the third one is discarded
     site.client.wait_for_dag("mq_stop")
     site.client.unpause("mq_stop")
     dag_id, run_id = site.trigger(NAME, dry_run=False)
