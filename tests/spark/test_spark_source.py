@@ -10,9 +10,9 @@ from mq_support import dead_letter
 from pyspark.errors import PySparkException
 
 from mqops.lake.run import RunFolder
+from mqops.ledger.file import LedgerFile
 from mqops.observe.in_process import observe
 from mqops.observe.spark.schema import SNAPSHOT
-from mqops.ledger.file import LedgerFile
 from mqops.spark import register
 
 PAGE = Path(__file__).parents[2] / "docs" / "snapshots.md"
@@ -38,11 +38,11 @@ def test_law2_the_examples_of_the_page_read_a_snapshot_and_browse_queues_and_tak
     monkeypatch.setenv("MQOPS_CONNECTION", manager.connection.to_json())
     monkeypatch.setenv("MQOPS_LAKE", str(tmp_path / "lake"))
     names = {"spark": spark}
-    exec(_example('.option("run"').replace("RUN", "run-1"), names)  # noqa: S102 - the page's own example
+    exec(_example('.option("run"').replace("RUN", "run-1"), names)
     assert names["messages"].schema == SNAPSHOT
     assert {(row["dlh_reason"], row["count"]) for row in names["reasons"].collect()} == {(2053, 2), (None, 1)}
     monkeypatch.delenv("MQOPS_CONNECTION")  # the session has the connection
-    exec(_example('.option("queues"'), names)  # noqa: S102
+    exec(_example('.option("queues"'), names)
     assert {(row["queue"], row["count"]) for row in names["depths"].collect()} == {("ORDERS", 3), ("BILLS", 1)}
     assert (manager.depth("ORDERS"), manager.bodies("BILLS")) == (3, [b"bill"])
     assert "2053" in capsys.readouterr().out

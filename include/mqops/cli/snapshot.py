@@ -9,8 +9,15 @@ import click
 
 from mqops.cli.columns import show_folded, show_table
 from mqops.cli.group import Group
-from mqops.cli.outcome import connection_to, errors_are_usage, json_option, known_errors, lake_option, show_json
-from mqops.cli.outcome import show_line
+from mqops.cli.outcome import (
+    connection_to,
+    errors_are_usage,
+    json_option,
+    known_errors,
+    lake_option,
+    show_json,
+    show_line,
+)
 from mqops.cli.passes import warn
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
 from mqops.cli.user_option import connecting_options

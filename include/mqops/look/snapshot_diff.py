@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -116,7 +117,9 @@ def _in_both(old: Side, new: Side) -> frozenset[str] | None:
         return old.looked.queues if new.looked.queues is None else new.looked.queues
     both = old.looked.queues & new.looked.queues
     if not both:
-        raise SettingsError(f"{old.looked.named} and {new.looked.named} have looked at no queue in common: name two that have")
+        raise SettingsError(
+            f"{old.looked.named} and {new.looked.named} have looked at no queue in common: name two that have"
+        )
     return both
 
 
@@ -131,7 +134,7 @@ def _parts(old: Side, new: Side) -> Iterator[_Part]:
     rows = sum(batch.num_rows for side in (old, new) for batch in read_parquet(side.folder, ["backout_count"]))
     number = min(_PARTS, max(1, -(-rows // MOST_AT_ONCE)))
     bounds = ["", *(f"{_PARTS * n // number:02x}" for n in range(1, number)), ""]
-    yield from (_Part(low, high) for low, high in zip(bounds, bounds[1:], strict=False))
+    yield from (_Part(low, high) for low, high in pairwise(bounds))
 
 
 def _cells(part: _Part, old: Side, new: Side, queues: frozenset[str] | None) -> pa.Table:

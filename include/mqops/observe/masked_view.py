@@ -91,7 +91,9 @@ def masking_key(lake: Path, file: Path | None = None) -> bytes:
             _make_key(place)
         key = read_private(place)
     if len(key) < KEY_LENGTH:
-        raise SettingsError(f"{place} has {counted(len(key), 'byte')}; a key has {KEY_LENGTH} or more: head -c 32 /dev/urandom")
+        raise SettingsError(
+            f"{place} has {counted(len(key), 'byte')}; a key has {KEY_LENGTH} or more: head -c 32 /dev/urandom"
+        )
     return key
 
 

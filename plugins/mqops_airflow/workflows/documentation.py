@@ -88,8 +88,8 @@ their columns, readers, and the comparison of two snapshots are in `docs/snapsho
 | check | queue manager and queues; ends the run here if no queue has a message, and none had one before |
 | observe | copies every message, whole, into the lake |
 
-The asset of *observe* has an event for each snapshot, with its summary as extra. What `retention` of the estate says for
-the workflow `snapshot` removes old ones.
+The asset of *observe* has an event for each snapshot, with its summary as extra. What `retention` of the estate says
+for the workflow `snapshot` removes old ones.
 """
 
 

@@ -23,9 +23,7 @@ ASKED = (1).to_bytes(24, "big")
 
 
 def _export(lake: Path, run: str, file: Path, *more: str, expect: int = 0) -> Result:
-    done = CliRunner().invoke(
-        main, ["snapshot", "export", run, str(file), "--masked", "--lake", str(lake), *more]
-    )
+    done = CliRunner().invoke(main, ["snapshot", "export", run, str(file), "--masked", "--lake", str(lake), *more])
     assert done.exit_code == expect, done.output
     return done
 
@@ -81,9 +79,9 @@ def test_what_an_export_refuses(lake: Path) -> None:
     assert not file.exists()
     (lake / "short").write_bytes(b"k")
     (lake / "short").chmod(0o600)
-    assert "has 1 byte; a key has 32 or more" in _export(
-        lake, "run1", file, "--key", str(lake / "short"), expect=1
-    ).stderr
+    assert (
+        "has 1 byte; a key has 32 or more" in _export(lake, "run1", file, "--key", str(lake / "short"), expect=1).stderr
+    )
     _export(lake, "run1", file)
     assert f"{file} cannot be made: File exists; name a new file" in _export(lake, "run1", file, expect=1).stderr
     said = CliRunner().invoke(main, ["snapshot", "export", "run1", str(lake / "c"), "--lake", str(lake)])

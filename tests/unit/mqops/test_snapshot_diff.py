@@ -12,11 +12,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+
 from mqops.cli import main
+from mqops.decide.in_process import decide
 from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look import snapshot_diff
-from mqops.decide.in_process import decide
 from mqops.look.core.snapshot_diff import Change
 from mqops.look.snapshot_diff import compared
 from mqops.rules import parse
@@ -42,9 +43,7 @@ def test_what_arrived_left_stayed_and_was_backed_out_by_reason_and_application(t
     stays, leaves = dead_letter("A", b"stays"), ({"PutApplName": "orders"}, b"leaves")
     before = recorded(tmp_path, [stays, leaves, ({}, b"loops")])
     arrives = ({"PutApplName": "bills"}, b"arrives")
-    after = recorded(
-        tmp_path, [stays, arrives, ({"BackoutCount": 3}, b"loops")], run="run2", observed_at=LATER
-    )
+    after = recorded(tmp_path, [stays, arrives, ({"BackoutCount": 3}, b"loops")], run="run2", observed_at=LATER)
     found = _diff(tmp_path, "run1", "run2", expect=1)
     assert _counts(found) == (1, 1, 2, 1)
     by_application = {one["application"]: _counts(one) for one in found["by_application"]}

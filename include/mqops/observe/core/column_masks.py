@@ -44,9 +44,5 @@ def masks(*, hashed: Collection[str] = (), dropped: Collection[str] = ()) -> dic
         SettingsError: a masked snapshot has no such column.
     """
     if unknown := sorted({*hashed, *dropped} - {*MASKS}):
-        raise SettingsError(
-            f"A masked snapshot has no column {', '.join(unknown)}: name one of {', '.join(MASKS)}"
-        )
-    return {
-        name: Mask.HASHED if name in hashed else mask for name, mask in MASKS.items() if name not in dropped
-    }
+        raise SettingsError(f"A masked snapshot has no column {', '.join(unknown)}: name one of {', '.join(MASKS)}")
+    return {name: Mask.HASHED if name in hashed else mask for name, mask in MASKS.items() if name not in dropped}

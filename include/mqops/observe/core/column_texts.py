@@ -1,4 +1,4 @@
-"""What each column of a snapshot means, its unit and where it comes from: `docs/snapshots.md` and suites have these texts.
+"""What each column of a snapshot means, its unit and where it comes from. `docs/snapshots.md` and suites have it.
 
 A column is stable: its name, type and meaning stay in every version with the same format number of Parquet files
 (`mqops.formats`). Those of `MAY_CHANGE` are made for people and for mqops itself.
@@ -91,7 +91,12 @@ _PAGES = {
 }
 """Structure → the title of its page in IBM's documentation of IBM MQ."""
 _OF_MQRFH2 = frozenset({"jms_destination", "properties"})
-_OTHER = {"body": "the message", "text_offset": "the message", "text_kind": "the message", "text_decoded": "the message"}
+_OTHER = {
+    "body": "the message",
+    "text_offset": "the message",
+    "text_kind": "the message",
+    "text_decoded": "the message",
+}
 _FIELDS = {"ccsid": "CodedCharSetId", "dlh_ccsid": "CodedCharSetId", "msg_offset": "Offset", "msg_id": "MsgId"}
 _FIELDS |= {"dlh_dest_q": "DestQName", "dlh_dest_q_mgr": "DestQMgrName", "reply_to_q_mgr": "ReplyToQMgr"}
 
