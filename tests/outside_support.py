@@ -47,8 +47,10 @@ def installed(folder: Path) -> Iterator[None]:
         patch.syspath_prepend(str(folder))
         patch.setattr(sys, "dont_write_bytecode", True)  # the next test's file may be as old to the second
         _forget()
-        yield
-    _forget()
-    for name in set(sys.modules) - modules:
-        if (Path(folder) / f"{name}.py").exists():
-            del sys.modules[name]
+        try:
+            yield
+        finally:
+            _forget()
+            for name in set(sys.modules) - modules:
+                if (Path(folder) / f"{name}.py").exists():
+                    del sys.modules[name]

@@ -14,9 +14,12 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG, Asset
 from airflow.sdk.bases.notifier import BaseNotifier
+from click.testing import CliRunner
 from mq_support import DLQ, Manager, dead_letter
 from runs_on_pages import of_dag, planned
 
+from mqops.act.in_process import act
+from mqops.cli import main
 from mqops.estate_sections import Notify
 from mqops.expiry.before_look import told_before_look
 from mqops.expiry.calendar_file import calendar_of
@@ -25,9 +28,11 @@ from mqops.expiry.queue_manager import scan_queue
 from mqops.expiry.scan import run_scan, write_summary
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection, connect
+from mqops.prove.prove import prove
 from mqops_airflow.notices.outcome_text import KEY
 from mqops_airflow.operators.expiry import ExpiryCheckOperator, ExpiryReportOperator
 from mqops_airflow.operators.prove import ProveOperator
+from mqops_airflow.operators.recover import RecoverPlanOperator
 from mqops_airflow.runs.workplace import estate_file
 
 ESTATE = """\
@@ -250,6 +255,46 @@ def test_what_a_snapshot_must_let_the_queue_manager_discard_is_told_once_before_
     (lake / "QM1" / "expiry" / "told_before.json").write_text("{")
     (told,) = told_before_look(lake, "QM1", [DLQ], file)  # and no pass ends because a hint cannot be given
     assert told.startswith("What expires before it is browsed cannot be told: ")
+
+
+def moved_and_then_expiring(manager: Manager, lake: Path) -> RunFolder:
+    """A run that moved one dead letter; behind it came three that expire soon, as a scan has taught."""
+    manager.put(DLQ, [dead_letter("PAY", b"moved")])
+    run = planned(manager, lake, text="ACTION(RETRY)\n")
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    manager.put(DLQ, [({"Expiry": 3000}, b"x")] * 3)
+    check()
+    look(manager, lake)
+    return run
+
+
+@pytest.mark.parametrize("action", ["move", "restore"])
+def test_a_run_by_hand_and_an_undo_tell_before_they_browse(
+    site: Manager, estate_folder: Path, dag_file: Any, capsys: pytest.CaptureFixture[str], action: str
+) -> None:
+    lake = estate_folder / "lake"
+    done = moved_and_then_expiring(site, lake)
+    form = {"action": action, "run": done.run} if action == "restore" else {"action": action, "queue": DLQ}
+    params = dag_file("recover").mq_recover.params
+    given = {name: params.get_param(name).value for name in params} | {"queue_manager": "QM1", "destination": "PAY"}
+    task = RecoverPlanOperator(task_id="plan", four_eyes=False)
+    run = SimpleNamespace(
+        run_type="manual", conf={}, dag_id="mq_recover", run_id="manual__1", triggering_user_name="operator"
+    )
+    task.execute({**context({}), "params": given | {"all_messages": True} | form, "dag_run": run})
+    assert f"{DLQ} (dead-letter queue): a look discards up to 3 expired messages" in capsys.readouterr().out
+
+
+def test_an_undo_from_the_command_line_tells_before_it_browses(
+    site: Manager, estate_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = estate_folder / "lake"
+    done = moved_and_then_expiring(site, lake)
+    monkeypatch.setenv("MQOPS_ESTATE", str(estate_folder / "estate.yaml"))
+    said = CliRunner().invoke(main, ["undo", done.run, "-m", "QM1", "--dry-run", "--lake", str(lake)])
+    assert said.exit_code == 0, said.output
+    assert f"{DLQ} (dead-letter queue): a look discards up to 3 expired messages" in said.stderr
 
 
 def test_both_tasks_that_tell_have_the_notifier_of_the_estate(site: Manager, dag_file: Any) -> None:

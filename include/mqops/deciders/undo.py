@@ -12,6 +12,8 @@ from mqops.look.words.fates import PUTS_BACK
 from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from mqops.decide.core import PlanSummary
     from mqops.lake.run import RunFolder
     from mqops.model import ActSummary, RunSummary
@@ -35,9 +37,14 @@ def select(_session: Session, request: UndoRequest) -> Selection:
 
 def decide(request: UndoRequest, run: RunFolder) -> PlanSummary:
     """Copy the originals and plan what is put back. Raises as `mqops.undo.in_process.plan_undo`."""
+    from mqops.expiry.before_look import told_before_look  # noqa: PLC0415
     from mqops.undo.in_process import plan_undo  # noqa: PLC0415 - loads the MQ library
 
-    return plan_undo(request.connection, request.undoes, run)
+    def tell(queues: Collection[str]) -> None:
+        for line in told_before_look(request.lake, run.queue_manager, queues):
+            request.warn(line)
+
+    return plan_undo(request.connection, request.undoes, run, before_look=tell)
 
 
 def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None) -> ActSummary:

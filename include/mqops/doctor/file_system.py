@@ -142,8 +142,9 @@ def locks(folder: Path) -> str:
     path.touch()
     with subprocess.Popen([sys.executable, "-S", "-c", _HOLDS, str(path)], stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
-        answered, _, _ = select.select([other.stdout], [], [], LOCKED_WITHIN)
-        if not answered:  # as NFS without its lock service: the call does not return
+        answer = select.poll()  # takes any number of a file, select does not
+        answer.register(other.stdout, select.POLLIN)
+        if not answer.poll(LOCKED_WITHIN * 1000):  # as NFS without its lock service: the call does not return
             other.kill()
             return f"a lock was not taken in {LOCKED_WITHIN:.0f} seconds"
         if not other.stdout.readline():

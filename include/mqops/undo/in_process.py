@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from typing import TypeAlias
 
 from mqops.act.approved_plan import ApprovedPlan, plan_rows, read_approved_plan
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
@@ -53,10 +54,21 @@ GETS = {Action.RETURN, Action.WITHDRAW}
 _read = MQMD_LAYOUT.reader("expiry", "report", "backout_count")
 
 
+BeforeLook: TypeAlias = Callable[[Collection[str]], None]
+"""Hears the names of the queues that are browsed next."""
+
+
 def plan_undo(
-    connection: Reach, run: RunFolder, folder: RunFolder, *, now: Callable[[], datetime] = utc
+    connection: Reach,
+    run: RunFolder,
+    folder: RunFolder,
+    *,
+    now: Callable[[], datetime] = utc,
+    before_look: BeforeLook | None = None,
 ) -> PlanSummary:
     """Plan the undo of `run` in `folder`, a new run's: snapshot, plan, plan.json, preflight.json. Nothing is moved.
+
+    Parameters: `before_look` as of `mqops.expiry.before_look`: a browse has the queue manager discard what has expired.
 
     Raises:
         SettingsError: `run` is an undo itself, or a load.
@@ -75,10 +87,12 @@ def plan_undo(
             "What it put are ordinary messages"
         )
     with one_session(connection) as step:
-        return _planned(step, run, folder, now())
+        return _planned(step, run, folder, now(), before_look)
 
 
-def _planned(step: OneSession, run: RunFolder, folder: RunFolder, now: datetime) -> PlanSummary:
+def _planned(
+    step: OneSession, run: RunFolder, folder: RunFolder, now: datetime, before_look: BeforeLook | None
+) -> PlanSummary:
     file = LedgerFile(run.lake_folder)
     with reopened(step, run, file) as found:
         approved_plan, session = found.approved_plan, found.session
@@ -89,7 +103,7 @@ def _planned(step: OneSession, run: RunFolder, folder: RunFolder, now: datetime)
         todo = _Todo(run, approved_plan, found.sums, Destinations(session))
         todo.copy_to(folder, file)
         undone = {row for one in earlier.values() for row in one.acted}
-        rows = list(_rows(todo, _choices(session, todo, undone, now)))
+        rows = list(_rows(todo, _choices(session, todo, undone, now, before_look)))
     plan = write_plan(
         folder,
         map(DecidedRow, rows),
@@ -230,13 +244,18 @@ class _Todo:
         )
 
 
-def _choices(session: Session, todo: _Todo, undone: set[int], now: datetime) -> Iterator[tuple[Done, UndoChoice]]:
+def _choices(
+    session: Session, todo: _Todo, undone: set[int], now: datetime, before_look: BeforeLook | None
+) -> Iterator[tuple[Done, UndoChoice]]:
     """What is to be done about each message. What seems consumed is looked for once more, while nothing is hidden."""
     done = [todo.done[number] for number in sorted(todo.done)]
     wanted = {place for one in done for place in ((one.queue, one.msg_key), (one.there, one.key_there)) if place[0]}
     proof = {one.queue for one in done if one.discarded}
+    queues = sorted({name for name, _ in wanted})
+    if before_look:
+        before_look(queues)
     looks = _Looks(session, wanted, todo.destinations)
-    for queue in sorted({name for name, _ in wanted}):
+    for queue in queues:
         looks.at(queue, whole=queue in proof)
     decided = partial(undo_choices, done, undone=undone, now=now)
     first = decided(on_queues=looks.all(), hidden=looks.hidden)

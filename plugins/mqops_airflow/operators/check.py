@@ -58,13 +58,6 @@ class CheckOperator(BaseOperator, SkipMixin):
         warning = trigger_again(self.log, self.queue_manager, workflow) if acts(context) else ""
         return end_here(self, context, found, md("{}. {}", why, warning) if warning else why)
 
-    def tell_before_look(self, lake_folder: Path, queues: Iterable[str]) -> None:
-        """Log what the queue manager must discard when the queues are browsed, where the estate says `tell_from`."""
-        from mqops.expiry.before_look import told_before_look  # noqa: PLC0415
-
-        for line in told_before_look(lake_folder, self.queue_manager, tuple(queues), estate_file()):
-            self.log.warning("%s", printable(line))
-
     def begin(
         self,
         context: Context,
@@ -82,7 +75,7 @@ class CheckOperator(BaseOperator, SkipMixin):
         found = {"queue": ",".join(queues), **found}
         if why := waited_for(context, lake_folder, self.queue_manager, queues):
             return end_here(self, context, found, why)
-        self.tell_before_look(lake_folder, queues)
+        tell_before_look(lake_folder, self.queue_manager, queues, self.log)
         with own_folder(context, lake_folder, self.queue_manager) as folder:
             keep(folder)
             return hand_on(context, folder, found | form.arguments() | acting(context))
@@ -201,6 +194,14 @@ def valid_table(path: Path, queue_manager: str, log: Any, *, origins: bool = Fal
     if target and target != queue_manager:
         raise SettingsError(f"{path.name} has INPUTQM({target}), this workflow is for {queue_manager}")
     return parsed.table
+
+
+def tell_before_look(lake_folder: Path, queue_manager: str, queues: Iterable[str], log: Any) -> None:
+    """Log what the queue manager must discard when the queues are browsed, where the estate says `tell_from`."""
+    from mqops.expiry.before_look import told_before_look  # noqa: PLC0415
+
+    for line in told_before_look(lake_folder, queue_manager, tuple(queues), estate_file()):
+        log.warning("%s", printable(line))
 
 
 def drain_and_log(session: Session, lake_folder: Path, queue_manager: str, log: Any) -> int:

@@ -27,7 +27,7 @@ from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.notices.outcome_text import keep_for_note
-from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here
+from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here, tell_before_look
 from mqops_airflow.pages.data_docs import DataDocsLink, address
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
@@ -96,7 +96,7 @@ class QualityCheckOperator(CheckOperator):
         if not messages:
             seen = QueuesSeen(looked_at=choice.empty, unread=choice.inhibited, unseen=choice.unseen, aliases=aliases)
             return self._without_a_message(context, found, suites, seen)
-        self.tell_before_look(lake(estate), choice.depths)
+        tell_before_look(lake(estate), self.queue_manager, choice.depths, self.log)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             hand_on(context, folder, {**found, "empty": list(choice.empty)})
         return {**found, "folder": str(folder.path)}

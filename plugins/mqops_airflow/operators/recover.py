@@ -14,7 +14,7 @@ from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.approval.which_run import acting, waited_for
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
-from mqops_airflow.operators.check import drain_and_log, end_here
+from mqops_airflow.operators.check import drain_and_log, end_here, tell_before_look
 from mqops_airflow.operators.undo import UndoPlanOperator
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
@@ -61,6 +61,7 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
                 drain_and_log(session, request.lake, name, self.log)
             if why := waited_for(context, request.lake, name, queues):
                 return end_here(self, context, {"queue": request.queue}, why)
+            tell_before_look(request.lake, name, queues, self.log)
             with own_folder(context, request.lake, name) as folder:
                 handed = hand_on(context, folder, {"queue": ",".join(queues)} | acting(context))
                 ledger = LedgerFile(folder.lake_folder)

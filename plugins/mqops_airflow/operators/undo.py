@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
@@ -12,7 +13,7 @@ from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.approval.which_run import run_named
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
-from mqops_airflow.operators.check import drain_and_log
+from mqops_airflow.operators.check import drain_and_log, tell_before_look
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.views import RunLink
@@ -50,7 +51,10 @@ class UndoPlanOperator(BaseOperator):
             with connect(step) as session:
                 drain_and_log(session, lake_folder, name, self.log)
             with own_folder(context, lake_folder, name) as folder:
-                plan, found = plan_undo(step, run, folder), read_preflight(folder)
+                plan = plan_undo(
+                    step, run, folder, before_look=partial(tell_before_look, lake_folder, name, log=self.log)
+                )
+                found = read_preflight(folder)
                 handed = hand_on(context, folder, {"undoes": run.run, "requested_by": requester(context)})
                 handed |= {"run": plan.run, "digest": plan.digest}
         for action, count in sorted(plan.actions.items()):

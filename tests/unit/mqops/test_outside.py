@@ -67,7 +67,9 @@ def test_a_distributions_decider_and_keyword_are_used_and_doctor_lists_them(mana
 
 def outside_row(mqops_here):
     """What `mqops doctor` says of other distributions."""
-    checks = json.loads(mqops_here("doctor", "QM1", "--json", expect=None).stdout)["checks"]
+    said = mqops_here("doctor", "QM1", "--json", expect=None)
+    assert said.stdout, said.output
+    checks = json.loads(said.stdout)["checks"]
     (row,) = [one for one in checks if one["check"] == "from outside"]
     return row
 
