@@ -102,9 +102,10 @@ class MqSource(DataSource):
         folder = self._folder()
         if folder is not None:
             return SnapshotReader(folder, schema.fieldNames())
-        if type(self).connection is None:
+        connection = type(self).connection
+        if connection is None:
             raise SettingsError(f"To browse queues set {VARIABLE} before `register`, or give `register` a connection")
-        return MqReader(type(self).connection, dict(self.options), None, None)
+        return MqReader(connection, dict(self.options), None, None)
 
     def _folder(self) -> Path | None:
         """The folder of the snapshot, None where queues are browsed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
@@ -13,11 +12,13 @@ from mqops.queue_names import not_seen
 from mqops.workflow import Workflow
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
-from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here
+from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here, tell_before_look
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from airflow.sdk import Context
 
 MOST_LOOKED_AT = 10
@@ -50,7 +51,7 @@ class SnapshotCheckOperator(CheckOperator):
         found = {"queues": ",".join(queues), "messages": messages, "limit": form.limit or 0}
         if not queues:
             return end_here(self, context, found, NOTHING_TO_DO)
-        self.tell_before_look(lake(estate), choice.depths)
+        tell_before_look(lake(estate), self.queue_manager, choice.depths, self.log)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             return hand_on(context, folder, found)
 

@@ -39,6 +39,7 @@ def router(page: Page) -> APIRouter:
         if not OBSERVED.exists(new):
             raise HTTPException(404, "This run has no snapshot: it took none, or it was removed.")
         before = _before(who, new)
+        earlier: RunFolder | None
         if old:
             earlier = asked_run(who, queue_manager=new.queue_manager, run=old, dag_id="", run_id="").run
         else:
