@@ -30,7 +30,7 @@ from mqops.observe.recorded import OBSERVED
 from mqops.observe.snapshot import find
 
 MOST_AT_ONCE = 1_000_000
-"""Rows of both snapshots that are compared together: about 300 MB."""
+"""Rows of both snapshots that are compared together: about 600 MB at the most."""
 MOST_EXAMPLES = 10
 """Messages that are named of each kind of change."""
 _PARTS = 256  # two hexadecimal digits

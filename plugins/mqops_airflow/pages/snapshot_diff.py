@@ -21,7 +21,7 @@ from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
 
 MOST_MESSAGES = 500_000
-"""Messages of both snapshots that a page compares: about a second of the API server."""
+"""Messages of both snapshots that a page compares: about two seconds of the API server."""
 MOST_BEFORE = 20
 """Earlier snapshots that are looked at; of those that have a queue in common `MOST_SHOWN` are offered."""
 MOST_SHOWN = 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from mqops.command import command
 from mqops.counted import counted
 from mqops.look.core.run_state import RunLine
 from mqops.look.core.snapshot_diff import Change, SnapshotDiff
@@ -70,5 +71,5 @@ def too_large(old: str, new: str, messages: int) -> Text:
     return said(
         "Together they have {}, too many to compare for a page: {}",
         counted(messages, "message"),
-        Code(f"mqops snapshot diff {old} {new}"),
+        Code(command("mqops", "snapshot", "diff", old, new)),
     )
