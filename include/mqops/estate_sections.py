@@ -238,6 +238,20 @@ class SnapshotQuality(Section):
     limit: Annotated[int, Field(ge=1)] | None = None
 
 
+class Snapshots(Section):
+    """The workflow of one queue manager that copies queues, and does no more.
+
+    Attributes:
+        queues: names, or beginnings and `*`; `SYSTEM.` and `MQOPS.` queues are looked at only if named so.
+        schedule: cron fields in UTC; absent, the workflow runs by hand only.
+        limit: most messages of each queue; absent, all.
+    """
+
+    queues: Annotated[tuple[QueuePattern, ...], Field(strict=False), AfterValidator(some)] = ("*",)
+    schedule: Schedule | None = None
+    limit: Annotated[int, Field(ge=1)] | None = None
+
+
 def conditions(value: object) -> str:
     """Conditions on a message, as in a rules table (`mqops.rules.parse_conditions`)."""
     if not isinstance(value, str):
@@ -387,6 +401,7 @@ class QueueManager(Section):
     reveal: Reveal = Reveal()
     bodies: Bodies | None = None
     dlq_rules: DlqRules | None = None
+    snapshot: Snapshots | None = None
     snapshot_quality: SnapshotQuality | None = None
     backout_reprocess: BackoutReprocess | None = None
     poison_guard: PoisonGuard | None = None

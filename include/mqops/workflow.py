@@ -19,4 +19,5 @@ class Workflow(StrEnum):
     RECOVER = "recover"  # messages that a person chooses are moved, copied, parked, discarded or tried again
     MESSAGE_LOAD = "message_load"  # the messages of a file are put on a queue
     EXPIRY_SCAN = "expiry_scan"  # the queue manager discards what has expired
+    SNAPSHOT = "snapshot"  # the messages of queues are copied into the lake, for people and programs that read them
     SNAPSHOT_QUALITY = "snapshot_quality"  # suites check the messages of a snapshot

@@ -45,6 +45,7 @@ queue_managers:
     dlq_rules: {rules: qm1.rules}
     backout_reprocess: {rules: qm1.rules, quarantine: Q}
     expiry_scan: {}
+    snapshot: {}
     snapshot_quality: {suites: [any.yaml]}
     trigger_monitor: {queues: [IQ]}
     poison_guard: {}

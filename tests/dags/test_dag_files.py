@@ -147,7 +147,8 @@ def test_a_snapshot_is_taken_once_also_if_its_task_is_cleared(dag_file: Any, all
         for dag in dags_of(dag_file(path.stem)).values()
         if "observe" in dag.task_ids
     ]
-    assert {task.dag_id for task in found} == {"qm1_dlq_rules", "qm1_backout_reprocess", "qm1_snapshot_quality"}
+    workflows = ("dlq_rules", "backout_reprocess", "snapshot", "snapshot_quality")
+    assert {task.dag_id for task in found} == {f"qm1_{one}" for one in workflows}
     assert all(task.once for task in found)
 
 

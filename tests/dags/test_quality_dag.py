@@ -22,6 +22,7 @@ lake: lake
 queue_managers:
   QM1:
     connection: mq_qm1
+    snapshot: {queues: [PAYMENTS.*], schedule: "@hourly", limit: 7}
     snapshot_quality:
       queues: [PAYMENTS.*, SYSTEM.DEAD.LETTER.QUEUE]
       suites: [expectations/a.yaml, expectations/b.yaml]
@@ -71,6 +72,18 @@ def test_wiring(dags: dict[str, DAG]) -> None:
         "report": set(),
     }
     assert {task.trigger_rule.value for task in dag.tasks} == {"all_success"}
+
+
+def test_the_snapshot_dag_copies_by_the_same_step_and_has_an_asset(dag_file: Any, dags: dict[str, DAG]) -> None:
+    (dag,) = (one for one in vars(dag_file("snapshot")).values() if isinstance(one, DAG))
+    assert (dag.dag_id, dag.schedule, dag.max_active_runs, dag.tags) == (
+        *("qm1_snapshot", "@hourly", 1),
+        {"mq", "snapshot", "QM1"},
+    )
+    assert dag.params.dump() == {"queues": ["PAYMENTS.*"], "limit": 7}
+    assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {"check": {"observe"}, "observe": set()}
+    assert [one.uri for one in dag.get_task("observe").outlets] == ["x-mqops://qm1/snapshot/snapshot"]
+    assert "`PAYMENTS.*`" in (dag.doc_md or "")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ledger_opened import observe
 from mq_support import DLQ
-from runs_on_pages import DAG, HOSTILE, letters, of_dag, planned, task_of
+from runs_on_pages import DAG, HOSTILE, letters, of_dag, planned, task_of, words_of
 
 from mqops.act.in_process import act
 from mqops.clock import utc_now
@@ -312,3 +312,27 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
         assert f'<td colspan="5">{link}{words}</a></td>' in row
     write_json(run.quality_json, found.to_json() | {"balanced": False})
     assert '<span class="badge bad">not in order</span> the counts of the checks do not add up.' in said(run=run.run)
+
+
+def test_the_page_of_a_snapshot_leads_to_what_has_changed_since_the_one_before(manager, estate_folder, client):
+    lake = estate_folder / "lake"
+    letters(manager, "A", PutApplName=HOSTILE)
+    observe(manager.connection, RunFolder.at(lake, "QM1", "first"), [DLQ])
+    page = client("/snapshot_diff", queue_manager="QM1", run="first")
+    assert "There is no earlier snapshot of these queues" in page.text
+    observe(manager.connection, RunFolder.at(lake, "QM1", "second"), [DLQ])
+    letters(manager, "A", PutApplName=HOSTILE)
+    observe(manager.connection, RunFolder.at(lake, "QM1", "third"), [DLQ])
+    link = re.search(r'href="[^"]*/(snapshot_diff[^"]*)"', client("/run", queue_manager="QM1", run="third").text)
+    assert link, "no link"
+    assert "run=third" in link[1]
+    page = client("/snapshot_diff", queue_manager="QM1", run="third")
+    text = words_of(page.text)
+    assert "1 message arrived, 0 left, 1 stayed, and of these 0 have another BackoutCount" in text
+    assert "MQRC_Q_FULL" in text
+    assert HOSTILE not in page.text
+    assert "run=third&amp;old=first" in page.text
+    same = client("/snapshot_diff", queue_manager="QM1", run="second", old="first")
+    assert "No message arrived, left or was backed out" in same.text
+    for asked, who, status in (("none", "admin", 404), ("first", "stranger", 403), ("first", "", 401)):
+        assert client("/snapshot_diff", who, queue_manager="QM1", run="third", old=asked).status_code == status

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ledger_opened import observe
 from mq_support import Manager
 
 from mqops.decide.backout_setting import read_setting
@@ -25,6 +26,7 @@ from mqops.quality.summary import QualityFailed, verdict
 from mqops_airflow.notices.outcome_text import Ending, outcome_text
 from mqops_airflow.operators.backout import BackoutCheckOperator
 from mqops_airflow.operators.quality import QualityCheckOperator, in_words
+from mqops_airflow.operators.snapshot import SnapshotCheckOperator
 from mqops_airflow.ui.markdown import plain
 
 ESTATE = """\
@@ -93,6 +95,19 @@ def test_a_quality_run_on_half_of_its_queues_does_not_pass(estate: Manager, tmp_
     with pytest.raises(QualityFailed, match=r"may not inquire it .*: PAY\.HIDDEN"):
         check.execute(context(queues=["PAY*"], suites=suites, limit=None))
     check.execute(context(queues=["PAY", "PAY.BOQ"], suites=suites, limit=None))  # they were named: no other is meant
+
+
+def test_a_snapshot_looks_again_at_a_queue_that_is_empty_now(estate: Manager, tmp_path: Path) -> None:
+    check, asked = SnapshotCheckOperator(task_id="check", queue_manager="QM1"), context(queues=["PAY*"], limit=None)
+    assert "folder" not in check.execute(asked)  # nothing is there, and nothing was
+    estate.put("PAY", [({}, b"one")])
+    found = check.execute(asked)
+    assert (found["queues"], found["messages"], found["limit"]) == ("PAY", 1, 0)
+    observe(estate.connection, RunFolder.at(tmp_path / "lake", "QM1", "before"), ["PAY"])
+    estate.bodies("PAY")
+    estate.mqsc("CLEAR QLOCAL(PAY)")
+    found = check.execute(asked)
+    assert (found["queues"], found["messages"]) == ("PAY", 0)
 
 
 def test_a_quality_run_says_in_its_note_which_queue_an_alias_stands_for(estate: Manager, tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def _named(file: EstateFile, name: str) -> dict[tuple[str, str], None]:
     if settings.poison_guard:
         found |= {(queue, "poison_guard.queues"): None for queue in settings.poison_guard.queues or ()}
     for section, each in (
+        (Workflow.SNAPSHOT, settings.snapshot),
         (Workflow.SNAPSHOT_QUALITY, settings.snapshot_quality),
         (Workflow.EXPIRY_SCAN, settings.expiry_scan),
     ):
@@ -67,7 +68,7 @@ def _named(file: EstateFile, name: str) -> dict[tuple[str, str], None]:
 def patterns_of(file: EstateFile, name: str) -> tuple[str, ...]:
     """The patterns of queues that the workflows of a queue manager look at."""
     settings = file.estate.queue_managers[name]
-    sections = (settings.snapshot_quality, settings.expiry_scan)
+    sections = (settings.snapshot, settings.snapshot_quality, settings.expiry_scan)
     patterns = dict.fromkeys(one for section in sections if section for one in section.queues if "*" in one)
     return tuple({**patterns, **({"*": None} if _looks_at_all(settings) else {})})
 
@@ -112,7 +113,7 @@ def used_queues(session: Session | None, file: EstateFile | None, name: str) -> 
         worked |= dict.fromkeys(_guarded(session, settings.poison_guard))
     for _, table in _tables(file, name):
         worked |= {rule.fwdq: None for rule in table.rules if rule.fwdq and not rule.fwdq.startswith("&")}
-    sections = (settings.snapshot_quality, settings.expiry_scan)
+    sections = (settings.snapshot, settings.snapshot_quality, settings.expiry_scan)
     looked_at = {profile_of(pattern): None for section in sections if section for pattern in section.queues}
     if settings.expiry_scan and settings.expiry_scan.tell_from:
         looked_at |= {profile_of(pattern): None for pattern in _waited_on(session, settings)}

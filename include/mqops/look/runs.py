@@ -29,6 +29,7 @@ from mqops.look.words.state import RunState
 from mqops.message_checks import QualitySummary
 from mqops.observe.recorded import OBSERVED
 from mqops.prove.records import SUMMARY, UNDO_RECORD
+from mqops.workflow import Workflow
 
 T = TypeVar("T")
 MOST_LOOKED_AT = 50
@@ -166,6 +167,11 @@ class Runs:
     def before(self, line: RunLine, limit: int, *, workflow: str) -> list[RunLine]:
         """The newest runs of a workflow on the same queues that are older than a run."""
         wanted = _wanted(workflow=workflow).and_("queues = ? AND at <= ? AND run <> ?", line.queue, line.at, line.run)
+        return self.such(wanted, limit=limit)
+
+    def snapshots_before(self, line: RunLine, limit: int) -> list[RunLine]:
+        """The newest snapshots that are older than a run, of whatever queues."""
+        wanted = _wanted(workflow=Workflow.SNAPSHOT).and_("at <= ? AND run <> ?", line.at, line.run)
         return self.such(wanted, limit=limit)
 
     def since(self, at: str, limit: int) -> list[RunLine]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
+from mqops.observe.core.column_texts import MEANING
 from mqops.observe.core.columns import SNAPSHOT_COLUMNS
 
 
@@ -62,57 +63,13 @@ _KINDS = {
     "integer": ColumnKind.NUMBER,
     "timestamp": ColumnKind.TIME,
 }
-_MEANING = {
-    "queue_manager": "the queue manager",
-    "queue": "the queue that was browsed",
-    "position": "place on the queue as browsed, from 0",
-    "body_length": "bytes after the MQMD, headers included",
-    "body_sha256": "SHA-256 of everything after the MQMD, in hexadecimal",
-    "msg_key": "the message's identity in the lake",
-    "observed_at": "when the browse of the queue began, UTC",
-    "msg_id": "MQMD.MsgId, in hexadecimal",
-    "correl_id": "MQMD.CorrelId, in hexadecimal",
-    "group_id": "GroupId of the MQMD, or of the MQMDE into which the queue manager moved it, in hexadecimal",
-    "msg_seq_number": "MsgSeqNumber of the same: place in the MQ group, from 1",
-    "msg_offset": "Offset of the same: bytes of the logical message before this segment",
-    "msg_flags": "MsgFlags of the same: group and segment flags, added up",
-    "report": "MQMD.Report: report options, added up",
-    "msg_type": "MQMD.MsgType, such as MQMT_REQUEST",
-    "expiry": "MQMD.Expiry: tenths of a second that were left, -1 for unlimited",
-    "feedback": "MQMD.Feedback: what a report says; 0 for none",
-    "encoding": "MQMD.Encoding of numbers in what follows the MQMD",
-    "ccsid": "MQMD.CodedCharSetId of text in what follows the MQMD",
-    "format": "MQMD.Format of what follows the MQMD; empty for MQFMT_NONE",
-    "priority": "MQMD.Priority, 0 to 9",
-    "persistence": "MQMD.Persistence: MQPER_PERSISTENT or MQPER_NOT_PERSISTENT",
-    "backout_count": "MQMD.BackoutCount: how often a get of it was backed out",
-    "reply_to_q": "MQMD.ReplyToQ; empty for none",
-    "reply_to_q_mgr": "MQMD.ReplyToQMgr; empty for none",
-    "user_identifier": "MQMD.UserIdentifier: the user who put it",
-    "appl_identity_data": "MQMD.ApplIdentityData",
-    "put_appl_type": "MQMD.PutApplType, such as MQAT_UNIX",
-    "put_appl_name": "MQMD.PutApplName: the program that put it",
-    "put_date": "MQMD.PutDate: YYYYMMDD, UTC",
-    "put_time": "MQMD.PutTime: HHMMSSTH, UTC",
-    "dlh_reason": "MQDLH.Reason: why it is a dead letter, such as MQRC_Q_FULL; null without a valid MQDLH",
-    "dlh_dest_q": "MQDLH.DestQName: the queue it was for",
-    "dlh_dest_q_mgr": "MQDLH.DestQMgrName: the queue manager it was for",
-    "dlh_encoding": "MQDLH.Encoding of numbers in what follows the MQDLH",
-    "dlh_ccsid": "MQDLH.CodedCharSetId of text in what follows the MQDLH",
-    "dlh_format": "MQDLH.Format of what follows the MQDLH",
-    "dlh_put_appl_type": "MQDLH.PutApplType of the program that made it a dead letter",
-    "dlh_put_appl_name": "MQDLH.PutApplName: the program that made it a dead letter",
-    "dlh_put_date": "MQDLH.PutDate: when it became a dead letter, YYYYMMDD, UTC",
-    "dlh_put_time": "MQDLH.PutTime: HHMMSSTH, UTC",
-    "jms_destination": "where a JMS sender put it (MQRFH2 `jms/Dst`); null for none",
-}
 
 
 def _snapshot() -> Iterable[Column]:
     for name, kind, _nullable in SNAPSHOT_COLUMNS:
         if name not in WITHHELD:
             source = Source.HEX if kind == "binary" else Source.SNAPSHOT
-            yield Column(name=name, kind=_KINDS[kind], source=source, meaning=_MEANING[name])
+            yield Column(name=name, kind=_KINDS[kind], source=source, meaning=MEANING[name])
 
 
 def _body(name: str, kind: ColumnKind, meaning: str, problem: str | None = None) -> Column:

@@ -33,6 +33,7 @@ WORKFLOWS = (
     "poison_guard",
     "expiry_scan",
     "trigger_monitor",
+    "snapshot",
     "snapshot_quality",
     "recover",
     "undo",

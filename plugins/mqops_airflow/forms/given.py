@@ -133,6 +133,13 @@ class Expiry(Form):
     first_tell: bool = False
 
 
+class Snapshot(Form):
+    """snapshot."""
+
+    queues: tuple[str, ...]
+    limit: int | None
+
+
 class Quality(Form):
     """snapshot_quality."""
 

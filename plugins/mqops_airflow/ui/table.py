@@ -85,6 +85,7 @@ PAGES = (
             View(destination="task_instance", title="MQ plan", query=_OF_RUN),
         ),
     ),
+    Page(name="snapshot_diff", title="Snapshots compared", right=Right.TASK_LOGS, in_menu=False),
     Page(name="dead_letters", title="Dead letters", right=Right.TASK_LOGS, of_all=True),
     Page(name="messages", title="Messages", right=Right.TASK_LOGS),
     Page(name="triggers", title="Triggers", right=Right.RUN, of_all=True),

@@ -15,6 +15,7 @@ from mqops.estate_sections import (
     PoisonGuard,
     Retention,
     SnapshotQuality,
+    Snapshots,
     TriggerMonitor,
 )
 from mqops_airflow.ui.markdown import Markdown, joined, md, number, words
@@ -74,6 +75,27 @@ def policy_of(approval: Approval) -> Markdown:
         number(automatic.max_messages, "message"),
         joined(", ", map(words, automatic.actions)),
     )
+
+
+SNAPSHOT = """
+### Snapshot of {queue_manager}
+
+Copies the messages of {queues} into the lake and changes nothing. The files are for everybody who may read the lake:
+their columns, readers, and the comparison of two snapshots are in `docs/snapshots.md`.
+
+| task | does |
+|---|---|
+| check | queue manager and queues; ends the run here if no queue has a message, and none had one before |
+| observe | copies every message, whole, into the lake |
+
+The asset of *observe* has an event for each snapshot, with its summary as extra. What `retention` of the estate says
+for the workflow `snapshot` removes old ones.
+"""
+
+
+def snapshot_page(name: str, section: Snapshots) -> str:
+    """The DAG's page, with this queue manager's settings in it."""
+    return str(md(SNAPSHOT, queue_manager=name, queues=joined(", ", section.queues)))
 
 
 SNAPSHOT_QUALITY = """

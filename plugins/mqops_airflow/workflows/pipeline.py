@@ -31,7 +31,7 @@ Fields: TypeAlias = Mapping[str, Param]
 MOST_RUNS = 8
 """Runs of one DAG at the same time, so that a plan that waits for its answer does not keep the others waiting. Two that
 would act on the same queue do not: see `mqops_airflow.approval.which_run.waited_for`."""
-CHOOSE_QUEUES = frozenset({Workflow.BACKOUT_REPROCESS, Workflow.SNAPSHOT_QUALITY})
+CHOOSE_QUEUES = frozenset({Workflow.BACKOUT_REPROCESS, Workflow.SNAPSHOT, Workflow.SNAPSHOT_QUALITY})
 """Workflows that find their queues by patterns or definitions: one that ends meanwhile, as a dynamic queue does with
 its program, is passed over."""
 TEMPLATES = {"handed_on": handed_on}

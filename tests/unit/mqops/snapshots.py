@@ -24,6 +24,8 @@ _MD_NAMES = {
     "UserIdentifier": "user_identifier",
     "PutDate": "put_date",
     "PutTime": "put_time",
+    "BackoutCount": "backout_count",
+    "CorrelId": "correl_id",
 }
 
 

@@ -89,6 +89,7 @@ def test_each_command_that_needs_a_queue_manager_takes_it_by_m():
     assert {words for words in EVERY if words not in NAMES_ONE} == {
         *(("rules", one) for one in ("diff", "explain", "keywords", "test")),
         *(("quality", one) for one in ("check", "export", "suggest", "suite", "vocabulary")),
+        *(("snapshot", one) for one in ("columns", "diff", "export")),
         ("ledger", "show"),
         *(("estate", one) for one in ("check", "example", "status")),
     }

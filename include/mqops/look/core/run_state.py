@@ -278,4 +278,4 @@ def _workflow(files: RunFiles) -> str:
         return Workflow.EXPIRY_SCAN
     if files.quality:
         return files.quality.workflow
-    return "snapshot" if files.observe else ""
+    return Workflow.SNAPSHOT if files.observe else ""

@@ -12,6 +12,7 @@ from mqops.look.words.balance import OF_THE_PLAN, Sums, is_are
 from mqops.look.words.fates import Fate, Fates
 from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text, Time, joined, said, sentences
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.look.core.run_state import RunLine
@@ -82,6 +83,8 @@ def links(story: RunStory, query: Mapping[str, str], airflow_path: str) -> Text:
     """The links below the title of a run. Parameters: `query` that names the run; `airflow_path` of it, "" for none."""
     found: list[Link | AirflowLink] = [Link("Look at the checks", "quality", query)] if story.line.checks else []
     found += [Link("The plan", "plan", query)] if story.plan else []
+    if story.line.workflow == Workflow.SNAPSHOT:
+        found.append(Link("What has changed since the snapshot before", "snapshot_diff", query))
     return joined(" · ", [*found, *([AirflowLink("In Airflow", airflow_path)] if airflow_path else [])])
 
 

@@ -26,7 +26,7 @@ KINDS: Mapping[str, str] = {
     Workflow.MESSAGE_LOAD: "messages of a file",
     Workflow.EXPIRY_SCAN: "expired messages",
     Workflow.SNAPSHOT_QUALITY: "quality checks",
-    "snapshot": "snapshot",
+    Workflow.SNAPSHOT: "snapshot",
 }
 """Workflow → what its runs are about. A decider of another package is named by its own name."""
 _HEADINGS = (

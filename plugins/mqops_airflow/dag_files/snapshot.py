@@ -1,0 +1,51 @@
+"""`<queue manager>_snapshot`: the queues of each queue manager of the estate, copied into the lake."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from airflow.sdk import DAG
+
+from mqops.estate import EstateFile
+from mqops.estate_sections import QueueManager, Snapshots, dag_prefix
+from mqops_airflow.forms import params
+from mqops_airflow.operators.snapshot import SnapshotCheckOperator
+from mqops_airflow.runs.workplace import dags_of, estate_file, schedule_of
+from mqops_airflow.workflows.documentation import snapshot_page
+from mqops_airflow.workflows.pipeline import TEMPLATES, observe_task
+from mqops_airflow.workflows.retry import default_args
+
+WORKFLOW = "snapshot"
+
+
+def build(file: EstateFile, name: str, settings: QueueManager, section: Snapshots) -> DAG:
+    """The DAG of one queue manager."""
+    prefix = dag_prefix(name)
+    with DAG(
+        f"{prefix}_{WORKFLOW}",
+        description=f"Copies of the messages on {name}",
+        doc_md=snapshot_page(name, section),
+        schedule=schedule_of(f"{prefix}_{WORKFLOW}", section.schedule),
+        catchup=False,
+        max_active_runs=1,
+        tags=["mq", WORKFLOW, name],
+        default_args=default_args(),
+        user_defined_macros=TEMPLATES,
+        params={"queues": params.queues(section.queues), "limit": params.limit(section.limit)},
+    ) as dag:
+        check = SnapshotCheckOperator(task_id="check", queue_manager=name)
+        check >> observe_task(
+            name,
+            WORKFLOW,
+            queues="queues",
+            limit="limit",
+            mq_conn_id=settings.connection,
+            conn_id=file.estate.spark_connection(name),
+        )
+    return dag
+
+
+def dags() -> dict[str, DAG]:
+    """The DAGs by their ids, one for each queue manager that has the section in the estate."""
+    file = estate_file()
+    return dags_of(WORKFLOW, partial(build, file), file.estate)

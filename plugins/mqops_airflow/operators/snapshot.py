@@ -1,0 +1,67 @@
+"""The first task of the snapshot workflow: which queues are copied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mqops.counted import counted
+from mqops.lake.run import RunFolder
+from mqops.misnamed import is_alias
+from mqops.printable import printable
+from mqops.queue_names import not_seen
+from mqops.workflow import Workflow
+from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.forms import given
+from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here, tell_before_look
+from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
+from mqops_airflow.runs.workplace import estate_file, lake
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from airflow.sdk import Context
+
+MOST_LOOKED_AT = 10
+"""Snapshots whose queues are looked at again although they are empty now."""
+
+
+class SnapshotCheckOperator(CheckOperator):
+    """Checks queue manager and queues, makes the run's folder, and hands on what is copied, without a JVM.
+
+    A queue that is empty now is looked at, too, if one of the snapshots before has a message of it: else nothing would
+    say that its messages have left. Without any queue the run ends here, and observe is skipped.
+    """
+
+    def execute(self, context: Context) -> XCom:
+        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+        from mqops.quality.queues import choose_queues  # noqa: PLC0415
+
+        form, estate = given.Snapshot.of(context), estate_file()
+        with connect(connection_for(self.queue_manager, estate)) as session:
+            choice = choose_queues(session, form.queues)
+        for alias, base in choice.aliases.items():
+            self.log.info("%s", printable(is_alias(alias, base)))
+        for queue in choice.inhibited:
+            self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
+        if choice.unseen:
+            self.log.error("%s", printable(not_seen(choice.unseen)))
+        emptied = sorted({*choice.empty} & filled_before(lake(estate), self.queue_manager))
+        queues, messages = [*choice.depths, *emptied], sum(choice.depths.values())
+        self.log.info("%s on %s", counted(messages, "message"), counted(len(queues), "queue"))
+        found = {"queues": ",".join(queues), "messages": messages, "limit": form.limit or 0}
+        if not queues:
+            return end_here(self, context, found, NOTHING_TO_DO)
+        tell_before_look(lake(estate), self.queue_manager, choice.depths, self.log)
+        with own_folder(context, lake(estate), self.queue_manager) as folder:
+            return hand_on(context, folder, found)
+
+
+def filled_before(lake_folder: Path, queue_manager: str) -> set[str]:
+    """The queues of which the newest snapshots have messages. Raises `LakeError`."""
+    from mqops.look.runs import Runs  # noqa: PLC0415 - loads the index of the runs
+    from mqops.observe.recorded import OBSERVED  # noqa: PLC0415
+
+    newest = Runs(lake_folder, queue_manager).newest(MOST_LOOKED_AT, workflow=Workflow.SNAPSHOT)
+    folders = (RunFolder.at(lake_folder, queue_manager, line.run) for line in newest)
+    seen = (OBSERVED.read(folder) for folder in folders if OBSERVED.exists(folder))
+    return {one.queue for summary in seen for one in summary.queues if one.messages}
