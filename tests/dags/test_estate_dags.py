@@ -107,7 +107,8 @@ def test_an_error_takes_one_part_away_and_is_told(
     estate.write_text(estate.read_text() + "  QM2:\n    connection: 'a b'\n    dlq_rules: {rules: qm1.rules}\n")
     with caplog.at_level(logging.ERROR):
         assert "qm1_dlq_rules" in file_of('"estate.yaml"')
-    assert "estate.yaml:13: queue_managers.QM2.connection" in caplog.text
+    line = estate.read_text().splitlines().index("    connection: 'a b'") + 1
+    assert f"estate.yaml:{line}: queue_managers.QM2.connection" in caplog.text
     with pytest.raises(SettingsError, match=r"queue_managers.QM2.connection"):
         file_of('"estate.yaml", workflows=["estate_errors"]')
 

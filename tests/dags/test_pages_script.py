@@ -13,11 +13,13 @@ from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from browser_support import Browser, window
 from mq_support import DLQ, Manager, create, dead_letter
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.by import By
 
 import mqops_airflow.pages
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -71,6 +73,22 @@ CHOOSES = """\
 <datalist id="names"></datalist></fieldset>
 <button type="submit">Dry run</button><p class="answer"></p></form>
 """
+ANSWERS = """\
+<form data-answers='{"dag_id": "d", "run_id": "r", "task_id": "t"}'><textarea name="comment" id="comment"></textarea>
+<button type="submit" value="Approve" id="yes" data-twice="Yes, discard 300 messages">Approve</button>
+<button type="submit" value="Reject">Reject</button><p class="answer"></p></form>
+"""
+DRY_RUNS = """\
+<form data-starts="ticks" data-result="result" data-fixed="{}">
+<input type="checkbox" name="message_ids" value="1" data-listed id="one">
+<input type="checkbox" name="message_ids" value="2" data-listed id="two">
+<button type="submit" id="dry">Dry run</button><p class="answer"></p></form>
+<section id="result" data-keeps hidden></section>
+"""
+RESULT = """\
+<span data-over></span><h2>Plan {0}</h2><form data-starts="ticks" data-fixed='{{"real": {0}}}' id="real" data-keeps>
+<button type="submit" id="go">Start the real run</button><p class="answer"></p></form>
+"""
 NOTE = "This run plans nothing. <b>Why</b>: [Data Docs](http://x/)\nmore"
 CLEARS = """\
 <form data-clears='{"dag_id": "d/1", "run_id": "r", "task_ids": ["act"]}'>
@@ -107,6 +125,13 @@ def browser(driver: Any, tmp_path: Path, served: dict[str, str]) -> Iterator[Bro
             self.send_response(200)
             self.end_headers()
             self.wfile.write(json.dumps({"dag_run_id": json.dumps(form, sort_keys=True)}).encode())
+
+        def do_PATCH(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            served["/patched"] = served.get("/patched", "") + body + "\n"
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"{}")
 
         def page(self) -> str:
             if self.path in served:
@@ -472,3 +497,37 @@ def test_a_hundred_queue_managers_are_told_in_a_table_the_worst_first(
     seen = browser.driver.find_elements("css selector", "[data-filtered] :is(tbody tr, li)")
     assert sum(one.is_displayed() for one in seen) == 10
     browser.until(lambda: browser.find("//*[@data-fitting]").text == "10 of 100 fit.")
+
+
+def test_a_plan_that_discards_is_approved_by_another_button_and_by_no_key_or_double_click(
+    browser: Browser, served: dict[str, str]
+) -> None:
+    served["/asked"] = STILL_PAGE.format(ANSWERS)
+    browser.open("/asked")
+    find = browser.driver.find_element
+    find(By.ID, "comment").send_keys("no: wrong\nqueue")  # Enter presses no button
+    ActionChains(browser.driver).double_click(find(By.ID, "yes")).perform()
+    browser.until(lambda: "Yes, discard 300 messages" in browser.text())
+    find(By.ID, "comment").send_keys("\n")
+    assert not find(By.ID, "yes").is_enabled()
+    browser.click("//button[.='Yes, discard 300 messages']")
+    browser.until(lambda: "Approved." in browser.text())
+    answer = {"chosen_options": ["Approve"], "params_input": {"comment": "no: wrong queue"}}
+    assert [json.loads(line) for line in served["/patched"].splitlines()] == [answer]
+
+
+def test_the_real_run_below_a_second_dry_run_is_that_of_the_second(browser: Browser, served: dict[str, str]) -> None:
+    served["/choose"] = STILL_PAGE.format(DRY_RUNS)
+    browser.open("/choose")
+    find = browser.driver.find_element
+    for number, ticked in enumerate(("1", "2"), 1):
+        query = urlencode({"dag_id": "ticks", "run_id": json.dumps({"message_ids": [ticked]})})
+        served[f"/chosen?{query}"] = RESULT.format(number)
+        browser.until(find(By.ID, "dry").is_enabled)
+        for one in ("one", "two")[:number]:
+            find(By.ID, one).click()
+        find(By.ID, "dry").click()
+        browser.until(lambda number=number: f"Plan {number}" in browser.text())
+    find(By.ID, "go").click()
+    browser.until(lambda: '"real"' in served["/sent"])
+    assert json.loads(served["/sent"].partition(" ")[2])["conf"] == {"real": 2}

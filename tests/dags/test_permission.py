@@ -76,6 +76,7 @@ def test_permitted(verdict: Verdict, asked: Asked | None, four_eyes: bool, appro
             *(ASK, answer("bob", comment="x" * 501), False),
             f"the comment of bob has more than 500 characters; {AGAIN} again",
         ),
+        (*(ASK, answer("bob", comment="a\0b"), False), f"the comment of bob has a control character; {AGAIN} again"),
         (ASK, answer("", by_id=""), False, f"Airflow does not say who approved plan d1; {AGAIN} again"),
         (
             *(ASK, answer("bob", question=OTHER_RUN), False),

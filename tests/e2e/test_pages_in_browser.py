@@ -37,12 +37,12 @@ def undoes(browser: Any) -> str:
 
 
 def approves_discards(browser: Any, second: str, *, comment: str = "") -> None:
-    """Approve a plan that discards messages. Parameters: `second` what the button says when it was pressed once."""
-    browser.find("//input[@name='comment']").send_keys(comment)
+    """Approve a plan that discards messages. Parameters: `second` what the button says that a press on Approve shows."""
+    browser.find("//textarea[@name='comment']").send_keys(comment)
     browser.click("//button[@value='Approve']")
-    browser.until(lambda: browser.find("//button[@value='Approve']").text.startswith(second))
+    browser.until(lambda: browser.find("//button[@data-second]").text.startswith(second))
     assert "Approved by" not in browser.text()  # the first press approves nothing
-    browser.click("//button[@value='Approve']")
+    browser.click("//button[@data-second]")
 
 
 def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: Any, browser: Any) -> None:

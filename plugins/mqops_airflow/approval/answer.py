@@ -60,8 +60,8 @@ COMMENT = "comment"
 
 
 def comment_in(given: Mapping[str, object] | None) -> str:
-    """The comment of an answer. Parameters: `given` field of the question → value."""
-    return str((given or {}).get(COMMENT) or "").strip()
+    """The comment of an answer, in one line. Parameters: `given` field of the question → value."""
+    return " ".join(str((given or {}).get(COMMENT) or "").split())
 
 
 def answered(

@@ -106,6 +106,8 @@ def permitted(
     comment = asked.answer.comment
     if len(comment) > COMMENT_LONGEST:
         raise NotAllowed(f"the comment of {by} has more than {COMMENT_LONGEST} characters; {AGAIN} again")
+    if any(ord(one) < ord(" ") and not one.isspace() for one in comment):
+        raise NotAllowed(f"the comment of {by} has a control character; {AGAIN} again")
     return Permission(digest=digest, requested_by=requested_by, approved_by=by, comment=comment)
 
 

@@ -197,8 +197,13 @@ class _Place(NamedTuple):
     def only_there(self) -> bool:
         """Whether messages are passed over that runs have taken since: in the list that is opened by default, and where
         a person asks so. A search looks for a message wherever it is now."""
+        return self.there == NOW
+
+    @property
+    def there(self) -> str:
+        """What the next page of this list asks for, too: `NOW`, or "all"."""
         opened = not any(self.asked.get(name) for name in ("run", "after", "action", "text", *FIELDS, *MORE))
-        return self.asked.get("there", NOW if opened else "all") == NOW
+        return self.asked.get("there", NOW if opened else "all")
 
     @property
     def one_queue(self) -> str:
@@ -314,7 +319,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         opened=any(asked.get(key) for key in MORE),
         found=found,
         passed_over=[*passed_over_lines(found.passed_over)] if found else [],
-        next={**again, "run": place.chosen, "after": found.next} if found and found.next else {},
+        next={**again, "run": place.chosen, "after": found.next, "there": place.there} if found and found.next else {},
         secret=not PAYLOAD.isdisjoint(again),
         problem=answer.problem,
         forbidden=answer.forbidden,

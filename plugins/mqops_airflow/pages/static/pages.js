@@ -139,6 +139,7 @@
     const result = document.getElementById(form.dataset.result);
     if (!result) return;
     const query = new URLSearchParams({ dag_id: dag, run_id: run.dag_run_id });
+    result.replaceChildren(); // the plan of an earlier run, and its button, go now
     result.hidden = false;
     result.dataset.live = `${document.body.dataset.root}/chosen?${query}`;
     result.dataset.every = 2;
@@ -195,7 +196,7 @@
   const answers = async (form, answer, option) => {
     const { dag_id, run_id, task_id } = JSON.parse(form.dataset.answers);
     const path = segments("dags", dag_id, "dagRuns", run_id, "taskInstances", task_id, "-1", "hitlDetails");
-    const comment = form.elements.comment?.value.trim();
+    const comment = form.elements.comment?.value.trim().replace(/\s+/g, " ");
     await call("PATCH", path, { chosen_options: [option], params_input: comment ? { comment } : {} });
     said(answer, option === "Approve" ? "Approved." : "Rejected.");
     form.dataset.answered = option;
@@ -233,13 +234,18 @@
     }
   };
 
-  // The first press on a button with data-twice says what a second one does.
+  // The first press on a button with data-twice shows another button, elsewhere: a double click, or a key that is held
+  // down, is no second decision.
   const asksTwice = (button, answer) => {
     const words = button?.dataset.twice;
     if (!words) return false;
-    delete button.dataset.twice;
-    button.textContent = words;
-    said(answer, "Messages that are discarded are on no queue any more. Press once more to approve.");
+    const second = document.createElement("button");
+    [second.type, second.value, second.className, second.textContent] = ["submit", button.value, button.className, words];
+    button.form.querySelector("[data-second]")?.remove();
+    second.dataset.second = "";
+    button.disabled = true;
+    answer.before(second);
+    said(answer, `Messages that are discarded are on no queue any more. To approve, press "${words}".`);
     return true;
   };
 
@@ -276,6 +282,11 @@
   };
   document.addEventListener("change", (event) => {
     if (event.target.name === "action") suits(event.target.form);
+    if (event.target.matches("[data-every]")) { // who chooses all sees that ticks do not count
+      event.target.form.querySelectorAll("[data-listed], [data-ticks]").forEach((one) => {
+        one.disabled = event.target.value !== "";
+      });
+    }
     if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
     if (event.target.matches("[data-ticks]")) {
       event.target.form.querySelectorAll("[data-listed]").forEach((one) => { one.checked = event.target.checked; });
@@ -414,14 +425,15 @@
   const refresh = async (element) => {
     if (document.hidden || selects(element) || asked.has(element)) return;
     asked.add(element);
+    const url = element.dataset.live;
     try {
       const headers = known.has(element) ? { "If-None-Match": known.get(element) } : {};
-      const answer = await fetch(element.dataset.live, { credentials: "same-origin", headers });
+      const answer = await fetch(url, { credentials: "same-origin", headers });
       if (answer.status !== 304) {
         if (answer.status === 401) throw new SessionOver(SESSION_OVER);
         if (!answer.ok) throw new Error(`The server answers ${answer.status}.`);
         const text = await answer.text();
-        if (selects(element)) return;
+        if (selects(element) || element.dataset.live !== url) return; // another run is asked about meanwhile
         replace(element, text);
         known.set(element, answer.headers.get("ETag"));
       }
