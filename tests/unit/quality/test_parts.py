@@ -1,4 +1,4 @@
-"""What is found in parts of a snapshot adds up (`mqops.quality.one_pass`), for each check that a task of Spark makes."""
+"""What is found in parts of a snapshot adds up (`mqops.quality.one_pass`), for each check that Spark tasks make."""
 
 from __future__ import annotations
 
