@@ -126,3 +126,11 @@ the put never gets the authority of the user that mqops runs as."""
 
 NO_RULE_FITS = "no MQDLH can be read, so it stays"
 """What is said of ERROR: no rule could see the message. "No rule" would say that the table has none for it."""
+
+GATE = "gate:"
+"""How the rule key of rows begins that a check of the gate decides about: `gate:SUITE:CHECK`. They are no replays."""
+
+
+def is_gate(rule_key: str | None) -> bool:
+    """Whether the gate decided, and no rule."""
+    return (rule_key or "").startswith(GATE)

@@ -244,7 +244,7 @@ def test_the_queue_of_a_dry_run_by_hand_is_corrected_and_its_messages_stay_chose
         (real,) = re.findall('<form class="starts" id="real".*?</form>', page, re.DOTALL)
         (fixed,) = re.findall('data-fixed="([^"]*)"', real)
         assert json.loads(unescape(fixed)) == {**form, "dry_run": False}
-        assert 'name="destination" maxlength="48" size="34" required value="NO&#34;SUCH">' in real
+        assert 'name="destination" maxlength="48" size="34" required value="NO&#34;SUCH"' in real
         assert '<input type="checkbox" name="dry_run"> Dry run' in real
         assert "Start another dry run</span>" in real
 

@@ -32,7 +32,7 @@ from mqops.decide.message_groups import bound
 from mqops.decide.recorded import PLAN as PLAN_SUMMARY
 from mqops.errors import PlanChanged
 from mqops.lake.files import make_durable, make_folder, read_json_lines
-from mqops.lake.parquet import read_parquet, write_parquet
+from mqops.lake.parquet import number_of_rows, read_parquet, write_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.step import Step
 from mqops.observe.arrow import SNAPSHOT
@@ -180,8 +180,7 @@ def write_plan(
 def _plan_rows(run: RunFolder, table: Table, where: Setting | None) -> Iterator[DecidedRow]:
     past = Past.of(run, where)
     number = 0
-    observed = OBSERVED.find(run)
-    with Step(run, "decide", observed.messages if observed else 0) as told:
+    with Step(run, "decide", number_of_rows(run.snapshot)) as told:
         for batch in told.counted(read_messages(run.snapshot, (*table.questions, *past.questions))):
             for message in batch.to_pylist():
                 yield past.row(number, message, table)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mqops.actions import Action
+from mqops.actions import GATE, Action, is_gate
 from mqops.ledger.core.marker import MarkerKind
-from mqops.ledger.core.replays import CAPPED, GATE, is_gate
+from mqops.ledger.core.replays import CAPPED
 from mqops.look.history import EventOfRule
 from mqops.workflow import Workflow
 

@@ -21,10 +21,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mqops.actions import Action
+from mqops.actions import GATE, Action
 from mqops.backout.core.decision import to_quarantine
 from mqops.counted import counted
-from mqops.ledger.core.replays import CAPPED, GATE
+from mqops.ledger.core.replays import CAPPED
 from mqops.message_checks import OnFailure
 from mqops.plan_row import PlanRow, left
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from mqops.actions import PUTS, Action
+from mqops.actions import PUTS, Action, is_gate
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
 from mqops.workflow import Workflow
@@ -20,13 +20,6 @@ CAPPED = "replay-cap"
 TO_BACKOUT_QUEUE = "BOQNAME"
 """The rule key of rows that the poison guard moves to a backout queue; they are not replays."""
 NO_REPLAYS = (CAPPED, TO_BACKOUT_QUEUE)
-GATE = "gate:"
-"""How the rule key of rows begins that a check of the gate decides about: `gate:SUITE:CHECK`. They are not replays."""
-
-
-def is_gate(rule_key: str | None) -> bool:
-    """Whether the gate decided, and no rule."""
-    return (rule_key or "").startswith(GATE)
 
 
 def _is_replay(rule_key: str) -> bool:

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from mqops.actions import NO_RULE_FITS, Action
-from mqops.ledger.core.replays import GATE, is_gate
+from mqops.actions import GATE, NO_RULE_FITS, Action, is_gate
 
 
 class Fate(StrEnum):
