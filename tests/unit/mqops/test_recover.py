@@ -190,6 +190,16 @@ def test_messages_are_chosen_by_id_and_by_all_that_find_has(manager, run, mqops_
     assert "       1  FWD: 1 moved, 0 discarded, 0 left, 0 gone\n" in told
     assert "       1  IGNORE (not chosen): 0 moved, 0 discarded, 1 left, 0 gone\n" in told
     assert manager.bodies("OUT") == [b"n0", b"n2", b"n3"]
+    equal, _other = manager.put(
+        "IN", [({"MsgId": b"equal".ljust(24)}, b"one"), ({"MsgId": b"equal".ljust(24)}, b"two")]
+    )
+    both = run("message", "discard", "IN", equal.hex(), ids[1].hex(), ask="--dry-run")["plan"]
+    assert both["actions"]["DISCARD"] == 3
+    assert (
+        "3 messages for 2 MsgIds: messages of the queue have the same MsgId, and all of them are chosen"
+        in (both["remarks"])
+    )
+    assert not any("MsgId" in one for one in few["remarks"])
 
 
 def test_the_messages_that_failed_a_check_are_found_and_moved(manager, run, mqops_here, tmp_path, lake):
