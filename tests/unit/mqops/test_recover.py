@@ -229,6 +229,8 @@ def test_the_messages_that_failed_a_check_are_found_and_moved(manager, run, mqop
     assert "its checks are amount, there, amount_readable" in " ".join(wrong.stderr.split())
     wrong = mqops_here("message", "find", "IN", "-m", "QM1", "--failed", "other", expect=2)
     assert "Suite other was not checked in a run of QM1" in " ".join(wrong.stderr.split())
+    planned = run("message", "move", "IN", "--failed", "payments:amount", "--to", "OUT", ask="--dry-run")["plan"]
+    assert f"failed payments:amount in {taken['run']} at 20" in planned["table_source"]  # of which check of the run
     moved = run("message", "move", "IN", "--failed", "payments:amount", "--to", "OUT")
     assert (moved["moved"], moved["balanced"]) == (2, True)
     assert (manager.bodies("OUT"), manager.bodies("IN")) == (
