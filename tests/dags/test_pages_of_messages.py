@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -38,6 +39,7 @@ from mqops.message_checks import NOTHING, CheckResult, QualitySummary, QueueQual
 from mqops.mq import connection
 from mqops.prove.prove import prove
 from mqops.quality.results import keep
+from mqops.quality.trend import quality_runs
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, messages, rules, searches, shared, triggers
 from mqwire.folder import folder
@@ -168,7 +170,7 @@ def _quality(lake: Path, run: str) -> None:
     failed = {"critical": 1, "warning": 0, "info": 0}
     summary = QualitySummary(
         run=run, queue_manager="QM1", queue=DLQ, found=3, done=2, left=1, failed=failed, checks=checks,
-        failures=str(folder_of / "failures"), checked_at="2026-01-01T00:00:00+00:00",
+        failures=str(folder_of / "failures"), checked_at="2026-01-01T00:00:00+00:00", suites=("s",),
         told=("suite s: no queue fits PAYMNTS.*",), not_checked=1,
         queues=(QueueQuality(queue="NOT.LOOKED.AT", found=5, done=4, left=0, not_checked=1),),
     )  # fmt: skip
@@ -458,7 +460,7 @@ def test_the_name_of_a_queue_is_resolved_and_told(site: Any) -> None:
     text = site("/messages?queue=BY.ALIAS").text
     assert f"BY.ALIAS is an alias of {DLQ}, which is looked at" in text
     assert len(re.findall('href="/messages/one', text)) == 3  # the run has moved the fourth
-    assert "The list is without those that runs have taken since" in text
+    assert "The list is without those that runs have taken since, by their proofs." in text
     assert len(re.findall('href="/messages/one', site("/messages?queue=BY.ALIAS&there=all").text)) == 4
     text = unescape(site("/messages?queue=triggered").text)
     assert "triggered: it is not there, TRIGGERED is: names of queues are case-sensitive" in text
@@ -598,6 +600,12 @@ def test_what_an_undo_put_back_and_the_last_record_has_not_is_told(
     neither = "Neither is what an undo put back, unless the run of <time"
     assert neither in client("/dead_letters", queue_manager="QM1", queue=DLQ).text
     assert f"{none} {back} what they are.</p>" in client("/dead_letters", queue_manager="QM1", queue=DLQ).text
+    ledger = lake / "QM1" / "ledger" / "ledger.jsonl"
+    ledger.write_bytes(ledger.read_bytes().replace(b"{", b"x"))
+    broken = client("/messages", queue_manager="QM1", queue=DLQ).text
+    (every,) = re.findall('<a href="/messages[?]([^"]*)">Look at all that were recorded</a>', broken)
+    shown = client(f"/messages?{unescape(every)}").text
+    assert ('class="problem"' in broken, shown.count('href="/messages/one')) == (True, 1)
 
 
 def test_a_quote_in_what_is_looked_for_ends_nothing(site: Any) -> None:
@@ -910,6 +918,9 @@ def test_from_a_list_of_messages_those_that_are_chosen_are_recovered(site: Any) 
     assert fields.get("since") == "2026-01-01T00:00:00+00:00"
     assert "DESTQ('FULL')" in fields.get("where", "")
     assert "mq_recover has no field" in site("/messages?format=MQDEAD", "operator").text
+    text = site("/messages?dest_q==", "operator").text  # "" would be any queue
+    assert "Destination queue: = stands before a whole name" in text
+    assert _choices(text) == []
 
 
 def test_a_group_of_dead_letters_leads_to_its_messages(site: Any) -> None:
@@ -938,6 +949,21 @@ def test_messages_that_fail_a_check_are_chosen_by_it(site: Any) -> None:
     text = site("/quality", "operator").text
     assert {"queue": DLQ, "failed": "s:e"} in [fields for fields, _words in _choices(text)]
     assert 'data-queue="SYSTEM.DEAD.LETTER.QUEUE" aria-label="Choose ' in text
+
+
+def test_what_fails_a_check_is_not_chosen_by_it_where_the_suite_was_checked_again(site: Any) -> None:
+    """mq_recover would take the messages of the newer result."""
+    lake = Path(os.environ["MQOPS_LAKE"])
+    (shown,) = [one for one in quality_runs(lake, "QM1") if one.failures]
+    again = replace(shown, check="20260103T000000.000000-00000000", checked_at="2026-01-03T00:00:00+00:00")
+    folder_of = RunFolder.at(lake, "QM1", shown.run).quality_checks / again.check
+    folder_of.mkdir()
+    (folder_of / "quality.json").write_text(json.dumps(again.to_json()))
+    try:
+        text = site("/quality?queue_manager=QM1&after=1", "operator").text  # no page that was made a moment ago
+        assert ("Messages that fail</h2>" in text, _choices(text)) == (True, [])
+    finally:
+        shutil.rmtree(folder_of)
 
 
 @pytest.mark.parametrize("page", OF_ALL)

@@ -466,13 +466,16 @@ def test_a_hundred_queue_managers_are_told_in_a_table_the_worst_first(
     first = create(estate_folder / "home", names[0], "DEFINE QLOCAL(A)\n")
     for name in names[1:]:
         shutil.copytree(first.home / names[0], first.home / name)
-    sections = (f"  {name}: {{connection: mq_{name.lower()}, dlq_rules: {{rules: qm1.rules}}}}\n" for name in names)
+    sections = (
+        f"  {name}: {{connection: mq_{name.lower()}, dlq_rules: {{rules: qm1.rules, also: [A]}}}}\n" for name in names
+    )
     (estate_folder / "estate.yaml").write_text("lake: lake\nqueue_managers:\n" + "".join(sections))
     for name in names:
         reached = {"conn_type": "mq", "extra": {"queue_manager": name, "home": str(first.home)}}
         monkeypatch.setenv(f"AIRFLOW_CONN_MQ_{name}", json.dumps(reached))
     for name in names[95:86:-1]:
         Manager(name, first.home).put(DLQ, [dead_letter("A", b"x")] * (3 if name == "QM090" else 1))
+    Manager("QM090", first.home).put("A", [dead_letter("B", b"x")])
     Manager("QM090", first.home).mqsc("ALTER QLOCAL(SYSTEM.DEAD.LETTER.QUEUE) MAXDEPTH(3)\n")
     monkeypatch.setattr(answers, "WAIT", 300.0)
     found = client("/estate", "operator").text
@@ -483,6 +486,7 @@ def test_a_hundred_queue_managers_are_told_in_a_table_the_worst_first(
     dead = client("/dead_letters", "operator").text
     assert re.findall(r'<th class="name" scope="row"><a[^>]*>(QM\d+)</a>', dead.replace("<wbr>", "")) == rows
     assert "No dead letters: 91 queue managers" in dead
+    assert "; 1 message on <" in dead
     of_all = {f"/{page}": client(f"/{page}", "operator").text for page in ("triggers", "expiry", "quality")}
     for path, text in {**of_all, "/dead_letters": dead, "/estate": found}.items():
         served[path] = re.sub("/static/|data-live=", lambda one: "/" if "/" in one[0] else "data-was=", text)

@@ -199,9 +199,11 @@ def text_of(request: RecoverRequest) -> str:
 @dataclass(slots=True, kw_only=True)
 class _Chosen:
     """The chosen messages of a snapshot. Parameters: `numbers` in its order; how many of them ask for `reports`, and
-    have an MQDLH (`headers`) or none; `passed_over` those whose text or properties cannot be read, by the reason."""
+    have an MQDLH (`headers`) or none; `msg_ids` that they have, where MsgIds were named; `passed_over` those whose text
+    or properties cannot be read, by the reason."""
 
     numbers: set[int] = field(default_factory=set)
+    msg_ids: set[bytes] = field(default_factory=set)
     reports: int = 0
     headers: int = 0
     passed_over: Counter[str] = field(default_factory=Counter)
@@ -209,6 +211,9 @@ class _Chosen:
     def remarks(self, request: RecoverRequest) -> Iterable[str]:
         """What an approver may not expect."""
         yield from self.left_unread()
+        if 0 < len(self.msg_ids) < len(self.numbers):
+            chosen = f"{counted(len(self.numbers), 'message')} for {counted(len(self.msg_ids), 'MsgId')}"
+            yield f"{chosen}: messages of the queue have the same MsgId, and all of them are chosen"
         if request.do is Do.COPY:
             yield "each copy has the MsgId of its original, which stays on its queue"
             if self.reports:
@@ -243,6 +248,7 @@ def _chosen(request: RecoverRequest, run: RunFolder) -> _Chosen:
         for place, row in zip(places, rows, strict=True):
             if ids is None or row["msg_id"] in ids:
                 found.numbers.add(before + place)
+                found.msg_ids |= {row["msg_id"]} if ids is not None else set()
                 found.reports += row["report"] != 0
                 found.headers += row["dlh_error"] is None
         unread = [one for one in search.passed_over if ids is None or batch.column("msg_id")[one.place].as_py() in ids]

@@ -141,9 +141,10 @@ class Figures:
         return [one for one in self.queues if one.storage and not one.is_backout and one.name != own]
 
     def depth_of(self, queue: str) -> int | None:
-        """Messages on a queue; None where that is not known. A queue of applications that is not listed has none."""
+        """Messages on a queue; None where that is not known. A queue of applications that is not listed has none, as
+        `PROTECTION_ERRORS`."""
         listed = next((one.depth for one in self.queues if one.name == queue), None)
-        known = bool(self.seen_at) and not queue.startswith(_NOT_OF_APPLICATIONS)
+        known = bool(self.seen_at) and (queue == PROTECTION_ERRORS or not queue.startswith(_NOT_OF_APPLICATIONS))
         return 0 if listed is None and known else listed
 
 

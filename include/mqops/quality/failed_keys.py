@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,19 +54,32 @@ def with_failed(
             own = pc.and_(pc.equal(batch["suite"], suite), pc.invert(batch["tolerated"]))
             own = pc.and_(own, pc.equal(batch["expectation"], check)) if check else own
             keys.update(batch["msg_key"].filter(own).to_pylist())
-    return replace(wanted, keys=frozenset(keys), keys_of=f"failed {failed.strip()} in {found.run}")
+    return replace(
+        wanted, keys=frozenset(keys), keys_of=f"failed {failed.strip()} in {found.run} at {found.checked_at}"
+    )
 
 
 def _newest(suite: str, lake: Path, queue_manager: str, run: RunFolder | None) -> QualitySummary:
     if run is not None:
-        found, where = results(run), run.run
+        found, where = _by_suite(results(run)), run.run
     else:
         name = queue_manager or _only(lake)
-        found, where = [one for each in quality_runs(lake, name) for one in checks_of(lake, each)], f"a run of {name}"
-    of_suite = [one for one in found if suite in one.suites]
-    if not of_suite:
+        found, where = newest_by_suite(lake, name), f"a run of {name}"
+    if suite not in found:
         raise SettingsError(f"Suite {suite or '?'} was not checked in {where}: `mqops quality check` checks it")
-    return max(of_suite, key=lambda one: one.checked_at)
+    return found[suite]
+
+
+def newest_by_suite(lake: Path, queue_manager: str) -> Mapping[str, QualitySummary]:
+    """Suite → its newest result on a queue manager (rule 1). Raises `LakeError`."""
+    return _by_suite(one for each in quality_runs(lake, queue_manager) for one in checks_of(lake, each))
+
+
+def _by_suite(found: Iterable[QualitySummary]) -> Mapping[str, QualitySummary]:
+    newest: dict[str, QualitySummary] = {}
+    for one in sorted(found, key=lambda one: one.checked_at, reverse=True):
+        newest = dict.fromkeys(one.suites, one) | newest
+    return newest
 
 
 def _only(lake: Path) -> str:

@@ -121,10 +121,15 @@ def _utc(text: str) -> str:
 
 
 def _refuse(asked: Mapping[str, str]) -> None:
-    """Raises `ValueError`: a field is too long, or a reason has another condition in it."""
+    """Raises `ValueError`: a field is too long, a reason has another condition in it, or a = has no name behind it."""
     for name, text in asked.items():
         if len(text) > LONGEST:
             raise ValueError(f"{name} has more than {LONGEST} characters")
+    for name in ("dest_q", "format"):  # blank is any for the search
+        if asked.get(name, "").startswith("=") and not _anywhere(asked[name]).strip():
+            raise ValueError(
+                f"{FIELDS[name][1]}: = stands before a whole name. Write the name, or leave the field empty"
+            )
     if not _REASON.fullmatch(asked.get("reason", "")):
         raise ValueError("A reason is a name or a number, such as MQRC_Q_FULL; other conditions have their own fields")
 

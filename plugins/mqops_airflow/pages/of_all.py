@@ -14,6 +14,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from mqops.errors import MqopsError
+from mqops.estate_sections import DlqRules
 from mqops.look.dead_letters import dead_letter_queues
 from mqops.look.estate.expiring import Expiring, expiring_now
 from mqops.look.expiry_forecast import MORNING
@@ -60,15 +61,20 @@ def dead_letters_of_all(who: Reader) -> OfAll:
     place = lake(estate)
     records = RECORDS.of({name: partial(dead_letter_queues, place, name) for name in names}, scope=str(place))
     figures = figures_now(estate, names)
+    sections = {name: estate.estate.queue_managers[name].dlq_rules for name in names}
     return words.dead_letters(
-        DeadLettersOf(name, figures[name], _own(records[name].value or [], figures[name].dead_letter_queue))
+        DeadLettersOf(name, figures[name], _queues(sections[name], figures[name].dead_letter_queue, seen), seen)
         for name in names
+        for seen in [records[name].value or []]
     )
 
 
-def _own(records: Sequence[QueueAnatomy], queue: str) -> QueueAnatomy | None:
-    """The record of the dead-letter queue; of the fullest queue where no queue manager says which one that is."""
-    return next((one for one in records if queue in {"", one.queue}), None)
+def _queues(section: DlqRules | None, deadq: str, records: Sequence[QueueAnatomy]) -> list[str]:
+    """The queues that have dead letters: those that the workflow works on, and the DEADQ. The fullest one of `records`
+    stands for the DEADQ where no queue manager says which one that is."""
+    deadq = deadq or next((one.queue for one in records), "")
+    worked = section.trigger_queues(deadq) if section else ()
+    return [queue for queue in dict.fromkeys((*worked, deadq)) if queue]
 
 
 def expiry_of_all(who: Reader) -> OfAll:

@@ -17,6 +17,7 @@ from mqops.look.core.run_state import checks_in_words
 from mqops.look.words.text import NOTHING, Breaks, Link, Text
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality import words
+from mqops.quality.failed_keys import newest_by_suite
 from mqops.quality.failed_messages import FailedMessage, OfCheck, by_check, failed_messages
 from mqops.quality.results import verdict_of
 from mqops.quality.trend import CheckTrend, checks_of, dag_run, quality_run, quality_runs, trends, with_all_suites
@@ -43,7 +44,8 @@ MOST = 100
 class Known(NamedTuple):
     """The values of the page. Parameters: `runs` the newest; `chosen` the result that is shown; `beside` all checks of
     the same snapshot; `trends` of the checks over the runs; `failures` one page of the messages that fail;
-    `all_failures` the number of all messages that fail; `of_checks` by queue and check, of the newest run only."""
+    `all_failures` the number of all messages that fail; `of_checks` by queue and check, of the newest run and of suites
+    that were not checked again."""
 
     runs: list[QualitySummary]
     chosen: QualitySummary | None
@@ -121,8 +123,16 @@ def _known(place: Path, name: str, run: str, check: str, after: int) -> Known:
     beside = checks_of(place, chosen) if chosen else []
     failures, number = failed_messages(chosen, MOST, after) if chosen and chosen.failures else ([], 0)
     newest = chosen is not None and bool(runs) and chosen == runs[0]
-    of_checks = by_check(chosen.failures, chosen.checked_at) if chosen and newest and number else ()
+    of_checks = _chosen_alike(place, chosen) if chosen and newest and number else ()
     return Known(runs, chosen, beside, trends(with_all_suites(place, runs)), failures, number, of_checks)
+
+
+def _chosen_alike(place: Path, shown: QualitySummary) -> tuple[OfCheck, ...]:
+    """What fails each check, where mq_recover takes the messages of the same result: a suite may have been checked
+    again since."""
+    newest = newest_by_suite(place, shown.queue_manager)
+    same = {suite for suite, one in newest.items() if (one.run, one.check) == (shown.run, shown.check)}
+    return tuple(one for one in by_check(shown.failures, shown.checked_at) if one.suite in same)
 
 
 def expects(check: CheckResult) -> str:

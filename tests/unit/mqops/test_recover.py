@@ -190,6 +190,16 @@ def test_messages_are_chosen_by_id_and_by_all_that_find_has(manager, run, mqops_
     assert "       1  FWD: 1 moved, 0 discarded, 0 left, 0 gone\n" in told
     assert "       1  IGNORE (not chosen): 0 moved, 0 discarded, 1 left, 0 gone\n" in told
     assert manager.bodies("OUT") == [b"n0", b"n2", b"n3"]
+    equal, _other = manager.put(
+        "IN", [({"MsgId": b"equal".ljust(24)}, b"one"), ({"MsgId": b"equal".ljust(24)}, b"two")]
+    )
+    both = run("message", "discard", "IN", equal.hex(), ids[1].hex(), ask="--dry-run")["plan"]
+    assert both["actions"]["DISCARD"] == 3
+    assert (
+        "3 messages for 2 MsgIds: messages of the queue have the same MsgId, and all of them are chosen"
+        in (both["remarks"])
+    )
+    assert not any("MsgId" in one for one in few["remarks"])
 
 
 def test_the_messages_that_failed_a_check_are_found_and_moved(manager, run, mqops_here, tmp_path, lake):
@@ -219,6 +229,8 @@ def test_the_messages_that_failed_a_check_are_found_and_moved(manager, run, mqop
     assert "its checks are amount, there, amount_readable" in " ".join(wrong.stderr.split())
     wrong = mqops_here("message", "find", "IN", "-m", "QM1", "--failed", "other", expect=2)
     assert "Suite other was not checked in a run of QM1" in " ".join(wrong.stderr.split())
+    planned = run("message", "move", "IN", "--failed", "payments:amount", "--to", "OUT", ask="--dry-run")["plan"]
+    assert f"failed payments:amount in {taken['run']} at 20" in planned["table_source"]  # of which check of the run
     moved = run("message", "move", "IN", "--failed", "payments:amount", "--to", "OUT")
     assert (moved["moved"], moved["balanced"]) == (2, True)
     assert (manager.bodies("OUT"), manager.bodies("IN")) == (

@@ -7,12 +7,17 @@ import pytest
 from mqops.actions import Action
 from mqops.deciders.registry import DECIDERS, fates_of, holds_queues
 from mqops.look.core.run_state import RunLine
+from mqops.look.dead_letters import DeadLetterGroup, DeadLetters
+from mqops.look.figures import Figures, QueueFigures
+from mqops.look.words import of_all
 from mqops.look.words.balance import done, equation
+from mqops.look.words.dead_letters import groups
 from mqops.look.words.fates import MOVES, NOT_REACHED, PUTS_BACK, WHY_LEFT, Became, Fate, became, why_left
 from mqops.look.words.run import WhoAnswers, beside, resume_hint, since_then, state_in_words
 from mqops.look.words.state import RunState
-from mqops.look.words.text import Name, OfRun, Time, joined, said, sentences
+from mqops.look.words.text import Link, Name, OfRun, Time, joined, said, sentences
 from mqops.model import Counts, Destination
+from mqops.observe.core.anatomy import Group, QueueAnatomy
 
 
 def line(state: RunState, **fields: object) -> RunLine:
@@ -153,3 +158,39 @@ def test_sentences_that_say_nothing_are_passed_over() -> None:
 @pytest.mark.parametrize(("queue_manager", "shown"), [("QM2", "Q@QM2"), ("", "Q")])
 def test_a_destination_names_no_blank_queue_manager(queue_manager: str, shown: str) -> None:
     assert str(Destination("Q", queue_manager)) == shown
+
+
+def test_the_fullest_dead_letter_queue_stands_in_the_table_of_all_and_the_others_beside_it() -> None:
+    def figures(**depths: int) -> Figures:
+        queues = tuple(QueueFigures(name=name, depth=depth, max_depth=9_999) for name, depth in depths.items())
+        return Figures(seen_at="2026-01-01T00:00:00+00:00", dead_letter_queue="DEADQ", queues=queues)
+
+    worked = ("DEADQ", "TEAM", "SYSTEM.PROTECTION.ERROR.QUEUE")
+    seen = [QueueAnatomy(queue_manager="QM1", queue="TEAM", observed_at="2026-01-01T00:00:00+00:00", run="r")]
+    found = of_all.dead_letters(
+        [
+            of_all.DeadLettersOf("QM1", figures(DEADQ=0, TEAM=5_000), worked, seen),
+            of_all.DeadLettersOf("QM2", figures(DEADQ=7, TEAM=5_000), worked, []),
+            of_all.DeadLettersOf("QM3", figures(DEADQ=0), worked, []),
+            of_all.DeadLettersOf("QM4", figures(DEADQ=0), (*worked, "SYSTEM.OTHER"), []),
+        ]
+    )
+    rows = {row[0].said: (str(row[2]), *row[3:4]) for row in found.table.rows if isinstance(row[0], Link)}
+    assert rows == {"QM2": ("TEAM; 7 messages on DEADQ", 5_000), "QM1": ("TEAM", 5_000), "QM4": ("DEADQ", 0)}
+    assert [*rows] == ["QM2", "QM1", "QM4"]
+    assert [one.said for one in found.rest] == ["QM3"]
+
+
+def test_the_number_of_a_group_is_a_link_where_its_list_has_that_group_alone() -> None:
+    def linked(*found: Group) -> list[bool]:
+        seen = QueueAnatomy(queue_manager="QM1", queue="DEADQ", observed_at="2026-01-01T00:00:00+00:00", run="r")
+        rows = tuple(DeadLetterGroup(group=one, messages=1, bytes=1, growth=0, ages={}) for one in found)
+        shown = groups(
+            DeadLetters(anatomy=seen, groups=rows), lambda *_: "", ages=(), before=False, by_hand=False, may_look=False
+        )
+        return [isinstance(row[3], Link) for row in shown.rows]
+
+    one = Group("MQRC_Q_FULL", "PAY.IN", "QM1", "billing")
+    assert linked(one, one._replace(origin_q="PAY.OUT"), one._replace(reason="no MQDLH")) == [True, True, False]
+    assert linked(one, one._replace(origin_q_mgr="QM2")) == [False, False]
+    assert linked(one._replace(application="bill*"), one._replace(origin_q="AMQ.?")) == [False, False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from mqops.look.dead_letters import Change, DeadLetterGroup, DeadLetters, Decided
     from mqops.look.figures import Figures
     from mqops.look.runs import GrewDuringScans
-    from mqops.observe.core.anatomy import QueueAnatomy
+    from mqops.observe.core.anatomy import Group, QueueAnatomy
 
 HANDLE = Link("A dry run", place="handle")
 """The form of the page."""
@@ -148,11 +149,13 @@ def groups(
         why = problem_of(one.decision, found.anatomy)
         return sentences(*text, *((Label("problem", "bad"), why) if why else ()))
 
+    alike = Counter(_looked_for(row.group) for row in found.groups if row.messages)
+
     def cells(row: DeadLetterGroup) -> Iterator[Cell]:
         group, lines = row.group, [decided(one, several=len(row.decided) > 1) for one in row.decided]
         yield from (group.reason, str(Destination(group.origin_q or "", group.origin_q_mgr or "")) or "–")
         yield group.application or "–"
-        yield _listed(row, found.anatomy)
+        yield _listed(row, found.anatomy, alone=alike[_looked_for(row.group)] == 1)
         yield from [f"{row.growth:+,}"] if grown else []
         yield Lines(lines) if lines else "–"
         yield from (str(row.ages.get(age, 0) or "") for age in ages)
@@ -162,11 +165,18 @@ def groups(
     return Table(caption, headings, [tuple(cells(row)) for row in found.groups if row.messages])
 
 
-def _listed(row: DeadLetterGroup, one: QueueAnatomy) -> Cell:
-    """How many messages a group has, with the link to their list, where they can be chosen; a group that no search is
-    about, as of messages without an MQDLH, has none."""
+def _looked_for(group: Group) -> tuple[str, str, str]:
+    """What the list of a group looks for: it has no field for the queue manager of the destination."""
+    return group.reason, group.origin_q, group.application
+
+
+def _listed(row: DeadLetterGroup, one: QueueAnatomy, *, alone: bool) -> Cell:
+    """How many messages a group has, with the link to their list, where they can be chosen. A group that no search is
+    about has none: of messages without an MQDLH, or with a name that is a pattern for the search. Parameters: `alone`
+    whether no other group has the same in all that a search looks for."""
     group = row.group
-    if not (one.run and group.origin_q and group.application and group.reason.startswith("MQ")):
+    searched = all(name and "*" not in name and "?" not in name for name in (group.origin_q, group.application))
+    if not (one.run and alone and searched and group.reason.startswith("MQ")):
         return row.messages
     of = {"reason": group.reason, "dest_q": f"={group.origin_q}", "application": f"={group.application}"}
     query = {"queue_manager": one.queue_manager, "run": one.run, "queue": one.queue, "there": "now", **of}

@@ -23,11 +23,13 @@ MOST_NAMED = 3
 
 
 class DeadLettersOf(NamedTuple):
-    """A queue manager. Parameters: `recorded` its dead-letter queue as a run saw it last, None where none has."""
+    """A queue manager. Parameters: `queues` that have dead letters, first the one that its page shows; `recorded` the
+    queues as runs saw them last."""
 
     name: str
     figures: Figures
-    recorded: QueueAnatomy | None
+    queues: Sequence[str]
+    recorded: Sequence[QueueAnatomy]
 
 
 class TriggersOf(NamedTuple):
@@ -87,24 +89,33 @@ def _few(names: Sequence[str]) -> Text:
 
 
 def dead_letters(found: Iterable[DeadLettersOf]) -> OfAll:
-    """The dead-letter queue of each queue manager: those that do not answer, then those with most messages."""
-    headings = ("State", "Dead-letter queue|name", "Now|number", "Oldest", "A run saw|number", "When")
+    """The fullest dead-letter queue of each queue manager: those that do not answer, then those with most messages."""
+    headings = ("State", "Dead-letter queue", "Now|number", "Oldest", "A run saw|number", "When")
     return _of_all("Dead letters of all queue managers", headings, map(_of_depth, found), "No dead letters")
 
 
 def _of_depth(one: DeadLettersOf) -> _Row:
-    figures, seen = one.figures, one.recorded
-    queue = figures.dead_letter_queue or (seen.queue if seen else "")
+    figures = one.figures
+    depths = {queue: figures.depth_of(queue) for queue in one.queues}
+    queue = max(depths, key=lambda name: depths[name] or 0, default="")
+    depth, others = depths.get(queue), {name: number for name, number in depths.items() if number and name != queue}
+    seen = next((each for each in one.recorded if each.queue == queue), None)
     now = next((each for each in figures.queues if each.name == queue), None)
-    depth = now.depth if now else figures.depth_of(queue) if queue else None
     oldest = NOTHING
     if now and now.depth and now.oldest is not None and figures.seen_at:
         put = datetime.fromisoformat(figures.seen_at) - timedelta(seconds=now.oldest)
         oldest = said("{:ago}", put.isoformat())
     run = OfRun(one.name, seen.run, said=seen.observed_at) if seen and seen.run else NOTHING
-    cells = (said("{}", answers_in_short(figures)), queue or None, depth, oldest, seen.messages if seen else None, run)
-    silent = bool(figures.unreachable)
-    return _Row((not silent, -(depth or 0)), cells, _named(one.name, "dead_letters"), silent or depth != 0)
+    page = Link(queue, "dead_letters", {"queue_manager": one.name, "queue": queue}, kind="name")
+    named = page if queue not in one.queues[:1] else Name(queue)
+    also = said("; {} on {}", counted(sum(others.values()), "message"), joined(", ", map(Name, others)))
+    cells = (
+        *(said("{}", answers_in_short(figures)), said("{}{}", named, also if others else NOTHING) if queue else None),
+        *(depth, oldest, seen.messages if seen else None, run),
+    )
+    silent, known = bool(figures.unreachable), [number for number in depths.values() if number is not None]
+    tells = silent or sum(known) > 0 or len(known) < len(depths) or not depths
+    return _Row((not silent, -sum(known)), cells, _named(one.name, "dead_letters"), tells)
 
 
 def triggers(found: Iterable[TriggersOf]) -> OfAll:

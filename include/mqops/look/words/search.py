@@ -51,7 +51,8 @@ def there_now(queue: str, depth: int, *, only_there: bool) -> Text:
     now = said("{:name} has {} now.", queue, counted(depth, "message"))
     if not only_there:
         return sentences(now, said("The list has all that the run recorded, those that were taken since, too."))
-    return sentences(now, said("The list is without those that runs have taken since. What came since is not in it."))
+    taken = said("The list is without those that runs have taken since, by their proofs.")
+    return sentences(now, taken, said("What applications took is in it still, and what came since is not."))
 
 
 def looked_at(number: int, total: int) -> str:
