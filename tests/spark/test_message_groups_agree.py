@@ -66,9 +66,13 @@ def give_past(chance: random.Random, folder, keys: list[str], rules: list[str]) 
 
 
 def give_gate(chance: random.Random, folder, keys: list[str]) -> None:
-    """What a gate has said of some messages: C is a queue that a table itself puts messages on."""
+    """What a gate has said of some messages, and of others like all of them on another queue. C is a queue that a table
+    itself puts messages on."""
     some = (key for key in keys if chance.random() < 0.1)
-    verdicts = {key: Verdict(f"gate:s:{chance.choice('ab')}", chance.choice(["", "BAD", "C"])) for key in some}
+    verdicts = {("OTHER", key): Verdict("gate:s:other", "BAD") for key in keys}
+    for key in some:
+        said = Verdict(f"gate:s:{chance.choice('ab')}", chance.choice(["", "BAD", "C"]))
+        verdicts["DLQ", key] = said
     check = GateCheck(suite="s", check="a", severity="info", on_failure=OnFailure.QUARANTINE, failed=1)
     write_found(folder, GateFound(checks=(check,), quarantine="BAD"), verdicts)
 
@@ -96,6 +100,7 @@ def test_ORDER_holds_over_passes_the_same_with_and_without_spark(spark, make_run
         assert pq.read_table(folder.plan).to_pylist() == rows, seed
         assert (plain.digest, plain.remarks, plain.gate) == (with_spark.digest, with_spark.remarks, with_spark.gate)
         assert [one.check for one in plain.gate] == ["a"] * bool(seed)
+        assert "gate:s:other" not in {row["rule_key"] for row in rows}
         gates.update(row["action"] for row in rows if (row["rule_key"] or "").startswith("gate:"))
         actions.update(plain.actions)
         assert any("no try of the rule on line" in remark for remark in plain.remarks) == (seed % 2 == 0)

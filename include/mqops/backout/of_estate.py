@@ -1,4 +1,4 @@
-"""The table of origins that the estate has for a queue manager."""
+"""What the estate has for the backout queues of a queue manager: the table of origins, queues that are none."""
 
 from __future__ import annotations
 
@@ -24,6 +24,13 @@ def origins_of(queue_manager: str) -> tuple[OriginRow, ...]:
     found = file.queue_manager(queue_manager)
     section = found.backout_reprocess if found else None
     return rows_of(section) if section else ()
+
+
+def gate_quarantines_of(queue_manager: str) -> tuple[str, ...]:
+    """The queues that gates of its workflows name for messages. Raises as `EstateFile.queue_manager`."""
+    file = estate_here()
+    found = file.queue_manager(queue_manager) if file else None
+    return found.gate_quarantines() if found else ()
 
 
 def rows_of(section: BackoutReprocess) -> tuple[OriginRow, ...]:

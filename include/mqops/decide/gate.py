@@ -9,6 +9,7 @@ from mqops.decide.core.summary import RuleCount
 from mqops.lake.files import read_json_lines, write_json_lines
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
+from mqops.ledger.core.identity import MessageOnQueue
 
 SETTING = RunFile("gate.json", GateSetting)
 FOUND = RunFile("gated.json", GateFound)
@@ -21,17 +22,20 @@ def write_setting(run: RunFolder, setting: GateSetting | None) -> None:
         SETTING.write(run, setting)
 
 
-def write_found(run: RunFolder, found: GateFound, verdicts: Mapping[str, Verdict]) -> None:
-    """Write what the gate found. Parameters: `verdicts` msg_key → what it says of the message. Raises `LakeError`."""
-    write_json_lines(run.gated, ({"msg_key": key, **one._asdict()} for key, one in verdicts.items()))
+def write_found(run: RunFolder, found: GateFound, verdicts: Mapping[MessageOnQueue, Verdict]) -> None:
+    """Write what the gate found. Parameters: `verdicts` what it says of which message. Raises `LakeError`."""
+    write_json_lines(run.gated, ({"queue": of[0], "msg_key": of[1], **one._asdict()} for of, one in verdicts.items()))
     FOUND.write(run, found)
 
 
-def verdicts_of(run: RunFolder) -> dict[str, Verdict]:
-    """msg_key → what the gate says of the message; empty where the run has no gate. Raises `LakeError`."""
+def verdicts_of(run: RunFolder) -> dict[MessageOnQueue, Verdict]:
+    """What the gate says of which message; empty where the run has no gate. Raises `LakeError`."""
     if not run.gated.exists():
         return {}
-    return {row["msg_key"]: Verdict(row["rule_key"], row["quarantine"]) for row in read_json_lines(run.gated)}
+    return {
+        (row["queue"], row["msg_key"]): Verdict(row["rule_key"], row["quarantine"])
+        for row in read_json_lines(run.gated)
+    }
 
 
 def found_by(run: RunFolder) -> GateFound | None:

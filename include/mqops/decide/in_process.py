@@ -30,7 +30,7 @@ from mqops.decide.counts import PlanTotals
 from mqops.decide.gate import found_by, remarks_of
 from mqops.decide.message_groups import bound
 from mqops.decide.recorded import PLAN as PLAN_SUMMARY
-from mqops.errors import PlanChanged
+from mqops.decide.recorded import refuse_begun
 from mqops.lake.files import make_durable, make_folder, read_json_lines
 from mqops.lake.parquet import number_of_rows, read_parquet, write_parquet
 from mqops.lake.run import RunFolder
@@ -129,8 +129,7 @@ def write_plan(
     a backout run. The rest, and errors, as of
     `decide`.
     """
-    if run.issued_json.exists():
-        raise PlanChanged(f"The plan of run {run.run} is being acted on; make a new run for a new plan")
+    refuse_begun(run)
     observed = OBSERVED.read(run)
     PLAN_SUMMARY.path(run).unlink(missing_ok=True)
     totals = PlanTotals()

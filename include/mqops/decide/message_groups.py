@@ -105,7 +105,7 @@ def _settled(
             row = row._replace(**left(Action.PROTECTED))
         elif key:
             row = row._replace(order_key=key)
-        row = gated(row, verdicts.get(row.msg_key)) if verdicts else row
+        row = gated(row, verdicts.get((row.queue, row.msg_key))) if verdicts else row
         yield (decided if row is decided.row else decided._replace(row=row, due=due)), position
 
 

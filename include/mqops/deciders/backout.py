@@ -87,6 +87,7 @@ def survey(
     """Find the backout queues by PCF inquiry and what their definitions say.
 
     A dead-letter queue that a queue names as BOQNAME is not taken: it belongs to the workflow for dead-letter queues.
+    Nor is the quarantine of a gate.
 
     Without `queues`, every queue is meant: one that this user may not inquire can be a backout queue, or name one.
 
@@ -100,7 +101,7 @@ def survey(
     """
     from mqops.act.sources import check_source  # noqa: PLC0415 - loads the MQ library
     from mqops.backout.core.origin import backout_queues, setting  # noqa: PLC0415
-    from mqops.backout.of_estate import origins_of  # noqa: PLC0415
+    from mqops.backout.of_estate import gate_quarantines_of, origins_of  # noqa: PLC0415
     from mqops.backout.poison import looping  # noqa: PLC0415
     from mqops.ledger.queue import NAME as LEDGER  # noqa: PLC0415
     from mqops.mq.inquire import deadq, queue_definitions, queue_manager_name, unseen_queues  # noqa: PLC0415
@@ -127,7 +128,8 @@ def survey(
     for queue in queues:
         check_source(session, queue)
     dead_letters = deadq(session)
-    apart = {dead_letters, bases.get(dead_letters, ""), quarantine, bases.get(quarantine, ""), LEDGER}
+    no_backout_queues = (dead_letters, quarantine, *gate_quarantines_of(name))
+    apart = {*no_backout_queues, *(bases.get(one, "") for one in no_backout_queues), LEDGER}
     chosen = tuple(queues) or tuple(queue for queue in backout_queues(definitions) if queue not in apart)
     away = {*apart, *backout_queues(definitions)}
     loops = looping(session, definitions, apart=away, queue_manager=name)

@@ -13,8 +13,8 @@
    NO is 0 seconds, with YES it does not end by itself. A message without an MQDLH prolongs nothing.
 5. Every RETRYINT seconds it looks at the whole queue, so that a message is seen wherever it was put (D13), and tells of
    the messages without an MQDLH that are still there (D05).
-6. A table that asks for the AGE or the BACKOUT count of messages may say something else of them later: while there are
-   any, a pass comes every 10 RETRYINT seconds, as IBM's handler comes back to what it has left.
+6. A table that asks for the AGE or the BACKOUT count of messages, or a gate that does, may say something else of them
+   later: while there are any, a pass comes every 10 RETRYINT seconds, as IBM's handler comes back to what it has left.
 7. What was left because its destination had no room (`--in-flight`) uses up no try and does not prolong WAIT: until
    then a pass comes every RETRYINT seconds.
 8. A message that a rule put back on the queue itself as it was is left from then on (action LATER, with no next try):
@@ -48,6 +48,7 @@ from mqops.clock import utc, utc_now
 from mqops.command import command
 from mqops.decide.arrow import read_plan
 from mqops.decide.core import PlanSummary
+from mqops.decide.gate import SETTING
 from mqops.decide.in_process import Past, read_messages
 from mqops.decide.message_groups import waiting_until
 from mqops.decide.retry_not_due import NEVER
@@ -213,7 +214,8 @@ class Handler:
         self._put_back: frozenset[str] = frozenset()
         self._before: RunFolder | None = None
         self._waits_until = FOREVER
-        self._changes = any(question.changes for question in what.table.questions)
+        self._table_changes = any(question.changes for question in what.table.questions)
+        self._changes = self._table_changes
         self.over = ""
         self._session = ""
         self._is_over = False
@@ -293,6 +295,8 @@ class Handler:
         is_new = any(sight not in before and sight not in in_error for sight in self.outcome.there)
         if is_new or summary.moved or summary.discarded or summary.failed:
             self._useful = time.monotonic()
+        gate = SETTING.find(run)
+        self._changes = self._table_changes or (gate is not None and gate.changes)
         self._before = run if self._may_keep(summary) else None
         self._passed = time.monotonic()
         due = self._passed + self._what.table.control.retryint
@@ -304,8 +308,9 @@ class Handler:
         self.over = next((why for reason, why in _OVER.items() if reason in summary.left_because), "")
 
     def _may_keep(self, summary: RunSummary) -> bool:
-        """Whether the next pass need not copy again what this one has (`mqops.observe.unchanged`): no rule asks how old
-        a message is, and no message that was planned was missing, or had another body."""
+        """Whether the next pass need not copy again what this one has (`mqops.observe.unchanged`): no rule and
+        no check of the gate asks how old a message is, and no message that was planned was missing, or had another
+        body."""
         waits = any(rule.backoff for rule in self._what.table.rules)
         return summary.finished and not (summary.gone or self._changes or waits)
 

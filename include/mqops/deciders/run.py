@@ -59,7 +59,7 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
             if not selection.queues:
                 raise NothingToDo(selection)
             file = estate_here() if decider.by_rules else None
-            gate = gate_of(file, queue_manager, decider.section, session)
+            gate = gate_of(file, queue_manager, decider.section, session, selection.queues)
             record_earlier_runs(session, request.lake, queue_manager, request.warn)
         if decider.reads_queues:
             for line in told_before_look(request.lake, queue_manager, selection.queues):
@@ -71,7 +71,7 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
             write_setting(run, gate)
             if decider.reads_queues:
                 ends, chosen = selection.some_may_end, selection.messages
-                before = selection.before
+                before = None if gate and gate.changes else selection.before  # what is kept has its age of then
                 observe(step, run, selection.queues, some_may_end=ends, ledger=ledger, chosen=chosen, before=before)
             if gate:
                 from mqops.quality.gate import judge  # noqa: PLC0415 - loads numpy

@@ -16,8 +16,10 @@ from mqops.command import command
 from mqops.counted import counted
 from mqops.decide import gate
 from mqops.decide.core.gate import GateCheck, GateFound, Verdict, strictest
+from mqops.decide.recorded import refuse_begun
 from mqops.errors import GateStopped
 from mqops.lake.run import RunFolder
+from mqops.ledger.core.identity import MessageOnQueue
 from mqops.message_checks import OF_MESSAGES, CheckResult, OnFailure
 from mqops.observe.core.columns import BOUND
 from mqops.observe.recorded import OBSERVED
@@ -32,6 +34,7 @@ from mqops.quality.summary import found_by
 
 MOST_NAMED = 3
 """Messages that the reason of a run that is stopped names of each check."""
+_ON_QUEUE = ("queue", "msg_key")
 _OF_GROUPS = ("group_id", "msg_flags")
 
 
@@ -42,24 +45,30 @@ def judge(run: RunFolder) -> None:
     Raises:
         GateStopped: a check with `on_failure: stop` fails, or one cannot be made. Nothing was moved.
         SettingsError: a suite is not valid any more, or cannot be a gate's.
+        PlanChanged: this run's plan is being acted on already.
         LakeError: the snapshot cannot be read, or the disk refused.
     """
     setting = gate.SETTING.find(run)
     if setting is None:
         return
+    refuse_begun(run)
     suites = with_bases(load_suites(setting.suites), setting.aliases)
-    refuse_unusable(suites, setting.quarantine)
     observed = OBSERVED.read(run)
     queues = tuple(one.queue for one in observed.queues)
+    refuse_unusable(suites, setting.quarantine, queues)
+    seen = QueuesSeen(looked_at=queues)
     about = tuple(one for one in suites if queues_of(one, queues))
     judged = _Judged(run, setting.quarantine)
     if about and observed.messages:
         table = frame_here(run.snapshot, {*columns_of(about), *_OF_GROUPS}, asked_by(about))
-        judged.look(table, about, queues)
+        judged.look(table, about, seen)
     found = GateFound(
         checks=tuple(judged.checks),
         passed=judged.passed,
         without_queue=tuple(one.name for one in suites if one not in about),
+        checks_without_queue=tuple(
+            f"{suite.name}:{check.id}" for suite in about for check in suite.checks if nothing_seen(suite, check, seen)
+        ),
         quarantine=setting.quarantine,
     )
     gate.write_found(run, found, judged.verdicts)
@@ -72,19 +81,19 @@ def judge(run: RunFolder) -> None:
 class _Judged:
     """What was found so far.
 
-    Attributes: `checks` that are not met; `passed` the number of those that are; `verdicts` msg_key → what the gate
-    says of the message; `stops` why the run is stopped, with what to do.
+    Attributes: `checks` that are not met; `passed` the number of those that are; `verdicts` what the gate says of
+    which message; `stops` why the run is stopped, with what to do.
     """
 
     run: RunFolder
     quarantine: str
     checks: list[GateCheck] = field(default_factory=list)
     passed: int = 0
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    verdicts: dict[MessageOnQueue, Verdict] = field(default_factory=dict)
     stops: list[str] = field(default_factory=list)
 
-    def look(self, table: pa.Table, suites: Iterable[Suite], queues: tuple[str, ...]) -> None:
-        seen, history = QueuesSeen(looked_at=queues), History(self.run, "")
+    def look(self, table: pa.Table, suites: Iterable[Suite], seen: QueuesSeen) -> None:
+        history = History(self.run, "")
         for suite in suites:
             for check in suite.checks:
                 if nothing_seen(suite, check, seen):
@@ -116,21 +125,21 @@ class _Judged:
         elif check.on_failure in OF_MESSAGES:
             goes = self.quarantine if check.on_failure is OnFailure.QUARANTINE else ""
             verdict = Verdict(one.rule_key, goes)
-            for key in table["msg_key"].take(rows).to_pylist():
-                self.verdicts[key] = strictest([self.verdicts.get(key, verdict), verdict])
+            for of in zip(*(table[name].take(rows).to_pylist() for name in _ON_QUEUE), strict=True):
+                self.verdicts[of] = strictest([self.verdicts.get(of, verdict), verdict])
 
 
-def _of_groups(table: pa.Table, verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
+def _of_groups(table: pa.Table, verdicts: Mapping[MessageOnQueue, Verdict]) -> dict[MessageOnQueue, Verdict]:
     """Rule 4: what holds for a message of a group holds for all of it."""
-    rows = zip(*(table[name].to_pylist() for name in ("msg_key", "queue", *_OF_GROUPS)), strict=True)
-    members: dict[tuple[str, str], list[str]] = {}
-    for key, queue, group, flags in rows if verdicts else ():
+    rows = zip(*(table[name].to_pylist() for name in (*_ON_QUEUE, *_OF_GROUPS)), strict=True)
+    members: dict[tuple[str, str], list[MessageOnQueue]] = {}
+    for queue, key, group, flags in rows if verdicts else ():
         if flags & BOUND:
-            members.setdefault((queue, group), []).append(key)
+            members.setdefault((queue, group), []).append((queue, key))
     found = dict(verdicts)
-    for keys in members.values():
-        if said := [verdicts[key] for key in keys if key in verdicts]:
-            found.update(dict.fromkeys(keys, strictest(said)))
+    for group_members in members.values():
+        if said := [verdicts[one] for one in group_members if one in verdicts]:
+            found.update(dict.fromkeys(group_members, strictest(said)))
     return found
 
 

@@ -3,7 +3,7 @@ begin, by file, line and field."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mqops.decide.core.gate import GateSetting
@@ -12,41 +12,59 @@ from mqops.estate_sections import RulesWorkflow
 from mqops.message_checks import OnFailure
 from mqops.quality.learned import LEARNED
 from mqops.quality.queues import aliases_in
-from mqops.quality.suite import Suite
+from mqops.quality.suite import Suite, columns_of
 from mqops.quality.suite_file import load_suites, read_suite
 
 if TYPE_CHECKING:
     from mqops.estate import EstateFile
     from mqops.mq.session import Session
 
+CHANGES = frozenset({"age_seconds", "expires_in_seconds", "expiry", "observed_at", "backout_count"})
+"""Columns whose value for the same message is another one later."""
 
-def setting_of(file: EstateFile, section: RulesWorkflow, session: Session) -> GateSetting:
+
+def setting_of(file: EstateFile, section: RulesWorkflow, session: Session, queues: Iterable[str] = ()) -> GateSetting:
     """The gate of a workflow, checked.
 
-    Parameters: `section` of the workflow, as `EstateFile.gated` gives it; `session` asked for aliases that suites name.
+    Parameters: `section` of the workflow, as `EstateFile.gated` gives it; `session` asked for aliases that suites name,
+    and what the gate's quarantine stands for; `queues` that the run takes messages from, besides those of the workflow.
 
     Raises:
-        SettingsError: a suite is not valid, or cannot be a gate's.
+        SettingsError: a suite is not valid, or cannot be a gate's, or would have messages go round.
         MQError: the connection is lost.
     """
     paths = [file.suite(one) for one in (section.gate.suites if section.gate else ())]
     suites = load_suites(paths)
-    refuse_unusable(suites, section.gate_quarantine)
+    quarantine = section.gate_quarantine
+    refuse_unusable(suites, quarantine, _drained(session, section, queues, quarantine) if quarantine else ())
     return GateSetting(
         suites=tuple(str(path.absolute()) for path in paths),
-        quarantine=section.gate_quarantine,
+        quarantine=quarantine,
         aliases=aliases_in(session, suites),
+        changes=not CHANGES.isdisjoint(columns_of(suites)),
     )
 
 
-def refuse_unusable(suites: Iterable[Suite], quarantine: str) -> None:
-    """Raise `SettingsError` where suites cannot be those of a gate; a line for each check."""
-    if wrong := [line for suite in suites for line in unusable(suite, quarantine)]:
+def _drained(session: Session, section: RulesWorkflow, queues: Iterable[str], quarantine: str) -> Collection[str]:
+    """The quarantine, where it stands for a queue that messages are taken from."""
+    from mqops.mq.inquire import base_queue_if_known, deadq, try_resolve_queue  # noqa: PLC0415 - loads the MQ library
+
+    named = {*queues, *section.trigger_queues(deadq(session))} - {""}
+    found = {base_queue_if_known(session, one) for one in named}
+    goes_to = try_resolve_queue(session, quarantine, "").queue or base_queue_if_known(session, quarantine)
+    return {quarantine} if goes_to in found else set()
+
+
+def refuse_unusable(suites: Iterable[Suite], quarantine: str, drained: Collection[str] = ()) -> None:
+    """Raise `SettingsError` where suites cannot be those of a gate; a line for each check. Parameters: as of
+    `unusable`."""
+    if wrong := [line for suite in suites for line in unusable(suite, quarantine, drained)]:
         raise SettingsError(*wrong)
 
 
-def unusable(suite: Suite, quarantine: str) -> Iterator[str]:
-    """Why a suite cannot be that of a gate, `file:line: check: what`. Parameters: `quarantine` queue of the gate."""
+def unusable(suite: Suite, quarantine: str, drained: Collection[str] = ()) -> Iterator[str]:
+    """Why a suite cannot be that of a gate, `file:line: check: what`. Parameters: `quarantine` queue of the gate;
+    `drained` queues that the workflow takes messages from."""
     for check in suite.checks:
         place = f"{suite.source}:{check.line}: {check.id}"
         if check.expectation.gx:
@@ -55,6 +73,11 @@ def unusable(suite: Suite, quarantine: str) -> Iterator[str]:
             yield f"{place}: {check.expectation.name} learns from runs of snapshot_quality: a gate needs fixed bounds"
         if check.on_failure is OnFailure.QUARANTINE and not quarantine:
             yield f"{place}: on_failure is quarantine, and the gate names no queue for it: add `quarantine` to the gate"
+        if check.on_failure is OnFailure.QUARANTINE and quarantine and quarantine in drained:
+            yield (
+                f"{place}: on_failure is quarantine, and the workflow takes messages from that queue, {quarantine}, so "
+                "that they would go round: name another queue as `quarantine` of the gate"
+            )
 
 
 def gate_problems(file: EstateFile) -> Iterator[str]:
@@ -65,5 +88,6 @@ def gate_problems(file: EstateFile) -> Iterator[str]:
                 path = file.suite(relative)
                 suite, wrong = read_suite(path) if path.is_file() else (None, [])
                 yield from wrong
-                for line in unusable(suite, section.gate_quarantine) if suite else ():
+                drained = section.trigger_queues("")
+                for line in unusable(suite, section.gate_quarantine, drained) if suite else ():
                     yield str(file.problem_of_gate(name, workflow, line, "suites", str(index)))

@@ -56,7 +56,8 @@ class BackoutCheckOperator(CheckOperator):
                 backoff=tuple(int(one.total_seconds()) for one in section.backoff),
                 origins=rows_of(section),
             )
-            gate = gate_of(estate, self.queue_manager, Workflow.BACKOUT_REPROCESS, session)
+            queues = surveyed.depths
+            gate = gate_of(estate, self.queue_manager, Workflow.BACKOUT_REPROCESS, session, queues)
         for remark in surveyed.setting.remarks():
             self.log.warning("%s", printable(remark))
         for queue, depth in surveyed.depths.items():

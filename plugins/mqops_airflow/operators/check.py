@@ -106,7 +106,7 @@ class DlqCheckOperator(CheckOperator):
         also = section.also if section and (form.queue or None) in {None, section.queue} else ()
         with connect(connection) as session:
             queues = self._queues(session, named, also)
-            gate = gate_of(estate, self.queue_manager, Workflow.DLQ_RULES, session)
+            gate = gate_of(estate, self.queue_manager, Workflow.DLQ_RULES, session, queues)
             drained = drain_and_log(session, lake(estate), self.queue_manager, self.log)
             depths = {queue: depth(session, queue) for queue in queues}
         for queue, messages in depths.items():

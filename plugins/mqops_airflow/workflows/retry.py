@@ -20,6 +20,7 @@ FINAL = (
     "mqops.errors.LakeError",
     "mqops.errors.LedgerBroken",
     "mqops.errors.PlanChanged",
+    "mqops.errors.GateStopped",
     "mqops.errors.Stopped",
     "mqops.errors.Unbalanced",
     "mqops.quality.summary.QualityFailed",

@@ -707,6 +707,27 @@ def test_where_a_rule_asks_how_old_a_message_is_all_is_looked_at_again(manager, 
     assert [passes.make()[1] for _ in range(2)] == [[b"s0"], [b"s0"]]
 
 
+def test_where_a_check_of_a_gate_asks_how_old_a_message_is_a_pass_looks_at_all_again(
+    manager, lake, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("mqops.deciders.handler.REVISIT", 0)  # at once, and not 10 RETRYINT later
+    suite = tmp_path / "old.yaml"
+    age = "{id: old, expect: column_values_to_be_between, column: %s, min_value: 86400, on_failure: leave}"
+    gate = "{rules: r.rules, gate: {suites: [old.yaml]}}"
+    estate = tmp_path / "estate.yaml"
+    estate.write_text(f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq\n    dlq_rules: {gate}\n")
+    monkeypatch.setenv("MQOPS_ESTATE", str(estate))
+    manager.put(DLQ, [dead_letter("A", b"s0")])
+    passes = Passes(manager, lake, "WAIT(1)\nACTION(RETRY)\n")
+    copied = []
+    for column in ("body_length", "age_seconds", "age_seconds"):  # the suite is changed meanwhile
+        suite.write_text(f"suite: s\nexpectations:\n- {age % column}\n")
+        copied.append(passes.make()[1])
+    assert copied == [[b"s0"], [b"s0"], [b"s0"]]
+    assert passes.handler.has_work()
+    assert manager.depth(DLQ) == 1
+
+
 def test_the_files_of_many_passes_are_few():
     """A message that stays in each of a thousand passes is in one of ten files, and was copied about ten times."""
     sizes, copied = list[int](), 0

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.errors import PlanChanged
+from mqops.jobs.decide import main as decide_with_spark
+from mqops.lake.run import RunFolder
+
 QUEUES = "".join(f"DEFINE QLOCAL({name})\n" for name in ("ORDERS", "OTHER", "ORDERS.BAD", "ORDERS.BOQ"))
 QUEUES += "DEFINE QLOCAL(IN) BOQNAME(ORDERS.BOQ) BOTHRESH(1)\nDEFINE QLOCAL(MQOPS.QUARANTINE)\n"
+QUEUES += "DEFINE QLOCAL(B2)\nDEFINE QLOCAL(IN2) BOQNAME(B2)\nDEFINE QLOCAL(IN3) BOQNAME(ORDERS.BAD)\n"
+QUEUES += f"DEFINE QALIAS(BY.ALIAS) TARGET({DLQ})\n"
 SUITE = """\
 suite: orders
 columns: {$.amount: number}
@@ -149,16 +156,37 @@ def test_a_suite_of_another_queue_holds_nothing_back_and_that_is_told(manager, g
     plan = dlq("--dry-run")["plan"]
     assert (plan["actions"], plan["gate"]) == ({"RETRY": 1}, [])
     assert "gate: suite orders looks at no queue of this run" in plan["remarks"]
+    gate(SUITE.replace("why: free", "where: {queue: ORDERS}"))
+    plan = dlq("--dry-run")["plan"]
+    assert (plan["actions"], plan["gate"]) == ({"RETRY": 1}, [])
+    assert "gate: check orders:amount looks at no queue of this run" in plan["remarks"]
 
 
-def test_the_plan_of_a_dry_run_is_carried_out_as_it_stands_after_the_suite_was_changed(manager, gate, dlq, mqops_here):
-    gate()
+def test_the_example_of_the_documentation_holds_back_an_order_without_an_amount(manager, gate, dlq):
+    text = (Path(__file__).parents[3] / "docs" / "gate.md").read_text().split("```yaml\n")[1].split("```")[0]
+    gate(dedent(text))
+    manager.put(DLQ, [dead_letter("ORDERS", b"{}")])
+    plan = dlq("--dry-run")["plan"]
+    found = {one["check"]: (one["failed"], one["on_failure"], one["why"]) for one in plan["gate"]}
+    assert found.pop("known_shop")[:2] == (1, "leave")
+    assert found == {"has_amount": (1, "quarantine", "an order without an amount ends the program ORDERS")}
+
+
+def test_the_plan_of_a_dry_run_is_carried_out_as_it_stands_after_the_suite_was_changed(
+    manager, gate, dlq, mqops_here, lake
+):
+    rules = gate().parent / "r.rules"
     manager.put(DLQ, [order(5), order(0)])
     shown = dlq("--dry-run")
     gate(SUITE.replace("min_value: 1, why", "min_value: 6, why"))
     plan = shown["plan"]
     mqops_here("dlq", "act", plan["run"], "-m", "QM1", "--approve", plan["digest"])
     assert (manager.depth(DLQ), manager.depth("ORDERS"), manager.depth("ORDERS.BAD")) == (0, 1, 1)
+    run = RunFolder.at(lake, "QM1", plan["run"])
+    before = run.gated.read_bytes()
+    with pytest.raises(PlanChanged, match="is being acted on"):  # its decide task is cleared
+        decide_with_spark(["--run", str(run.path), "--rules", str(rules)])
+    assert run.gated.read_bytes() == before
 
 
 def test_a_gate_of_backout_queues_is_no_replay_and_has_their_quarantine(manager, gate, mqops_here):
@@ -171,6 +199,30 @@ def test_a_gate_of_backout_queues_is_no_replay_and_has_their_quarantine(manager,
         "gate:orders:amount": 1
     }
     assert (manager.bodies("IN"), manager.bodies("MQOPS.QUARANTINE")) == ([bodies[0]], [bodies[1]])
+
+
+def test_a_suite_of_one_queue_says_nothing_of_an_equal_message_on_another(manager, gate, mqops_here):
+    gate(
+        SUITE.replace("suite: orders", "suite: orders\nqueues: [ORDERS.BOQ]"),
+        workflow="backout_reprocess",
+        more=", quarantine: MQOPS.QUARANTINE",
+    )
+    same = {"MsgId": b"m".ljust(24, b"\0"), "PutDate": b"20260102", "PutTime": b"03040506"}
+    for queue in ("B2", "ORDERS.BOQ"):
+        manager.put(queue, [(same, b'{"amount": 0}')], options=CMQC.MQOO_SET_ALL_CONTEXT)
+    for _ in range(2):  # what is in quarantine stays there, although IN3 has it as its backout queue
+        mqops_here("backout", "run", "-m", "QM1", text="ACTION(RETRY)\n")
+        depths = {name: manager.depth(name) for name in ("B2", "ORDERS.BOQ", "ORDERS.BAD", "IN", "IN2", "IN3")}
+        assert depths == {"B2": 0, "ORDERS.BOQ": 0, "ORDERS.BAD": 1, "IN": 0, "IN2": 1, "IN3": 0}
+
+
+@pytest.mark.parametrize("quarantine", [DLQ, "BY.ALIAS"])
+def test_a_quarantine_that_messages_are_taken_from_is_refused(manager, gate, dlq, quarantine):
+    gate(gate=f"quarantine: {quarantine}")
+    manager.put(DLQ, [order(0)])
+    error = dlq("--once", expect=1)["error"]["message"]
+    assert "orders.yaml:4: amount: on_failure is quarantine, and the workflow takes messages from that queue, " in error
+    assert manager.depth(DLQ) == 1
 
 
 def test_without_a_valid_suite_nothing_is_moved(manager, gate, dlq, tmp_path):

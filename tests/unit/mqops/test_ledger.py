@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from mqops.errors import LakeError, LedgerBroken, NewerFormat
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import LaneToken, Marker, MarkerKind, MarkerRow, unpack
-from mqops.ledger.core.replays import CAPPED, put_in_runs
+from mqops.ledger.core.replays import CAPPED, GATE, TO_BACKOUT_QUEUE, put_in_runs
 from mqops.ledger.file import LedgerFile
 
 PLAN = PlanIdentity(run="run 1", digest="ab" * 32)
@@ -96,6 +96,20 @@ def test_MAXREPLAY_and_BACKOFF_do_not_count_what_an_undo_took_back():
     done = [acted("r1", "FWD", 8), acted("r2", "FWD", 10), acted("undo of r2", "RETURN", 11)]
     assert put_in_runs(done[:2])["ab" * 24].last == done[1].at
     assert put_in_runs(done)["ab" * 24].last == done[0].at
+    assert put_in_runs(done)["ab" * 24].runs == 1
+    assert put_in_runs([*done, acted("undo of r1", "RETURN")]) == {}
+
+
+@pytest.mark.parametrize(
+    ("action", "rule_key"),
+    [("FWD", f"{GATE}s:c"), ("FWD", CAPPED), ("FWD", TO_BACKOUT_QUEUE), ("DEADLETTER", "DEADQ")],
+)
+def test_an_undo_of_what_is_no_replay_takes_none_away(action, rule_key):
+    def acted(run: str, action: str, rule_key: str = "rule-1") -> Marker:
+        row = MarkerRow(0, "key", "ab" * 24, action, rule_key, "Q", "QM")
+        return replace(marker(0), run=run, rows=(row,))
+
+    done = [acted("r1", "FWD"), acted("r2", action, rule_key), acted("undo of r2", "RETURN")]
     assert put_in_runs(done)["ab" * 24].runs == 1
     assert put_in_runs([*done, acted("undo of r1", "RETURN")]) == {}
 

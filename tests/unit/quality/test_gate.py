@@ -65,10 +65,12 @@ def test_an_approver_reads_counts_by_check():
             check("e", OnFailure.NOTE),
         ),
         without_queue=("other",),
+        checks_without_queue=("s:f",),
         quarantine="BAD",
     )
     assert list(remarks(found, {"gate:s:a": 1_200})) == [
         "gate: suite other looks at no queue of this run",
+        "gate: check s:f looks at no queue of this run",
         "gate: 1,200 messages to BAD: s:a fails: no amount",
         "gate: warning: s:c is not met (2 messages); the gate does not hold these messages back",
         "gate: warning: s:d is not met (found 9); the gate does not hold these messages back",
@@ -147,6 +149,12 @@ GATE = "queue_managers.QM1.dlq_rules.gate"
     [
         ("{suites: [s.yaml]}", ROWS + "}", "estate.yaml: valid"),
         ("{suites: [s.yaml], quarantine: BAD}", ROWS + ", on_failure: quarantine}", "estate.yaml: valid"),
+        (
+            "{suites: [s.yaml], quarantine: BAD}\n      also: [BAD]",
+            ROWS + ", on_failure: quarantine}",
+            "s.yaml:3: a: on_failure is quarantine, and the workflow takes messages from that queue, BAD, so that",
+        ),
+        ("{suites: [s.yaml], quarantine: BAD}\n      queue: BAD", ROWS + ", on_failure: leave}", "estate.yaml: valid"),
         ("{suites: []}", ROWS + "}", f"estate.yaml:7: {GATE}.suites: must not be empty"),
         ("{suites: [n.yaml]}", ROWS + "}", f"estate.yaml:7: {GATE}.suites.0: there is no file"),
         ("{suites: [s.yaml], queues: [A]}", ROWS + "}", f"estate.yaml:7: {GATE}.queues: is not a known key"),

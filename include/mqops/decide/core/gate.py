@@ -37,12 +37,14 @@ class GateSetting:
     """The gate of a run, stored as RUN/gate.json.
 
     Parameters: `suites` files of expectations; `quarantine` queue that messages go to, "" where none does; `aliases`
-    alias that a suite names → its queue.
+    alias that a suite names → its queue; `changes` whether a suite may say something else of a message later, such as
+    of its age.
     """
 
     suites: tuple[str, ...]
     quarantine: str = ""
     aliases: Mapping[str, str] = field(default_factory=dict)
+    changes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,18 +82,21 @@ class GateFound:
     """What the gate of a run found, stored as RUN/gated.json.
 
     Parameters: `checks` that are not met; `passed` the number of those that are; `without_queue` suites that look at no
-    queue of this run; `quarantine` as of `GateSetting`.
+    queue of this run; `checks_without_queue` SUITE:CHECK of others whose own condition fits none; `quarantine` as of
+    `GateSetting`.
     """
 
     checks: tuple[GateCheck, ...] = ()
     passed: int = 0
     without_queue: tuple[str, ...] = ()
+    checks_without_queue: tuple[str, ...] = ()
     quarantine: str = ""
 
 
 class Verdict(NamedTuple):
-    """What the gate says of a message, a line of RUN/gated.jsonl. Parameters: `rule_key` of its check; `quarantine` the
-    queue that it goes to, "" where it stays."""
+    """What the gate says of a message: with its queue and msg_key a line of RUN/gated.jsonl, since a suite may look at
+    one queue only, and an equal message be on another. Parameters: `rule_key` of its check; `quarantine` the queue that
+    it goes to, "" where it stays."""
 
     rule_key: str
     quarantine: str
@@ -118,6 +123,8 @@ def remarks(found: GateFound, decided: Mapping[str, int]) -> Iterator[str]:
     """The lines that an approver reads. Parameters: `decided` rule key → messages of the plan."""
     for name in found.without_queue:
         yield f"{GATE_SAYS}suite {name} looks at no queue of this run"
+    for name in found.checks_without_queue:
+        yield f"{GATE_SAYS}check {name} looks at no queue of this run"
     for one in found.checks:
         why = f": {one.why}" if one.why else ""
         number = decided.get(one.rule_key, 0)

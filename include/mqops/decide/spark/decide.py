@@ -26,6 +26,7 @@ from mqops.decide.core.pacing import NO_LIMITS, Pacing, covered
 from mqops.decide.gate import found_by, remarks_of
 from mqops.decide.message_groups import waiting_until
 from mqops.decide.recorded import PLAN as PLAN_SUMMARY
+from mqops.decide.recorded import refuse_begun
 from mqops.decide.spark import message_groups
 from mqops.decide.spark.backout import replays_of, settled, with_origins
 from mqops.decide.spark.conditions import with_answers
@@ -33,7 +34,7 @@ from mqops.decide.spark.gate import verdicts_of
 from mqops.decide.spark.rules import chosen_rule, compared, or_empty
 from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import totals_of
-from mqops.errors import PlanChanged, RulesError, SettingsError
+from mqops.errors import RulesError, SettingsError
 from mqops.lake.files import make_durable, refuse_newer_lines, written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS, bounds
 from mqops.lake.part_file import SPARK_FORMAT
@@ -82,8 +83,7 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
         LakeError: the snapshot is missing, or a file cannot be written.
     """
     folder = request.folder
-    if folder.issued_json.exists():
-        raise PlanChanged(f"The plan of run {folder.run} is being acted on; make a new run for a new plan")
+    refuse_begun(folder)
     where = backout.read_setting(folder)
     table = valid_table(request.table_text, request.table_source, origins=where is not None)
     observed = OBSERVED.read(folder)

@@ -13,12 +13,12 @@ from mqops.lake.run import RunFolder
 from mqops.ledger.core.replays import CAPPED
 from mqops.plan_row import left
 
-_VERDICTS = "msg_key string, rule_key string, quarantine string"
+_VERDICTS = "queue string, msg_key string, rule_key string, quarantine string"
 
 
 def verdicts_of(spark: SparkSession, run: RunFolder) -> DataFrame | None:
-    """`msg_key`, `_check` (the rule key of a check) and `_quarantine` of the messages that the gate holds back, from
-    RUN/gated.jsonl; None if it holds back none. Raises `LakeError`."""
+    """`queue`, `msg_key`, `_check` (the rule key of a check) and `_quarantine` of the messages that the gate holds
+    back, from RUN/gated.jsonl; None if it holds back none. Raises `LakeError`."""
     if not run.gated.exists() or run.gated.stat().st_size == 0:
         return None
     refuse_newer_lines(run.gated)
@@ -44,7 +44,7 @@ def gated(plan: DataFrame, verdicts: DataFrame) -> DataFrame:
         name: F.when(~F.col("_held"), F.col(name)).when(goes, _value(parked[name])).otherwise(_value(value))
         for name, value in stays.items()
     }
-    joined = plan.join(verdicts, "msg_key", "left")
+    joined = plan.join(verdicts, ["queue", "msg_key"], "left")
     marked = joined.withColumn("_held", F.coalesce(held & ~(goes & there), F.lit(False)))
     return marked.withColumns({name: value.cast(types[name]) for name, value in changed.items()}).drop(
         "_check", "_quarantine", "_held"

@@ -20,6 +20,8 @@ CAPPED = "replay-cap"
 TO_BACKOUT_QUEUE = "BOQNAME"
 """The rule key of rows that the poison guard moves to a backout queue; they are not replays."""
 NO_REPLAYS = (CAPPED, TO_BACKOUT_QUEUE)
+_PUTS = (*PUTS, Action.DEADLETTER)
+"""What an undo takes back with RETURN."""
 
 
 def _is_replay(rule_key: str) -> bool:
@@ -39,21 +41,34 @@ class PutBefore(NamedTuple):
     last: str
 
 
+class _Put(NamedTuple):
+    """A put that no undo took back so far."""
+
+    run: str
+    at: str
+    is_replay: bool
+
+
 def put_in_runs(acted: Iterable[Marker]) -> Mapping[str, PutBefore]:
     """MsgId (hex) → the runs that put a message with it on a queue, but for what an undo took back from there.
 
+    What is no replay was put, too: an undo may be of that.
+
     Parameters: the ledger's markers of kind "acted", in its order (MAXREPLAY, see `mqops.decide.core.message_groups`).
     """
-    runs: dict[str, dict[str, str]] = {}
+    puts: dict[str, list[_Put]] = {}
     for marker in acted:
         for row in marker.rows:
             msg_id, action = row.msg_id, row.action
             if action == Action.RETURN:
-                if runs.get(msg_id):
-                    runs[msg_id].popitem()
-            elif action in PUTS and _is_replay(row.rule_key) and msg_id.strip("0"):
-                runs.setdefault(msg_id, {})[marker.run] = marker.at
-    return {msg_id: PutBefore(len(seen), max(seen.values())) for msg_id, seen in runs.items() if seen}
+                if puts.get(msg_id):
+                    puts[msg_id].pop()
+            elif action in _PUTS and msg_id.strip("0"):
+                puts.setdefault(msg_id, []).append(
+                    _Put(marker.run, marker.at, action in PUTS and _is_replay(row.rule_key))
+                )
+    counted = {msg_id: {put.run: put.at for put in there if put.is_replay} for msg_id, there in puts.items()}
+    return {msg_id: PutBefore(len(runs), max(runs.values())) for msg_id, runs in counted.items() if runs}
 
 
 def replays(issued: Iterable[Marker], acted: Iterable[Marker]) -> Mapping[str, int]:
