@@ -37,7 +37,7 @@ def undoes(browser: Any) -> str:
 
 
 def approves_discards(browser: Any, second: str, *, comment: str = "") -> None:
-    """Approve a plan that discards messages. Parameters: `second` what the button says that a press on Approve shows."""
+    """Approve a plan that discards messages. Parameters: `second` what the button says that Approve shows."""
     browser.find("//textarea[@name='comment']").send_keys(comment)
     browser.click("//button[@value='Approve']")
     browser.until(lambda: browser.find("//button[@data-second]").text.startswith(second))

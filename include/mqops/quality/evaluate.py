@@ -140,7 +140,18 @@ def computed_by_rows(check: Check) -> bool:
         return True
     if not check.expectation.of_rows or check.expectation.between:
         return False
-    return _OF_ROWS[check.expectation.name] is not _unique
+    return check.expectation.name not in _BESIDE_OTHERS
+
+
+_BESIDE_OTHERS = frozenset(
+    {
+        "column_values_to_be_unique",
+        "compound_columns_to_be_unique",
+        "column_values_to_not_be_outliers",
+        "column_value_z_scores_to_be_less_than",
+    }
+)
+"""Expectations of rows that need the column of all messages to say whether one fails."""
 
 
 def only_counts(check: Check) -> bool:
