@@ -38,8 +38,6 @@ from mqops.outside import Group, Outside
 if TYPE_CHECKING:
     from importlib.abc import PathEntryFinder
 
-    from _typeshed import ReadableBuffer
-
     from mqops.estate import EstateFile
 
 POINTS = "entry_points.txt"
@@ -97,7 +95,7 @@ def _in_folder(folder: Path) -> Mapping[str, Outside]:
 class _WithoutBytecode(SourceFileLoader):
     """Rule 4, whenever a module is imported. Source: importlib, `SourceLoader.set_data`, which may write nothing."""
 
-    def set_data(self, path: str, data: ReadableBuffer, *, _mode: int = 0) -> None:
+    def set_data(self, path: str, data: object, *, _mode: int = 0) -> None:
         pass
 
 
