@@ -58,6 +58,9 @@ NO_QUEUE_MANAGER = {
         "quality export",
         "quality suggest",
         "quality vocabulary",
+        "snapshot columns",
+        "snapshot diff",
+        "snapshot export",
         "runs",
         "run show",
         "ledger verify",
@@ -202,7 +205,7 @@ def _looked_at(as_app: Any, manager: Manager) -> None:
     assert json.loads(as_app("expiry", "scan", "OFFERS*", "-m", "QM1", "--all", "--json"))["found"] == 1
     manager.put("PAY", [({}, b"young")])
     as_app("expiry", "age-out", "PAY", "-m", "QM1", "--older-than", "1d", "--dry-run", expect=None)
-    assert json.loads(as_app("snapshot", "LOOKED.AT.ONE", "-m", "QM1", "--json"))["messages"] == 1
+    assert json.loads(as_app("snapshot", "take", "LOOKED.AT.ONE", "-m", "QM1", "--json"))["messages"] == 1
 
 
 def _chosen(as_app: Any, manager: Manager, tmp_path: Path) -> None:

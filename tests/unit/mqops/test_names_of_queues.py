@@ -43,7 +43,7 @@ COMMANDS: dict[str, Callable[[str, str], tuple[str, ...]]] = {
     "find": lambda queue, _file: ("message", "find", queue),
     "show": lambda queue, _file: ("message", "show", queue, "--position", "0"),
     "export": lambda queue, file: ("message", "export", queue, file),
-    "snapshot": lambda queue, _file: ("snapshot", queue),
+    "snapshot take": lambda queue, _file: ("snapshot", "take", queue),
     "anatomy": lambda queue, _file: ("dlq", "anatomy", queue),
     "dlq": lambda queue, file: ("dlq", "run", queue, "--once", "--dry-run", "--rules", file),
     "backout": lambda queue, file: ("backout", "run", queue, "--rules", file, "--dry-run"),
@@ -60,7 +60,9 @@ TO: dict[str, Callable[[str, str], tuple[str, ...]]] = {
 }
 """Commands that put on a queue that is named."""
 TAKES_A_NAME = {
-    **dict.fromkeys(("message find", "message show", "message export", "snapshot", "dlq anatomy", "dlq run"), "read"),
+    **dict.fromkeys(
+        ("message find", "message show", "message export", "snapshot take", "dlq anatomy", "dlq run"), "read"
+    ),
     **dict.fromkeys(
         ("backout run", "backout guard", "expiry scan", "expiry forecast", "expiry age-out", "trigger explain"), "read"
     ),
