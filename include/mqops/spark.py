@@ -2,8 +2,9 @@
 
 1. `load(FOLDER)` or the option `run`: the messages of a snapshot. The rows of a row group of its files are a partition.
    Bodies that are encrypted stay so (`sealed`, and `masked`): everything else needs no key.
-2. The option `queues`: the queues as they are now. They are browsed, a partition each; nothing is taken. The options
-   are those of `mqops.observe.spark.datasource`.
+2. The option `queues`: the queues as they are now. They are browsed, a partition each, at each action. mqops takes
+   nothing; the queue manager discards messages whose lifetime is over when a browse comes by them. The options are
+   those of `mqops.observe.spark.datasource`.
 3. Spark plans a read in a process of its own that does not see later changes of the environment. So the connection and
    the lake are looked up by `register`, and the connection travels in the pickled class, never in an option, which
    Spark's UI would show.

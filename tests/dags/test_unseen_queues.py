@@ -98,7 +98,7 @@ def test_a_quality_run_on_half_of_its_queues_does_not_pass(estate: Manager, tmp_
 
 
 def test_a_snapshot_looks_again_at_a_queue_that_is_empty_now(estate: Manager, tmp_path: Path) -> None:
-    check, asked = SnapshotCheckOperator(task_id="check", queue_manager="QM1"), context(queues=["PAY*"], limit=None)
+    check, asked = SnapshotCheckOperator(task_id="check", queue_manager="QM1"), context(queues=["PAY"], limit=None)
     assert "folder" not in check.execute(asked)  # nothing is there, and nothing was
     estate.put("PAY", [({}, b"one")])
     found = check.execute(asked)
@@ -108,6 +108,28 @@ def test_a_snapshot_looks_again_at_a_queue_that_is_empty_now(estate: Manager, tm
     estate.mqsc("CLEAR QLOCAL(PAY)")
     found = check.execute(asked)
     assert (found["queues"], found["messages"]) == ("PAY", 0)
+
+
+def test_a_snapshot_says_which_queues_it_could_not_look_at(estate: Manager, tmp_path: Path) -> None:
+    check, noted = SnapshotCheckOperator(task_id="check", queue_manager="QM1"), dict[str, Any]()
+    estate.put("PAY.HIDDEN", [({}, b"one")])
+    with pytest.raises(SettingsError, match=r"may not inquire it .*: PAY\.HIDDEN"):
+        check.execute(context(queues=["PAY*"], limit=None))
+    estate.put("PAY", [({}, b"one")])
+    estate.mqsc("DEFINE QLOCAL(PAY.SHUT)")
+    estate.mqsc("SET AUTHREC PROFILE('PAY.SHUT') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,INQ,DSP)")
+    estate.put("PAY.SHUT", [({}, b"one")])
+    estate.mqsc("ALTER QLOCAL(PAY.SHUT) GET(DISABLED)")
+    asked = context(queues=["PAY*"], limit=None)
+    asked["ti"] = SimpleNamespace(xcom_push=lambda *, key, value: noted.update({key: value}))
+    found = check.execute(asked)
+    assert (found["queues"], found["inhibited"], found["unseen"]) == ("PAY", ["PAY.SHUT"], ["PAY.HIDDEN"])
+    assert plain(noted["mqops_told"]) == f"PAY.SHUT is not looked at: GET(DISABLED). {HIDDEN}."
+    (handed_on,) = (tmp_path / "lake").rglob("handed_on.json")
+    assert read_json(handed_on)["found"]["unseen"] == ["PAY.HIDDEN"]
+    asked["params"]["queues"] = ["PAY.SHUT"]
+    assert check.execute(asked)["inhibited"] == ["PAY.SHUT"]
+    assert plain(noted["mqops_told"]) == "Nothing to do. PAY.SHUT is not looked at: GET(DISABLED)"
 
 
 def test_a_quality_run_says_in_its_note_which_queue_an_alias_stands_for(estate: Manager, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`mqops snapshot`: copy queues to the lake, changing nothing; compare two copies, and hand one on masked."""
+"""`mqops snapshot`: copy queues to the lake by browsing; compare two copies, and hand one on masked."""
 
 from __future__ import annotations
 

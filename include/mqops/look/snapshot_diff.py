@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.errors import SettingsError
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.look.core.snapshot_diff import Change, Example, Group, Looked, SnapshotDiff, remarks
@@ -58,7 +59,10 @@ class Side:
             return cls(folder=folder, run=None, queue_manager="", looked=looked)
         seen = OBSERVED.read(run)
         queues = frozenset([*(one.queue for one in seen.queues if not one.unseen), *seen.gone])
-        looked = Looked(run.run, seen.observed_at, whole=seen.whole is not False, queues=queues)
+        found = HANDED_ON.find(run) or NO_DAG_RUN
+        hidden = (one.queue for one in seen.queues if one.unseen)
+        unseen = frozenset([*hidden, *found.names("unseen"), *found.names("inhibited")])
+        looked = Looked(run.run, seen.observed_at, whole=seen.whole is not False, queues=queues, unseen=unseen)
         return cls(folder=folder, run=run, queue_manager=seen.queue_manager, looked=looked)
 
 

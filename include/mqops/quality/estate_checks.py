@@ -5,6 +5,7 @@
    tasks; only the estate can name it, no suite, form or message.
 2. It is used if nobody but this process's user and root can change it, or anything in it, or give it another name.
 3. It stands last on Python's path: nothing in it takes the place of an installed module.
+4. Python writes no bytecode there: with a umask of 002 it would make a `__pycache__` that a group can change (rule 2).
 
 Source: Python Packaging User Guide, "Entry points specification", file format.
 """
@@ -16,7 +17,16 @@ import stat
 import sys
 from collections.abc import Mapping
 from configparser import ConfigParser, Error
-from functools import cache
+from functools import cache, partial
+from importlib.machinery import (
+    BYTECODE_SUFFIXES,
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +36,8 @@ from mqops.given_file import text_of
 from mqops.outside import Group, Outside
 
 if TYPE_CHECKING:
+    from importlib.abc import PathEntryFinder
+
     from mqops.estate import EstateFile
 
 POINTS = "entry_points.txt"
@@ -64,6 +76,8 @@ def _in_folder(folder: Path) -> Mapping[str, Outside]:
         raise SettingsError(f"checks: {folder / POINTS} is not valid: {' '.join(str(error).split())}") from error
     if other := [one for one in parser.sections() if one != Group.CHECKS]:
         raise SettingsError(f"checks: {folder / POINTS} has [{other[0]}]: only [{Group.CHECKS}] can stand there")
+    sys.path_hooks.insert(0, partial(_finder, folder))
+    sys.path_importer_cache.pop(str(folder), None)
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
     found = dict(parser[Group.CHECKS]) if parser.has_section(Group.CHECKS) else {}
@@ -76,6 +90,27 @@ def _in_folder(folder: Path) -> Mapping[str, Outside]:
         )
         for name, value in found.items()
     }
+
+
+class _WithoutBytecode(SourceFileLoader):
+    """Rule 4, whenever a module is imported. Source: importlib, `SourceLoader.set_data`, which may write nothing."""
+
+    def set_data(self, path: str, data: object, *, _mode: int = 0) -> None:
+        pass
+
+
+_FINDER = FileFinder.path_hook(
+    (ExtensionFileLoader, EXTENSION_SUFFIXES),
+    (_WithoutBytecode, SOURCE_SUFFIXES),
+    (SourcelessFileLoader, BYTECODE_SUFFIXES),
+)
+
+
+def _finder(folder: Path, path: str) -> PathEntryFinder:
+    """What finds modules in the folder and in packages in it. Raises ImportError: the path is another one's."""
+    if not Path(path).is_relative_to(folder):
+        raise ImportError(path)
+    return _FINDER(path)
 
 
 def _refuse_what_others_can_change(folder: Path) -> None:

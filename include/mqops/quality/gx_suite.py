@@ -1,6 +1,7 @@
 """A suite as Great Expectations' own JSON (`ExpectationSuite` of GX 1), and the columns that it speaks of there.
 
-1. What GX's own expectation says is said by it, with its own arguments; `meta.mqops` has the id only.
+1. What GX's own expectation says is said by it, with its own arguments; `meta.mqops` has the id, and `on_failure` where
+   the severity does not say it.
 2. What GX has no expectation for and a library tests (an IBAN, a schema, whether a value can be read) is the answer in
    a column of its own, named `answer_column`, and an expectation of GX about that column.
 3. What GX cannot say is an error that names the expectation. Nothing is left out.
@@ -16,6 +17,7 @@ from typing import cast
 
 from mqops.as_json import Json, JsonObject
 from mqops.errors import SettingsError
+from mqops.message_checks import ON_FAILURE
 from mqops.quality.columns import is_payload
 from mqops.quality.payload import ISO_DATE, Asked
 from mqops.quality.suite import Argument, Check, Suite, as_gx
@@ -69,6 +71,8 @@ def _expectation(suite: Suite, check: Check) -> JsonObject:
     if check.expectation.between:
         raise ValueError(f"{check.expectation.name} looks at other messages, queues, files or runs, and GX has none so")
     ours: JsonObject = {"id": check.id}
+    if check.on_failure is not ON_FAILURE[check.severity]:
+        ours["on_failure"] = str(check.on_failure)
     answers = answer_column(suite, check)
     computed = check.computed() if answers else check
     if answers:

@@ -24,17 +24,23 @@ def from_gx(document: Document) -> None:
     """Put mqops' form in the place of GX's; what has none is a problem of the document."""
     value = document.value
     ours = _ours(value)
-    notes = value.get("notes")
     if value.get("suite_parameters"):
         document.problems.append(document.problem(("suite_parameters",), "mqops has no parameters of suites"))
-    listed = value["expectations"] if isinstance(value["expectations"], list) else []
+    listed = value["expectations"]
     document.value = {
         "suite": value["name"],
-        "description": " ".join(notes) if isinstance(notes, list) else notes or "",
+        "description": _text(value.get("notes")),
         "queues": ours.get("queues", []),
         "columns": ours.get("columns", {}),
-        "expectations": [_item(document, number, one) for number, one in enumerate(listed)],
+        "expectations": [_item(document, number, one) for number, one in enumerate(listed)]
+        if isinstance(listed, list)
+        else listed,
     }
+
+
+def _text(notes: object) -> object:
+    """Notes of GX, which are text or a list of texts."""
+    return " ".join(map(str, notes)) if isinstance(notes, list) else notes or ""
 
 
 def _ours(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -63,13 +69,15 @@ def _item(document: Document, number: int, one: object) -> object:
     if isinstance(ours.get("expect"), str):
         item = _of_answers(document, path, item, ours)
     item["severity"] = one.get("severity") or "critical"
-    why = " ".join(str(said) for said in (one.get("description"), one.get("notes")) if said)
+    if "on_failure" in ours:
+        item["on_failure"] = ours["on_failure"]
+    why = " ".join(str(_text(said)) for said in (one.get("description"), one.get("notes")) if said)
     return item | ({"why": why} if why else {})
 
 
 def _of_answers(document: Document, path: FieldPath, item: dict[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
     """The item for an expectation about a column of answers (rule 2 of `gx_suite`)."""
-    said = {key: value for key, value in ours.items() if key not in ("id", "expect")}
+    said = {key: value for key, value in ours.items() if key not in ("id", "expect", "on_failure")}
     about = " ".join([*(str(value) for key, value in said.items() if key == "column"), str(ours["expect"])])
     known = EXPECTATIONS.get(str(ours["expect"]))
     constant = {key: list(value) for key, value in known.by_arguments.items()} if known else {}
@@ -90,15 +98,17 @@ def _where(given: object) -> dict[str, dict[str, Any]]:
     parts = given.get("conditions") if given.get("type") == "and" else [given]
     where: dict[str, dict[str, Any]] = {}
     different = ""
-    for one in parts if isinstance(parts, list) else [None]:
+    for one in parts if isinstance(parts, list) and parts else [None]:
         if not isinstance(one, dict) or one.get("type") not in ("comparison", "nullity"):
             raise ValueError(f"row_condition has {found(one)}; mqops has comparisons and null, all of which must hold")
-        column, operator = str(one["column"]["name"]), _OPERATORS.get(str(one.get("operator")))
+        column, operator = _column_of(one), _OPERATORS.get(str(one.get("operator")))
         before, different = different, column if operator == "not" else ""
         if one["type"] == "nullity":
-            if before == column and not one.get("is_null"):
+            if not isinstance(is_null := one.get("is_null"), bool):
+                raise ValueError(f"row_condition has is_null {found(is_null)}: write true or false")
+            if before == column and not is_null:
                 continue  # it belongs to "different", see `gx_suite`
-            operator, parameter = "is_set", not one.get("is_null")
+            operator, parameter = "is_set", not is_null
         else:
             parameter = _exact(one.get("parameter"))
         if operator is None:
@@ -107,6 +117,14 @@ def _where(given: object) -> dict[str, dict[str, Any]]:
             raise ValueError(f"row_condition has two conditions {one.get('operator', 'null')} on {column}")
         where[column][operator] = parameter
     return where
+
+
+def _column_of(condition: Mapping[str, Any]) -> str:
+    column = condition.get("column")
+    name = column.get("name") if isinstance(column, dict) else None
+    if not isinstance(name, str):
+        raise ValueError(f'row_condition has the column {found(column)}: write {{"name": "queue"}}, or another column')
+    return name
 
 
 def _exact(value: Any) -> Any:

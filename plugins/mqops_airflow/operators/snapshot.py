@@ -12,14 +12,19 @@ from mqops.queue_names import not_seen
 from mqops.workflow import Workflow
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
+from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here, tell_before_look
+from mqops_airflow.operators.expiry import refuse_unseen
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
+from mqops_airflow.ui.markdown import Markdown, joined, md, words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from airflow.sdk import Context
+
+    from mqops.quality.queues import QueueChoice
 
 MOST_LOOKED_AT = 10
 """Snapshots whose queues are looked at again although they are empty now."""
@@ -29,7 +34,8 @@ class SnapshotCheckOperator(CheckOperator):
     """Checks queue manager and queues, makes the run's folder, and hands on what is copied, without a JVM.
 
     A queue that is empty now is looked at, too, if one of the snapshots before has a message of it: else nothing would
-    say that its messages have left. Without any queue the run ends here, and observe is skipped.
+    say that its messages have left. Without any queue the run ends here, and observe is skipped; it fails where a queue
+    that is meant could not be seen.
     """
 
     def execute(self, context: Context) -> XCom:
@@ -48,12 +54,28 @@ class SnapshotCheckOperator(CheckOperator):
         emptied = sorted({*choice.empty} & filled_before(lake(estate), self.queue_manager))
         queues, messages = [*choice.depths, *emptied], sum(choice.depths.values())
         self.log.info("%s on %s", counted(messages, "message"), counted(len(queues), "queue"))
-        found = {"queues": ",".join(queues), "messages": messages, "limit": form.limit or 0}
+        found = {
+            "queues": ",".join(queues),
+            "messages": messages,
+            "limit": form.limit or 0,
+            "inhibited": list(choice.inhibited),
+            "unseen": list(choice.unseen),
+        }
+        left = _not_looked_at(choice)
         if not queues:
-            return end_here(self, context, found, NOTHING_TO_DO)
+            refuse_unseen(choice.unseen)
+            return end_here(self, context, found, joined(". ", [NOTHING_TO_DO, *left]))
+        if left:
+            keep_for_note(context, md("{}.", joined(". ", left)))
         tell_before_look(lake(estate), self.queue_manager, choice.depths, self.log)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             return hand_on(context, folder, found)
+
+
+def _not_looked_at(choice: QueueChoice) -> list[Markdown]:
+    """A sentence for each queue that is meant and cannot be read now, and one for those that cannot be seen."""
+    inhibited = [md("{} is not looked at: GET(DISABLED)", queue) for queue in choice.inhibited]
+    return [*inhibited, words(not_seen(choice.unseen))] if choice.unseen else inhibited
 
 
 def filled_before(lake_folder: Path, queue_manager: str) -> set[str]:

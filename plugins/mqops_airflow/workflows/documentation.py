@@ -80,13 +80,16 @@ def policy_of(approval: Approval) -> Markdown:
 SNAPSHOT = """
 ### Snapshot of {queue_manager}
 
-Copies the messages of {queues} into the lake and changes nothing. The files are for everybody who may read the lake:
-their columns, readers, and the comparison of two snapshots are in `docs/snapshots.md`.
+Copies the messages of {queues} into the lake. It browses: the queue manager discards what has expired there. The
+files are for everybody who may read the lake: their columns, readers, and the comparison of two snapshots are in
+`docs/snapshots.md`.
 
 | task | does |
 |---|---|
 | check | queue manager and queues; ends the run here if no queue has a message, and none had one before |
 | observe | copies every message, whole, into the lake |
+
+*check* fails if nothing is left to copy and a queue that is meant could not be seen.
 
 The asset of *observe* has an event for each snapshot, with its summary as extra. What `retention` of the estate says
 for the workflow `snapshot` removes old ones.
@@ -101,7 +104,8 @@ def snapshot_page(name: str, section: Snapshots) -> str:
 SNAPSHOT_QUALITY = """
 ### Data quality on {queue_manager}
 
-Copies the messages of {queues} into the lake, changes nothing, and runs suites of expectations on the copy:
+Copies the messages of {queues} into the lake and runs suites of expectations on the copy. It browses: the queue manager
+discards what has expired there. The suites:
 {suites}.
 
 | task | does |

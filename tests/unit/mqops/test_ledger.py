@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mqops.actions import GATE
 from mqops.errors import LakeError, LedgerBroken, NewerFormat
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import LaneToken, Marker, MarkerKind, MarkerRow, unpack
-from mqops.ledger.core.replays import CAPPED, GATE, TO_BACKOUT_QUEUE, put_in_runs
+from mqops.ledger.core.replays import CAPPED, TO_BACKOUT_QUEUE, put_in_runs
 from mqops.ledger.file import LedgerFile
 
 PLAN = PlanIdentity(run="run 1", digest="ab" * 32)

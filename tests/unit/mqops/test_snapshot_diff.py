@@ -6,6 +6,7 @@ import json
 import random
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,13 @@ from click.testing import CliRunner
 from mqops.cli import main
 from mqops.decide.in_process import decide
 from mqops.errors import SettingsError
+from mqops.lake.handed_on import HANDED_ON, HandedOn
 from mqops.lake.run import RunFolder
 from mqops.look import snapshot_diff
 from mqops.look.core.snapshot_diff import Change
 from mqops.look.snapshot_diff import compared
+from mqops.model import QueueObserved
+from mqops.observe.recorded import OBSERVED
 from mqops.rules import parse
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -124,6 +128,22 @@ def test_only_queues_that_both_have_looked_at_are_compared(tmp_path: Path) -> No
     assert _counts(_diff(tmp_path, "run1", "run3", expect=1)) == (0, 1, 0, 0)
     folder = a.snapshot.rename(tmp_path / "apart")
     assert "does not say which queues were looked at" in str(compared(folder, folder).remarks)
+
+
+def test_a_queue_that_no_snapshot_could_see_is_named(tmp_path: Path) -> None:
+    for run in ("run1", "run2"):
+        made = recorded(tmp_path, [({}, b"x")], queue="A", run=run, observed_at=LATER)
+        seen = OBSERVED.read(made)
+        busy = QueueObserved(queue="BUSY", messages=0, bytes=0, unseen="BUSY has 1 message, and a browse is given none")
+        OBSERVED.write(made, replace(seen, queues=(*seen.queues, busy)))
+        HANDED_ON.write(made, HandedOn(found={"unseen": ["HIDDEN"], "inhibited": ["SHUT", "A"]}))
+    told = "not compared, the messages could not be seen: BUSY, HIDDEN, SHUT"
+    assert _diff(tmp_path, "run1", "run2", expect=0)["remarks"] == [told]
+    shown = CliRunner().invoke(main, ["snapshot", "diff", "run1", "run2", "--lake", str(tmp_path)])
+    assert told in shown.output
+    recorded(tmp_path, [], queue="BUSY", run="run3", observed_at=LATER)
+    with pytest.raises(SettingsError, match="looked at no queue in common"):
+        compared(tmp_path / "QM1/runs/run1", tmp_path / "QM1/runs/run3")
 
 
 def test_a_folder_without_a_snapshot_is_usage(tmp_path: Path) -> None:

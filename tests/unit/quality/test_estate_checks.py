@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         path.chmod(0o644)
     monkeypatch.setenv("MQOPS_ESTATE", str(tmp_path / "estate.yaml"))
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(sys, "path_hooks", [*sys.path_hooks])
     forget()
     yield checks
     forget()
@@ -59,6 +60,26 @@ def test_a_suite_uses_the_folders_expectation_which_goes_through_great_expectati
     shown = json.loads(CliRunner().invoke(main, ["quality", "vocabulary", "--json"]).stdout)
     assert shown["expectations"][-1]["name"] == "begins_with"
     assert [one.what for one in from_outside()] == [f"mqops.checks begins_with of {folder}"]
+
+
+def test_python_writes_no_bytecode_into_the_folder_so_it_can_be_used_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    later = folder / "ours_later"  # a package that a module of the folder imports when it is at work
+    later.mkdir(mode=0o755)
+    (later / "__init__.py").touch(mode=0o644)
+    before = os.umask(0o002)
+    try:
+        for _process in range(2):
+            forget()
+            assert load_suites([folder.parent / "s.yaml"])[0].checks[0].arguments == {"prefix": "MQ"}
+            import_module("ours_later")
+            for name in ("ours_about", "ours_later"):
+                assert sys.modules.pop(name).__file__
+    finally:
+        os.umask(before)
+    assert not [*folder.rglob("__pycache__")]
 
 
 @pytest.mark.parametrize(

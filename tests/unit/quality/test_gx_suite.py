@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,6 +68,7 @@ def test_a_suite_comes_back_from_great_expectations_as_it_was(gx: Any, tmp_path:
         for one in checks:
             if "like" in str(one.get("where")):  # GX has no such condition
                 del one["where"]
+        chance.choice(checks)["on_failure"] = "note"
         head = {"suite": "s", "queues": ["PAYMENTS.*"], "description": "of a test", "expectations": checks}
         (tmp_path / "s.json").write_text(json.dumps(head))
         (suite,) = load_suites([tmp_path / "s.json"])
@@ -86,6 +88,21 @@ def test_columns_of_payloads_schemas_and_readable_values_come_back(gx: Any, tmp_
     assert by_id(back) == by_id(suite)
     assert {one.name: one for one in back.asked} == {one.name: one for one in suite.asked}
     assert "amount_readable" in {one.id for one in back.checks}
+
+
+def test_what_a_gate_does_on_a_failure_comes_back(gx: Any, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(
+        "suite: s\ncolumns: {$.iban: text}\nexpectations:\n"
+        "- {id: own, expect: column_values_to_be_null, column: format, severity: warning, on_failure: quarantine}\n"
+        "- {id: iban, expect: column_values_to_be_valid_iban, column: $.iban, on_failure: leave}\n"
+        "- {id: as_severe, expect: column_values_to_be_null, column: format, severity: info}\n"
+    )
+    (suite,) = load_suites([tmp_path / "s.yaml"])
+    back = through_gx(gx, suite, tmp_path / "back.json")
+    does = {check.id: str(check.on_failure) for check in back.checks}
+    assert does == {"own": "quarantine", "iban": "leave", "as_severe": "note", "iban_readable": "leave"}
+    said = {one["meta"]["mqops"]["id"]: one["meta"]["mqops"].get("on_failure") for one in to_gx(suite)["expectations"]}
+    assert said["as_severe"] is None
 
 
 @pytest.mark.parametrize(
@@ -122,6 +139,13 @@ A = {"column": {"name": "priority"}, "type": "comparison"}
         (of_gx(kwargs={"row_condition": {"type": "or", "conditions": []}}), "OR; mqops has only"),
         (of_gx(kwargs={"row_condition": {**A, "operator": ">", "parameter": 4}}), "row_condition has >; mqops has"),
         (of_gx(kwargs={"row_condition": {**A, "operator": "==", "parameter": "x"}}), "must be a number"),
+        (of_gx(kwargs={"row_condition": {"type": "and", "conditions": []}}), "row_condition has nothing; mqops has"),
+        (of_gx(kwargs={"row_condition": {"type": "and", "conditions": A}}), "row_condition has nothing; mqops has"),
+        (of_gx(kwargs={"row_condition": {"type": "comparison"}}), "the column nothing: write"),
+        (of_gx(kwargs={"row_condition": {**A, "column": "queue"}}), "the column 'queue': write"),
+        (of_gx(kwargs={"row_condition": {**A, "column": {"name": 1}}}), "the column a block of keys: write"),
+        (of_gx(kwargs={"row_condition": {**A, "type": "nullity", "is_null": "no"}}), "is_null 'no': write true or"),
+        (of_gx(meta={"mqops": {"on_failure": ["stop"]}}), "must be one of stop, leave, .*found a list"),
         (of_gx(kwargs={"mostly": {"$PARAMETER": "m"}}), "a number from 0 to 1"),
         (of_gx(kwargs={"column": "city"}), "there is no column 'city'"),
         (of_gx(meta={"mqops": {"expect": "column_values_to_be_valid_iban", "column": "$.a"}}), "not as mqops wrote it"),
@@ -140,6 +164,81 @@ def test_parameters_of_a_suite_of_great_expectations_are_an_error() -> None:
     text = json.dumps({"name": "s", "expectations": [of_gx()], "suite_parameters": {"m": 1}})
     _none, (problem,) = parse(text, source="s.json")
     assert str(problem) == "s.json:1: suite_parameters: mqops has no parameters of suites"
+
+
+WHOLE: dict[str, Any] = {
+    "name": "s",
+    "expectations": [
+        of_gx(
+            "expect_column_values_to_be_in_set",
+            kwargs={
+                "value_set": ["a"],
+                "mostly": 0.5,
+                "row_condition": {
+                    "type": "and",
+                    "conditions": [
+                        {**A, "operator": "IN", "parameter": [1, 2]},
+                        {"type": "nullity", "column": {"name": "format"}, "is_null": False},
+                    ],
+                },
+            },
+            meta={"mqops": {"id": "a", "on_failure": "warn"}},
+            severity="info",
+            notes=["why", "so"],
+        ),
+        of_gx(
+            "expect_column_values_to_be_in_set",
+            kwargs={"column": "$.a column_values_to_be_valid_iban", "value_set": [True]},
+            meta={"mqops": {"id": "b", "expect": "column_values_to_be_valid_iban", "column": "$.a"}},
+        ),
+        of_gx("expect_table_row_count_to_be_between", kwargs={"column": None, "min_value": 1}),
+    ],
+    "meta": {"mqops": {"queues": ["Q"], "columns": {"$.a": "text", "b": {"at": "$.b", "type": "date"}}}},
+    "notes": ["of", "a test"],
+    "suite_parameters": {},
+}
+ODD: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    -1.5,
+    float("inf"),
+    "",
+    "x",
+    [],
+    [[]],
+    [1],
+    [{}],
+    {},
+    {"type": "and"},
+    {"a": [1]},
+)
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The place of each value of a document."""
+    yield at
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in pairs:
+        yield from places(one, (*at, key))
+
+
+def put(value: Any, at: tuple[Any, ...], odd: Any) -> Any:
+    """The document with another value at a place."""
+    if not at:
+        return odd
+    copy = value.copy()
+    copy[at[0]] = put(value[at[0]], at[1:], odd)
+    return copy
+
+
+@pytest.mark.parametrize("at", places(WHOLE), ids=lambda at: ".".join(map(str, at)))
+def test_json_with_values_of_other_types_is_read_or_an_error_with_its_line(at: tuple[Any, ...]) -> None:
+    assert parse(json.dumps(WHOLE), source="s.json")[1] == ()
+    for odd in ODD:
+        suite, problems = parse(json.dumps(put(WHOLE, at, odd), indent=1), source="s.json")
+        assert (suite is None) == bool(problems), odd
+        assert all(problem.line and problem.message for problem in problems), odd
 
 
 def test_the_documents_checkpoint_with_an_action_finds_what_mqops_finds(gx: Any, tmp_path: Path) -> None:

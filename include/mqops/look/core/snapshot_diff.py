@@ -51,12 +51,14 @@ class Example(NamedTuple):
 
 class Looked(NamedTuple):
     """What a snapshot says of itself. Parameters: `named` run's key or folder; `observed_at` ISO 8601, "" where it does
-    not say; `whole` whether it has every message of its queues; `queues` that it has looked at, None if not known."""
+    not say; `whole` whether it has every message of its queues; `queues` that it has looked at, None if not known;
+    `unseen` those that it should have looked at and could not."""
 
     named: str
     observed_at: str
     whole: bool
     queues: frozenset[str] | None
+    unseen: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,12 +117,14 @@ class SnapshotDiff:
 
 
 def remarks(a: Looked, b: Looked) -> Iterator[str]:
-    """What the reader must know: a snapshot with a part of the messages, queues that only one has, the order."""
+    """What the reader must know: a snapshot with a part of the messages, queues that are not compared, the order."""
     if a.observed_at and b.observed_at and b.observed_at < a.observed_at:
         yield f"{b.named} is the older snapshot: what has arrived since then counts as left; name it first"
     for one, more in ((a, "arrived"), (b, "left")):
         if not one.whole:
             yield f"{one.named} has a part of the messages (a limit): what it does not have may be counted as {more}"
+    if hidden := _only(a.unseen | b.unseen, {*(a.queues or ()), *(b.queues or ())}):
+        yield f"not compared, the messages could not be seen: {', '.join(hidden)}"
     if a.queues is None or b.queues is None:
         yield "A folder without a run does not say which queues were looked at: one without messages may not have been"
         return
