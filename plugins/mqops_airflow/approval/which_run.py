@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import filelock
 
 from mqops.errors import LakeError, SettingsError
 from mqops.estate_parts import SECTIONS
 from mqops.estate_sections import dag_prefix
+from mqops.lake.files import lake_errors, make_folder
 from mqops.lake.handed_on import HANDED_ON
 from mqops.lake.run import RunFolder, find_run, folder_of
 from mqops.printable import printable
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 UNFINISHED = ("queued", "running")
+LOCK_WAIT = 60.0
+"""Seconds."""
 
 
 def run_named(lake: Path, *, name: str, queue_manager: str, planned: bool = False) -> RunFolder:
@@ -63,6 +68,28 @@ def acts(context: Context) -> bool:
 def acting(context: Context) -> dict[str, object]:
     """What a run hands on for `waited_for` in other runs: whether it is to act, and who started it."""
     return {"acts": acts(context), "requested_by": requester(context)}
+
+
+@contextmanager
+def one_at_a_time(lake: Path, queue_manager: str) -> Iterator[None]:
+    """Look with `waited_for`, and hand on what is found, while no other first task of this queue manager does: of two
+    runs that begin at the same moment the second sees the first.
+
+    Raises:
+        LakeError: the lock file cannot be made, or another task has held it for a minute.
+    """
+    place = folder_of(lake, queue_manager)
+    make_folder(place)
+    with lake_errors(place):
+        try:
+            lock = filelock.FileLock(place / "begin.lock", mode=0o600)
+            lock.acquire(timeout=LOCK_WAIT)
+        except filelock.Timeout as error:
+            raise LakeError(f"another run has held {lock.lock_file} for {LOCK_WAIT:g} s: clear this task") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterable[str]) -> Markdown:

@@ -16,7 +16,7 @@ from mqops.printable import printable
 from mqops.rules import parse
 from mqops.workflow import Workflow
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
-from mqops_airflow.approval.which_run import acting, acts, waited_for
+from mqops_airflow.approval.which_run import acting, acts, one_at_a_time, waited_for
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.outcome_text import keep_for_note
@@ -73,12 +73,14 @@ class CheckOperator(BaseOperator, SkipMixin):
         Parameters: `queues` to work on; `keep` what else is written into the folder, before.
         """
         found = {"queue": ",".join(queues), **found}
-        if why := waited_for(context, lake_folder, self.queue_manager, queues):
-            return end_here(self, context, found, why)
+        with one_at_a_time(lake_folder, self.queue_manager):
+            if why := waited_for(context, lake_folder, self.queue_manager, queues):
+                return end_here(self, context, found, why)
+            with own_folder(context, lake_folder, self.queue_manager) as folder:
+                keep(folder)
+                handed = hand_on(context, folder, found | form.arguments() | acting(context))
         tell_before_look(lake_folder, self.queue_manager, queues, self.log)
-        with own_folder(context, lake_folder, self.queue_manager) as folder:
-            keep(folder)
-            return hand_on(context, folder, found | form.arguments() | acting(context))
+        return handed
 
 
 class DlqCheckOperator(CheckOperator):

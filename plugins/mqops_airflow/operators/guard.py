@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
@@ -9,7 +10,7 @@ from mqops.errors import SettingsError
 from mqops.printable import printable
 from mqops.queue_names import not_seen
 from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
-from mqops_airflow.approval.which_run import acting, waited_for
+from mqops_airflow.approval.which_run import acting, one_at_a_time, waited_for
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.operators.check import CheckOperator, drain_and_log, end_here
@@ -57,10 +58,12 @@ class GuardPlanOperator(CheckOperator):
             if unseen:
                 raise SettingsError(not_seen(unseen))
             return end_here(self, context, found, md("Nothing to do: no message is at or over its BOTHRESH"))
-        if why := waited_for(context, request.lake, self.queue_manager, loops.queues):
-            return end_here(self, context, found, why)
-        with own_folder(context, request.lake, self.queue_manager) as folder:
-            handed = hand_on(context, folder, found | acting(context))
+        with ExitStack() as of_run:
+            with one_at_a_time(request.lake, self.queue_manager):
+                if why := waited_for(context, request.lake, self.queue_manager, loops.queues):
+                    return end_here(self, context, found, why)
+                folder = of_run.enter_context(own_folder(context, request.lake, self.queue_manager))
+                handed = hand_on(context, folder, found | acting(context))
             return {**handed, **self._plan(step, request, loops, folder)}
 
     def _request(self, context: Context) -> GuardRequest:

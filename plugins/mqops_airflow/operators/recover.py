@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from airflow.sdk import SkipMixin
@@ -11,7 +12,7 @@ from mqops.errors import SettingsError
 from mqops.model import Account
 from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
-from mqops_airflow.approval.which_run import acting, waited_for
+from mqops_airflow.approval.which_run import acting, one_at_a_time, waited_for
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.operators.check import drain_and_log, end_here, tell_before_look
@@ -59,11 +60,13 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
             with connect(step) as session:
                 queues = select(session, request).queues
                 drain_and_log(session, request.lake, name, self.log)
-            if why := waited_for(context, request.lake, name, queues):
-                return end_here(self, context, {"queue": request.queue}, why)
-            tell_before_look(request.lake, name, queues, self.log)
-            with own_folder(context, request.lake, name) as folder:
-                handed = hand_on(context, folder, {"queue": ",".join(queues)} | acting(context))
+            with ExitStack() as of_run:
+                with one_at_a_time(request.lake, name):
+                    if why := waited_for(context, request.lake, name, queues):
+                        return end_here(self, context, {"queue": request.queue}, why)
+                    folder = of_run.enter_context(own_folder(context, request.lake, name))
+                    handed = hand_on(context, folder, {"queue": ",".join(queues)} | acting(context))
+                tell_before_look(request.lake, name, queues, self.log)
                 ledger = LedgerFile(folder.lake_folder)
                 observe(step, folder, queues, ledger=ledger)
                 plan = decide(request, folder)
