@@ -25,8 +25,8 @@ from mqops.observe.arrow import SEALED as SEALED_SCHEMA
 from mqops.observe.spark.observe import observe
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.observe.spark.sealed import ENCRYPTED, read_snapshot
-from mqops.quality.check import read_snapshot as read_for_quality
 from mqops.quality.frame import frame_of
+from mqops.quality.snapshot_frame import read_snapshot as read_for_quality
 from mqops.rules import parse
 from mqops.spark_job import known_error
 from mqwire.rfh2 import MQRFH2

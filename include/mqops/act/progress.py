@@ -13,8 +13,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -28,9 +26,10 @@ from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import LOST_CONNECTION, LakeError, MQError, MqopsError, OutcomeUnknown, Stopped
 from mqops.formats import numbered
-from mqops.lake.files import FOLDER_MODE, replace_report
+from mqops.lake.files import replace_report
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked, RunFile
+from mqops.lake.task_files import listening
 from mqops.ledger.core.marker import About
 from mqops.printable import printable
 
@@ -186,24 +185,12 @@ def read_live_progress(run: RunFolder) -> LiveProgress | None:
 @contextmanager
 def heard_from_tasks(run: RunFolder, progress: Progress) -> Iterator[None]:
     """While this lasts, `progress` hears what the tasks write to RUN/progress. The run's lock is held."""
-    with suppress(OSError):
-        shutil.rmtree(run.progress, ignore_errors=True)
-        run.progress.mkdir(mode=FOLDER_MODE)
-    over = threading.Event()
 
-    def listen() -> None:
-        while not over.wait(EVERY):
-            progress.merge_others(_tallies(run))
-
-    listener = threading.Thread(target=listen, name="progress", daemon=True)
-    listener.start()
-    try:
-        yield
-    finally:
-        over.set()
-        listener.join()
+    def hear() -> None:
         progress.merge_others(_tallies(run))
-        shutil.rmtree(run.progress, ignore_errors=True)
+
+    with listening(run, hear, every=EVERY, at_end=True):
+        yield
 
 
 def _tallies(run: RunFolder) -> list[Tally]:

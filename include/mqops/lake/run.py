@@ -16,6 +16,7 @@ import filelock
 from mqops.counted import counted
 from mqops.errors import InProgress, SettingsError
 from mqops.lake.files import CHANGED, lake_errors, make_folder, mark, refuse_foreign
+from mqops.lake.lock_file import locked
 from mqops.run_key import GRAMMAR, is_run_key
 
 LOCK_WAIT = 5
@@ -179,16 +180,9 @@ class RunFolder:
             LakeError: the lock file cannot be made, or another user can change the run.
         """
         refuse_foreign(self.lake_folder.parent, self.lake_folder, self.path.parent, self.path)
-        lock = filelock.FileLock(self.path / "act.lock", mode=0o600)
-        with lake_errors(self.path):
-            try:
-                lock.acquire(timeout=wait)
-            except filelock.Timeout as error:
-                raise InProgress(f"Another process {does or f'acts on run {self.run}'}; wait for it to end") from error
-        try:
+        refused = InProgress(f"Another process {does or f'acts on run {self.run}'}; wait for it to end")
+        with locked(self.path / "act.lock", wait=wait, refused=refused, place=self.path):
             yield
-        finally:
-            lock.release()
 
     @contextmanager
     def lane_lock(self, lane: int) -> Iterator[bool]:

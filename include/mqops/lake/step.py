@@ -10,8 +10,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,9 +24,10 @@ from mqops.clock import utc_now
 from mqops.counted import counted, time_to_go
 from mqops.errors import LakeError
 from mqops.formats import numbered
-from mqops.lake.files import FOLDER_MODE, read_json, replace_report
+from mqops.lake.files import read_json, replace_report
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
+from mqops.lake.task_files import listening
 from mqops.printable import printable
 
 EVERY = 1.0
@@ -113,23 +112,12 @@ class Step:
     @contextmanager
     def heard_from_tasks(self) -> Iterator[None]:
         """While this lasts, what tasks of Spark tell by `told_by_task` is told."""
-        place, over = self._run.progress, threading.Event()
-        with suppress(OSError):
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir(mode=FOLDER_MODE)
 
-        def listen() -> None:
-            while not over.wait(EVERY):
-                self.reach(sum(map(_done_in, place.glob("*.json"))))
+        def hear() -> None:
+            self.reach(sum(map(_done_in, self._run.progress.glob("*.json"))))
 
-        listener = threading.Thread(target=listen, name="progress", daemon=True)
-        listener.start()
-        try:
+        with listening(self._run, hear, every=EVERY, at_end=False):
             yield
-        finally:
-            over.set()
-            listener.join()
-            shutil.rmtree(place, ignore_errors=True)
 
 
 def told_by_task(run: RunFolder, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -17,12 +17,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
-import filelock
-
 from mqops.clock import utc_now
 from mqops.command import command
 from mqops.errors import InProgress, LakeError, LedgerBroken, SettingsError
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, refuse_foreign
+from mqops.lake.files import lake_errors, make_folder, refuse_foreign
+from mqops.lake.lock_file import locked
 from mqops.lake.run import RunFolder, queue_manager_of
 from mqops.ledger import segments as segment_files
 from mqops.ledger.core.chain import (
@@ -90,16 +89,9 @@ class LedgerFile:
         """
         make_folder(self.folder)
         refuse_foreign(self.folder.parent, self.folder)
-        with lake_errors(self.path):
-            lock = filelock.FileLock(self.folder / "ledger.lock", mode=FILE_MODE)
-            try:
-                lock.acquire(timeout=wait)
-            except filelock.Timeout as error:
-                raise InProgress(f"Somebody writes to the ledger {self.path}") from error
-        try:
+        refused = InProgress(f"Somebody writes to the ledger {self.path}")
+        with locked(self.folder / "ledger.lock", wait=wait, refused=refused, place=self.path):
             yield
-        finally:
-            lock.release()
 
     def make_key(self) -> None:
         """Make the ledger's first key where nothing was ever signed; see that the key file is the right one. Raises as

@@ -12,8 +12,8 @@ from mqops.quality.docs_folder import new_docs
 from mqops.quality.files import QualityFiles
 from mqops.quality.outcome import Found, begun, concluded, in_turn, queue_manager_of
 from mqops.quality.scope import QueuesSeen, checked_sql, with_bases
-from mqops.quality.snapshot_frame import read_snapshot, unreadable
-from mqops.quality.suite import Suite, asked_by, columns_of
+from mqops.quality.snapshot_frame import frame_for, unreadable
+from mqops.quality.suite import Suite
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,15 +35,11 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
         LakeError: the disk refused.
     """
     from mqops.quality.failures import count_by_check, count_by_queue, read_failures, write_failures  # noqa: PLC0415
-    from mqops.quality.frame import frame_of, needs_body  # noqa: PLC0415
     from mqops.quality.validation import Validator  # noqa: PLC0415
 
     begun(files)
-    spark.conf.set("spark.sql.session.timeZone", "UTC")
     suites = with_bases(suites, files.aliases)
-    columns, asked = columns_of(suites), asked_by(suites)
-    snapshot = read_snapshot(spark, files.snapshot, needs_body=needs_body(columns, asked))
-    frame = frame_of(snapshot, columns, asked).persist()
+    frame = frame_for(spark, files, suites).persist()
     try:
         with unreadable(files.snapshot):
             found, not_checked = _found(frame, files.observed, checked_sql(suites))

@@ -35,14 +35,13 @@ from mqops.quality.evaluate import (
 )
 from mqops.quality.failures import FAILURES, count_by_check, count_by_queue, read_failures, write_rows
 from mqops.quality.files import QualityFiles
-from mqops.quality.frame import frame_of, needs_body
 from mqops.quality.history import History
 from mqops.quality.in_process import Failed, by_queue, failures_of, not_checked_in, result_here, result_of_rows
 from mqops.quality.outcome import Found, begun, concluded, in_turn, queue_manager_of
 from mqops.quality.own_pages import SAMPLES, write_pages
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing, queues_of, with_bases
-from mqops.quality.snapshot_frame import read_snapshot, unreadable
-from mqops.quality.suite import Check, Suite, asked_by, columns_of
+from mqops.quality.snapshot_frame import frame_for, unreadable
+from mqops.quality.suite import Check, Suite
 from mqops.quality.summary import NO_VALUE, result_of
 from mqops.quality.where import chosen
 
@@ -99,11 +98,8 @@ def check_in_one_pass(
         LakeError: the disk refused.
     """
     begun(files)
-    spark.conf.set("spark.sql.session.timeZone", "UTC")
     suites = with_bases(suites, files.aliases)
-    columns, asked = columns_of(suites), asked_by(suites)
-    snapshot = read_snapshot(spark, files.snapshot, needs_body=needs_body(columns, asked))
-    frame = frame_of(snapshot, columns, asked)
+    frame = frame_for(spark, files, suites)
     told = frame.mapInArrow(Pass(suites), HEARD).persist()
     try:
         with unreadable(files.snapshot):

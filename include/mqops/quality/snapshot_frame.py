@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.parquet import refuse_newer_folder
+from mqops.quality.suite import Suite, asked_by, columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from mqops.quality.files import QualityFiles
+
+
+def frame_for(spark: SparkSession, files: QualityFiles, suites: Sequence[Suite]) -> DataFrame:
+    """The rows that suites are about, not cached. Raises as `read_snapshot`."""
+    from mqops.quality.frame import frame_of, needs_body  # noqa: PLC0415
+
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    columns, asked = columns_of(suites), asked_by(suites)
+    snapshot = read_snapshot(spark, files.snapshot, needs_body=needs_body(columns, asked))
+    return frame_of(snapshot, columns, asked)
 
 
 def read_snapshot(spark: SparkSession, folder: Path, *, needs_body: bool = True) -> DataFrame:

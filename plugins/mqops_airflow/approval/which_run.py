@@ -7,13 +7,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import filelock
-
 from mqops.errors import LakeError, SettingsError
 from mqops.estate_parts import SECTIONS
 from mqops.estate_sections import dag_prefix
-from mqops.lake.files import lake_errors, make_folder
+from mqops.lake.files import make_folder
 from mqops.lake.handed_on import HANDED_ON
+from mqops.lake.lock_file import locked
 from mqops.lake.run import RunFolder, find_run, folder_of
 from mqops.printable import printable
 from mqops_airflow.approval import answer
@@ -80,16 +79,10 @@ def one_at_a_time(lake: Path, queue_manager: str) -> Iterator[None]:
     """
     place = folder_of(lake, queue_manager)
     make_folder(place)
-    with lake_errors(place):
-        try:
-            lock = filelock.FileLock(place / "begin.lock", mode=0o600)
-            lock.acquire(timeout=LOCK_WAIT)
-        except filelock.Timeout as error:
-            raise LakeError(f"another run has held {lock.lock_file} for {LOCK_WAIT:g} s: clear this task") from error
-    try:
+    lock = place / "begin.lock"
+    refused = LakeError(f"another run has held {lock} for {LOCK_WAIT:g} s: clear this task")
+    with locked(lock, wait=LOCK_WAIT, refused=refused, place=place):
         yield
-    finally:
-        lock.release()
 
 
 def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterable[str]) -> Markdown:
