@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from copy import deepcopy
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
@@ -40,53 +41,79 @@ PROPERTIES = dict(
 )
 
 
-def closed(**keys: Any) -> dict[str, Any]:
-    """An object with these keys at most."""
-    return {"type": "object", "properties": keys, "additionalProperties": False}
+CHARTS = [json.loads(path.read_text()) for path in sorted((ROOT / "tests" / "data" / "airflow_chart").glob("*.json"))]
+"""What values.schema.json of the oldest and the newest chart says of the keys that we set, and of Kubernetes' types."""
 
 
-def listed(**keys: Any) -> dict[str, Any]:
-    return {"type": "array", "items": closed(**keys), "minItems": 1}
+def closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The same, but that a key which it does not name is refused at each level: Helm takes some in silence."""
+    keys = schema.get("properties")
+    if not keys:
+        return schema
+    return {"additionalProperties": False, **schema, "properties": {name: closed(one) for name, one in keys.items()}}
 
 
-TEXT, TRUE, ANY = {"type": "string", "minLength": 1}, {"const": True}, {"type": "object"}
-PATH = {"type": "string", "pattern": "^/"}
-NAME_IN_CHART = {"type": "string", "pattern": "^[a-z0-9-]+$"}
-CHART = closed(
-    airflowVersion=TEXT,
-    executor={"enum": ["KubernetesExecutor"]},
-    images=closed(airflow=closed(repository=TEXT, tag=TEXT)),
-    securityContexts=closed(pod=ANY),
-    volumes=listed(name=NAME_IN_CHART, persistentVolumeClaim=closed(claimName=TEXT), configMap=ANY),
-    volumeMounts=listed(
-        name=NAME_IN_CHART, mountPath={"type": "string", "pattern": "^/"}, readOnly={"type": "boolean"}
-    ),
-    env=listed(name=TEXT, value=TEXT),
-    extraEnv=TEXT,
-    extraEnvFrom=TEXT,
-    workers=closed(resources=closed(requests=ANY, limits=ANY)),
-    dagProcessor=closed(enabled=TRUE),
-    triggerer=closed(enabled=TRUE),
-)
-"""The keys that we set, with the types that values.schema.json of the chart (420 kB) gives them."""
+def of_kubernetes(name: str, chart: dict[str, Any]) -> jsonschema.Draft7Validator:
+    return jsonschema.Draft7Validator({"$ref": f"#/definitions/io.k8s.api.{name}", "definitions": chart["definitions"]})
 
 
-def test_the_values_have_keys_of_the_chart() -> None:
-    jsonschema.validate(VALUES, CHART)
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart["$comment"].split(":")[0].split()[-1])
+class TestTheChart:
+    def test_takes_the_values(self, chart: dict[str, Any]) -> None:
+        jsonschema.Draft7Validator.check_schema(chart)
+        jsonschema.Draft7Validator(closed(chart)).validate(VALUES)
+
+    @pytest.mark.parametrize(
+        ("path", "value", "told"),
+        [
+            (["triggerer", "enabled"], "yes", "not of type 'boolean'"),
+            (["volume"], [], "unexpected"),
+            (["executor"], "kubernetes", "does not match"),
+            (["airflowVersion"], 3.3, "not of type 'string'"),
+            (["securityContexts", "pod", "fsGroup"], "50500", "not of type"),
+            (["securityContexts", "pod", "fsgroup"], 50500, "unexpected"),
+            (["volumes", 0, "persistentVolumeClaim", "claimname"], "mqops-lake", "unexpected"),
+            (["volumeMounts", 0, "readonly"], True, "unexpected"),
+            (["workers", "kubernetes", "resource"], {}, "unexpected"),
+            (["images", "airflow", "version"], "0.2.0", "unexpected"),
+        ],
+    )
+    def test_refuses_a_wrong_type_and_a_misspelt_key(
+        self, chart: dict[str, Any], path: list[Any], value: object, told: str
+    ) -> None:
+        values = deepcopy(VALUES)
+        place = values
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        with pytest.raises(jsonschema.ValidationError, match=told):
+            jsonschema.Draft7Validator(closed(chart)).validate(values)
+
+    def test_types_of_kubernetes_take_the_objects(self, chart: dict[str, Any]) -> None:
+        executor = OBJECTS["Pod/executor-pod"]["spec"]
+        for pod in (SERVER, executor):
+            of_kubernetes("core.v1.PodSecurityContext", chart).validate(pod["securityContext"])
+            for container in pod["containers"]:
+                of_kubernetes("core.v1.Container", chart).validate(container)
+        for volume in SERVER["volumes"]:
+            of_kubernetes("core.v1.Volume", chart).validate(volume)
+        of_kubernetes("core.v1.PersistentVolumeClaimSpec", chart).validate(
+            OBJECTS["PersistentVolumeClaim/mqops-lake"]["spec"]
+        )
+        for name, policy in OBJECTS.items():
+            if name.startswith("NetworkPolicy/"):
+                rules = [*policy["spec"].get("ingress", ()), *policy["spec"].get("egress", ())]
+                for peer in (one for rule in rules for side in ("from", "to") for one in rule.get(side, ())):
+                    of_kubernetes("networking.v1.NetworkPolicyPeer", chart).validate(peer)
+                for port in (one for rule in rules for one in rule.get("ports", ())):
+                    of_kubernetes("networking.v1.NetworkPolicyPort", chart).validate(port)
+
+
+def test_texts_in_the_values_are_lists_of_kubernetes() -> None:
     assert [one["name"] for one in yaml.safe_load(VALUES["extraEnv"])] == ["SPARK_LOCAL_HOSTNAME"]
     assert yaml.safe_load(VALUES["extraEnvFrom"]) == [{"secretRef": {"name": "mqops-connections"}}]
     assert {one["name"] for one in VALUES["volumes"]} == {one["name"] for one in VALUES["volumeMounts"]}
-
-
-def scalars(value: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if isinstance(value, dict):
-        for key, inside in value.items():
-            yield from scalars(inside, *path, str(key))
-    elif isinstance(value, list):
-        for inside in value:
-            yield from scalars(inside, *path)
-    else:
-        yield path, value
+    assert VALUES["executor"] == "KubernetesExecutor"
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.iterdir()), ids=lambda path: path.name)
