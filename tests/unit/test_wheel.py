@@ -100,8 +100,21 @@ def test_manual_pages_and_completion_are_in_it(unpacked: Path) -> None:
     (share,) = unpacked.glob("*.data/data/share")
     ours = ROOT / "include" / "setup" / "share"
     names = {path.relative_to(ours) for path in ours.rglob("*") if path.is_file()}
-    assert {path.relative_to(share) for path in share.rglob("*") if path.is_file()} == names
+    found = {path.relative_to(share) for path in share.rglob("*") if path.is_file()}
+    assert {path for path in found if path.parts[0] != "doc"} == names
     assert Path("man/man1/mqops.1") in names
+
+
+def test_links_of_the_readme_lead_to_pages_in_it(unpacked: Path) -> None:
+    (readme,) = unpacked.glob("*.data/data/share/doc/mqops/README.md")
+    text = readme.read_text()
+    assert text == (ROOT / "README.md").read_text()
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
+    assert "docs/setting_up.md" in links
+    assert [link for link in links if not (readme.parent / link).is_file()] == []
+    pages = readme.parent / "docs"
+    named = {link for page in pages.glob("*.md") for link in re.findall(r"\]\((\w[\w.]*)", page.read_text())}
+    assert [link for link in named if not (pages / link).is_file()] == []
 
 
 @pytest.fixture
