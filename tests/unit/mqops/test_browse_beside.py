@@ -91,7 +91,8 @@ def state(manager: Manager) -> list[Any]:
 
 def step(program: subprocess.Popen[str]) -> str:
     """Let a program go on; the line that it prints then."""
-    assert program.stdin is not None and program.stdout is not None
+    assert program.stdin is not None
+    assert program.stdout is not None
     program.stdin.write("go\n")
     program.stdin.flush()
     return program.stdout.readline().strip()
