@@ -1,9 +1,9 @@
 """Header checks on a large snapshot by Spark: one pass beside the bare scan of their columns, and beside Great
-Expectations on the same session.
+Expectations on the same session. And checks of payloads, JSON of 1 KB, by the same pass.
 
-Aims: at most 3 times the bare scan, and at least 5 times as fast as Great Expectations. Each is run once before it is
-measured; the one pass and the scan alternate, and the least of some rounds counts. MQOPS_BENCH_MESSAGES says how many
-messages; Great Expectations is run once.
+Aims: at most 3 times the bare scan, and at least 5 times as fast as Great Expectations; 100,000 payloads a second. Each
+is run once before it is measured, and the least of some rounds counts (the second run of Great Expectations).
+MQOPS_BENCH_MESSAGES and MQOPS_BENCH_PAYLOADS say how many messages.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from mq_support import DLQ
 from mqops.lake.files import make_folder
 from mqops.lake.parquet import write_parquet
 from mqops.observe.arrow import SNAPSHOT
+from mqops.observe.core.columns import SnapshotRow
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.quality.check import check
 from mqops.quality.files import QualityFiles
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MESSAGES = int(os.environ.get("MQOPS_BENCH_MESSAGES", "1000000"))
+PAYLOADS = int(os.environ.get("MQOPS_BENCH_PAYLOADS", "300000"))
+"""More than are checked in one process."""
 ROUNDS = 3
 KINDS = 1000
 """Different messages; the snapshot has each several times."""
@@ -61,6 +64,13 @@ CHECKS = [
     {"expect": "column_value_lengths_to_be_between", "column": "put_appl_name", "max_value": 28},
     {"expect": "column_values_to_be_in_set", "column": "dlh_valid", "value_set": [True]},
     {"expect": "table_row_count_to_be_between", "min_value": 1},
+]
+
+PAYLOAD_CHECKS = [
+    {"expect": "column_values_to_be_between", "column": "$.amount", "min_value": 0.01, "max_value": 9999},
+    {"expect": "column_values_to_be_in_set", "column": "$.currency", "value_set": ["EUR", "USD"]},
+    {"expect": "column_values_to_not_be_null", "column": "$.debtor.name"},
+    {"expect": "column_values_to_match_regex", "column": "$.id", "regex": "^P[0-9]{6}$"},
 ]
 
 
@@ -85,9 +95,34 @@ def snapshot(folder: Path) -> None:
             encoding=546,
         )
         rows.append(snapshot_row(read, number, md.pack(), header.pack() + b"%064d" % number))
+    _write(folder, rows, MESSAGES)
+
+
+def payloads(folder: Path) -> None:
+    """Messages of 1,024 bytes of JSON, of which one in a thousand has an amount that is too high."""
+    read = Browsed(queue_manager="QM1", queue="PAYMENTS", observed_at=datetime(2026, 11, 21, 12, tzinfo=UTC))
+    rows = []
+    for number in range(KINDS):
+        document = {
+            "id": f"P{number:06}",
+            "amount": 12345.67 if number == 7 else 1 + number / 100,
+            "currency": "EUR",
+            "debtor": {"name": "A" * 40, "iban": "DE89370400440532013000"},
+            "lines": [{"sku": f"SKU{line:05}", "quantity": line, "text": "x" * 30} for line in range(9)],
+            "note": "",
+        }
+        document["note"] = "n" * (1024 - len(json.dumps(document)))
+        body = json.dumps(document).encode()
+        assert len(body) == 1024
+        md = MQMD(format="MQSTR", msg_id=number.to_bytes(24, "big"), coded_char_set_id=1208, encoding=546)
+        rows.append(snapshot_row(read, number, md.pack(), body))
+    _write(folder, rows, PAYLOADS)
+
+
+def _write(folder: Path, rows: list[SnapshotRow], messages: int) -> None:
     batch = pa.RecordBatch.from_pylist(rows, SNAPSHOT)
     make_folder(folder)
-    write_parquet(folder, SNAPSHOT, (batch for _ in range(MESSAGES // KINDS)))
+    write_parquet(folder, SNAPSHOT, (batch for _ in range(messages // KINDS)))
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -119,17 +154,38 @@ def measured(spark: SparkSession, folder: Path) -> None:
     for work in ways.values():
         work()
     least = {name: min(seconds(work) for _ in range(ROUNDS)) for name, work in ways.items()}
-    least["Great Expectations"] = seconds(lambda: check(spark, files(), suites, now=NOW))
+    least["Great Expectations"] = [seconds(lambda: check(spark, files(), suites, now=NOW)) for _ in range(2)][1]
     for name, took in least.items():
         print(f"{MESSAGES:,} messages, {len(CHECKS)} checks, {name:20}{took:8.1f} s{MESSAGES / took:12,.0f} a second")
     print(f"one pass beside the bare scan: {least['one pass'] / least['bare scan']:.2f}")
     print(f"Great Expectations beside one pass: {least['Great Expectations'] / least['one pass']:.1f}")
 
 
+def payloads_measured(spark: SparkSession, folder: Path) -> None:
+    payloads(folder / "payloads")
+    path = folder / "payloads.json"
+    checks = [{"id": f"c{number}", **one} for number, one in enumerate(PAYLOAD_CHECKS)]
+    named = {"$.amount": "number", "$.currency": "text", "$.debtor.name": "text", "$.id": "text"}
+    path.write_text(json.dumps({"suite": "payloads", "columns": named, "expectations": checks}))
+    suites = load_suites([path])
+    numbers = iter(range(1000))
+
+    def one_pass() -> None:
+        files = QualityFiles.of(folder / "payloads", folder=folder / f"of-payloads-{next(numbers)}")
+        found = check_in_one_pass(spark, files, suites, now=NOW)
+        assert {one.expectation: one.failed for one in found.checks if one.failed} == {"c0": PAYLOADS // KINDS}
+
+    one_pass()
+    took = min(seconds(one_pass) for _ in range(ROUNDS))
+    what = f"{PAYLOADS:,} payloads, JSON of 1 KB, {len(PAYLOAD_CHECKS)} checks, one pass"
+    print(f"{what}{took:8.1f} s{PAYLOADS / took:12,.0f} a second")
+
+
 def main() -> None:
     spark = session("bench quality")
     with tempfile.TemporaryDirectory(prefix="mqops-bench-") as folder:
         measured(spark, Path(folder))
+        payloads_measured(spark, Path(folder))
 
 
 if __name__ == "__main__":

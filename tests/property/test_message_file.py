@@ -55,6 +55,8 @@ def mixed(count: int) -> Iterator[tuple[dict[str, Any], bytes]]:
         body = message.body
         if md.get("Format") in {"MQXMIT", b"MQXMIT"}:
             md["Format"] = b"MQXMITX"  # the queue manager counts the lifetime in an MQXQH down (E13)
+        elif md.get("Format") in {"MQHMDE", b"MQHMDE"}:
+            md["Format"] = b"MQHMDEX"  # a put refuses a first MQMDE whose flags are damaged
         if number % 10 == 1:  # a group of three
             md |= {"GroupId": b"%024d" % (number // 30), "MsgSeqNumber": 1 + number // 10 % 3}
             md["MsgFlags"] = c.MQMF_MSG_IN_GROUP | (c.MQMF_LAST_MSG_IN_GROUP if number // 10 % 3 == 2 else 0)
