@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 from pathlib import Path
 from textwrap import dedent
 
+import pymqi
 import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
@@ -278,18 +280,25 @@ def test_a_stop_is_about_chosen_messages_only(manager, gate, mqops_here):
     assert (manager.bodies("ORDERS"), manager.depth(DLQ)) == ([b'{"amount": 5}'], 1)
 
 
-def test_messages_of_a_file_that_fail_are_not_loaded(manager, of_manager, mqops_here, tmp_path):
+def test_messages_of_a_file_that_fail_are_not_loaded(manager, gate, mqops_here, tmp_path):
+    path = gate(workflow="gate")
+    path.write_text(path.read_text() + f"    reveal: {{system: [{getpass.getuser()}]}}\n")
     manager.put("IN", [({}, b'{"amount": 5}'), ({}, b'{"amount": 0}')])
     file = tmp_path / "messages.txt"
     mqops_here("message", "export", "IN", str(file), "-m", "QM1")
-    mqops_here("message", "load", str(file), "OTHER", "-m", "QM1", "--yes", expect=1)
+    mqops_here("message", "load", str(file), "OTHER", "-m", "QM1", "--run", "--yes", expect=1)
     assert (manager.bodies("OTHER"), manager.depth("ORDERS.BAD")) == ([b'{"amount": 5}'], 0)
 
 
 def test_what_loops_goes_to_quarantine_in_place_of_its_backout_queue(manager, of_manager, mqops_here):
     manager.put("IN", [({}, b'{"amount": 5}'), ({}, b'{"amount": 0}')])
-    manager.back_out("IN", 2)
-    mqops_here("backout", "guard", "IN", "-m", "QM1")
+    with manager.connected() as connection:
+        handle = pymqi.Queue(connection, "IN", CMQC.MQOO_INPUT_SHARED)
+        for _ in range(2):
+            handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+        connection.backout()
+        handle.close()
+    mqops_here("backout", "guard", "IN", "-m", "QM1", "--yes")
     assert (manager.bodies("ORDERS.BOQ"), manager.bodies("ORDERS.BAD")) == ([b'{"amount": 5}'], [b'{"amount": 0}'])
 
 
