@@ -188,7 +188,8 @@ def test_an_approver_reads_what_the_gate_holds_back_and_it_goes_to_quarantine(si
     site.client.wait_for_dag("mq_recover")
     site.client.unpause("mq_recover")
     form = {"queue_manager": "QUALITY", "action": "move", "queue": "CHOSEN", "all_messages": True}
-    run_id = site.client.trigger("mq_recover", **form, destination="BACK.AGAIN", dry_run=False)
+    operator = site.as_user("operator")  # mq_recover asks for four eyes
+    run_id = operator.trigger("mq_recover", **form, destination="BACK.AGAIN", dry_run=False)
     result = site.client.follow("mq_recover", run_id, approve=lambda question: not asked.append(str(question)))
     assert result.state == "success"
     assert "1 message to NEW.NAME: orders:small" in asked[0].replace("\\", "").replace("`", "")
