@@ -13,7 +13,7 @@ from typing import Any
 
 from mqops.errors import NewerFormat, SettingsError
 from mqops.estate_parts import MANAGERS, Usable, may_ask_for_four_eyes, part_of, usable
-from mqops.estate_sections import Estate, QueueManager, RulesWorkflow, four_eyes
+from mqops.estate_sections import Estate, Gate, QueueManager, RulesWorkflow, four_eyes
 from mqops.estate_values import MQ_NAME
 from mqops.formats import KEY, refuse_newer
 from mqops.given_file import text_of
@@ -77,16 +77,16 @@ class EstateFile:
             raise SettingsError(*self.problems)
         return self.estate.queue_managers.get(name)
 
-    def gated(self, queue_manager: str, workflow: str) -> RulesWorkflow | None:
-        """The section of a workflow that has a gate, None where it has none.
+    def gate_of(self, queue_manager: str, workflow: str) -> Gate | None:
+        """The gate of a workflow, None where it has none.
 
         Raises:
-            SettingsError: the section is not valid, so that nobody knows whether it has one.
+            SettingsError: a section that can say so is not valid, so that nobody knows whether it has one.
         """
-        self.refuse_left_out((MANAGERS, queue_manager, workflow))
+        for section in (workflow, "gate"):
+            self.refuse_left_out((MANAGERS, queue_manager, section))
         settings = self.queue_manager(queue_manager)
-        section = dict(settings.workflows(RulesWorkflow)).get(workflow) if settings else None
-        return section if section and section.gate else None
+        return settings.gate_of(workflow) if settings else None
 
     def refuse_left_out(self, place: FieldPath) -> None:
         """Raises `SettingsError`, with the errors of the file, where what stands at this place is left out."""
@@ -154,9 +154,9 @@ class EstateFile:
             raise SettingsError(f"{what} {relative} is not below {folder.resolve()}")
         return folder / relative
 
-    def problem_of_gate(self, queue_manager: str, workflow: str, message: str, *field: str) -> Problem:
-        """A problem of the gate of a workflow. Parameters: `field` of it."""
-        return self._document.problem(("queue_managers", queue_manager, workflow, "gate", *field), message)
+    def problem_of_gate(self, queue_manager: str, place: Sequence[str], message: str, *field: str) -> Problem:
+        """A problem of a gate. Parameters: `place` as `QueueManager.gates` gives it; `field` of the gate."""
+        return self._document.problem(("queue_managers", queue_manager, *place, *field), message)
 
     def problem_of_suite(self, queue_manager: str, index: int, message: str) -> Problem:
         """A problem of a suite that the quality workflow of a queue manager names, by its place in the list."""
@@ -172,10 +172,11 @@ class EstateFile:
                 if not self.rules(settings.rules).is_file():
                     path: FieldPath = ("queue_managers", name, workflow, "rules")
                     yield self._document.problem(path, f"there is no file {self.rules(settings.rules)}")
-                for index, suite in enumerate(settings.gate.suites if settings.gate else ()):
+            for place, gate in queue_manager.gates():
+                for index, suite in enumerate(gate.suites):
                     if not self.suite(suite).is_file():
                         wrong = f"there is no file {self.suite(suite)}"
-                        yield self.problem_of_gate(name, workflow, wrong, "suites", str(index))
+                        yield self.problem_of_gate(name, place, wrong, "suites", str(index))
             quality = queue_manager.snapshot_quality
             for index, suite in enumerate(quality.suites if quality else ()):
                 if not self.suite(suite).is_file():

@@ -158,23 +158,8 @@ class TriggeredWorkflow(Section):
         return tuple(queue for queue in named or () if "*" not in queue)
 
 
-class MovingWorkflow(TriggeredWorkflow):
-    """What every workflow that moves messages by an approved plan has.
-
-    Attributes:
-        schedule: cron fields in UTC; absent, the workflow has no schedule.
-        unit_of_work: messages moved per unit of work.
-        handling: canaries, pace and the like.
-    """
-
-    schedule: Schedule | None = None
-    approval: Approval = Approval()
-    unit_of_work: Annotated[int, Field(ge=1, le=MAX_UNIT_OF_WORK)] = 200
-    handling: PacingSection = PacingSection()
-
-
 class Gate(Section):
-    """What a message must satisfy before a workflow moves it (`mqops.decide.core.gate`).
+    """What a message must satisfy before a workflow puts it on a queue (`mqops.decide.core.gate`).
 
     Attributes:
         suites: suites of expectations, relative to the estate file; `on_failure` of each check says what is done.
@@ -185,24 +170,39 @@ class Gate(Section):
     quarantine: MqName | None = None
 
 
+class MovingWorkflow(TriggeredWorkflow):
+    """What every workflow that moves messages by an approved plan has.
+
+    Attributes:
+        schedule: cron fields in UTC; absent, the workflow has no schedule.
+        unit_of_work: messages moved per unit of work.
+        handling: canaries, pace and the like.
+        gate: checks of each message before it is put on a queue; absent, that of the queue manager holds.
+    """
+
+    schedule: Schedule | None = None
+    approval: Approval = Approval()
+    unit_of_work: Annotated[int, Field(ge=1, le=MAX_UNIT_OF_WORK)] = 200
+    handling: PacingSection = PacingSection()
+    gate: Gate | None = None
+
+    @property
+    def own_quarantine(self) -> str:
+        """The queue for messages that its gate holds back, where the gate names none; "" for none."""
+        return ""
+
+
 class RulesWorkflow(MovingWorkflow):
     """A workflow that decides by a rules table.
 
     Attributes:
         rules: the rules table, relative to the estate file.
-        gate: checks of each message before it is moved; absent, there are none.
     """
 
     names_origins: ClassVar[bool] = False
     """Whether the table may name the origin of a message (&ORIGQ)."""
 
     rules: InsideFile
-    gate: Gate | None = None
-
-    @property
-    def gate_quarantine(self) -> str:
-        """The queue for messages that its gate holds back, "" where none is named."""
-        return (self.gate.quarantine if self.gate else None) or ""
 
 
 class DlqRules(RulesWorkflow):
@@ -302,9 +302,9 @@ class BackoutReprocess(RulesWorkflow):
     origins: Annotated[tuple[OriginOfMessages, ...], Field(strict=False)] = ()
 
     @property
-    def gate_quarantine(self) -> str:
-        """That of the gate, else the workflow's own."""
-        return super().gate_quarantine or self.quarantine
+    def own_quarantine(self) -> str:
+        """The workflow's own."""
+        return self.quarantine
 
 
 class PoisonGuard(MovingWorkflow):
@@ -393,6 +393,7 @@ class QueueManager(Section):
             (`mqops.storage`).
         reveal: who may see the payload of a message (`mqops message show --reveal`); nobody else may.
         bodies: how the bodies of its messages are encrypted in the lake; absent, they are not.
+        gate: that of every workflow that puts messages on a queue and has none of its own; absent, these have none.
     """
 
     connection: ConnectionId
@@ -400,6 +401,7 @@ class QueueManager(Section):
     storage: Annotated[tuple[QueuePattern, ...], Field(strict=False)] = ()
     reveal: Reveal = Reveal()
     bodies: Bodies | None = None
+    gate: Gate | None = None
     dlq_rules: DlqRules | None = None
     snapshot: Snapshots | None = None
     snapshot_quality: SnapshotQuality | None = None
@@ -425,11 +427,26 @@ class QueueManager(Section):
         """Name and settings of the workflows that trigger messages start."""
         return ((name, workflow) for name, workflow in self.workflows(TriggeredWorkflow) if workflow.trigger)
 
+    def gate_of(self, workflow: str) -> Gate | None:
+        """The gate of a workflow, with the queue for what it holds back: its own, else that of the queue manager."""
+        section = dict(self.workflows(MovingWorkflow)).get(workflow)
+        gate = (section.gate if section else None) or self.gate
+        own = section.own_quarantine if section else ""
+        return gate.model_copy(update={"quarantine": gate.quarantine or own or None}) if gate else None
+
+    def gates(self) -> Iterator[tuple[tuple[str, ...], Gate]]:
+        """Its gates as they stand in the file, each with its place there."""
+        if self.gate:
+            yield ("gate",), self.gate
+        for name, section in self.workflows(MovingWorkflow):
+            if section.gate:
+                yield (name, "gate"), section.gate
+
     def gate_quarantines(self) -> tuple[str, ...]:
         """The queues that gates name for messages, each once, but for that of backout_reprocess itself."""
         own = self.backout_reprocess.quarantine if self.backout_reprocess else ""
-        named = (one.gate_quarantine for _, one in self.workflows(RulesWorkflow))
-        return tuple(dict.fromkeys(one for one in named if one not in {own, ""}))
+        named = (gate.quarantine for _, gate in self.gates())
+        return tuple(dict.fromkeys(one for one in named if one and one != own))
 
     def workflows(self, kind: type[Workflow]) -> Iterator[tuple[str, Workflow]]:
         """Name and settings of the workflows that it has, those of one kind."""

@@ -34,6 +34,10 @@ ON_FAILURE: Mapping[str, OnFailure] = {
 """Severity → what a gate does where the check does not say it."""
 
 
+LEARNS = "learns: "
+"""How `CheckResult.skipped` begins where a check has not seen enough good runs to have bounds; their number follows."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
     """One expectation of one suite on one snapshot.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -17,7 +18,7 @@ from mqops.errors import SettingsError
 from mqops.estate_sections import Notify
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
-from mqops.message_checks import CheckResult, QualitySummary
+from mqops.message_checks import LEARNS, CheckResult, QualitySummary
 from mqops.quality.no_message import keep_no_message
 from mqops_airflow.approval.answer import Answer, Asked, Question, write_question
 from mqops_airflow.notices import notify
@@ -139,8 +140,12 @@ def test_a_suite_that_passed_and_does_not_is_told_apart_from_one_that_never_did(
     assert said == [
         "QM1: b not passed / critical: b.iban: 1 of 2 messages",
         "QM1: a passed before, and not now / critical: a.iban: 1 of 2 messages",
-        "QM1: b not passed / critical: b.iban: 1 of 2 messages",
     ]
+    for number in range(2):
+        learns = replace(run.checks[0], met=True, skipped=f"{LEARNS}{number} of 3 good runs")
+        good = replace(run, checks=(learns,), failed={**run.failed, "critical": 0})
+        tell_of_suites(recording("{{ mqops.subject }} / {{ mqops.text }}"), {"dag_run": RUN}, tmp_path, good)
+    assert said[2:] == ["QM1: a learns / a.iban learns: 0 of 3 good runs"]
 
 
 def test_the_quality_dag_has_the_notifier(said: list[str], dag_file: Any, estate_folder: Path) -> None:

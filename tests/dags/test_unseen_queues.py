@@ -128,8 +128,8 @@ def test_a_snapshot_says_which_queues_it_could_not_look_at(estate: Manager, tmp_
     (handed_on,) = (tmp_path / "lake").rglob("handed_on.json")
     assert read_json(handed_on)["found"]["unseen"] == ["PAY.HIDDEN"]
     asked["params"]["queues"] = ["PAY.SHUT"]
-    assert check.execute(asked)["inhibited"] == ["PAY.SHUT"]
-    assert plain(noted["mqops_told"]) == "Nothing to do. PAY.SHUT is not looked at: GET(DISABLED)"
+    with pytest.raises(SettingsError, match=r"all have GET\(DISABLED\): PAY\.SHUT\. Let them be read"):
+        check.execute(asked)
 
 
 def test_a_quality_run_says_in_its_note_which_queue_an_alias_stands_for(estate: Manager, tmp_path: Path) -> None:

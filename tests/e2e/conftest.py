@@ -45,6 +45,8 @@ queue_managers:
   QUALITY:
     connection: mq_quality
     snapshot_quality: {queues: ["*", SYSTEM.DEAD.LETTER.QUEUE], suites: [messages.yaml, dead_letters.yaml]}
+    snapshot: {queues: [CHOSEN]}
+    gate: {suites: [expectations/gate.yaml], quarantine: NEW.NAME}
   BACKOUT:   {connection: mq_backout, backout_reprocess: {rules: back.rules, quarantine: NEW.NAME, replay_cap: 1}}
   EXPIRY:    {connection: mq_expiry, expiry_scan: {}}
   TRIGGERED:
@@ -91,6 +93,12 @@ EXPECTED_SUITE = """\
 suite: expected
 expectations:
 - {id: some, expect: table_row_count_to_be_between, min_value: 1, why: the feed has stopped}
+"""
+GATE_SUITE = """\
+suite: orders
+expectations:
+- {id: small, expect: column_values_to_be_between, column: body_length, max_value: 9, on_failure: quarantine}
+- {id: text, expect: column_values_to_be_in_set, column: format, value_set: [MQSTR], on_failure: leave}
 """
 BAD_SUITE = "suite: bad\nexpectations:\n- {id: a, expect: column_values_to_be_null, column: bdy}\n- {id: b}\n"
 GOOD_RULES = """\
@@ -225,6 +233,7 @@ def write_files(folder: Path) -> None:
     (folder / "bad.yaml").write_text(BAD_SUITE)
     (folder / "expectations").mkdir()
     (folder / "expectations" / "expected.yaml").write_text(EXPECTED_SUITE)
+    (folder / "expectations" / "gate.yaml").write_text(GATE_SUITE)
     for suite in SUITES.glob("*.yaml"):
         shutil.copy(suite, folder)
 

@@ -170,3 +170,32 @@ def test_an_unknown_queue_and_a_broken_suite_are_told_by_name(site: Any, manager
     log = site.log(result, "check")
     assert "bad.yaml:3: expectations.0.column: there is no column 'bdy'" in log
     assert "bad.yaml:4: expectations.1.expect: is required" in log
+
+
+def test_a_snapshot_of_a_queue_is_an_event_of_its_asset(site: Any, manager: Any) -> None:
+    manager.mqsc("DEFINE QLOCAL(CHOSEN)\n")
+    manager.put("CHOSEN", [(TEXT, b"good"), (TEXT, SECRET), ({}, b"no text")])
+    dag_id, run_id = site.trigger("QUALITY", workflow="snapshot")
+    result = site.client.follow(dag_id, run_id)
+    assert (result.state, result.tasks) == ("success", {"check": "success", "observe": "success"})
+    events = site.client.call("GET", "/assets/events", params={"order_by": "-timestamp", "limit": 50})["asset_events"]
+    (taken,) = (event for event in events if event["uri"] == "x-mqops://quality/snapshot/snapshot")
+    assert (taken["extra"]["messages"], taken["extra"]["queue_manager"]) == (3, "QUALITY")
+
+
+def test_an_approver_reads_what_the_gate_holds_back_and_it_goes_to_quarantine(site: Any, manager: Any) -> None:
+    asked: list[str] = []
+    site.client.wait_for_dag("mq_recover")
+    site.client.unpause("mq_recover")
+    form = {"queue_manager": "QUALITY", "action": "move", "queue": "CHOSEN", "all_messages": True}
+    operator = site.as_user("operator")  # mq_recover asks for four eyes
+    run_id = operator.trigger("mq_recover", **form, destination="BACK.AGAIN", dry_run=False)
+    result = site.client.follow("mq_recover", run_id, approve=lambda question: not asked.append(str(question)))
+    assert result.state == "success"
+    assert "1 message to NEW.NAME: orders:small" in asked[0].replace("\\", "").replace("`", "")
+    assert SECRET.decode() not in asked[0]
+    assert any("the gate of CHOSEN" in line and "1 message left: orders:text" in line for line in site.told())
+    proved = site.client.xcom("mq_recover", run_id, "prove")
+    assert (proved["moved"], proved["left"], proved["balanced"]) == (2, 1, True)
+    assert (manager.bodies("BACK.AGAIN"), manager.bodies("NEW.NAME")) == ([b"good"], [SECRET])
+    assert manager.depth("CHOSEN") == 1

@@ -120,6 +120,7 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
     from mqops.ledger.access import ledger_access  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.quality.estate_suites import suites_without_a_queue  # noqa: PLC0415
+    from mqops.quality.gate_setting import gate_problems  # noqa: PLC0415
     from mqops.trigger.missing import live_definitions, missing_definitions  # noqa: PLC0415
 
     warnings: list[str] = []
@@ -131,6 +132,7 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
             users = {*own, connection.user or getpass.getuser()}
             with connect(connection) as session:
                 errors += [f"{name}: {line}" for line in missing_objects(session, estate_file, name)]
+                errors += gate_problems(estate_file, {name: session})
                 unfit, told = suites_without_a_queue(session, estate_file, name)
                 errors += [f"{name}: {line}" for line in unfit]
                 warnings += [f"{name}: {line}" for line in told]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from mqops.decide.core.gate import GateFound, GateSetting, Verdict, remarks
 from mqops.decide.core.summary import RuleCount
+from mqops.errors import PlanChanged
 from mqops.lake.files import read_json_lines, write_json_lines
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
@@ -39,8 +40,15 @@ def verdicts_of(run: RunFolder) -> dict[MessageOnQueue, Verdict]:
 
 
 def found_by(run: RunFolder) -> GateFound | None:
-    """What the gate of a run found; None where it has none. Raises `LakeError`."""
-    return FOUND.find(run)
+    """What the gate of a run found; None where it has none. Raises `LakeError`.
+
+    Raises:
+        PlanChanged: the run has a gate, and nobody has asked it: no plan is made.
+    """
+    found = FOUND.find(run)
+    if found is None and SETTING.exists(run):
+        raise PlanChanged(f"Run {run.run} has a gate that has not looked at its messages: start a new run")
+    return found
 
 
 def remarks_of(found: GateFound | None, rules: Iterable[RuleCount]) -> tuple[str, ...]:

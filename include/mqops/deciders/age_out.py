@@ -81,10 +81,10 @@ def select(session: Session, request: AgeOutRequest) -> Meant:
             raise SettingsError(f"{name}: messages of SYSTEM.* and MQOPS.* queues are not discarded by age")
     patterns = [name for name in request.queues if name.endswith("*")]
     if not patterns:
-        return Meant(queues=named_queues(session, request.queues).queues)
+        return Meant(queues=named_queues(session, request.queues).queues, gated=False)
     named = named_queues(session, (name for name in request.queues if name not in patterns)).queues
     meant = [name for name in _meant(session, patterns, request.warn) if name not in named]
-    return Meant(queues=(*named, *meant), some_may_end=True, unseen=unseen_queues(session, patterns))
+    return Meant(queues=(*named, *meant), some_may_end=True, unseen=unseen_queues(session, patterns), gated=False)
 
 
 def _meant(session: Session, patterns: Sequence[str], warn: Callable[[str], None]) -> list[str]:

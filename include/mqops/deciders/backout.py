@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mqops.backout.core.origin import Setting
 from mqops.backout.core.origin_table import OriginRow
 from mqops.deciders.decider import Decider, RunRequest, Selection
+from mqops.deciders.gate import ask_gate
 from mqops.errors import SettingsError, mq_error
 from mqops.misnamed import is_alias, misnamed
 from mqops.rules import Table
@@ -172,6 +173,7 @@ def decide(request: BackoutRequest, run: RunFolder) -> PlanSummary:
     """Plan by the rules table. Raises `MqopsError`."""
     from mqops.decide.in_process import decide  # noqa: PLC0415 - loads pyarrow
 
+    ask_gate(run)
     return decide(
         run,
         request.table,

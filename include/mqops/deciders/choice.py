@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from mqops.actions import Action
 from mqops.deciders.decider import RunRequest, Selection
+from mqops.deciders.gate import ask_gate
 from mqops.observe.core.columns import SnapshotRow
 from mqops.plan_row import RuleDecision, without_rule
 
@@ -72,7 +73,7 @@ def choose_each(
     text: str,
     columns: Iterable[str] = (),
     by_group: bool = True,
-    only: Container[int] | None = None,
+    only: Collection[int] | None = None,
     remarks: tuple[str, ...] = (),
     unseen: tuple[str, ...] = (),
 ) -> PlanSummary:
@@ -86,17 +87,19 @@ def choose_each(
 
     Raises:
         PlanChanged: the run's plan is being acted on already.
+        GateStopped: a check of the run's gate stops it.
         LakeError: the snapshot is missing or the disk refused.
     """
     from mqops.decide.in_process import DecidedBy, write_plan  # noqa: PLC0415 - loads pyarrow
     from mqops.decide.message_groups import bound  # noqa: PLC0415
     from mqops.rules import Control, Table  # noqa: PLC0415
 
+    ask_gate(run, only)
     digest = hashlib.sha256(text.encode()).hexdigest()
     rows = _rows(run, choose, columns, only)
     return write_plan(
         run,
-        bound(run, Table(control=Control(), rules=(), digest=digest), rows) if by_group else rows,
+        bound(run, Table(control=Control(), rules=(), digest=digest), rows, split_groups=not by_group),
         workflow=workflow,
         by=DecidedBy(source=text, digest=digest, text=text),
         remarks=remarks,
@@ -106,7 +109,7 @@ def choose_each(
     )
 
 
-def _rows(run: RunFolder, choose: Choose, columns: Iterable[str], only: Container[int] | None) -> Iterator[DecidedRow]:
+def _rows(run: RunFolder, choose: Choose, columns: Iterable[str], only: Collection[int] | None) -> Iterator[DecidedRow]:
     from mqops.decide.core.decided import DecidedRow  # noqa: PLC0415
     from mqops.decide.in_process import COPIED, row_of  # noqa: PLC0415 - loads pyarrow
     from mqops.lake.parquet import read_parquet  # noqa: PLC0415

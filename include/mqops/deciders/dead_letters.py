@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mqops.deciders.decider import Decider, RunRequest, Selection
+from mqops.deciders.gate import ask_gate
 from mqops.rules import Table
 from mqops.workflow import Workflow
 
@@ -64,6 +65,7 @@ def decide(request: DeadLetterRequest, run: RunFolder) -> PlanSummary:
     """Plan by the rules table. Raises `MqopsError`."""
     from mqops.decide.in_process import decide  # noqa: PLC0415 - loads pyarrow
 
+    ask_gate(run)
     return decide(
         run,
         request.table,

@@ -55,12 +55,14 @@ class Selection:
     """The queues that a run takes messages from. With no queue there is nothing to do, and no run is made.
 
     Parameters: `some_may_end` whether nobody named them, so that one that ends meanwhile is passed over; `before` a run
-    that has looked at them (one queue only): what has not changed there is not copied again.
+    that has looked at them (one queue only): what has not changed there is not copied again; `gated` whether a gate of
+    the estate holds: not where nothing is put on a queue, nor where messages are put back (`mqops.decide.core.gate`).
     """
 
     queues: tuple[str, ...]
     some_may_end: bool = False
     before: RunFolder | None = None
+    gated: bool = True
 
     def prepare(self, run: RunFolder) -> None:
         """Write into the run's folder what the decider needs there before the snapshot. Raises `LakeError`."""

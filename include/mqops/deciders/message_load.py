@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.deciders.decider import Decider, RunRequest, Selection
+from mqops.deciders.gate import ask_gate
 from mqops.ledger.core.marker import About
 from mqops.workflow import Workflow
 
@@ -40,7 +41,7 @@ def decide(request: LoadRequest, run: RunFolder) -> PlanSummary:
     """Copy the messages of the file and plan what is put. Raises as `mqops.message_file.load.plan_load`."""
     from mqops.message_file.load import plan_load  # noqa: PLC0415 - loads the MQ library
 
-    return plan_load(request.connection, run, request.file, request.queue, again=request.again)
+    return plan_load(request.connection, run, request.file, request.queue, again=request.again, ask_gate=ask_gate)
 
 
 def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None) -> ActSummary:

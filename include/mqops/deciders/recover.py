@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -107,7 +107,7 @@ def select(session: Session, request: RecoverRequest) -> Selection:
         refuse_question(queue_manager_name(session), request.requested_by, request.account)
     if request.target:
         _refuse_target(session, request)
-    return named_queues(session, [request.queue])
+    return replace(named_queues(session, [request.queue]), gated=request.do is not Do.DISCARD)
 
 
 def refuse_unclear(request: RecoverRequest) -> None:

@@ -11,10 +11,11 @@ from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide.core import PlanSummary
+from mqops.decide.core.gate import GateSetting
 from mqops.decide.gate import write_setting
 from mqops.decide.preflight import preflight
 from mqops.decide.recorded import PLAN
-from mqops.deciders.decider import Decider, NothingToDo, R
+from mqops.deciders.decider import Decider, NothingToDo, R, Selection
 from mqops.deciders.gate import gate_of
 from mqops.deciders.registry import decider_named
 from mqops.errors import PlanChanged, SettingsError, Stopped
@@ -58,32 +59,40 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
             selection = decider.select(session, request)
             if not selection.queues:
                 raise NothingToDo(selection)
-            file = estate_here() if decider.by_rules else None
-            gate = gate_of(file, queue_manager, decider.section, session, selection.queues)
+            gate = gate_of(estate_here() if selection.gated else None, queue_manager, decider, session, selection)
             record_earlier_runs(session, request.lake, queue_manager, request.warn)
         if decider.reads_queues:
             for line in told_before_look(request.lake, queue_manager, selection.queues):
                 request.warn(line)
         run = RunFolder.at(request.lake, queue_manager, new_run_key(decider.key_prefix))
-        ledger = LedgerFile(run.lake_folder)  # a report: act opens one of its own, and reads it anew
         try:
-            selection.prepare(run)
-            write_setting(run, gate)
-            if decider.reads_queues:
-                ends, chosen = selection.some_may_end, selection.messages
-                before = None if gate and gate.changes else selection.before  # what is kept has its age of then
-                observe(step, run, selection.queues, some_may_end=ends, ledger=ledger, chosen=chosen, before=before)
-            if gate:
-                from mqops.quality.gate import judge  # noqa: PLC0415 - loads numpy
-
-                judge(run)
-            plan = decider.decide(replace(request, connection=step), run)
-            if decider.reads_queues:
-                preflight(step, run, file=ledger)
+            plan = plan_selected(decider, replace(request, connection=step), run, selection, gate)
         except BaseException:
             run.discard()  # a plan that is not whole is of no use to anybody
             raise
     return PlannedRun(run, plan)
+
+
+def plan_selected(
+    decider: Decider[R], request: R, run: RunFolder, selection: Selection, gate: GateSetting | None
+) -> PlanSummary:
+    """Take the snapshot of what is selected, decide, look at the destinations. Nothing is moved.
+
+    Parameters: `request` with the session of the step; `gate` as `gate_of` gives it. Raises as `plan_run`.
+    """
+    ledger = LedgerFile(run.lake_folder)  # a report: act opens one of its own, and reads it anew
+    selection.prepare(run)
+    write_setting(run, gate)
+    if decider.reads_queues:
+        ends, chosen = selection.some_may_end, selection.messages
+        before = None if gate and gate.changes else selection.before  # what is kept has its age of then
+        observe(
+            request.connection, run, selection.queues, some_may_end=ends, ledger=ledger, chosen=chosen, before=before
+        )
+    plan = decider.decide(request, run)
+    if decider.reads_queues:
+        preflight(request.connection, run, file=ledger)
+    return plan
 
 
 def discard_if_empty(run: RunFolder, plan: PlanSummary) -> bool:

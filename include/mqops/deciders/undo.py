@@ -32,7 +32,7 @@ def select(_session: Session, request: UndoRequest) -> Selection:
     """The queues of the run that is undone. Raises `LakeError`."""
     from mqops.decide.recorded import PLAN  # noqa: PLC0415
 
-    return Selection(queues=tuple(PLAN.read(request.undoes).queue.split(",")))
+    return Selection(queues=tuple(PLAN.read(request.undoes).queue.split(",")), gated=False)
 
 
 def decide(request: UndoRequest, run: RunFolder) -> PlanSummary:

@@ -51,9 +51,9 @@ def _named(file: EstateFile, name: str) -> dict[tuple[str, str], None]:
         found[settings.backout_reprocess.quarantine, "backout_reprocess.quarantine"] = None
         for row in settings.backout_reprocess.origins:
             found |= {(queue, ORIGINS): None for queue in (row.queue, row.backout_queue) if queue}
-    for workflow, by_rules in settings.workflows(RulesWorkflow):
-        if by_rules.gate and by_rules.gate.quarantine:
-            found[by_rules.gate.quarantine, f"{workflow}.gate.quarantine"] = None
+    for place, gate in settings.gates():
+        if gate.quarantine:
+            found[gate.quarantine, ".".join((*place, "quarantine"))] = None
     if settings.poison_guard:
         found |= {(queue, "poison_guard.queues"): None for queue in settings.poison_guard.queues or ()}
     for section, each in (

@@ -29,14 +29,11 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
 
     from mqops.decide.core.pacing import Pacing  # noqa: PLC0415
-    from mqops.decide.gate import SETTING  # noqa: PLC0415
     from mqops.decide.spark.decide import Request, decide, message_id, table_text  # noqa: PLC0415
+    from mqops.deciders.gate import ask_gate  # noqa: PLC0415
     from mqops.lake.run import RunFolder  # noqa: PLC0415
 
-    if SETTING.exists(RunFolder(given.run)):
-        from mqops.quality.gate import judge  # noqa: PLC0415 - reads suites
-
-        judge(RunFolder(given.run))  # before the JVM: a run that is stopped needs none
+    ask_gate(RunFolder(given.run))  # before the JVM: a run that is stopped needs none
     request = Request(
         folder=RunFolder(given.run),
         table_text=table_text(given.rules),

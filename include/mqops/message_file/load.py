@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import tee
 from pathlib import Path
@@ -19,7 +19,9 @@ from mqops.command import command
 from mqops.counted import counted
 from mqops.decide.core import PlanSummary
 from mqops.decide.core.decided import DecidedRow
+from mqops.decide.core.gate import gated
 from mqops.decide.core.protected import is_protected
+from mqops.decide.gate import verdicts_of
 from mqops.decide.in_process import COPIED, DecidedBy, row_of, write_plan
 from mqops.decide.preflight import preflight
 from mqops.errors import InProgress, PermanentMQError, PlanChanged, SettingsError
@@ -107,10 +109,19 @@ def local_queue(session: Session, queue: str) -> str:
     return Destinations(session).of(queue, "").queue or queue
 
 
-def plan_load(connection: Reach, folder: RunFolder, file: Path, queue: str, *, again: bool) -> PlanSummary:
+def plan_load(
+    connection: Reach,
+    folder: RunFolder,
+    file: Path,
+    queue: str,
+    *,
+    again: bool,
+    ask_gate: Callable[[RunFolder], None],
+) -> PlanSummary:
     """Plan a load in `folder`, a new run's: snapshot, load.json, plan, plan.json, preflight.json. Nothing is put.
 
-    Parameters: `again` whether what earlier loads put is put once more.
+    Parameters: `again` whether what earlier loads put is put once more; `ask_gate` has the gate of the run, if it has
+    one, look at the messages.
 
     Raises:
         SettingsError: the file is damaged or empty.
@@ -118,10 +129,18 @@ def plan_load(connection: Reach, folder: RunFolder, file: Path, queue: str, *, a
         MqopsError: the queue manager or the lake failed.
     """
     with one_session(connection) as step:
-        return _planned(step, folder, file, queue, again=again)
+        return _planned(step, folder, file, queue, again=again, ask_gate=ask_gate)
 
 
-def _planned(step: OneSession, folder: RunFolder, file: Path, queue: str, *, again: bool) -> PlanSummary:
+def _planned(
+    step: OneSession,
+    folder: RunFolder,
+    file: Path,
+    queue: str,
+    *,
+    again: bool,
+    ask_gate: Callable[[RunFolder], None],
+) -> PlanSummary:
     observed_at = utc()
     ledger = LedgerFile(folder.lake_folder)
     with connect(step) as session:
@@ -140,9 +159,12 @@ def _planned(step: OneSession, folder: RunFolder, file: Path, queue: str, *, aga
         runs = ", ".join(one.run for one in earlier)
         before = f"{counted(len(loaded), 'message')} of the file: put before by {runs}"
         remarks += (f"{before}. --again puts once more those that are not on {queue}",)
+    ask_gate(folder)
+    verdicts = verdicts_of(folder)
+    rows = _rows(folder, queue, loaded, on_queue)
     plan = write_plan(
         folder,
-        _rows(folder, queue, loaded, on_queue),
+        (one.changed_to(gated(one.row, verdicts.get((one.row.queue, one.row.msg_key)))) for one in rows),
         workflow=Workflow.MESSAGE_LOAD,
         by=DecidedBy(source=f"load of {file}", digest=found.hex()),
         remarks=remarks,

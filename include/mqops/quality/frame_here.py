@@ -87,7 +87,7 @@ def batches_of(folder: Path, columns: list[str]) -> Iterator[pa.RecordBatch]:
                 yield from file.batches(ROWS, columns, [group])
 
 
-def number_of_rows(folder: Path) -> int:
+def messages_in(folder: Path) -> int:
     """Messages of a snapshot, by the footers of its files. Raises `LakeError`, `SettingsError`."""
     return sum(rows for _part, rows in _files(folder))
 

@@ -7,7 +7,7 @@ ask for are in memory, one value a message; bodies are read some at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -38,9 +38,11 @@ _ON_QUEUE = ("queue", "msg_key")
 _OF_GROUPS = ("group_id", "msg_flags")
 
 
-def judge(run: RunFolder) -> None:
+def judge(run: RunFolder, only: Collection[int] | None = None) -> None:
     """Check a run's snapshot against the suites of its gate, and write what is found into its folder. A run without a
     gate (RUN/gate.json) costs one look for that file.
+
+    Parameters: `only` the places in the snapshot, from 0, of the messages that are looked at; None for all.
 
     Raises:
         GateStopped: a check with `on_failure: stop` fails, or one cannot be made. Nothing was moved.
@@ -52,6 +54,9 @@ def judge(run: RunFolder) -> None:
     if setting is None:
         return
     refuse_begun(run)
+    if setting.from_quarantine:
+        gate.write_found(run, GateFound(quarantine=setting.quarantine, from_quarantine=True), {})
+        return
     suites = with_bases(load_suites(setting.suites), setting.aliases)
     observed = OBSERVED.read(run)
     queues = tuple(one.queue for one in observed.queues)
@@ -61,6 +66,7 @@ def judge(run: RunFolder) -> None:
     judged = _Judged(run, setting.quarantine)
     if about and observed.messages:
         table = frame_here(run.snapshot, {*columns_of(about), *_OF_GROUPS}, asked_by(about))
+        table = table if only is None else table.take(pa.array(sorted(only), pa.int64()))
         judged.look(table, about, seen)
     found = GateFound(
         checks=tuple(judged.checks),

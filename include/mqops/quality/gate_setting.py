@@ -3,12 +3,13 @@ begin, by file, line and field."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
 
 from mqops.decide.core.gate import GateSetting
 from mqops.errors import SettingsError
-from mqops.estate_sections import RulesWorkflow
+from mqops.estate_sections import Gate, RulesWorkflow, TriggeredWorkflow
 from mqops.message_checks import OnFailure
 from mqops.quality.learned import LEARNED
 from mqops.quality.queues import aliases_in
@@ -19,40 +20,55 @@ if TYPE_CHECKING:
     from mqops.estate import EstateFile
     from mqops.mq.session import Session
 
+Taken: TypeAlias = TriggeredWorkflow | None
+"""The section of a workflow whose queues messages are taken from, if it has one."""
 CHANGES = frozenset({"age_seconds", "expires_in_seconds", "expiry", "observed_at", "backout_count"})
 """Columns whose value for the same message is another one later."""
 
 
-def setting_of(file: EstateFile, section: RulesWorkflow, session: Session, queues: Iterable[str] = ()) -> GateSetting:
+def setting_of(
+    file: EstateFile, gate: Gate, session: Session, queues: Iterable[str], *, by_rules: bool, section: Taken = None
+) -> GateSetting:
     """The gate of a workflow, checked.
 
-    Parameters: `section` of the workflow, as `EstateFile.gated` gives it; `session` asked for aliases that suites name,
-    and what the gate's quarantine stands for; `queues` that the run takes messages from, besides those of the workflow.
+    Parameters: `gate` as `EstateFile.gate_of` gives it; `session` asked for aliases that suites name, and what the
+    gate's quarantine stands for; `queues` that the run takes messages from; `by_rules` whether a table decides: people
+    may take messages out of the quarantine, a table would have them go round; `section` of the workflow, which names
+    further queues.
 
     Raises:
         SettingsError: a suite is not valid, or cannot be a gate's, or would have messages go round.
         MQError: the connection is lost.
     """
-    paths = [file.suite(one) for one in (section.gate.suites if section.gate else ())]
+    paths = [file.suite(one) for one in gate.suites]
     suites = load_suites(paths)
-    quarantine = section.gate_quarantine
-    refuse_unusable(suites, quarantine, _drained(session, section, queues, quarantine) if quarantine else ())
+    quarantine = gate.quarantine or ""
+    drained = drained_quarantine(session, quarantine, queues, section)
+    refuse_unusable(suites, quarantine, drained if by_rules else ())
     return GateSetting(
         suites=tuple(str(path.absolute()) for path in paths),
         quarantine=quarantine,
         aliases=aliases_in(session, suites),
         changes=not CHANGES.isdisjoint(columns_of(suites)),
+        from_quarantine=bool(drained) and not by_rules,
     )
 
 
-def _drained(session: Session, section: RulesWorkflow, queues: Iterable[str], quarantine: str) -> Collection[str]:
-    """The quarantine, where it stands for a queue that messages are taken from."""
+def drained_quarantine(
+    session: Session, quarantine: str, queues: Iterable[str] = (), section: Taken = None
+) -> Collection[str]:
+    """The quarantine, where it stands for a queue that messages are taken from; also the DEADQ is one.
+
+    Parameters: as of `setting_of`. Raises `MQError`: the connection is lost.
+    """
+    if not quarantine:
+        return ()
     from mqops.mq.inquire import base_queue_if_known, deadq, try_resolve_queue  # noqa: PLC0415 - loads the MQ library
 
-    named = {*queues, *section.trigger_queues(deadq(session))} - {""}
+    named = {*queues, *(section.trigger_queues(deadq(session)) if section else ())} - {""}
     found = {base_queue_if_known(session, one) for one in named}
     goes_to = try_resolve_queue(session, quarantine, "").queue or base_queue_if_known(session, quarantine)
-    return {quarantine} if goes_to in found else set()
+    return {quarantine} if goes_to in found else ()
 
 
 def refuse_unusable(suites: Iterable[Suite], quarantine: str, drained: Collection[str] = ()) -> None:
@@ -80,14 +96,29 @@ def unusable(suite: Suite, quarantine: str, drained: Collection[str] = ()) -> It
             )
 
 
-def gate_problems(file: EstateFile) -> Iterator[str]:
-    """What is wrong with the gates of an estate whose suites are there, `file:line: field: what`."""
+def gate_problems(file: EstateFile, live: Mapping[str, Session] = MappingProxyType({})) -> Iterator[str]:
+    """What is wrong with the gates of an estate whose suites are there, `file:line: field: what`.
+
+    Parameters: `live` queue manager → session that is asked which queues names stand for, the DEADQ among them; empty
+    to look at the file alone. With it only these queue managers are looked at.
+
+    Raises:
+        MQError: a connection is lost.
+    """
     for name, settings in file.estate.queue_managers.items():
-        for workflow, section in settings.workflows(RulesWorkflow):
-            for index, relative in enumerate(section.gate.suites if section.gate else ()):
+        if live and name not in live:
+            continue
+        by_rules = dict(settings.workflows(RulesWorkflow))
+        for place, gate in settings.gates():
+            using = [section for workflow, section in by_rules.items() if place in {("gate",), (workflow, "gate")}]
+            using = [one for one in using if one.gate in {None, gate}]
+            quarantine = gate.quarantine or (using[0].own_quarantine if using and place != ("gate",) else "")
+            drained = {queue for section in using for queue in section.trigger_queues("")}
+            for section in using if live else ():
+                drained |= set(drained_quarantine(live[name], quarantine, (), section))
+            for index, relative in enumerate(gate.suites):
                 path = file.suite(relative)
                 suite, wrong = read_suite(path) if path.is_file() else (None, [])
                 yield from wrong
-                drained = section.trigger_queues("")
-                for line in unusable(suite, section.gate_quarantine, drained) if suite else ():
-                    yield str(file.problem_of_gate(name, workflow, line, "suites", str(index)))
+                for line in unusable(suite, quarantine, drained) if suite else ():
+                    yield str(file.problem_of_gate(name, place, line, "suites", str(index)))

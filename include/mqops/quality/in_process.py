@@ -23,7 +23,7 @@ from mqops.quality.columns import IDENTITY, is_payload, problem_of
 from mqops.quality.docs_folder import new_docs
 from mqops.quality.evaluate import answer, compared, values_there
 from mqops.quality.files import QualityFiles
-from mqops.quality.frame_here import frame_here, number_of_rows
+from mqops.quality.frame_here import frame_here, messages_in
 from mqops.quality.history import History
 from mqops.quality.outcome import Found, begun, concluded, in_turn, queue_manager_of
 from mqops.quality.own_pages import write_pages
@@ -79,8 +79,8 @@ def check_snapshot(
 
 
 def needs_spark(snapshot: Path, suites: Iterable[Suite]) -> bool:
-    """Whether suites on a snapshot are checked by Spark. Raises as `number_of_rows`."""
-    return by_gx_only(suites) or number_of_rows(snapshot) > FEW
+    """Whether suites on a snapshot are checked by Spark. Raises as `messages_in`."""
+    return by_gx_only(suites) or messages_in(snapshot) > FEW
 
 
 def check_here(files: QualityFiles, suites: tuple[Suite, ...], *, now: str) -> QualitySummary:

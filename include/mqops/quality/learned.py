@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.counted import counted
+from mqops.message_checks import LEARNS
 from mqops.quality.between import Compared, Difference
 from mqops.quality.vocabulary import LEAST_RUNS, RUNS
 
@@ -115,7 +116,7 @@ def _least(about: Compared) -> int:
 
 
 def _learns(about: Compared, number: int) -> str:
-    return f"learns: {number} of {counted(_least(about), 'good run')}"
+    return f"{LEARNS}{number} of {counted(_least(about), 'good run')}"
 
 
 def _as_number(text: str) -> float | None:

@@ -67,8 +67,8 @@ def with_all_suites(lake: Path, runs: list[QualitySummary]) -> list[QualitySumma
     return [replace(run, checks=(*run.checks, *_beside(run, checks_of(lake, run)))) for run in runs]
 
 
-def passed_before(lake: Path, summary: QualitySummary) -> set[str]:
-    """The suites that passed when they were checked last before a result, in another run. Raises `LakeError`."""
+def passed_before(lake: Path, summary: QualitySummary) -> dict[str, bool]:
+    """Suite → whether it passed when it was checked last before a result, in another run. Raises `LakeError`."""
     seen: dict[str, bool] = {}
     for run in quality_runs(lake, summary.queue_manager):
         if run.run == summary.run or run.checked_at > summary.checked_at:
@@ -76,7 +76,7 @@ def passed_before(lake: Path, summary: QualitySummary) -> set[str]:
         failed = {one.suite for one in run.not_met("critical")}
         for suite in run.suites:
             seen.setdefault(suite, suite not in failed)
-    return {suite for suite, passed in seen.items() if passed}
+    return seen
 
 
 def _beside(verdict: QualitySummary, found: list[QualitySummary]) -> list[CheckResult]:

@@ -91,9 +91,15 @@ class Notice(Enum):
         text="{why}",
     )
     FAILS = Told(
-        when="a suite of quality checks is still not passed, or not at its first run",
+        when="a suite of quality checks is not passed at its first run",
         task="",
         subject="{queue_manager}: {suites} not passed",
+        text="{why}",
+    )
+    LEARNS = Told(
+        when="a quality check begins to learn its bounds, and is met until it has them",
+        task="",
+        subject="{queue_manager}: {suites} learns",
         text="{why}",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mqops import form_files
@@ -35,7 +36,7 @@ class BackoutCheckOperator(CheckOperator):
         from mqops.backout.of_estate import rows_of  # noqa: PLC0415
         from mqops.decide import backout_setting as backout  # noqa: PLC0415
         from mqops.decide.gate import write_setting  # noqa: PLC0415
-        from mqops.deciders.backout import survey  # noqa: PLC0415
+        from mqops.deciders.backout import BACKOUT, survey  # noqa: PLC0415
         from mqops.deciders.gate import gate_of  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
 
@@ -56,8 +57,8 @@ class BackoutCheckOperator(CheckOperator):
                 backoff=tuple(int(one.total_seconds()) for one in section.backoff),
                 origins=rows_of(section),
             )
-            queues = surveyed.depths
-            gate = gate_of(estate, self.queue_manager, Workflow.BACKOUT_REPROCESS, session, queues)
+            looked_at = replace(surveyed, queues=tuple(surveyed.depths))
+            gate = gate_of(estate, self.queue_manager, BACKOUT, session, looked_at)
         for remark in surveyed.setting.remarks():
             self.log.warning("%s", printable(remark))
         for queue, depth in surveyed.depths.items():

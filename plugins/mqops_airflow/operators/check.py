@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
+    from mqops.decide.core import PlanSummary
     from mqops.mq.session import Session
     from mqops.rules import Table
 
@@ -94,6 +95,8 @@ class DlqCheckOperator(CheckOperator):
         if self.four_eyes:
             must_tell_people_apart(context)
         from mqops.decide.gate import write_setting  # noqa: PLC0415 - loads pyarrow
+        from mqops.deciders.dead_letters import DEAD_LETTERS  # noqa: PLC0415
+        from mqops.deciders.decider import Selection  # noqa: PLC0415
         from mqops.deciders.gate import gate_of  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
         from mqops.mq.inquire import depth  # noqa: PLC0415
@@ -108,7 +111,8 @@ class DlqCheckOperator(CheckOperator):
         also = section.also if section and (form.queue or None) in {None, section.queue} else ()
         with connect(connection) as session:
             queues = self._queues(session, named, also)
-            gate = gate_of(estate, self.queue_manager, Workflow.DLQ_RULES, session, queues)
+            selection = Selection(queues=tuple(queues))
+            gate = gate_of(estate, self.queue_manager, DEAD_LETTERS, session, selection)
             drained = drain_and_log(session, lake(estate), self.queue_manager, self.log)
             depths = {queue: depth(session, queue) for queue in queues}
         for queue, messages in depths.items():
@@ -224,3 +228,17 @@ def drain_and_log(session: Session, lake_folder: Path, queue_manager: str, log: 
     for line in found.not_touched():
         log.warning("%s", printable(line))
     return found.lines
+
+
+def told(log: Any, plan: PlanSummary, folder: RunFolder) -> XCom:
+    """Log a plan that the task has made, and what its pre-flight found; returns what the XCom tells people of it."""
+    from mqops.decide.core.preflight import shown  # noqa: PLC0415
+    from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415 - loads pyarrow
+
+    found = read_preflight(folder)
+    for action, count in sorted(plan.actions.items()):
+        log.info("%s: %s", printable(action), counted(count, "message"))
+    for remark in (*plan.remarks, *(found.remarks if found else ()), *(shown(found.findings) if found else ())):
+        log.warning("%s", printable(remark))
+    counts = {"run": plan.run, "digest": plan.digest, "rows": plan.rows, "actions": plan.actions}
+    return counts | {"remarks": list(plan.remarks)}

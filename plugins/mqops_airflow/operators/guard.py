@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.printable import printable
 from mqops.queue_names import not_seen
@@ -13,7 +13,7 @@ from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.approval.which_run import acting, one_at_a_time, waited_for
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
-from mqops_airflow.operators.check import CheckOperator, drain_and_log, end_here
+from mqops_airflow.operators.check import CheckOperator, drain_and_log, end_here, told
 from mqops_airflow.runs.run_folder import hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import md
@@ -21,8 +21,7 @@ from mqops_airflow.ui.markdown import md
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from mqops.deciders.guard import GuardRequest, Loops
-    from mqops.lake.run import RunFolder
+    from mqops.deciders.guard import GuardRequest
     from mqops.mq.connection import OneSession
     from mqops_airflow.runs.run_folder import XCom
 
@@ -43,12 +42,15 @@ class GuardPlanOperator(CheckOperator):
             return self._planned(context, step, request)
 
     def _planned(self, context: Context, step: OneSession, request: GuardRequest) -> XCom:
-        from mqops.deciders.guard import select  # noqa: PLC0415
+        from mqops.deciders.gate import gate_of  # noqa: PLC0415
+        from mqops.deciders.guard import GUARD, select  # noqa: PLC0415
+        from mqops.deciders.run import plan_selected  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
 
         with connect(step) as session:
             drain_and_log(session, request.lake, self.queue_manager, self.log)
             loops = select(session, request)
+            gate = gate_of(estate_file(), self.queue_manager, GUARD, session, loops)
         for remark in loops.guarded.remarks():
             self.log.warning("%s", printable(remark))
         found = {"queue": ",".join(loops.queues)}
@@ -64,7 +66,8 @@ class GuardPlanOperator(CheckOperator):
                     return end_here(self, context, found, why)
                 folder = of_run.enter_context(own_folder(context, request.lake, self.queue_manager))
                 handed = hand_on(context, folder, found | acting(context))
-            return {**handed, **self._plan(step, request, loops, folder)}
+            plan = plan_selected(GUARD, replace(request, connection=step), folder, loops, gate)
+            return {**handed, **told(self.log, plan, folder)}
 
     def _request(self, context: Context) -> GuardRequest:
         from mqops.deciders.guard import GuardRequest  # noqa: PLC0415
@@ -81,23 +84,3 @@ class GuardPlanOperator(CheckOperator):
             unit_size=form.unit_of_work,
             requested_by=requester(context),
         )
-
-    def _plan(self, step: OneSession, request: GuardRequest, loops: Loops, folder: RunFolder) -> XCom:
-        from mqops.decide.core.preflight import shown  # noqa: PLC0415
-        from mqops.decide.preflight import preflight  # noqa: PLC0415 - loads the MQ library
-        from mqops.deciders.guard import decide  # noqa: PLC0415
-        from mqops.ledger.file import LedgerFile  # noqa: PLC0415
-        from mqops.observe.in_process import observe  # noqa: PLC0415
-
-        loops.prepare(folder)
-        ends = loops.some_may_end
-        ledger = LedgerFile(folder.lake_folder)
-        observe(step, folder, loops.queues, some_may_end=ends, chosen=loops.messages, ledger=ledger)
-        plan = decide(request, folder)
-        found = preflight(step, folder, file=ledger)
-        for action, count in sorted(plan.actions.items()):
-            self.log.info("%s: %s", printable(action), counted(count, "message"))
-        for remark in (*found.remarks, *shown(found.findings)):
-            self.log.warning("%s", printable(remark))
-        counts = {"run": plan.run, "digest": plan.digest, "rows": plan.rows, "actions": plan.actions}
-        return counts | {"remarks": list(plan.remarks)}

@@ -14,7 +14,7 @@ from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
-from mqops.message_checks import QualitySummary
+from mqops.message_checks import LEARNS, CheckResult, QualitySummary
 from mqops.misnamed import is_alias
 from mqops.printable import printable
 from mqops.quality.no_message import check_no_message, keep_no_message
@@ -183,22 +183,33 @@ class QualityReportOperator(BaseOperator):
 
 
 def tell_of_suites(notify: Notify | None, context: Context, lake_folder: Path, summary: QualitySummary) -> None:
-    """Tell people of the suites that are not passed, apart from those that passed in the run before. Raises
-    `LakeError`."""
+    """Tell people of suites that begin to learn, that passed before and do not now, or do not at their first run. Each
+    is told once: a suite that stays as it was is not told again. Raises `LakeError`."""
     from mqops.quality.trend import passed_before  # noqa: PLC0415
 
-    if notify is None or summary.ok:
+    if notify is None:
+        return
+    begins = [one for one in summary.checks if one.skipped.startswith(f"{LEARNS}0 of ")]
+    if begins:
+        of_suites, why = dict.fromkeys(one.suite for one in begins), "; ".join(map(_learns, begins))
+        told = {"queue_manager": summary.queue_manager, "suites": ", ".join(of_suites), "why": why}
+        tell_people(notify, context, Notice.LEARNS, **told)
+    if summary.ok:
         return
     failed = dict.fromkeys(one.suite for one in summary.not_met("critical")) or dict.fromkeys(summary.suites)
     before = passed_before(lake_folder, summary)
     for notice, suites in (
-        (Notice.TURNED, [one for one in failed if one in before]),
+        (Notice.TURNED, [one for one in failed if before.get(one)]),
         (Notice.FAILS, [one for one in failed if one not in before]),
     ):
         lines = [describe(one) for one in summary.not_met("critical") if one.suite in suites]
         why = "; ".join([*lines, *summary.problems, *filter(None, [not_seen(summary.unseen)])])
         if suites:
             tell_people(notify, context, notice, queue_manager=summary.queue_manager, suites=", ".join(suites), why=why)
+
+
+def _learns(check: CheckResult) -> str:
+    return f"{check.suite}.{check.expectation} {check.skipped}"
 
 
 def log_summary(log: Any, summary: QualitySummary) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from airflow.sdk import SkipMixin
 
-from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.model import Account
-from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.approval.which_run import acting, one_at_a_time, waited_for
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
-from mqops_airflow.operators.check import drain_and_log, end_here, tell_before_look
+from mqops_airflow.operators.check import drain_and_log, end_here, tell_before_look, told
 from mqops_airflow.operators.undo import UndoPlanOperator
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
@@ -45,12 +44,10 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
         refuse_contradictions(form)
         if form.action == RESTORE:
             return super().execute(context)
-        from mqops.decide.core.preflight import shown  # noqa: PLC0415
-        from mqops.decide.preflight import preflight  # noqa: PLC0415 - loads the MQ library
-        from mqops.deciders.recover import decide, select  # noqa: PLC0415
-        from mqops.ledger.file import LedgerFile  # noqa: PLC0415
+        from mqops.deciders.gate import gate_of  # noqa: PLC0415
+        from mqops.deciders.recover import RECOVER, select  # noqa: PLC0415
+        from mqops.deciders.run import plan_selected  # noqa: PLC0415 - loads the MQ library
         from mqops.mq.connection import connect, one_session  # noqa: PLC0415
-        from mqops.observe.in_process import observe  # noqa: PLC0415
 
         if self.four_eyes:
             must_tell_people_apart(context)
@@ -58,7 +55,9 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
         request = request_of(form, estate, requested_by=requester(context))
         with one_session(request.connection) as step:
             with connect(step) as session:
-                queues = select(session, request).queues
+                selection = select(session, request)
+                queues = selection.queues
+                gate = gate_of(estate, name, RECOVER, session, selection)
                 drain_and_log(session, request.lake, name, self.log)
             with ExitStack() as of_run:
                 with one_at_a_time(request.lake, name):
@@ -67,16 +66,8 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
                     folder = of_run.enter_context(own_folder(context, request.lake, name))
                     handed = hand_on(context, folder, {"queue": ",".join(queues)} | acting(context))
                 tell_before_look(request.lake, name, queues, self.log)
-                ledger = LedgerFile(folder.lake_folder)
-                observe(step, folder, queues, ledger=ledger)
-                plan = decide(request, folder)
-                found = preflight(step, folder, file=ledger)
-        for action, count in sorted(plan.actions.items()):
-            self.log.info("%s: %s", printable(action), counted(count, "message"))
-        for remark in (*plan.remarks, *found.remarks, *shown(found.findings)):
-            self.log.warning("%s", printable(remark))
-        counts = {"run": plan.run, "digest": plan.digest, "rows": plan.rows, "actions": plan.actions}
-        return handed | counts | {"remarks": list(plan.remarks)}
+                plan = plan_selected(RECOVER, replace(request, connection=step), folder, selection, gate)
+        return {**handed, **told(self.log, plan, folder)}
 
 
 def refuse_contradictions(form: given.Recover) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
+from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
 from mqops.misnamed import is_alias
 from mqops.printable import printable
@@ -35,7 +36,8 @@ class SnapshotCheckOperator(CheckOperator):
 
     A queue that is empty now is looked at, too, if one of the snapshots before has a message of it: else nothing would
     say that its messages have left. Without any queue the run ends here, and observe is skipped; it fails where a queue
-    that is meant could not be seen.
+    that is meant could not be seen, or where all of them have GET(DISABLED): no snapshot would be made for as long as
+    that is so.
     """
 
     def execute(self, context: Context) -> XCom:
@@ -64,6 +66,11 @@ class SnapshotCheckOperator(CheckOperator):
         left = _not_looked_at(choice)
         if not queues:
             refuse_unseen(choice.unseen)
+            if choice.inhibited and not choice.empty:
+                raise SettingsError(
+                    f"No queue can be copied, all have GET(DISABLED): {', '.join(choice.inhibited)}. Let them be read "
+                    "(ALTER QLOCAL(...) GET(ENABLED)), or name other queues"
+                )
             return end_here(self, context, found, joined(". ", [NOTHING_TO_DO, *left]))
         if left:
             keep_for_note(context, md("{}.", joined(". ", left)))

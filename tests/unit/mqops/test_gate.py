@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 from pathlib import Path
 from textwrap import dedent
 
+import pymqi
 import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
@@ -47,7 +49,8 @@ def gate(tmp_path: Path, monkeypatch):
         (tmp_path / "orders.yaml").write_text(suite)
         (tmp_path / "r.rules").write_text("ACTION(RETRY)\n")
         path = tmp_path / "estate.yaml"
-        section = f"{{rules: r.rules, gate: {{suites: [orders.yaml], {gate}}}{more}}}"
+        said = f"{{suites: [orders.yaml], {gate}}}"
+        section = said if workflow == "gate" else f"{{rules: r.rules, gate: {said}{more}}}"
         path.write_text(f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq\n    {workflow}: {section}\n")
         monkeypatch.setenv("MQOPS_ESTATE", str(path))
         return path
@@ -235,3 +238,83 @@ def test_without_a_valid_suite_nothing_is_moved(manager, gate, dlq, tmp_path):
         "orders.yaml:4: expectations.0.expect: there is no expectation" in dlq("--once", expect=1)["error"]["message"]
     )
     assert manager.depth(DLQ) == 1
+
+
+@pytest.fixture
+def of_manager(gate):
+    """An estate whose queue manager has the gate, for the workflows that have no section there."""
+    gate(workflow="gate")
+
+
+def planned(done) -> dict[str, object]:
+    return json.loads(done.stdout.splitlines()[-1])["plan"]
+
+
+def test_chosen_messages_pass_the_gate_of_the_queue_manager(manager, of_manager, mqops_here):
+    manager.put("IN", [({}, b'{"amount": 5}'), ({}, b'{"amount": 0}'), ({"ReplyToQ": "OTHER"}, b'{"amount": 7}')])
+    ids = [md["MsgId"].hex() for md, _body in manager.messages("IN")]
+    chosen = planned(mqops_here("message", "move", "IN", ids[0], "--to", "ORDERS", "-m", "QM1", "--dry-run", "--json"))
+    assert (chosen["actions"], chosen["gate"]) == ({"FWD": 1, "IGNORE": 2}, [])  # the others are not looked at
+    copies = planned(mqops_here("message", "copy", "IN", "--all", "--to", "ORDERS", "-m", "QM1", "--dry-run", "--json"))
+    assert copies["actions"] == {"COPY": 1, "GATED": 2}
+    mqops_here("message", "move", "IN", "--all", "--to", "ORDERS", "-m", "QM1", "--yes", expect=1)
+    assert manager.bodies("ORDERS") == [b'{"amount": 5}']
+    assert manager.bodies("ORDERS.BAD") == [b'{"amount": 0}']
+    assert manager.depth("IN") == 1
+    mqops_here("message", "discard", "IN", "--all", "-m", "QM1", "--yes")  # puts nothing anywhere
+    out = mqops_here("message", "move", "ORDERS.BAD", "--all", "--to", "OTHER", "-m", "QM1", "--dry-run", "--json")
+    assert planned(out)["actions"] == {"FWD": 1}
+    assert "gate: ORDERS.BAD is its quarantine: what is taken out of it is not checked again" in planned(out)["remarks"]
+
+
+def test_a_stop_is_about_chosen_messages_only(manager, gate, mqops_here):
+    gate(SUITE.replace(", on_failure: quarantine", ""), workflow="gate")
+    manager.put(DLQ, [order(5), order(0)])
+    good, bad = [md["MsgId"].hex() for md, _body in manager.messages(DLQ)]
+    error = json.loads(
+        mqops_here("message", "replay", DLQ, bad, "-m", "QM1", "--dry-run", "--json", expect=1).stdout.splitlines()[-1]
+    )["error"]
+    assert error["code"] == "GateStopped"
+    assert "is not met by 1 of 1 message" in error["message"]
+    mqops_here("message", "replay", DLQ, good, "-m", "QM1", "--yes")
+    assert (manager.bodies("ORDERS"), manager.depth(DLQ)) == ([b'{"amount": 5}'], 1)
+
+
+def test_messages_of_a_file_that_fail_are_not_loaded(manager, gate, mqops_here, tmp_path):
+    path = gate(workflow="gate")
+    path.write_text(path.read_text() + f"    reveal: {{system: [{getpass.getuser()}]}}\n")
+    manager.put("IN", [({}, b'{"amount": 5}'), ({}, b'{"amount": 0}')])
+    file = tmp_path / "messages.txt"
+    mqops_here("message", "export", "IN", str(file), "-m", "QM1")
+    mqops_here("message", "load", str(file), "OTHER", "-m", "QM1", "--run", "--yes", expect=1)
+    assert (manager.bodies("OTHER"), manager.depth("ORDERS.BAD")) == ([b'{"amount": 5}'], 0)
+
+
+def test_what_loops_goes_to_quarantine_in_place_of_its_backout_queue(manager, of_manager, mqops_here):
+    manager.put("IN", [({}, b'{"amount": 5}'), ({}, b'{"amount": 0}')])
+    with manager.connected() as connection:
+        handle = pymqi.Queue(connection, "IN", CMQC.MQOO_INPUT_SHARED)
+        for _ in range(2):
+            handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+        connection.backout()
+        handle.close()
+    mqops_here("backout", "guard", "IN", "-m", "QM1", "--yes")
+    assert (manager.bodies("ORDERS.BOQ"), manager.bodies("ORDERS.BAD")) == ([b'{"amount": 5}'], [b'{"amount": 0}'])
+
+
+def test_the_gate_of_a_workflow_holds_in_place_of_that_of_the_queue_manager(manager, gate, dlq):
+    path = gate(gate="quarantine: OTHER")
+    path.write_text(path.read_text() + "    gate: {suites: [orders.yaml], quarantine: ORDERS.BAD}\n")
+    manager.put(DLQ, [order(0)])
+    assert [one["dest_q"] for one in dlq("--dry-run")["plan"]["counts"]] == ["OTHER"]
+    path.write_text(path.read_text().replace("    gate: {suites", "    gate: {suite"))
+    assert "suite" in dlq("--dry-run", expect=1)["error"]["message"]  # nobody knows which gate it would be
+
+
+def test_a_quarantine_that_is_the_deadq_by_another_name_is_told_by_estate_check(manager, gate, mqops_here):
+    for workflow in ("dlq_rules", "gate"):
+        path = gate(workflow=workflow, gate="quarantine: BY.ALIAS")
+        if workflow == "gate":
+            path.write_text(path.read_text() + "    dlq_rules: {rules: r.rules}\n")
+        done = mqops_here("estate", "check", str(path), "--live", expect=1)
+        assert "the workflow takes messages from that queue, BY.ALIAS" in " ".join((done.stdout + done.stderr).split())

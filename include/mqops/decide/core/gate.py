@@ -1,10 +1,12 @@
-"""The gate in front of a workflow that moves: suites of checks decide which of its messages may go.
+"""The gate in front of every workflow that puts messages on a queue: suites of checks decide which of them may go.
 
 1. The checks look at the snapshot (`mqops.quality.gate`), before the rules. What a message's first failing check says
    holds for it: it stays (action GATED), or it goes to quarantine (action FWD, unchanged). If several fail, one that
    leaves it wins. `rule_key` of its row names the check.
 2. A failure within the check's `mostly` is none.
-3. The gate holds back what would be put on a queue. A message that the rules leave or discard, that they put on the
+3. The gate holds back what would be put on a queue (`mqops.actions.SENDS`). A copy, or a message of a file, that is to
+   go to quarantine is left (GATED): nothing is taken from a queue there.
+   What an undo puts back has no gate. A message that the rules leave or discard, that they put on the
    quarantine queue themselves, or that the replay cap sends to quarantine, is none of its business.
 4. A group of messages (MsgFlags, GroupId) stays together: what holds for one of its messages holds for all of them.
 5. A message that a rule with ORDER would have put, and that the gate leaves, keeps its place in the order: those
@@ -13,6 +15,8 @@
 6. A check with `stop` that fails ends the run before it has a plan. So does a check that would have to name messages
    and could not be made.
 7. The plan is made once: a suite that is changed later changes nothing of it.
+8. Where people choose the messages, only those that are chosen are looked at. What they take out of the gate's own
+   quarantine is not looked at: it has failed a check before, and somebody has to decide about it.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mqops.actions import GATE, Action
+from mqops.actions import GATE, SENDS, Action, Effect
 from mqops.backout.core.decision import to_quarantine
 from mqops.counted import counted
 from mqops.ledger.core.replays import CAPPED
@@ -38,13 +42,14 @@ class GateSetting:
 
     Parameters: `suites` files of expectations; `quarantine` queue that messages go to, "" where none does; `aliases`
     alias that a suite names → its queue; `changes` whether a suite may say something else of a message later, such as
-    of its age.
+    of its age; `from_quarantine` whether the run takes messages out of that queue (rule 8).
     """
 
     suites: tuple[str, ...]
     quarantine: str = ""
     aliases: Mapping[str, str] = field(default_factory=dict)
     changes: bool = False
+    from_quarantine: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +87,8 @@ class GateFound:
     """What the gate of a run found, stored as RUN/gated.json.
 
     Parameters: `checks` that are not met; `passed` the number of those that are; `without_queue` suites that look at no
-    queue of this run; `checks_without_queue` SUITE:CHECK of others whose own condition fits none; `quarantine` as of
-    `GateSetting`.
+    queue of this run; `checks_without_queue` SUITE:CHECK of others whose own condition fits none; `quarantine` and
+    `from_quarantine` as of `GateSetting`.
     """
 
     checks: tuple[GateCheck, ...] = ()
@@ -91,6 +96,7 @@ class GateFound:
     without_queue: tuple[str, ...] = ()
     checks_without_queue: tuple[str, ...] = ()
     quarantine: str = ""
+    from_quarantine: bool = False
 
 
 class Verdict(NamedTuple):
@@ -104,9 +110,9 @@ class Verdict(NamedTuple):
 
 def gated(row: PlanRow, verdict: Verdict | None) -> PlanRow:
     """Rules 1 and 3. Parameters: `verdict` about its message, None where it passes."""
-    if verdict is None or not row.action.puts or row.rule_key == CAPPED:
+    if verdict is None or row.action not in SENDS or row.rule_key == CAPPED:
         return row
-    if not verdict.quarantine:
+    if not verdict.quarantine or row.action.effect in {Effect.COPY, Effect.LOAD}:
         return row._replace(**left(Action.GATED), rule_line=None, rule_key=verdict.rule_key)
     if (row.dest_q, row.dest_q_mgr) == (verdict.quarantine, ""):
         return row
@@ -121,6 +127,8 @@ def strictest(verdicts: Iterable[Verdict]) -> Verdict:
 
 def remarks(found: GateFound, decided: Mapping[str, int]) -> Iterator[str]:
     """The lines that an approver reads. Parameters: `decided` rule key → messages of the plan."""
+    if found.from_quarantine:
+        yield f"{GATE_SAYS}{found.quarantine} is its quarantine: what is taken out of it is not checked again"
     for name in found.without_queue:
         yield f"{GATE_SAYS}suite {name} looks at no queue of this run"
     for name in found.checks_without_queue:
