@@ -130,8 +130,8 @@ def _tasks(tasks: Mapping[str, Task]) -> Table:
     rows = []
     for task in tasks.values():
         began, ended = (Time(at.isoformat() if at else "") for at in (task.began, task.ended))
-        rows.append((task.name, Label(task.state, _KINDS.get(task.state, "quiet")), began, ended, str(task.tries)))
-    return Table("Tasks of the run in Airflow", ["*Step", "State", "Began", "Ended", "Tries|number"], rows)
+        rows.append((task.name, Label(task.state, _KINDS.get(task.state, "quiet")), began, ended, task.tries))
+    return Table("Tasks of the run in Airflow", ["*Step", "!State", "Began", "Ended", "Tries|number"], rows)
 
 
 _KINDS = {"success": "good", "failed": "bad", "upstream_failed": "bad", "running": "note", "awaiting_input": "warn"}
