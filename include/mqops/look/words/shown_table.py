@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from mqops.look.words.text import NOTHING, Ago, Cell, Column, Lines, Table, Text, Tick, joined, said
+from mqops.look.words.text import Ago, Cell, Column, Lines, Table, Text, Tick, Value, joined, said
 
 MANY = 10
 """Rows from which on a table has a filter, and on a telephone a button for the others."""
@@ -71,9 +71,7 @@ def _folds(column: Column, cells: list[Cell]) -> bool:
 
 
 def _alike(folded: list[tuple[Column, Cell]], rows: int) -> tuple[Text, ...]:
-    same = [
-        said("{} {}", column.heading, _in_sentence(cell)) for column, cell in folded if not _nothing(cell)
-    ]
+    same = [said("{} {}", column.heading, _in_sentence(cell)) for column, cell in folded if not _nothing(cell)]
     empty = ", ".join(column.heading for column, cell in folded if _nothing(cell))
     return (
         *((said("In all {} rows: {}.", rows, joined("; ", same)),) if same else ()),
@@ -84,11 +82,13 @@ def _alike(folded: list[tuple[Column, Cell]], rows: int) -> tuple[Text, ...]:
 def _in_sentence(cell: Cell) -> Text:
     """A value in a line: what stands in lines below each other is separated by semicolons."""
     parts = [joined("; ", part.texts) if isinstance(part, Lines) else part for part in _parts(cell)]
-    return joined("", parts) if parts else joined("", (cell,) if cell is not None else ())
+    return joined("", parts)
 
 
-def _parts(cell: Cell) -> tuple[object, ...]:
-    return cell.parts if isinstance(cell, Text) else (cell,)
+def _parts(cell: Cell) -> tuple[Value, ...]:
+    if isinstance(cell, Text):
+        return cell.parts
+    return () if cell is None else (cell,)
 
 
 def _nothing(cell: Cell) -> bool:

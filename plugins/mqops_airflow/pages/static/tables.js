@@ -1,15 +1,16 @@
 // Tables: sort, filter, and cards where a table is wider than its place. Without this script each is a whole table.
 //   th[data-by="number|text"]   the heading of a column that can be sorted, by data-value of its cells or by their text
 //   td[data-nil]                a cell with nothing in it: the last in each order
-//   tbody[data-many]            has a field that filters its rows, and as cards its first rows with a button for the rest
+//   tbody[data-many]            has a field that filters its rows
+// Of cards only the first ones are shown, with a button for the rest.
 "use strict";
 
 window.mqopsTables = (() => {
-  const FIRST = 10; // cards before the button
+  const FIRST = 4; // cards before the button
   const states = new Map(); // what the person has chosen, for a table that a live part makes anew
   const narrow = window.matchMedia("(max-width: 640px)");
   const root = document.documentElement;
-  const own = (table) => table.tBodies[0]?.matches("[data-many]") && !table.closest("[data-filtered]");
+  const own = (table) => table.tBodies[0]?.rows.length > FIRST + 1 && !table.closest("[data-filtered], .ticks");
   const made = (name, of = {}) => Object.assign(document.createElement(name), of);
 
   const heads = (table) => [...table.tHead.rows[0].cells];
@@ -59,11 +60,10 @@ window.mqopsTables = (() => {
     const whole = !cards || state.all || (meant && table.contains(meant));
     const seen = new Set(whole ? fit : fit.slice(0, FIRST));
     rows.forEach((row) => { row.hidden = !seen.has(row); });
-    const tools = table.parentElement.previousElementSibling;
     const ticked = rows.filter((row) => row.hidden && row.querySelector("[data-listed]:checked")).length;
     const told = (state.text ? `${fit.length} of ${rows.length} rows fit.` : "") + (ticked ? ` Ticked and hidden: ${ticked}.` : "");
-    const place = tools.querySelector("[role=status]"); // a screen reader reads out what changes
-    if (place.textContent !== told) place.textContent = told;
+    const place = table.parentElement.previousElementSibling?.querySelector(".tools > [role=status]");
+    if (place && place.textContent !== told) place.textContent = told; // a screen reader reads out what changes
     const more = table.parentElement.nextElementSibling;
     more.hidden = seen.size === fit.length;
     more.textContent = `Show all ${fit.length.toLocaleString("en")} rows`;
@@ -86,24 +86,18 @@ window.mqopsTables = (() => {
     }
   };
 
-  const filters = (table, state) => {
-    const place = table.parentElement;
-    if (!own(table) || place.previousElementSibling?.matches(".tools")) return;
+  // Above a table of many rows: what filters them, and for cards, which have no headings, what orders them.
+  const tools = (table, state) => {
     const tools = made("div", { className: "tools" });
-    const field = made("input", { type: "search", value: state.text, size: 24 });
+    const field = made("input", { type: "search", value: state.text, size: 14 });
     const label = made("label", { textContent: "Filter the rows" });
     label.append(field);
-    const told = made("span", { className: "quiet" });
-    told.role = "status";
     const sorts = made("label", { className: "order", textContent: "Order" });
     const list = made("select");
     list.append(new Option("as listed", ""), ...heads(table).filter((one) => one.dataset.by).map((one) => new Option(words(one))));
     list.value = state.by;
     sorts.append(list);
-    tools.append(label, sorts, told);
-    place.before(tools);
-    const more = made("button", { type: "button", className: "more" });
-    place.after(more);
+    tools.append(label, sorts, made("span", { className: "quiet", role: "status" }));
     field.addEventListener("input", () => { state.text = field.value; show(table, state); });
     field.addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); }); // sends no form
     list.addEventListener("change", () => {
@@ -111,6 +105,15 @@ window.mqopsTables = (() => {
       order(table, state);
       show(table, state);
     });
+    return tools;
+  };
+
+  const around = (table, state) => {
+    const place = table.parentElement;
+    if (!own(table) || place.nextElementSibling?.matches(".more")) return;
+    if (table.tBodies[0].matches("[data-many]")) place.before(tools(table, state));
+    const more = made("button", { type: "button", className: "more" });
+    place.after(more);
     more.addEventListener("click", () => {
       state.all = true;
       show(table, state);
@@ -128,7 +131,7 @@ window.mqopsTables = (() => {
       const state = stateOf(table);
       sortable(table, state);
       if (state.by) order(table, state);
-      filters(table, state);
+      around(table, state);
     }
   };
 
