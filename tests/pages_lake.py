@@ -80,21 +80,28 @@ def copy_run(run: Path, first: int, number: int) -> None:
             os.link(copy / path, linked / path)
 
 
-def check_quality(run: RunFolder, failures: int) -> None:
-    """The summary and the table of failures of a quality run, as one writes them."""
+def check_quality(run: RunFolder, failures: int, expectations: tuple[str, ...] = ("e",)) -> None:
+    """The summary and the table of failures of a quality run, as one writes them: the messages fail the expectations in
+    turn."""
     folder_of = run.quality_json.parent
     (folder_of / "failures").mkdir(parents=True, mode=0o700)
     row = {"queue_manager": "QM1", "queue": DLQ, "msg_key": "k", "suite": "s", "expectation": "e"}
     row |= {"severity": "critical", "tolerated": False, "observed": "wrong"}
-    rows = [{**row, "position": one, "msg_id": f"{one:048x}"} for one in range(failures)]
+    rows = [
+        {**row, "position": one, "msg_id": f"{one:048x}", "expectation": expectations[one % len(expectations)]}
+        for one in range(failures)
+    ]
     pq.write_table(pa.Table.from_pylist(rows), folder_of / "failures" / "part.parquet")
-    check = CheckResult(
-        suite="s", expectation="e", expect="column_values_to_be_in_set", why="", columns=("format",),
-        severity="critical", met=False, checked=failures, failed=failures,
+    checks = tuple(
+        CheckResult(
+            suite="s", expectation=one, expect="column_values_to_be_in_set", why="", columns=("format",),
+            severity="critical", met=False, checked=failures, failed=failures // len(expectations),
+        )
+        for one in expectations
     )  # fmt: skip
     summary = QualitySummary(
-        run=run.run, queue_manager="QM1", queue=DLQ, found=failures, done=0, left=failures, checks=(check,),
-        failed={"critical": 1, "warning": 0, "info": 0}, failures=str(folder_of / "failures"),
+        run=run.run, queue_manager="QM1", queue=DLQ, found=failures, done=0, left=failures, checks=checks,
+        failed={"critical": len(checks), "warning": 0, "info": 0}, failures=str(folder_of / "failures"),
         checked_at="2026-01-01T00:00:00+00:00",
     )  # fmt: skip
     write_json(run.quality_json, summary.to_json())

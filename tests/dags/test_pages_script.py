@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from browser_support import Browser, window
 from mq_support import DLQ, Manager, create, dead_letter
+from pages_lake import check_quality
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 
@@ -41,7 +42,7 @@ FORM = """\
 """Until its run has begun."""
 LIVE_PAGE = """\
 <!doctype html><html lang="en"><head><title>a page</title><link rel="stylesheet" href="/pages.css">
-<script src="/pages.js"></script></head>
+<script src="/tables.js"></script><script src="/pages.js"></script></head>
 <body data-root="" data-airflow=""><div data-live="/live" data-every="1">{}</div><p id="said"></p></body></html>
 """
 STILL_PAGE = LIVE_PAGE.replace('data-live="/live"', "")
@@ -535,3 +536,54 @@ def test_the_real_run_below_a_second_dry_run_is_that_of_the_second(browser: Brow
     find(By.ID, "go").click()
     browser.until(lambda: '"real"' in served["/sent"])
     assert json.loads(served["/sent"].partition(" ")[2])["conf"] == {"real": 2}
+
+
+def test_tables_are_folded_sorted_filtered_and_short_on_a_telephone(
+    tmp_path, estate_folder, client, browser, served
+) -> None:
+    """Issue 37 C8: a hundred messages that fail two checks, and a plan of thirteen groups, at 390 pixels."""
+    names = [f"PAY.{number:02}" for number in range(12)]
+    manager = create(tmp_path / "home", "QM1", "\n".join(f"DEFINE QLOCAL({name})" for name in ["A", *names]))
+    manager.put(DLQ, [dead_letter(name, b"x" * 20) for name in names for _ in range(2)] + [({}, b"raw")])
+    lake, text = estate_folder / "lake", "DESTQ(PAY.0*) ACTION(RETRY)\nACTION(FWD) FWDQ(A)\n"
+    what = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(text).table, text=text, queue=DLQ)
+    run, _plan = plan_run(DEAD_LETTERS, what)
+    check_quality(run, 100, expectations=("known_format", "has_a_reply_queue"))
+    heights = {"/quality": 4000, "/plan": 2500}
+    for path, most in heights.items():
+        found = client(path, "operator", queue_manager="QM1", run=run.run).text
+        served[path] = re.sub("/static/|data-live=", lambda one: "/" if "/" in one[0] else "data-was=", found)
+        browser.open(path)
+        for width, dark in ((1400, False), (1100, True), (390, False), (390, True)):
+            browser.look(width=width, dark=dark)
+            assert browser.faults() == [], (path, width)
+            browser.picture(f"table_{path[1:]}_{width}_{dark}")
+        height = browser.driver.execute_script("return document.documentElement.scrollHeight")
+        print(path, height)
+        assert height <= most, path
+    browser.open("/plan")
+    browser.look(width=1100, dark=False)  # Airflow's own tab in a window of 1400
+    groups = "//table[contains(caption, 'Groups')]"
+    assert "folded" not in browser.find(f"{groups}/..").get_attribute("class")
+
+    browser.open("/quality")
+    browser.look(width=1400, dark=False)
+    table = "//table[contains(caption, 'Failures')]"
+    assert "In all 100 rows: Queue SYSTEM.DEAD.LETTER.QUEUE" in browser.text()
+    sort = browser.find(f"{table}//button[.='Check']")
+    sort.send_keys("\n")  # by the keyboard
+    assert browser.find(f"{table}//th[.='Check']").get_attribute("aria-sort") == "ascending"
+    checks = [one.text for one in browser.driver.find_elements(By.XPATH, f"{table}//td[@data-label='Check']")]
+    assert checks == sorted(checks)
+    assert len(set(checks)) == 2
+    browser.find("//div[@class='tools']//input").send_keys("known_format\n")  # Enter starts no run
+    browser.until(lambda: "50 of 100 rows fit." in browser.text())
+    assert "/sent" not in served
+    browser.click("//input[@data-ticks]")
+    ticked = browser.driver.find_elements(By.CSS_SELECTOR, "[data-listed]:checked")
+    assert len(ticked) == 50
+    browser.look(width=390, dark=False)
+    rows = browser.driver.find_elements(By.XPATH, f"{table}/tbody/tr")
+    browser.until(lambda: sum(one.is_displayed() for one in rows) == 4)
+    browser.click("//button[.='Show all 50 rows']")
+    assert sum(one.is_displayed() for one in rows) == 50

@@ -76,7 +76,7 @@ def test_tasks_to_come_stand_in_the_order_in_which_they_run(manager, estate_fold
         runs_of_airflow(task_of("first", task, "scheduled"))
     runs_of_airflow(task_of("first", "observe", "running"))
     page = client("/run", dag_id=DAG, run_id="first").text
-    tasks = page.split("Tasks of the run in Airflow</span>")[1].split("</tbody>")[0]
+    tasks = page.split("Steps: tasks in Airflow, and what the lake has</span>")[1].split("</tbody>")[0]
     assert re.findall(r'<th scope="row">(\w+)</th>', tasks) == ["observe", "decide", "route", "approve", "act", "prove"]
     assert "Not planned yet." in page
 

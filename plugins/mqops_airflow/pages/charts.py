@@ -127,9 +127,10 @@ def _horizontal(
 
 
 def chart_of(shares: Sequence[Share], words: Mapping[Fate, str], *, would: bool) -> Markup | None:
-    """The chart of what became of the messages of each rule; None without a rule. Parameters: `words` of the run;
-    `would` whether nobody carries out the plan."""
-    if not shares:
+    """The chart of what became of the messages of each rule; None where it would have one bar.
+
+    Parameters: `words` of the run; `would` whether nobody carries out the plan."""
+    if len(shares) < 2:
         return None
     several = len({one.rule.queue for one in shares}) > 1
     rows = [Bar(f"{one.name} ({one.rule.queue})" if several else one.name, one.parts) for one in shares]

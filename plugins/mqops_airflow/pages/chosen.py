@@ -54,13 +54,11 @@ class Every(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The form below a list. Parameters: `id` of the list; `ticked` how many messages can be ticked; `every` the other
-    choices; `may` whether the person may start mq_recover; `hint` why all messages of the list cannot be chosen at
-    once, "" where they can."""
+    """The form below a list. Parameters: `id` of the list; `every` the other choices; `may` whether the person may
+    start mq_recover; `hint` why all messages of the list cannot be chosen at once, "" where they can."""
 
     id: str
     queue_manager: str
-    ticked: int
     every: tuple[Every, ...]
     may: bool
     hint: str = ""

@@ -30,6 +30,7 @@ from mqops.look.message import of_estate
 from mqops.look.plan_view import planned_actions
 from mqops.look.runs import GrewDuringScans, Runs
 from mqops.look.words import dead_letters as words
+from mqops.look.words.fates import MOVES, fate_of
 from mqops.look.words.text import Link
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, aged_by_md
 from mqops.observe.core.unseen import unseen_queues
@@ -50,6 +51,8 @@ EVERY = 10
 """Seconds until the page asks again what is known of the queue."""
 BARS = 15
 """Groups that the chart shows; the table has all."""
+
+NOT_JUDGED = "not judged by a rules table"
 
 
 def router(page: Page) -> APIRouter:
@@ -182,10 +185,22 @@ def _known(place: Path, name: str, queue: str) -> tuple[list[QueueAnatomy], Dead
 
 
 def _chart(found: DeadLetters) -> Markup:
-    """The largest groups as bars. Two groups may differ in the queue manager alone: they are one bar."""
-    names = Counter[str]()
+    """The largest groups as bars, in the colours of what the rules table would do with their messages; nothing for one
+    bar. Two groups may differ in the queue manager alone: they are one bar."""
+    parts: dict[str, Counter[str]] = {}
+    would = MOVES.words(would=True)
     for one in [one for one in found.groups if one.messages][:BARS]:
-        group = f"{one.group.reason} · {one.group.origin_q or '-'} · {one.group.application or '-'}"
-        names[printable(group)] += one.messages
+        name = printable(f"{one.group.reason} · {one.group.origin_q or '-'} · {one.group.application or '-'}")
+        planned = Counter({NOT_JUDGED: one.messages})
+        for decided in one.decided:
+            number = min(decided.messages, planned[NOT_JUDGED])
+            planned += Counter({would[fate_of(decided.decision.action)]: number})
+            planned[NOT_JUDGED] -= number
+        parts[name] = parts.get(name, Counter()) + planned
+    if len(parts) < 2:
+        return Markup("")
     label = "Messages by reason, destination and application, the largest group first. The table below has the figures."
-    return charts.bars(names, of="group", title="messages", label=label)
+    bars = [charts.Bar(name, numbers) for name, numbers in parts.items()]
+    colours = {word: charts.FATES[fate] for fate, word in would.items()} | {NOT_JUDGED: "var(--gone)"}
+    used = {word: colour for word, colour in colours.items() if any(one.parts[word] for one in bars)}
+    return charts.stacked(bars, of="group", label=label, parts=used)

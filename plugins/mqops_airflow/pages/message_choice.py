@@ -31,7 +31,7 @@ def choice(
     fields = chooses_in_airflow(asked)
     every = _all_of(queue, fields, fitting) if queue and fields is not None else ()
     hint = NAME_IT if not queue else NO_FIELD if fields is None else ""
-    return Form("messages", name, len(found.messages), every, may=who.may_start(RECOVER), hint=hint)
+    return Form("messages", name, every, may=who.may_start(RECOVER), hint=hint)
 
 
 def _all_of(queue: str, fields: Mapping[str, object], fitting: int | None) -> tuple[Every, ...]:

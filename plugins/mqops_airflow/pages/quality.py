@@ -159,7 +159,7 @@ class _InWords:
         self.failures = words.failures(chosen, known.failures, number, ticks=may_choose)
         every = tuple(map(_all_of, known.of_checks[:MOST_OFFERED]))
         list_of = f"{chosen.run}-{asked.after}"
-        self.choose = Form(list_of, chosen.queue_manager, shown, every, may=may_choose)
+        self.choose = Form(list_of, chosen.queue_manager, every, may=may_choose)
         self.pages_of_failures = words.pages_of_failures(
             chosen, asked.check, after=asked.after, shown=shown, number=number, most=MOST
         )

@@ -26,7 +26,7 @@ from mqops.look.words import balance, runs, scan, steps, under_way, unmoved
 from mqops.look.words import run as words
 from mqops.look.words.fates import Fate
 from mqops.look.words.plan import folded
-from mqops.look.words.text import NOTHING, Label, Link, Table, Text, Time, said, sentences
+from mqops.look.words.text import NOTHING, Cell, Label, Link, Table, Text, Time, said, sentences
 from mqops.workflow import Workflow
 from mqops_airflow.pages.by_hand import by_hand, for_others, more_by_hand
 from mqops_airflow.pages.charts import chart_of
@@ -97,8 +97,7 @@ class _InWords:
         self.untouched = _untouched(seen)
         self.unmoved = _Unmoved(seen) if _tells_unmoved(seen) else None
         self.failures = steps.failures(story)
-        self.tasks = _tasks(seen.tasks)
-        self.steps = _steps(who, seen)
+        self.steps = _one_table(seen.tasks, _steps(who, seen))
         self.scan = _Scan(who, asked.run) if not view.rules and SCANNED.exists(asked.run) else None
         self.nothing = _nothing(seen, checks=checks)
 
@@ -126,12 +125,22 @@ def _steps(who: Reader, seen: Seen) -> Table:
     return steps.steps(story, asker=ASKERS.get(by, by), rules=rules, asks=asks, failed_proof=failed)
 
 
-def _tasks(tasks: Mapping[str, Task]) -> Table:
-    rows = []
-    for task in tasks.values():
-        began, ended = (Time(at.isoformat() if at else "") for at in (task.began, task.ended))
-        rows.append((task.name, Label(task.state, _KINDS.get(task.state, "quiet")), began, ended, str(task.tries)))
-    return Table("Tasks of the run in Airflow", ["*Step", "State", "Began", "Ended", "Tries|number"], rows)
+def _one_table(tasks: Mapping[str, Task], recorded: Table) -> Table:
+    """Each step once: what Airflow has of its task, and what the lake has.
+
+    Parameters: `recorded` of the lake."""
+    known = {str(step): (when, by) for step, when, by in recorded.rows}
+    if not tasks:
+        return recorded
+    rows: list[tuple[Cell, ...]] = []
+    for name in (*tasks, *(step for step in known if step not in tasks)):
+        task = tasks.get(name)
+        times = (task.began, task.ended) if task else (None, None)
+        began, ended = (Time(at.isoformat() if at else "") for at in times)
+        state = Label(task.state, _KINDS.get(task.state, "quiet")) if task else None
+        rows.append((name, state, began, ended, task.tries if task else None, *known.get(name, (None, None))))
+    headings = ("*Step", "!State", "Began", "Ended", "Tries|number", "Recorded in the lake", "By|name")
+    return Table("Steps: tasks in Airflow, and what the lake has", headings, rows)
 
 
 _KINDS = {"success": "good", "failed": "bad", "upstream_failed": "bad", "running": "note", "awaiting_input": "warn"}

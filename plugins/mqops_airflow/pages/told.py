@@ -15,7 +15,8 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from mqops.look.words import text as words
-from mqops.look.words.text import AirflowLink, Cell, Label, Lines, Link, OfRun, Part, ShortName, Text, Tick, Value
+from mqops.look.words.shown_table import ShownCell, shown_table
+from mqops.look.words.text import AirflowLink, Label, Lines, Link, OfRun, Part, ShortName, Text, Tick, Value
 from mqops.printable import visible
 from mqops_airflow.pages.shown import breaks, dated, moment, shortened, since
 
@@ -118,12 +119,15 @@ def to_dag(context: Context, dag_id: str, words: str = "") -> Markup:
 
 
 @pass_context
-def cell(context: Context, column: words.Column, value: Cell) -> Markup:
-    """A cell of a table. Parameters: `value` what stands in the column."""
+def cell(context: Context, column: words.Column, shown: ShownCell) -> Markup:
+    """A cell of a table. Parameters: `shown` what stands in the column."""
+    value = shown.value
     words = breaks(value) if column.kind == "name" and type(value) is str else told(context, value)
+    by = shown.by if shown.by != str(value) else None
+    more = attributes({"data-value": by, "data-nil": "" if shown.nil else None})
     if column.heads:
-        return Markup('<th{} scope="row">{}</th>\n').format(_kind(column.kind), words)
-    return Markup("<td{}>{}</td>\n").format(_kind(column.kind), words)
+        return Markup('<th{} scope="row"{}>{}</th>\n').format(_kind(column.kind), more, words)
+    return Markup("<td{}{}>{}</td>\n").format(_kind(column.kind), more, words)
 
 
 @pass_context
@@ -177,6 +181,6 @@ def attributes(of: Mapping[str, object]) -> Markup:
     return Markup("").join(shown)
 
 
-FILTERS = (told, attributes, address, cell)
+FILTERS = (told, attributes, address, cell, shown_table)
 GLOBALS = (said, listed, label, empty, to_airflow, to_dag, to_page)
 """What templates call."""

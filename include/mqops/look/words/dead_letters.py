@@ -158,7 +158,7 @@ def groups(
         yield _listed(row, found.anatomy, alone=alike[_looked_for(row.group)] == 1)
         yield from [f"{row.growth:+,}"] if grown else []
         yield Lines(lines) if lines else "–"
-        yield from (str(row.ages.get(age, 0) or "") for age in ages)
+        yield from (row.ages.get(age, 0) or None for age in ages)
 
     caption = f"Groups{' before that' if before else ''}: reason, destination, application"
     caption += f", and what {source} says of them" if source else ""

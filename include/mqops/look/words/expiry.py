@@ -64,7 +64,7 @@ def queues(found: Forecast, told: Mapping[str, Expires], figures: Figures, *, li
         in_none = Link(shown, place="unrecorded") if known.unrecorded else shown
         rows.append((one.queue, said("{:ago} ago", one.at), depth, one.past, before, one.later, one.never, in_none))
     caption = f"Queues, by messages that expire before {until}"
-    return Table(caption, ["*Queue|name", "Snapshot", *(f"{one}|number" for one in numbers)], rows)
+    return Table(caption, ["*Queue|name", "!Snapshot", *(f"!{one}|number" for one in numbers)], rows)
 
 
 def uncounted(

@@ -212,16 +212,18 @@ def _parts(value: Value) -> tuple[Part, ...]:
 
 class Column(NamedTuple):
     """A column of a table. Parameters: `kind` as of a page's style: number, name, text, mono; `heads` whether its cells
-    are the headings of the rows."""
+    are the headings of the rows; `stays` whether it is shown even where all rows have the same."""
 
     heading: str
     kind: str
     heads: bool
+    stays: bool = False
 
 
 class Table(NamedTuple):
     """A table. Parameters: `caption` what it is about; `headings` of its columns, as in "*Queue|name": the star where
-    its cells are the headings of the rows, its kind behind the stroke; `rows` a cell for each column."""
+    its cells are the headings of the rows, "!" where it stays though all rows have the same, its kind behind the
+    stroke; `rows` a cell for each column."""
 
     caption: str
     headings: Sequence[str]
@@ -231,4 +233,4 @@ class Table(NamedTuple):
     def columns(self) -> list[Column]:
         """The columns."""
         parts = [one.partition("|") for one in self.headings]
-        return [Column(words.removeprefix("*"), kind, words.startswith("*")) for words, _, kind in parts]
+        return [Column(words.lstrip("*!"), kind, words[:1] == "*", words[:1] == "!") for words, _, kind in parts]

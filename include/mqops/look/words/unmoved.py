@@ -34,7 +34,7 @@ def messages(
     for one in story.messages:
         link = of_message(story.line.queue_manager, story.line.run, one.msg_id, queue=one.queue)
         fate, why = became(one.became, one.why, words), why_left(one.why, by_choice=by_choice)
-        rows.append((str(one.row), fate, why, f"{one.action} {one.dest_q}", link))
+        rows.append((one.row, fate, why, f"{one.action} {one.dest_q}", link))
     which = "were left, gone or failed" if over else "are left, gone or failed, or whose turn has not come"
     caption = f"Messages that {words[Fate.LEFT]}{' or are gone' if gone else ''}" if would else f"Messages that {which}"
     return Table(caption, ["Row|number", "Outcome" if would else "Became", "Why|text", "Planned|name", "MsgId"], rows)

@@ -289,7 +289,9 @@
     }
     if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
     if (event.target.matches("[data-ticks]")) {
-      event.target.form.querySelectorAll("[data-listed]").forEach((one) => { one.checked = event.target.checked; });
+      event.target.form.querySelectorAll("[data-listed]").forEach((one) => {
+        if (!one.closest("tr[hidden]")) one.checked = event.target.checked; // those that a filter hides stay
+      });
     }
   });
 
@@ -372,7 +374,7 @@
     const kept = [...element.querySelectorAll("[data-keeps]")];
     const place = [window.scrollX, window.scrollY];
     element.innerHTML = text; // made and escaped by our own server; no script in it would run
-    label(element);
+    window.mqopsTables.made(element);
     filter();
     for (const old of kept) {
       const now = element.querySelector("#" + CSS.escape(old.id));
@@ -385,33 +387,8 @@
       const now = left && same(element, old);
       if (now) now.scrollLeft = left;
     }
-    fold(...place);
+    window.mqopsTables.fold(...place);
     if (focused) (focused.isConnected ? focused : same(element, focused))?.focus({ preventScroll: true });
-  };
-
-  // A table that is wider than its place, and each on a narrow page, is folded: each row is a list of its cells, each with
-  // the heading of its column.
-  const label = (element) => {
-    for (const table of element.querySelectorAll("table")) {
-      const heads = [...table.tHead.rows[0].cells].map((one) => one.textContent.trim().replace(/\s+/g, " "));
-      for (const row of table.tBodies[0]?.rows ?? []) {
-        [...row.cells].forEach((cell, place) => { if (cell.colSpan === 1) cell.dataset.label = heads[place]; });
-      }
-    }
-  };
-  const narrow = window.matchMedia("(max-width: 640px)");
-  const root = document.documentElement;
-  let width = 0; // for which tables are folded
-  const fold = (left = window.scrollX, top = window.scrollY) => {
-    const whole = [...document.querySelectorAll(".scrolls")];
-    whole.forEach((one) => one.classList.remove("folded"));
-    for (const again of [false, true]) { // a page that grows gets a scroll bar, which takes room
-      const cut = whole.filter((one) => narrow.matches || one.scrollWidth > one.clientWidth);
-      cut.forEach((one) => one.classList.add("folded"));
-      if (again || !cut.length) break;
-    }
-    width = root.clientWidth;
-    window.scrollTo(left, top); // a page that was shorter meanwhile has lost its place
   };
 
   // One request at a time for each part: a slow server is not asked again before it has answered. It answers 304 where
@@ -471,11 +448,7 @@
         if (answer.ok || over) location.reload();
       }, 2000);
     }
-    label(document);
     leadBack();
-    fold();
-    new ResizeObserver(() => { if (root.clientWidth !== width) fold(); }).observe(root);
-    document.addEventListener("toggle", () => fold(), true); // a table that was not to be seen has no width
     document.documentElement.dataset.ready = "yes";
   });
 })();
