@@ -536,6 +536,10 @@ def test_a_hundred_queue_managers_are_told_in_a_table_the_worst_first(
             assert browser.faults() == [], (path, width)
             height = browser.driver.execute_script("return document.querySelector('main').scrollHeight")
             assert height <= most, (path, width)
+    for width in (1400, 390):
+        browser.look(width=width, dark=True)
+        assert browser.faults() == [], width
+    browser.look(width=1400, dark=False)
     field = browser.driver.find_element("css selector", "[data-filters]")
     field.send_keys("qm09")
     seen = browser.driver.find_elements("css selector", "[data-filtered] :is(tbody tr, li)")
