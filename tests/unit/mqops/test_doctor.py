@@ -195,7 +195,7 @@ def test_reports_and_messages_that_expire_are_told_by_number_and_reason(doctor, 
     (tmp_path / "estate.yaml").write_text(ESTATE_NOW)
     mqops_here("snapshot", DLQ, "-m", "QM1")
     said = " ".join(mqops_here("estate", "status", str(tmp_path / "estate.yaml"), expect=1).stdout.split())
-    assert f"QM1: besides: {DLQ} had 7 messages when run cli-" in said
+    assert f"to know: QM1: {DLQ} had 7 messages when run cli-" in said
     assert f"looked: 5 of them are reports that could not be put on the reply-to queue ({reports}); 1 of them" in said
 
 
