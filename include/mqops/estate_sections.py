@@ -455,6 +455,20 @@ class QueueManager(Section):
                 yield name, settings
 
 
+class DailyNotice(Section):
+    """The list of what needs a person, sent by the notifier (DAG `mq_daily_notice`).
+
+    Attributes:
+        schedule: cron fields in UTC.
+        most: lines of a message; of more it says how many they are.
+        when_nothing: whether a message is sent, too, where nothing needs a person.
+    """
+
+    schedule: Schedule
+    most: Annotated[int, Field(ge=1, le=1000)] = 30
+    when_nothing: bool = False
+
+
 class Notify(Section):
     """Which notifier of Airflow tells people what waits for them (`mqops_airflow.notices.notify.Notice`).
 
@@ -462,11 +476,13 @@ class Notify(Section):
         notifier: its class, such as `airflow.providers.smtp.notifications.smtp.SmtpNotifier`.
         arguments: what it is made with. Texts are templates of Airflow, with `mqops.subject`, `.text`, `.link`.
         before: how long before its time-out people are reminded of a question.
+        daily: when people get the list of what needs one of them; absent, never.
     """
 
     notifier: Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")]
     arguments: dict[str, Any] = {}
     before: Duration = timedelta(hours=1)
+    daily: DailyNotice | None = None
 
 
 class RetentionAges(Section):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from dataclasses import replace
 from datetime import timedelta
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG
 from airflow.sdk.bases.notifier import BaseNotifier
+from mq_support import DLQ, Manager, dead_letter
 
 from mqops.errors import SettingsError
 from mqops.estate_sections import Notify
@@ -155,6 +157,65 @@ def test_the_quality_dag_has_the_notifier(said: list[str], dag_file: Any, estate
     estate.write_text(f"{text}    connection: mq\n{section}")
     (dag,) = (dag for dag in vars(dag_file("snapshot_quality")).values() if isinstance(dag, DAG))
     assert dag.get_task("check").notify == dag.get_task("report").notify == recording("x")
+
+
+DAILY = """\
+lake: lake
+notify:
+  notifier: recording.Recording
+  arguments: {text: "{{ mqops.subject }} / {{ mqops.text }} / {{ mqops.link }}"}
+  daily: {schedule: "0 6 * * 1-5", most: 1}
+queue_managers:
+  QM1: {connection: mq}
+  QM2: {connection: none_such}
+"""
+
+
+def test_once_a_day_one_message_tells_what_needs_a_person_on_all_queue_managers(
+    said: list[str], queue_manager: Any, dag_file: Any, estate_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Issue 37 A2: the worst first, bounded; one that does not answer is a line; law 9: no text of a message."""
+    manager: Manager = queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+    manager.put(DLQ, [dead_letter("A", b"secret")])
+    monkeypatch.setenv("AIRFLOW_CONN_MQ", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "QM1"}}))
+    estate = estate_folder / "estate.yaml"
+    before = estate.read_text()
+    estate.write_text(DAILY)
+    dag = dag_file("daily_notice").mq_daily_notice
+    assert (dag.schedule, [task.task_id for task in dag.tasks]) == ("0 6 * * 1-5", ["tell"])
+    task, noted = dag.get_task("tell"), dict[str, Any]()
+
+    def run(kind: str) -> Any:
+        run = SimpleNamespace(**vars(RUN), run_type=SimpleNamespace(value=kind))
+        ti = SimpleNamespace(xcom_push=lambda *, key, value: noted.update({key: value}))
+        return task.execute({"params": {"dry_run": True}, "dag_run": run, "ti": ti})
+
+    assert run("manual") == {
+        **{"dry_run": True, "sends": True, "lines": 2},
+        "subject": "2 queue managers: 1 now, 1 soon need a person",
+    }
+    assert said == []
+    run("scheduled")
+    (text,) = said
+    subject, lines, link = text.split(" / ")
+    assert subject == "2 queue managers: 1 now, 1 soon need a person"
+    first, more = lines.splitlines()
+    assert first.startswith("now: QM2: The queue manager ")
+    assert more == "and 1 more: `mqops estate status`"
+    assert link.endswith("/mqops/estate")
+    assert "secret" not in text
+    estate.write_text(DAILY.replace("  QM2: {connection: none_such}\n", ""))
+    manager.mqsc(f"CLEAR QLOCAL({DLQ})")
+    assert run("scheduled")["sends"] is False
+    assert len(said) == 1
+    estate.write_text(estate.read_text().replace("most: 1", "when_nothing: true"))
+    run("scheduled")
+    assert said[1].startswith("1 queue manager: nothing needs a person / ")
+    estate.write_text(estate.read_text().replace('"{{ mqops.subject }} / {{ mqops.text }} / {{ mqops.link }}"', "fail"))
+    with pytest.raises(RuntimeError):
+        run("scheduled")
+    estate.write_text(before)
+    assert not any(isinstance(one, DAG) for one in vars(dag_file("daily_notice")).values())
 
 
 def test_the_docs_have_all_that_people_are_told_of() -> None:

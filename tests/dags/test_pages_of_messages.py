@@ -977,3 +977,29 @@ def test_a_page_without_a_queue_manager_has_a_row_for_each(site: Any, page: str)
     live = site(f"/{page}/live?queue_manager=").text
     assert "<h1>" not in live
     assert live.count("<li>") + live.count('<th class="name" scope="row">') == 2
+
+
+@pytest.mark.parametrize(
+    ("queue", "told"),
+    [
+        ("DEAD.ALIAS", f"DEAD.ALIAS is an alias of {DLQ}"),
+        ("DEAD.REMOTE", "DEAD.REMOTE: it is a remote queue"),
+        ("DEAD.ABSENT", "DEAD.ABSENT: define it, or correct the name"),
+    ],
+)
+def test_dead_letters_of_all_are_of_the_queue_behind_the_name_in_the_estate(site: Any, queue: str, told: str) -> None:
+    """An alias is not an empty queue, and neither is a remote or an absent one."""
+    estate, manager = Path(os.environ["MQOPS_ESTATE"]), Manager("QM2", Path(os.environ["MQLITE_HOME"]))
+    before = estate.read_text()
+    manager.mqsc(f"DEFINE QALIAS(DEAD.ALIAS) TARGET({DLQ}) REPLACE\n")
+    manager.mqsc("DEFINE QREMOTE(DEAD.REMOTE) RNAME(A) RQMNAME(ELSEWHERE) REPLACE\n")
+    changed = json.loads(before)
+    changed["queue_managers"]["QM2"]["dlq_rules"] = {"rules": "t.rules", "queue": queue}
+    estate.write_text(json.dumps(changed))
+    try:
+        text = " ".join(re.sub(r"<[^>]+>", " ", site("/dead_letters?queue_manager=").text.replace("<wbr>", "")).split())
+        row = next(line for line in re.split(r"(?=QM\d answers)", text) if line.startswith("QM2 answers"))
+        assert f"{DLQ} {told}" in row  # the DEADQ, which has messages, stands in the row in each case
+    finally:
+        estate.write_text(before)
+        manager.mqsc("DELETE QALIAS(DEAD.ALIAS)\nDELETE QREMOTE(DEAD.REMOTE)\n")

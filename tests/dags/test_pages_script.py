@@ -91,6 +91,7 @@ RESULT = """\
 <button type="submit" id="go">Start the real run</button><p class="answer"></p></form>
 """
 NOTE = "This run plans nothing. <b>Why</b>: [Data Docs](http://x/)\nmore"
+DELETED = '{"detail": "The DagRun was not found"}'
 CLEARS = """\
 <form data-clears='{"dag_id": "d/1", "run_id": "r", "task_ids": ["act"]}'>
 <button type="submit">Go on</button><p class="answer"></p></form>
@@ -113,7 +114,7 @@ def browser(driver: Any, tmp_path: Path, served: dict[str, str]) -> Iterator[Bro
         def do_GET(self) -> None:
             file = STATIC / self.path[1:].partition("?")[0]
             found = file.suffix in TYPES and file.exists()
-            self.send_response(404 if self.path == "/missing" else 200)
+            self.send_response(404 if self.path == "/missing" or served.get(self.path) == DELETED else 200)
             self.send_header("Content-Type", TYPES.get(file.suffix, "text/html; charset=utf-8"))
             self.end_headers()
             self.wfile.write(file.read_bytes() if found else self.page().encode())
@@ -230,6 +231,45 @@ def test_a_form_tells_what_its_run_does_and_that_its_plan_waits(browser: Browser
     assert "This form can be sent again" not in browser.text()
     assert browser.find(button).is_enabled()
     assert browser.driver.execute_script("return window.changes") == 3
+
+
+def test_a_run_that_was_deleted_is_asked_for_no_more(browser: Browser, served: dict[str, str]) -> None:
+    answer, key = "//p[contains(@class, 'answer')]", '{"ids": ["1"], "queue": "Q"}'
+    run = f"/api/v2/dags/ticks/dagRuns/{quote(key)}"
+    waiting = f"{run}/taskInstances?state=awaiting_input"
+    served |= {run: json.dumps({"state": "running"}), waiting: json.dumps({"total_entries": 0})}
+    browser.open("/ticks")
+    browser.click("//input[@value='1']")
+    browser.click("//button")
+    browser.until(lambda: browser.find(answer).text == f"Started: {key}, at work")
+    served[run] = DELETED
+    browser.until(lambda: browser.find(answer).text == f"Started: {key}, deleted")
+    assert browser.find("//button").is_enabled()
+
+
+def test_a_list_that_was_chosen_from_stays_until_the_newer_one_is_asked_for(
+    browser: Browser, served: dict[str, str]
+) -> None:
+    """As on the page Quality when a new run arrives: the ticks, and the result of the dry run."""
+    listed = DRY_RUNS.replace("<form", '<form id="choose-1" data-keeps')
+    newer = listed.replace("choose-1", "choose-2")
+    served |= {"/live": listed + "<p>list 1</p>", "/list": LIVE_PAGE.format(listed + "<p>list 0</p>")}
+    browser.open("/list")
+    browser.until(lambda: "list 1" in browser.text())
+    browser.click("//input[@id='one']")
+    served["/live"] = newer + "<p>list 2</p>"
+    browser.until(lambda: "There is a newer list." in browser.text())
+    assert "list 1" in browser.text()
+    assert browser.find("//input[@id='one']").is_selected()
+    served["/live"] = listed + "<p>list 3</p>"  # the same list with other words round it
+    browser.until(lambda: "list 3" in browser.text())
+    assert browser.find("//input[@id='one']").is_selected()
+    served["/live"] = newer + "<p>list 4</p>"
+    browser.until(lambda: "There is a newer list." in browser.text())
+    browser.click("//button[text()='Show the newer list']")
+    browser.until(lambda: "list 4" in browser.text())
+    assert not browser.find("//input[@id='one']").is_selected()
+    assert "There is a newer list." not in browser.text()
 
 
 def test_a_page_that_awaits_its_run_tells_that_the_run_has_ended_without_files(
@@ -497,6 +537,10 @@ def test_a_hundred_queue_managers_are_told_in_a_table_the_worst_first(
             assert browser.faults() == [], (path, width)
             height = browser.driver.execute_script("return document.querySelector('main').scrollHeight")
             assert height <= most, (path, width)
+    for width in (1400, 390):
+        browser.look(width=width, dark=True)
+        assert browser.faults() == [], width
+    browser.look(width=1400, dark=False)
     field = browser.driver.find_element("css selector", "[data-filters]")
     field.send_keys("qm09")
     seen = browser.driver.find_elements("css selector", "[data-filtered] :is(tbody tr, li)")

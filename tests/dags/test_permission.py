@@ -210,7 +210,8 @@ class Run:
         return self.approve(approval).execute_complete(self.context, event)
 
     def act(self, approval: Approval = FOUR_EYES) -> list[str]:
-        """The arguments of the job that the task act submits; its own summary stands for the job's."""
+        """The arguments of the job that the task act submits, then what its environment says of people; its own summary
+        stands for the job's."""
         summary = self.folder.path / "act.json"
         summary.write_text(json.dumps({"moved": 1}))
         act = PlanActOperator(
@@ -224,7 +225,13 @@ class Run:
             approval=approval,
         )
         assert act.execute(self.context) == {"moved": 1}
-        return list(map(str, act.application_args))
+        act.needs_queue_manager = False  # the connection is not of interest here
+        environment = act._environment(())
+        assert "MQOPS_ABOUT" in environment
+        return [
+            *map(str, act.application_args),
+            *(f"{name}={value}" for name, value in json.loads(environment["MQOPS_ABOUT"]).items()),
+        ]
 
 
 class _Kind(str):
@@ -256,9 +263,9 @@ def test_law2_act_gets_the_plan_that_another_person_approved_and_their_names(run
     assert run.act() == [
         "--unit-size=5",
         f"--plan-digest={digest(run)}",
-        "--requested-by=alice",
-        "--approved-by=bob",
-        "--comment=desk 4 has seen them",
+        "requested_by=alice",
+        "approved_by=bob",
+        "comment=desk 4 has seen them",
     ]
     # what the lake keeps of it
     subject, body = run.asked["first"]["subject"], run.asked["first"]["body"]
@@ -293,7 +300,7 @@ def test_law2_four_eyes_the_requester_approves_nothing(run: Run, name: str, user
     assert run_story(run.folder).unapproved.startswith(told)
     with pytest.raises(NotAllowed, match=refused):
         run.act()
-    assert run.act(Approval())[-1] == f"--approved-by={name or user_id}"  # an estate that asks for no four eyes
+    assert run.act(Approval())[-1] == f"approved_by={name or user_id}"  # an estate that asks for no four eyes
 
 
 @pytest.mark.parametrize(("who", "told"), [("bob", "bob"), ("", "the time-out")])
@@ -323,7 +330,7 @@ def test_law2_an_answer_to_another_question_permits_nothing(run: Run) -> None:
         run.answered("bob")
     run.task_instance = first
     run.answered("bob")
-    assert run.act()[-1] == "--approved-by=bob"
+    assert run.act()[-1] == "approved_by=bob"
     # a file of another run, another DAG, another plan; then another text than bob saw
     kept = read_json(run.folder.path.joinpath("approval.json"))
     for name, value, refused in (
@@ -336,7 +343,7 @@ def test_law2_an_answer_to_another_question_permits_nothing(run: Run) -> None:
         with pytest.raises(NotAllowed, match=f"^{refused}"):
             run.act()
     write_json(run.folder.path.joinpath("approval.json"), kept)
-    assert run.act()[-1] == "--approved-by=bob"
+    assert run.act()[-1] == "approved_by=bob"
     found = read_json(run.folder.path / "preflight.json")
     write_json(run.folder.path / "preflight.json", found | {"destinations": 7})
     with pytest.raises(NotAllowed, match=r"^bob saw a text about plan"):
@@ -370,7 +377,7 @@ def test_a_try_that_airflow_failed_is_taken_up_by_the_next_one(run: Run) -> None
     assert run.asked["puts"] == put
     event = recorded("bob")
     run.approve().take_up(run.context, event)
-    assert run.act()[-1] == "--approved-by=bob"
+    assert run.act()[-1] == "approved_by=bob"
     # the process that Airflow took for failed had kept the answer: no triggerer is asked, and four eyes are
     run.task_instance = first
     assert run.approve().execute(run.context)["chosen_options"] == ["Approve"]
@@ -428,7 +435,7 @@ def test_law2_a_dry_run_and_a_form_are_heeded_when_the_task_acts(run: Run) -> No
         run.act(free)
     run.dag_run.run_type, run.dag_run.triggering_user_name = "scheduled", None
     run.dry_run = True  # the form's default, which is not for schedules
-    assert run.act(free)[-2:] == ["--requested-by=scheduled", "--approved-by=the policy of the estate"]
+    assert run.act(free)[-2:] == ["requested_by=scheduled", "approved_by=the policy of the estate"]
     with pytest.raises(NotAllowed, match=r"^nobody has approved"):
         run.act()
 
@@ -436,7 +443,7 @@ def test_law2_a_dry_run_and_a_form_are_heeded_when_the_task_acts(run: Run) -> No
 def test_law2_the_policy_of_the_estate_is_asked_again_when_the_task_acts(run: Run) -> None:
     run.dag_run.run_type, run.dag_run.triggering_user_name = "scheduled", None
     small = Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messages=2))
-    assert run.act(small)[-1] == "--approved-by=the policy of the estate"
+    assert run.act(small)[-1] == "approved_by=the policy of the estate"
     for beyond in (AutoApprove(actions=("RETRY",), max_messages=1), AutoApprove(actions=("DISCARD",), max_messages=9)):
         with pytest.raises(NotAllowed, match=r"^nobody has approved"):
             run.act(Approval(auto_approve=beyond))

@@ -293,11 +293,11 @@ def test_the_job_acts_and_refuses_another_plan(manager, spark, planned):
     assert refused.stderr.splitlines()[-1].startswith("mqops: PlanChanged: The plan has digest ")
     assert manager.depth(DLQ) == 12
     digest = read_json(run.plan_json)["digest"]
-    done = job("--plan-digest", digest, "--approved-by", "carol")
+    done = job("--plan-digest", digest, MQOPS_ABOUT=json.dumps({"approved_by": "carol", "comment": "seen"}))
     assert done.returncode == 0, done.stderr
     assert json.loads(run.path.joinpath("act.json").read_text())["moved"] == 12
     assert f"Run {run.run}: 12 messages to act on\n" in done.stderr  # the task's log has it
     assert re.search(r": 12 of 12 messages done, \d+ a second: 12 moved, 0 discarded, 0 failed, 0 left\n", done.stderr)
     prove(manager.connection, run)
     ledger = [json.loads(line) for line in (run.lake_folder / "ledger" / "ledger.jsonl").read_text().splitlines()]
-    assert ledger[0]["about"]["approved_by"] == "carol"
+    assert (ledger[0]["about"]["approved_by"], ledger[0]["about"]["comment"]) == ("carol", "seen")

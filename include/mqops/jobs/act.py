@@ -1,8 +1,11 @@
-"""Act on a run's plan, or finish what an earlier execution began. The connection comes from MQOPS_CONNECTION."""
+"""Act on a run's plan, or finish what an earlier execution began. The connection comes from MQOPS_CONNECTION; the
+people who asked and approved, and what was said then, from MQOPS_ABOUT: for the ledger."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,13 +19,11 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--plan-digest", default="", help="the approved plan's digest; any other plan is refused")
     parser.add_argument("--unit-size", type=int, default=200, help="most messages a unit of work")
     parser.add_argument("--lanes", type=int, default=16, help="how many destinations are served side by side")
-    parser.add_argument("--requested-by", default="", help="who asked for the run, for the ledger")
-    parser.add_argument("--approved-by", default="", help="who approved the plan, for the ledger")
-    parser.add_argument("--comment", default="", help="what the person who approved it said, for the ledger")
     given = parser.parse_args(arguments)
 
     from mqops.act.spark.act import act  # noqa: PLC0415
     from mqops.lake.run import RunFolder  # noqa: PLC0415
+    from mqops.ledger.core.marker import VARIABLE  # noqa: PLC0415
     from mqops.mq.connection import MqConnection  # noqa: PLC0415
 
     act(
@@ -32,11 +33,7 @@ def main(arguments: Sequence[str]) -> None:
         unit_size=given.unit_size,
         lanes=given.lanes,
         approved=given.plan_digest,
-        about={
-            "requested_by": given.requested_by,
-            "approved_by": given.approved_by,
-            **({"comment": given.comment} if given.comment else {}),
-        },
+        about={"requested_by": "", "approved_by": "", **json.loads(os.environ.get(VARIABLE, "{}"))},
     )
 
 

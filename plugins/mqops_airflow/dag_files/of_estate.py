@@ -39,6 +39,7 @@ WORKFLOWS = (
     "undo",
     "stop",
     "lake_retention",
+    "daily_notice",
     "trigger_explain",
 )
 """Each has a module beside this one. `expiry_scan` brings `mq_refresh_expiry`, too."""

@@ -102,6 +102,12 @@ class Notice(Enum):
         subject="{queue_manager}: {suites} learns",
         text="{why}",
     )
+    DAILY = Told(
+        when="the time of `daily` has come: what needs a person, of all queue managers in one message",
+        task="",
+        subject="{subject}",
+        text="",
+    )
 
 
 def usable(notify: Notify | None) -> Notify | None:
@@ -138,10 +144,14 @@ def tell_people(notify: Notify | None, context: Context, notice: Notice, **value
         return
     run = context["dag_run"]
     try:
-        told = template_values(run.dag_id, run.run_id, notice, values)
-        made(notify.notifier, notify.arguments)({**context, "mqops": told})
+        send(notify, context, template_values(run.dag_id, run.run_id, notice, values))
     except Exception as error:
         LOG.warning("The notifier failed, so nobody was notified: %s", printable(error))
+
+
+def send(notify: Notify, context: Context, told: SimpleNamespace) -> None:
+    """Notify people now. Whatever the notifier raises is raised. Parameters: `told` as of `template_values`."""
+    made(notify.notifier, notify.arguments)({**context, "mqops": told})
 
 
 def deadline(notify: Notify | None, timeout: timedelta, queue_manager: str) -> list[DeadlineAlert]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from mqops.ledger.core.marker import VARIABLE
 from mqops_airflow.approval.permission import permission
 from mqops_airflow.spark.submit import MqSparkSubmitOperator
 
@@ -27,14 +30,14 @@ class PlanActOperator(MqSparkSubmitOperator):
         super().__init__(**kwargs)
         self.folder = folder
         self.approval = approval
+        self._about: dict[str, str] = {}
 
     def execute(self, context: Context) -> XCom:
         found = permission(context, self.folder, self.approval)
-        self.application_args = [
-            *self.application_args,
-            f"--plan-digest={found.digest}",
-            f"--requested-by={found.requested_by}",
-            f"--approved-by={found.approved_by}",
-            *([f"--comment={found.comment}"] if found.comment else []),
-        ]
+        self.application_args = [*self.application_args, f"--plan-digest={found.digest}"]
+        self._about = found.about
         return super().execute(context)
+
+    def _environment(self, also: Sequence[str]) -> dict[str, str]:
+        """With the people and the comment, which stand neither in arguments nor in rendered fields."""
+        return super()._environment(also) | {VARIABLE: json.dumps(self._about)}

@@ -26,14 +26,14 @@ from mqops.lake.run import folder_of
 from mqops.look.accounted import LedgerNow, ledger_now, written_since
 from mqops.look.estate.expiring import Expiring, expiring_now
 from mqops.look.estate.now import ManagerNow, manager_now
-from mqops.look.estate.problem import AFTER_ALL, Problem, rank
+from mqops.look.estate.problem import Problem
 from mqops.look.estate.unfinished import approved_and_idle, quiet
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.words import estate as words
 from mqops.look.words import managers as of_all
 from mqops.look.words.accounted import accounted
-from mqops.look.words.needs import needs
+from mqops.look.words.needs import by_need, needs
 from mqops.look.words.run import WhoAnswers
 from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text
 from mqops.quality.not_in_order import NOT_IN_ORDER
@@ -81,7 +81,7 @@ def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTM
     asked = still_asked(who, [(one.name, run.run) for one in managers for run in one.waiting])
     managers = [replace(one, waiting=tuple(run for run in one.waiting if run.run in asked)) for one in managers]
     morning = next_time(datetime.now(UTC), MORNING)
-    managers.sort(key=_worst_first)
+    managers.sort(key=by_need)
     following = next_by_schedule(who)
     return render_page(
         *(request, page, who, queue_manager),
@@ -107,12 +107,6 @@ def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTM
         may_stop=who.may_start(STOP),
         has_dags=lambda name: bool(own_dags(name, who.estate.estate.queue_managers[name])),
     )
-
-
-def _worst_first(manager: ManagerNow) -> tuple[object, ...]:
-    """The order of queue managers: by the worst thing that is wrong, then by how many there are, then by name."""
-    worst = min(map(rank, manager.problems), default=AFTER_ALL)
-    return worst, -len(manager.problems), not manager.waiting, manager.name
 
 
 def _questions(asked: Mapping[str, WhoAnswers | None], manager: ManagerNow) -> list[Text]:

@@ -14,6 +14,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from mqops.errors import MqopsError
+from mqops.estate import EstateFile
 from mqops.estate_sections import DlqRules
 from mqops.look.dead_letters import dead_letter_queues
 from mqops.look.estate.expiring import Expiring, expiring_now
@@ -25,6 +26,7 @@ from mqops.observe.core.anatomy import QueueAnatomy
 from mqops.quality.trend import quality_runs, run_that_counts
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.queue_figures import figures_now, silence
+from mqops_airflow.pages.queue_named import named_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.runs.workplace import lake
@@ -63,10 +65,25 @@ def dead_letters_of_all(who: Reader) -> OfAll:
     figures = figures_now(estate, names)
     sections = {name: estate.estate.queue_managers[name].dlq_rules for name in names}
     return words.dead_letters(
-        DeadLettersOf(name, figures[name], _queues(sections[name], figures[name].dead_letter_queue, seen), seen)
+        _behind(estate, DeadLettersOf(name, figures[name], queues, seen))
         for name in names
         for seen in [records[name].value or []]
+        for queues in [_queues(sections[name], figures[name].dead_letter_queue, seen)]
     )
+
+
+def _behind(estate: EstateFile, one: DeadLettersOf) -> DeadLettersOf:
+    """With the local queues behind the names. A name that the figures do not have is an alias, of a remote queue, or of
+    none: the queue manager is asked for it."""
+    local = {*one.figures.other_names, *(queue.name for queue in one.figures.queues)}
+    if one.figures.unreachable or one.figures.awaited:
+        return one
+    asked = {name: named_now(estate, one.name, name) for name in one.queues if name not in local}
+    known = {name: found for name, found in asked.items() if found and found.said}
+    bases = {name: found.queue for name, found in known.items() if found.queue != name}
+    queues = [bases.get(name, name) for name in one.queues if name not in known or name in bases]
+    said = tuple(found.said for found in known.values())
+    return one._replace(queues=list(dict.fromkeys(queues)), said=said)
 
 
 def _queues(section: DlqRules | None, deadq: str, records: Sequence[QueueAnatomy]) -> list[str]:

@@ -77,6 +77,14 @@ def policy_of(approval: Approval) -> Markdown:
     )
 
 
+DAILY_NOTICE = """
+### What needs a person
+
+Asks every queue manager of the estate, and sends the list of what needs a person by the notifier of `notify`: one
+message, the worst first. `mqops estate status --daily` shows it. A run by hand is **dry** unless its form says
+otherwise: the message is in its log.
+"""
+
 SNAPSHOT = """
 ### Snapshot of {queue_manager}
 

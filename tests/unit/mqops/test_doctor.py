@@ -195,7 +195,7 @@ def test_reports_and_messages_that_expire_are_told_by_number_and_reason(doctor, 
     (tmp_path / "estate.yaml").write_text(ESTATE_NOW)
     mqops_here("snapshot", DLQ, "-m", "QM1")
     said = " ".join(mqops_here("estate", "status", str(tmp_path / "estate.yaml"), expect=1).stdout.split())
-    assert f"QM1: besides: {DLQ} had 7 messages when run cli-" in said
+    assert f"to know: QM1: {DLQ} had 7 messages when run cli-" in said
     assert f"looked: 5 of them are reports that could not be put on the reply-to queue ({reports}); 1 of them" in said
 
 
@@ -482,7 +482,7 @@ def test_estate_status_says_what_needs_a_person_worst_first(manager, mqops_here,
         f"{DLQ}, the dead-letter queue, has 1 message",
         "IN.BOQ, a backout queue, has 1 message",
         "BROKEN cannot trigger: ",
-        "besides: A has 1 message (CURDEPTH) and open units of work (UNCOM); the oldest unit of work ",
+        "A has 1 message (CURDEPTH) and open units of work (UNCOM); the oldest unit of work ",
     ):
         assert f"QM1: {told}" in shown
     assert "1 queue manager: 6 things need a person" in shown
@@ -491,6 +491,12 @@ def test_estate_status_says_what_needs_a_person_worst_first(manager, mqops_here,
     mqops_here("stop", "-m", "QM1", expect=None)
     document = json.loads(mqops_here(*status, "--only", "QM1", "--json", expect=1).stdout)["QM1"]
     assert document["in_order"] is False
+    (dead,) = [one for one in document["needs_a_person"] if one["place"] == "dead_letters"]
+    assert dead["command"] == f"mqops dlq anatomy {DLQ} QM1"
+    preview = json.loads(mqops_here(*status, "--daily", "--json", expect=1).stdout)
+    assert preview["sends"] is False  # the estate has no notify.daily
+    assert preview["lines"][0].startswith("now: QM1: ")
+    assert preview["subject"] == "1 queue manager: 4 now, 3 soon need a person"
     assert any("All acting on QM1 is stopped" in one["text"] for one in document["needs_a_person"])
     gone = mqops_here(*status, MQLITE_HOME=str(tmp_path / "nowhere"), expect=1).stdout.splitlines()
     assert gone[0].startswith("now: QM1: The queue manager does not answer: ")  # the worst comes first
@@ -532,7 +538,7 @@ def test_estate_status_has_all_problems_of_the_page_estate(manager, mqops_here, 
         "Poison: IN has 1 message with BackoutCount 1, at or over BOTHRESH(1): no program has the queue",
         "The last quality run, of 2026-11-01T00:00:00+00:00, found 2 critical checks that are not met",
         "Run approved was approved, and it has moved nothing: look whether something is at work on it",
-        "besides: Triggering is switched off (NOTRIGGER) on OFF, and no message waits there",
+        "Triggering is switched off (NOTRIGGER) on OFF, and no message waits there",
     ):
         assert f"QM1: {told}" in shown
     assert "1 queue manager: 3 things need a person" in shown

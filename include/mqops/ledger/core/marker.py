@@ -30,6 +30,9 @@ from mqops.type_adapter import adapter_of
 VERSION = number_of("ledger.jsonl")
 About: TypeAlias = Mapping[str, str | int | float | bool | None]
 """Who had a plan carried out, and which plan: its workflow, queues, table, the people who asked and who approved."""
+VARIABLE = "MQOPS_ABOUT"
+"""Of a job's environment: the people and the comment of `About`, as JSON. Arguments can be read by every user of the
+machine."""
 BODY_DIGITS = 32
 
 

@@ -1,4 +1,5 @@
-"""What needs a person on queue managers: now, soon, and what is only to know. Pure."""
+"""What needs a person on queue managers: now, soon, and what is only to know. The page Estate, `mqops estate status`
+and the daily notification have the same list. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from mqops.look.estate.problem import Urgency, worst_first
-from mqops.look.words.text import NOTHING, AirflowLink, Link, Text, sentences
+from mqops.command import command
+from mqops.look.estate.problem import AFTER_ALL, Place, Urgency, rank, worst_first
+from mqops.look.words.text import NOTHING, AirflowLink, Link, Text, said, sentences
 
 if TYPE_CHECKING:
     from mqops.look.estate.now import ManagerNow
@@ -18,12 +20,15 @@ MOST_SHOWN = 12
 """Lines of what needs a person now that are shown without a click, where several queue managers are shown."""
 
 
+Does = Text | Link | AirflowLink
+
+
 class Need(NamedTuple):
     """A line: what, and where it is seen or mended.
 
-    Parameters: `word` before it, in the colour `kind` (as of a page's style); `remedy` what to do, which a click
-    unfolds, "" for nothing, and `key` the name of that in the page, the same whatever stands before it; `problem` None
-    for a question.
+    Parameters: `word` before it, in the colour `kind` (as of a page's style); `does` the link or the command that shows
+    or mends it, nothing where there is none; `remedy` what to do, which a click unfolds, "" for nothing, and `key` the
+    name of that in the page, the same whatever stands before it; `problem` None for a question.
     """
 
     queue_manager: str
@@ -32,7 +37,18 @@ class Need(NamedTuple):
     what: Text
     remedy: str
     problem: Problem | None
+    does: Does = NOTHING
     key: str = ""
+
+    @property
+    def told(self) -> Text:
+        """What is shown before what unfolds."""
+        return sentences(self.what, self.does)
+
+    @property
+    def line(self) -> str:
+        """All of it, with the queue manager, in a line of text."""
+        return f"{self.queue_manager}: {sentences(self.what, self.remedy, self.does)}"
 
 
 class Needs(NamedTuple):
@@ -60,7 +76,7 @@ def needs(
     managers: Sequence[ManagerNow],
     *,
     questions_of: Callable[[ManagerNow], Sequence[Text]],
-    link_of: Callable[[str, Problem], Link | AirflowLink | None],
+    link_of: Callable[[str, Problem], Does | None],
 ) -> list[Needs]:
     """The headings that have lines, the most urgent first; open questions are the first lines.
 
@@ -100,7 +116,47 @@ def _need(
     name: str,
     problem: Problem,
     shown: tuple[str, str],
-    link_of: Callable[[str, Problem], Link | AirflowLink | None],
+    link_of: Callable[[str, Problem], Does | None],
 ) -> Need:
     what = f"{problem.what}{'' if problem.what.endswith('.') else '.'}"
-    return Need(name, *shown, sentences(what, link_of(name, problem) or NOTHING), problem.remedy, problem)
+    return Need(name, *shown, sentences(what), problem.remedy, problem, link_of(name, problem) or NOTHING)
+
+
+def by_need(manager: ManagerNow) -> tuple[object, ...]:
+    """The order of queue managers: by the worst thing that is wrong, then by how many there are, then by name."""
+    worst = min(map(rank, manager.problems), default=AFTER_ALL)
+    return worst, -len(manager.problems), not manager.waiting, manager.name
+
+
+def needs_in_text(managers: Iterable[ManagerNow]) -> list[Needs]:
+    """The list where no page is: with commands in place of links, and questions as the lake knows them."""
+    return needs(sorted(managers, key=by_need), questions_of=_questions, link_of=_command)
+
+
+def _questions(manager: ManagerNow) -> list[Text]:
+    return [
+        said(
+            "Run {:name} waits for an approval: {:name}. {:code}",
+            *(run.run, run.queue, command("mqops", "run", "show", run.run, "-m", manager.name)),
+        )
+        for run in manager.waiting
+    ]
+
+
+def _command(name: str, problem: Problem) -> Text:
+    """The command that shows a problem; nothing where none does."""
+    words: tuple[str, ...]
+    match problem.place:
+        case Place.RUN | Place.MESSAGES | Place.QUALITY:
+            words = ("run", "show", problem.about, "-m", name)
+        case Place.DEAD_LETTERS:
+            words = ("dlq", "anatomy", problem.about, name)
+        case Place.TRIGGERS:
+            words = ("trigger", "explain", problem.about, name)
+        case Place.ACCOUNTED:
+            words = ("ledger", "verify", name)
+        case Place.CONNECTION:
+            words = ("doctor", name)
+        case _:
+            return NOTHING
+    return said("{:code}", command("mqops", *words))

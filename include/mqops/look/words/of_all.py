@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mqops.counted import counted
 from mqops.look.words.estate import answers_in_short
-from mqops.look.words.text import NOTHING, Cell, Label, Link, Name, OfRun, Quiet, Table, Text, Time, joined, said
+from mqops.look.words.text import NOTHING, Cell, Label, Lines, Link, Name, OfRun, Quiet, Table, Text, Time, joined, said
 
 if TYPE_CHECKING:
     from mqops.look.estate.expiring import Expiring
@@ -24,12 +24,13 @@ MOST_NAMED = 3
 
 class DeadLettersOf(NamedTuple):
     """A queue manager. Parameters: `queues` that have dead letters, first the one that its page shows; `recorded` the
-    queues as runs saw them last."""
+    queues as runs saw them last; `said` of names in the estate that are no local queue's."""
 
     name: str
     figures: Figures
     queues: Sequence[str]
     recorded: Sequence[QueueAnatomy]
+    said: Sequence[str] = ()
 
 
 class TriggersOf(NamedTuple):
@@ -109,12 +110,14 @@ def _of_depth(one: DeadLettersOf) -> _Row:
     page = Link(queue, "dead_letters", {"queue_manager": one.name, "queue": queue}, kind="name")
     named = page if queue not in one.queues[:1] else Name(queue)
     also = said("; {} on {}", counted(sum(others.values()), "message"), joined(", ", map(Name, others)))
+    remarks = Lines([said("{:breaks}", text) for text in one.said], kind="quiet") if one.said else NOTHING
+    shown = said("{}{}{}", named if queue else NOTHING, also if others else NOTHING, remarks)
     cells = (
-        *(said("{}", answers_in_short(figures)), said("{}{}", named, also if others else NOTHING) if queue else None),
+        *(said("{}", answers_in_short(figures)), shown or None),
         *(depth, oldest, seen.messages if seen else None, run),
     )
     silent, known = bool(figures.unreachable), [number for number in depths.values() if number is not None]
-    tells = silent or sum(known) > 0 or len(known) < len(depths) or not depths
+    tells = silent or sum(known) > 0 or len(known) < len(depths) or not depths or bool(one.said)
     return _Row((not silent, -sum(known)), cells, _named(one.name, "dead_letters"), tells)
 
 

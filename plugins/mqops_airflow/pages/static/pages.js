@@ -79,7 +79,7 @@
     if (answer.ok) return found;
     if (answer.status === 401) cutOff(SESSION_OVER, true);
     const detail = typeof found.detail === "string" ? found.detail : JSON.stringify(found.detail ?? "");
-    throw new Error(`Airflow answers ${answer.status}. ${detail}`);
+    throw Object.assign(new Error(`Airflow answers ${answer.status}. ${detail}`), { status: answer.status });
   };
   const segments = (...parts) => parts.map((part) => "/" + encodeURIComponent(part)).join("");
 
@@ -160,14 +160,15 @@
     return note ? `, ended. ${note}` : `, ${run.state}`;
   };
 
-  // Tells beside its link what a run that a form has started does, until it has ended. Returns its last state.
+  // Tells beside its link what a run that a form has started does, until it has ended or was deleted. Returns its last
+  // state.
   const ends = async (form, answer) => {
     const { starts: dag, started: run_id } = form.dataset;
     const path = segments("dags", dag, "dagRuns", run_id);
     const place = answer.querySelector("span");
     for (let told = ""; ; await new Promise((done) => setTimeout(done, 3000))) {
-      const run = await call("GET", path).catch(() => ({}));
-      if (["success", "failed"].includes(run.state)) {
+      const run = await call("GET", path).catch((error) => ({ state: error.status === 404 ? "deleted" : "" }));
+      if (["deleted", "success", "failed"].includes(run.state)) {
         place.replaceChildren(ended(run));
         return run.state;
       }
@@ -367,12 +368,38 @@
   document.addEventListener("input", (event) => { if (event.target.matches("[data-filters]")) filter(); });
   document.addEventListener("submit", (event) => { if (event.target.matches(".filter")) event.preventDefault(); });
 
+  // A list from which a person has chosen stays, with the result of its dry run, though the server has another list by
+  // now: until the person asks for that.
+  const chosenFrom = new WeakSet();
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("form[data-result]");
+    if (form) chosenFrom.add(form);
+  });
+  const holds = (element, text) => {
+    const now = new DOMParser().parseFromString(text, "text/html"); // asked for ids, never shown
+    return [...element.querySelectorAll("form[data-result]")].some((one) => chosenFrom.has(one) && !now.getElementById(one.id));
+  };
+  const newer = (element) => {
+    if (element.previousElementSibling?.matches(".newer")) return;
+    const [note, button] = [document.createElement("p"), document.createElement("button")];
+    [note.className, button.type, button.textContent] = ["problem note newer", "button", "Show the newer list"];
+    note.setAttribute("role", "status");
+    note.append("There is a newer list. Yours stays as you have filled it in. ", button);
+    button.addEventListener("click", () => {
+      element.querySelectorAll("form[data-result]").forEach((one) => chosenFrom.delete(one));
+      note.remove();
+      refresh(element);
+    });
+    element.before(note);
+  };
+
   // The new content, with what the person has opened, typed, focused and scrolled.
   const replace = (element, text) => {
     const focused = element.contains(document.activeElement) ? document.activeElement : null;
     const scrolled = [...element.querySelectorAll(".scrolls")].map((one) => [one, one.scrollLeft]);
     const kept = [...element.querySelectorAll("[data-keeps]")];
     const place = [window.scrollX, window.scrollY];
+    if (element.previousElementSibling?.matches(".newer")) element.previousElementSibling.remove();
     element.innerHTML = text; // made and escaped by our own server; no script in it would run
     window.mqopsTables.made(element);
     filter();
@@ -411,6 +438,7 @@
         if (!answer.ok) throw new Error(`The server answers ${answer.status}.`);
         const text = await answer.text();
         if (selects(element) || element.dataset.live !== url) return; // another run is asked about meanwhile
+        if (holds(element, text)) return newer(element);
         replace(element, text);
         known.set(element, answer.headers.get("ETag"));
       }
