@@ -122,6 +122,8 @@ def test_pages_of_a_search_for_payload_go_on_without_it_in_an_address(site: Site
 )
 def test_a_form_of_another_site_is_refused(site: Site, headers: dict[str, str], status: int) -> None:
     assert site.ask("/messages", form=FORM, **headers).status_code == status
+    revealed = site.ask("/messages/one/reveal", form={"queue_manager": "QM1"}, **headers)
+    assert revealed.status_code == (403 if status == 403 else 400)  # it does not say which message
 
 
 def test_a_large_form_is_refused(site: Site) -> None:

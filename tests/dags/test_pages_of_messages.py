@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import psutil
 import pyarrow as pa
@@ -35,6 +35,7 @@ from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look.estate import expiring
+from mqops.look.history import history
 from mqops.message_checks import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.mq import connection
 from mqops.prove.prove import prove
@@ -376,14 +377,107 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
     assert shown.index("Last seen") > shown.index("<h2>History</h2>")
     assert "acted" not in shown
     assert "--reveal" in shown
+    assert 'data-copy="' in shown
     moved = unescape(next(one for one in site("/messages?dest_q=PAY*").text.split('href="') if "msg_id=" in one))
     assert "<td>moved </td>" in site(moved.split('"')[0]).text
     refused = site(link, "operator").text
-    said = "You may not see the data. The setting reveal of QM1 in the estate does not name you (operator). Ask the"
+    said = "You may not see the data. The setting reveal of QM1 in the estate does not name you (operator). It names 1 "
+    said += "login of Airflow; no role gives this right, that of an administrator neither. Ask the"
     assert said in unescape(refused)
     assert "viewer" not in refused  # whom it names
     assert os.environ["MQOPS_ESTATE"] not in refused
-    assert "--reveal</pre>" not in refused
+    assert "--reveal" not in refused
+    assert 'id="reveal"' not in refused
+
+
+HOSTILE = b"<script>alert(1)</script>\0\x1b[2J\xe2\x80\xae" + b"y" * 70_000
+
+
+@pytest.fixture
+def letter(site: Any, request: pytest.FixtureRequest) -> dict[str, str]:
+    """A message of QM1 with hostile data that a run has recorded and that is on its queue: the fields of its form."""
+    manager, lake = Manager("QM1", Path(os.environ["MQLITE_HOME"])), Path(os.environ["MQOPS_LAKE"])
+    queue = f"R.{abs(hash(request.node.name)) % 10**8}"
+    manager.mqsc(f"DEFINE QLOCAL({queue})\n")
+    (msg_id,) = manager.put(queue, [({"Format": "MQSTR", "CodedCharSetId": 1208}, HOSTILE)])
+    run = RunFolder.at(lake, "QM1", f"of-{queue}")
+    observe(manager.connection, run, [queue])
+    found = {"queue_manager": "QM1", "run": run.run, "queue": queue, "msg_id": msg_id.hex()}
+    yield {**found, "why": "a customer <b>asks</b>"}
+    shutil.rmtree(run.path)
+
+
+def revealed(msg_id: str) -> list[tuple[str, str, str, str, str]]:
+    """What the ledger says of who has seen a message."""
+    found = history(Path(os.environ["MQOPS_LAKE"]), msg_id).events
+    return [(one.action, one.requested_by, one.comment, one.queue, one.run) for one in found]
+
+
+@pytest.mark.parametrize("source", ["run", "queue"])
+def test_a_message_is_revealed_with_a_reason_that_stands_in_the_ledger(site: Any, letter: Any, source: str) -> None:
+    """Issue 37 B4: ledger first, then the text; escaped; never cached; a browse takes nothing."""
+    manager = Manager("QM1", Path(os.environ["MQLITE_HOME"]))
+    shown = site("/messages/one/reveal", **letter, **{"from": source})
+    assert (shown.status_code, shown.headers["Cache-Control"]) == (200, "private, no-store")
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;\ufffd\ufffd[2J\ufffd" in shown.text
+    assert "<script>alert" not in shown.text
+    assert "3c736372 6970743e 616c6572 74283129  &lt;script&gt;alert(1)" in shown.text
+    assert f"first 65,536 of {counted(len(HOSTILE), 'byte')}" in shown.text
+    assert "its data was shown: a customer &lt;b&gt;asks&lt;/b&gt;" in shown.text
+    run = letter["run"] if source == "run" else ""
+    line = ("REVEAL", "viewer", letter["why"], letter["queue"], run)
+    assert revealed(letter["msg_id"]) == [line]
+    whole = site("/messages/one/download", **letter, **{"from": source})
+    assert (whole.content, whole.headers["Cache-Control"]) == (HOSTILE, "private, no-store")
+    assert whole.headers["Content-Disposition"] == f'attachment; filename="{letter["msg_id"]}.bin"'
+    assert revealed(letter["msg_id"]) == [line, ("DOWNLOAD", *line[1:])]
+    assert manager.depth(letter["queue"]) == 1
+    assert "yyyy" not in site(f"/messages/one?{urlencode({**letter, 'why': ''})}").text  # a look reveals nothing
+
+
+@pytest.mark.parametrize("what", ["reveal", "download"])
+def test_nothing_is_revealed_without_right_reason_or_post(site: Any, letter: Any, what: str) -> None:
+    path, ledger = f"/messages/one/{what}", Path(os.environ["MQOPS_LAKE"]) / "QM1" / "ledger" / "ledger.jsonl"
+    before = ledger.read_bytes()
+    answers = [
+        (401, site(path, "", **letter)),
+        (403, site(path, "nobody", **letter)),
+        *((403, site(path, role, **letter)) for role in ("operator", "approver", "admin")),
+        (403, site(path, **{**letter, "queue_manager": "QM2"})),
+        (403, site(path, **{**letter, "queue_manager": "OTHER"})),
+        (400, site(path, **{**letter, "why": " "})),
+        (400, site(path, **{**letter, "why": "x" * 501})),
+        (400, site(path, **{**letter, "msg_id": ""})),
+        (404, site(path, **{**letter, "msg_id": "ab" * 24})),
+        (404, site(path, **{**letter, "msg_id": "ab" * 24, "from": "queue"})),
+        (404, site(path, **{**letter, "run": "none"})),
+        (405, site(f"{path}?{urlencode(letter)}")),
+    ]
+    assert [(status, one.status_code) for status, one in answers] == [(status,) * 2 for status, _one in answers]
+    assert not any("yyyy" in one.text for _status, one in answers)
+    assert "no role gives this right" in answers[2][1].text
+    assert "A reason is needed" in answers[7][1].text
+    assert ledger.read_bytes() == before
+
+
+def test_nothing_is_shown_where_the_ledger_cannot_be_written(site: Any, letter: Any, monkeypatch: Any) -> None:
+    ledger = Path(os.environ["MQOPS_LAKE"]) / "QM1" / "ledger" / "ledger.jsonl"
+    kept = ledger.read_bytes()
+    ledger.write_bytes(kept + b'{"v": 1}\n')
+    try:
+        answer = site("/messages/one/reveal", **letter)
+    finally:
+        ledger.write_bytes(kept)
+    assert answer.status_code == 503
+    assert "alert(1)" not in answer.text
+
+
+def test_of_a_snapshot_that_was_removed_nothing_can_be_revealed(site: Any, letter: Any) -> None:
+    run = RunFolder.at(Path(os.environ["MQOPS_LAKE"]), "QM1", letter["run"])
+    shutil.rmtree(run.snapshot)
+    answer = site("/messages/one/reveal", **letter)
+    assert answer.status_code == 404
+    assert "has no snapshot: it was removed, or never made" in answer.text
 
 
 def test_masked_data_that_is_cut_says_so(site: Any) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from mq_support import DLQ
+from selenium.webdriver.common.keys import Keys
 
+from mqops.look.history import history
 from mqops_airflow.ui.table import PAGES
 
 NAME = "BROWSER"
@@ -207,12 +209,12 @@ def test_ticked_messages_of_a_list_are_parked_by_a_dry_run_and_its_real_run(site
     browser.find(f"{form}//input[@name='destination']").send_keys("NO.SUCH.QUEUE")
     browser.click(f"({form}//input[@data-listed])[1]")
     browser.click(f"({form}//input[@data-listed])[2]")
-    browser.click(f"{form}//button")
+    browser.click(f"{form}//button[@type='submit']")
     browser.until(lambda: "NO.SUCH.QUEUE: define it" in browser.find(f"{form}//p[@class='answer bad']").text)
     assert browser.find(f"{form}//datalist/option[@value='NEW.NAME']")
     browser.find(f"{form}//input[@name='destination']").clear()
     browser.find(f"{form}//input[@name='destination']").send_keys("NEW.NAME")
-    browser.click(f"{form}//button")
+    browser.click(f"{form}//button[@type='submit']")
     result = "//section[@id='result-messages']"
     browser.until(lambda: "Start the real run" in browser.find(result).text)
     assert "FWD 2" in browser.find(result).text
@@ -222,8 +224,29 @@ def test_ticked_messages_of_a_list_are_parked_by_a_dry_run_and_its_real_run(site
         browser.picture(f"chosen_{width}_{dark}")
         assert browser.faults() == []
     browser.look(width=1400, dark=False)
-    browser.click(f"{result}//form[@id='real']//button")
+    browser.click(f"{result}//form[@id='real']//button[@type='submit']")
     browser.until(lambda: "Its plan waits for an answer" in browser.find(f"{result}//p[@class='answer']").text)
+
+
+def test_a_message_is_revealed_with_a_reason_by_the_keyboard(site: Any, browser: Any) -> None:
+    """Issue 37 B4, D: of the queue manager of the test before. The ledger has the line, the page no script of it."""
+    browser.open(f"/mqops/dead_letters?queue_manager={NAME}")
+    browser.click("//a[text()='Look at its messages']")
+    browser.click("//table//a[contains(@href, '/messages/one')]")
+    browser.until(lambda: "It is masked" in browser.text())
+    msg_id = browser.find("//main//*[@class='mono name']").text
+    browser.click(f"(//button[@data-copy='{msg_id}'])[1]")
+    browser.until(lambda: browser.find("//*[@id='said']").text in ("Copied.", "Selected: copy it with the keyboard."))
+    browser.find("//form[@id='reveal']//input[@name='why']").send_keys("a customer asks", Keys.ENTER)
+    browser.until(lambda: "this is the data, shown to you" in browser.text())
+    assert browser.find("//pre[@id='data-text']").text.startswith("message 0")
+    for width, dark in product((1400, 390), (False, True)):
+        browser.look(width=width, dark=dark)
+        browser.picture(f"revealed_{width}_{'dark' if dark else 'light'}")
+        assert browser.faults() == []
+    browser.look(width=1400, dark=False)
+    (line,) = [one for one in history(site.folder / "lake", msg_id).events if one.outcome == "revealed"]
+    assert (line.action, line.comment) == ("REVEAL", "a customer asks")
 
 
 def test_the_menu_entry_leads_back_to_the_estate(site: Any, browser: Any) -> None:

@@ -15,6 +15,7 @@ from mqops.lake.run import folder_of
 from mqops.ledger.core.marker import MarkerKind
 from mqops.ledger.file import all_ledgers
 from mqops.ledger.set_aside import remark
+from mqops.look.reveal import DOWNLOAD
 from mqops.model import Destination
 from mqops.prove.core.outcome import MEANING
 from mqops.prove.core.whereabouts import HELD, Whereabouts
@@ -91,8 +92,10 @@ def event_lines(event: EventOfRule) -> tuple[str, ...]:
         )
     if event.outcome == MarkerKind.REVEALED:
         source = f"run {event.run}" if event.run else "the live queue"
+        done = "downloaded by" if event.action == DOWNLOAD else "shown to"
         return (
-            f"{event.at}  {event.queue_manager}  its payload was shown to {event.requested_by}",
+            f"{event.at}  {event.queue_manager}  its payload was {done} {event.requested_by}",
+            *((f"    why       {event.comment}",) if event.comment else ()),
             f"    message   {event.msg_id} of {event.queue}, from {source}; line {event.line} of the ledger",
         )
     failed = f" failed: {event.reason}" if event.reason else ""

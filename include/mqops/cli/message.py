@@ -50,6 +50,7 @@ def message() -> None:
 @click.option("--position", type=click.IntRange(0), help="The place on the queue, from 0, where several messages fit.")
 @click.option("--rules", type=GivenFile(), help="Judge it by this rules table. Default: that of the run or estate.")
 @click.option("--reveal", is_flag=True, help="Show the payload. The estate says who may; the ledger says who did.")
+@click.option("--why", default="", metavar="TEXT", help="The reason of --reveal, which the ledger keeps. Needed.")
 @lake_option
 @json_option
 @known_errors
@@ -62,6 +63,7 @@ def show(
     position: int | None,
     rules: IO[bytes] | None,
     reveal: bool,
+    why: str,
     lake: Path,
     as_json: bool,
 ) -> None:
@@ -74,12 +76,13 @@ def show(
     snapshots know of it.
 
     The queue is only browsed. The data and the properties are masked: letters as x, digits as 9. --reveal shows them to
-    a user whom the estate names under `reveal` of the queue manager, and writes that to the ledger.
+    a user whom the estate names under `reveal` of the queue manager, and writes that to the ledger with the reason
+    (--why, at most 500 characters). JSON and XML are laid out in lines then, and hex stands beside.
     """
     from mqops.look.core.criteria import asks_for_payload  # noqa: PLC0415
     from mqops.look.find import refuse_question_about  # noqa: PLC0415
     from mqops.look.message import show_live, show_recorded  # noqa: PLC0415
-    from mqops.look.reveal import refuse_question  # noqa: PLC0415
+    from mqops.look.reveal import Reveal, refuse_question, why_of  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
     from mqops.mq.named_queue import alias_of  # noqa: PLC0415
@@ -90,19 +93,19 @@ def show(
     if msg_id:
         wanted = _with_id(wanted, msg_id)
     table = _table(rules)
-    reveal_to = this_user() if reveal else ""
+    if why and not reveal:
+        raise click.UsageError("--why is the reason of --reveal: give both, or neither")
+    to = Reveal(who=this_user(), kind=Account.SYSTEM, why=why_of(why)) if reveal else None
     asks = wanted.asks_for_payload or (table is not None and asks_for_payload(table.table.questions))
     if folder is not None:
         if asks:
             refuse_question_about(folder, this_user())
-        found = show_recorded(
-            lake, folder, wanted, run=run, queue=queue, position=position, table=table, reveal_to=reveal_to
-        )
+        found = show_recorded(lake, folder, wanted, run=run, queue=queue, position=position, table=table, reveal=to)
     else:
         with connect(connection_to(queue_manager.strip())) as session:
             if asks:
                 refuse_question(queue_manager_name(session), this_user(), Account.SYSTEM)
-            found = show_live(session, lake, queue, wanted, position=position, table=table, reveal_to=reveal_to)
+            found = show_live(session, lake, queue, wanted, position=position, table=table, reveal=to)
             if alias := alias_of(session, queue):
                 warn(alias)
     if as_json:

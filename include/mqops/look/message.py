@@ -44,9 +44,8 @@ from mqops.look.find import (
 from mqops.look.history import History, history
 from mqops.look.locked import locked
 from mqops.look.quarantined import Quarantined, quarantined
-from mqops.look.reveal import record_reveals, refuse_unless_named, revealed_row
+from mqops.look.reveal import Reveal, record_reveals, revealed_row
 from mqops.look.search import PassedOver, Search
-from mqops.model import Account
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
 from mqops.observe.core.answers import answers, columns_for
@@ -122,12 +121,14 @@ def show_live(
     *,
     position: int | None = None,
     table: TableFrom | None = None,
-    reveal_to: str = "",
+    reveal: Reveal | None = None,
+    behind_xqh: bool = True,
 ) -> MessageStory:
     """The one message of a queue that fits. The queue is browsed, and nothing is changed.
 
     Parameters: `position` on the queue from 0, None for any; `table` that judges it, None for that of the estate;
-    `reveal_to` the system account (user@host) that sees its payload, "" for nobody.
+    `reveal` who sees its payload, None for nobody; `behind_xqh` whether the whole queue is browsed where no message
+    has the MsgId in its MQMD: it may stand behind an MQXQH.
 
     Raises:
         SettingsError: no message fits, or several; the text names some.
@@ -135,10 +136,14 @@ def show_live(
         MqopsError: the queue manager, the lake or the ledger cannot be read.
     """
     name = queue_manager_name(session)
-    if reveal_to:
-        refuse_unless_named(name, reveal_to, Account.SYSTEM)
+    if reveal:
+        reveal.refuse_unless_named(name)
     match = {} if position is not None else {k: v for k, v in wanted.whole_ids.items() if k in {"msg_id", "correl_id"}}
-    if match and not any(True for _hit in _fitting(all_of(live_batches(session, [queue], **match)), wanted)):
+    if (
+        match
+        and behind_xqh
+        and not any(True for _hit in _fitting(all_of(live_batches(session, [queue], **match)), wanted))
+    ):
         match = {}  # it may stand behind an MQXQH
     looked = all_of(live_batches(session, [queue], **match))
     hit = _only(looked, wanted, position, f"{queue} of {name}", lambda: unseen(session, queue))
@@ -151,7 +156,7 @@ def show_live(
         if judge
         else {}
     )
-    return _story(lake, message, "", _Judge(judge, tries), reveal_to)
+    return _story(lake, message, "", _Judge(judge, tries), reveal)
 
 
 def show_recorded(
@@ -163,7 +168,7 @@ def show_recorded(
     queue: str = "",
     position: int | None = None,
     table: TableFrom | None = None,
-    reveal_to: str = "",
+    reveal: Reveal | None = None,
 ) -> MessageStory:
     """The one message of a snapshot that fits.
 
@@ -180,22 +185,22 @@ def show_recorded(
         chosen = None  # it may stand behind an MQXQH
     hit = _only(looked_at(snapshot, columns, [queue] if queue else [], chosen), wanted, position, str(snapshot))
     row = hit.row(Listed)
-    if reveal_to:
-        refuse_unless_named(row.queue_manager, reveal_to, Account.SYSTEM)
+    if reveal:
+        reveal.refuse_unless_named(row.queue_manager)
     without, why = None, ""
     try:
         rows = rows_with(snapshot, {"msg_key": {row.msg_key}}, _Whole, chosen)
         whole = next(one for one in rows if (one.queue, one.position) == (row.queue, row.position))
         message = whole.row(row.queue_manager, row.queue, row.position)
     except BodiesLocked as error:
-        if reveal_to:
+        if reveal:
             raise
         without, why = locked(snapshot, row.queue, row.position, row.msg_key), str(error)
         message = without.row
     judge = _judge_of(run, message, table) if run else _Judge(table or of_estate(row.queue_manager), {})
     if without and judge.table and not set(BODY_COLUMNS).isdisjoint(columns_for(judge.table.table.questions)):
         judge = judge._replace(table=None)  # nothing says which of its rules fit
-    story = _story(lake, message, run.run if run else "", judge, reveal_to)
+    story = _story(lake, message, run.run if run else "", judge, reveal)
     return replace(story, message=without.shown(story.message, why)) if without else story
 
 
@@ -275,6 +280,10 @@ def _fitting(looked: Iterator[Looked], wanted: Criteria) -> Iterator[Hit]:
     return (hit for hit in hits(looked, Search(wanted), Cursor(), live=True) if isinstance(hit, Hit))
 
 
+def _some_fit(looked: Iterator[Looked], wanted: Criteria) -> bool:
+    return any(True for _hit in _fitting(looked, wanted))
+
+
 def _only(
     looked: Iterator[Looked], wanted: Criteria, position: int | None, where: str, why: Callable[[], str] = str
 ) -> Hit:
@@ -311,10 +320,18 @@ def _places(found: Sequence[Hit]) -> str:
     return ", ".join(f"{row.msg_id.hex()} (position {row.position} of {row.queue})" for row in rows)
 
 
-def _story(lake: Path, message: SnapshotRow, run: str, judge: _Judge, reveal_to: str) -> MessageStory:
-    if reveal_to:
-        seen = revealed_row(0, msg_key=message["msg_key"], msg_id=message["msg_id"], body_sha256=message["body_sha256"])
-        record_reveals(lake, message["queue_manager"], message["queue"], [seen], run=run, who=reveal_to)
+def _story(lake: Path, message: SnapshotRow, run: str, judge: _Judge, reveal: Reveal | None) -> MessageStory:
+    if reveal:
+        seen = revealed_row(
+            0,
+            msg_key=message["msg_key"],
+            msg_id=message["msg_id"],
+            body_sha256=message["body_sha256"],
+            action=reveal.action,
+        )
+        record_reveals(
+            lake, message["queue_manager"], message["queue"], [seen], run=run, who=reveal.who, why=reveal.why
+        )
     msg_id = message["msg_id"].hex()
     judged = message if judge.where is None else with_origin(message, judge.where)
     found_by_run = judged["dlh_dest_q"] if judged["dlh_error"] is None else ""
@@ -323,8 +340,8 @@ def _story(lake: Path, message: SnapshotRow, run: str, judge: _Judge, reveal_to:
     if judge.table is not None and judged["dlh_error"] is None:
         table = judge.table.table
         known = pattern_values(judged) | answers(table.questions, judged)
-        rules = verdicts(table, known, judge.tries, revealed=bool(reveal_to))
-    shown = taken_apart(message["md"], message["body"], revealed=bool(reveal_to))
+        rules = verdicts(table, known, judge.tries, revealed=reveal is not None)
+    shown = taken_apart(message["md"], message["body"], revealed=reveal is not None)
     return MessageStory(
         found=found_message(Listed._make(dict(message)[name] for name in Listed._fields)),
         run=run,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.clock import utc_now
-from mqops.errors import MqopsError
+from mqops.counted import counted
+from mqops.errors import MqopsError, SettingsError
 from mqops.lake.run import folder_of
 from mqops.ledger.core.identity import line_id
 from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerKind, MarkerRow
@@ -18,11 +20,45 @@ from mqops.storage import estate_here
 LINE_ROWS = 1000
 """Most messages in a line of the ledger."""
 REVEAL = "REVEAL"
-"""The word that stands as the action of such a line."""
+DOWNLOAD = "DOWNLOAD"
+"""The words that stand as the action of such a line."""
+MOST_WHY = 500
+"""Characters of a reason."""
 
 
 class NotRevealed(MqopsError):
     """You may not see the payload of this queue manager's messages; ask a user whom `reveal` in the estate names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reveal:
+    """Who is to see the payload of a message. Parameters: `who` and `kind` as of `refuse_unless_named`; `why` as
+    `why_of` gives it; `action` REVEAL or DOWNLOAD."""
+
+    who: str
+    kind: Account
+    why: str
+    action: str = REVEAL
+
+    def refuse_unless_named(self, queue_manager: str) -> None:
+        """Raises `NotRevealed`, `SettingsError`: the estate does not let this person see it."""
+        refuse_unless_named(queue_manager, self.who, self.kind)
+
+
+def why_of(text: str) -> str:
+    """The reason that a person gives, in one line, as it stands in the ledger.
+
+    Raises:
+        SettingsError: there is none, or it has more than MOST_WHY characters. Nothing was shown.
+    """
+    why = " ".join(text.split())
+    if not why:
+        raise SettingsError("A reason is needed: it stands in the ledger beside your name. Nothing was shown.")
+    if len(why) > MOST_WHY:
+        raise SettingsError(
+            f"The reason has {counted(len(why), 'character')}, and {MOST_WHY} at most are kept. Nothing was shown."
+        )
+    return why
 
 
 KINDS = {Account.AIRFLOW: "login of Airflow", Account.SYSTEM: "account of this system"}
@@ -76,12 +112,13 @@ def _account(who: str, kind: Account) -> str:
 
 
 def record_reveals(
-    lake: Path, queue_manager: str, queue: str, rows: Sequence[MarkerRow], *, run: str, who: str
+    lake: Path, queue_manager: str, queue: str, rows: Sequence[MarkerRow], *, run: str, who: str, why: str = ""
 ) -> None:
     """Write to the ledger that `who` sees messages of a queue; it is on disk when this returns. Show the messages after
     that only.
 
-    Parameters: `rows` as `revealed_row` makes them; `run` whose snapshot has the messages, "" for a live queue.
+    Parameters: `rows` as `revealed_row` makes them; `run` whose snapshot has the messages, "" for a live queue;
+    `why` as `why_of` gives it, "" for none.
 
     Raises:
         LakeError: the ledger cannot be written.
@@ -99,20 +136,20 @@ def record_reveals(
                 kind=MarkerKind.REVEALED,
                 at=at,
                 rows=part,
-                about={"requested_by": who, "queue": queue},
+                about={"requested_by": who, "queue": queue} | ({"comment": why} if why else {}),
             )
         )
     with LedgerFile(folder_of(lake, queue_manager)).writer() as writer:
         writer.add(lines)
 
 
-def revealed_row(number: int, *, msg_key: str, msg_id: bytes, body_sha256: bytes) -> MarkerRow:
+def revealed_row(number: int, *, msg_key: str, msg_id: bytes, body_sha256: bytes, action: str = REVEAL) -> MarkerRow:
     """The row for a message of a snapshot. Parameters: columns of the snapshot."""
     return MarkerRow(
         row=number,
         msg_key=msg_key,
         msg_id=msg_id.hex(),
-        action=REVEAL,
+        action=action,
         rule_key="",
         dest_q="",
         dest_q_mgr="",

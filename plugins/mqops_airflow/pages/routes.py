@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mqops.errors import MqopsError
 from mqops.printable import printable
 from mqops_airflow.airflow_private.server import get_user
-from mqops_airflow.pages import chosen, data_docs, queue_names
+from mqops_airflow.pages import chosen, data_docs, message_one, queue_names
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.refusal import refusal
 from mqops_airflow.pages.render import FOLDER, render
@@ -32,6 +32,7 @@ def application() -> FastAPI:
     made = FastAPI(title="mqops", docs_url=None, redoc_url=None, openapi_url=None)
     for one in PAGES:
         made.include_router(import_module(f"mqops_airflow.pages.{one.name}").router(one))
+    made.include_router(message_one.router(page("messages")))
     for other in (data_docs, chosen, queue_names):
         made.include_router(other.router())
     logged_in = Depends(get_user)

@@ -24,12 +24,13 @@ from mqops.look.scan_reports import scan_reports
 from mqops.look.taken_since import taken_by_later
 from mqops.look.words import balance, runs, scan, steps, under_way, unmoved
 from mqops.look.words import run as words
-from mqops.look.words.fates import Fate
+from mqops.look.words.fates import Became, Fate
 from mqops.look.words.plan import folded
 from mqops.look.words.text import NOTHING, Cell, Label, Link, Table, Text, Time, said, sentences
 from mqops.workflow import Workflow
 from mqops_airflow.pages.by_hand import by_hand, for_others, more_by_hand
 from mqops_airflow.pages.charts import chart_of
+from mqops_airflow.pages.chosen import ACTIONS, Form
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import RECOVER, Resume, found_full, may_do, real_run, rooms, to_ask_again
@@ -46,6 +47,8 @@ FEW = 10
 """Messages that the page names without being asked to."""
 PLANNERS = ("decide", "plan")
 """Tasks that make a plan: a workflow with none of them makes none."""
+
+ALL_OF_RUN = "For all at once: the page Messages with this run, and Which: those still there."
 
 
 def router(page: Page) -> APIRouter:
@@ -95,7 +98,7 @@ class _InWords:
         self.outcomes = tuple(_outcomes(view))
         self.outcomes_of = words.later_outcomes(view)
         self.untouched = _untouched(seen)
-        self.unmoved = _Unmoved(seen) if _tells_unmoved(seen) else None
+        self.unmoved = _Unmoved(who, seen) if _tells_unmoved(seen) else None
         self.failures = steps.failures(story)
         self.steps = _one_table(seen.tasks, _steps(who, seen))
         self.scan = _Scan(who, asked.run) if not view.rules and SCANNED.exists(asked.run) else None
@@ -177,9 +180,9 @@ class _Scan:
 
 class _Unmoved:
     """The messages that were not moved or discarded. `open` whether the page shows them without a click; `next` the
-    link to the messages behind them."""
+    link to the messages behind them; `choose` the form for those that are there, None where there is none."""
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, who: Reader, seen: Seen) -> None:
         story, sums, told, over = seen.story, seen.sums, seen.words, seen.over
         total, choice = sum(one.messages for one in story.unmoved), by_choice(story.workflow)
         undone = "copied" if story.line.copies else seen.fates.undone
@@ -189,7 +192,13 @@ class _Unmoved:
         self.reasons = tuple(unmoved.reasons(story, told, by_choice=choice))
         self.open = seen.after >= 0 or total <= FEW
         self.which = f"{len(story.messages):,} of them" if part else "Each of them"
-        self.messages = unmoved.messages(story, told, by_choice=choice, would=sums.would, gone=gone, over=over)
+        left = sum(one.became != Became.GONE for one in story.messages)
+        may = over and bool(left) and who.may_start(RECOVER)
+        self.choose = Form("left", story.line.queue_manager, left, (), may=may, hint=ALL_OF_RUN) if may else None
+        self.actions = ACTIONS
+        self.messages = unmoved.messages(
+            story, told, by_choice=choice, would=sums.would, gone=gone, over=over, ticks=may
+        )
         self.next = Link(counted(story.more, "more message"), "run", behind, place="unmoved") if story.more else None
 
 

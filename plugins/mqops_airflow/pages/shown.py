@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -52,6 +53,11 @@ def moment(when: str | datetime | None) -> Markup | str:
     if found is None:
         return "–"
     return Markup('<time datetime="{}">{}</time>').format(found.isoformat(), f"{found:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def lines(texts: Iterable[str]) -> Markup:
+    """Lines of a text of others, each with its tabs, and with nothing hidden in it."""
+    return Markup("\n").join("\t".join(map(visible, one.split("\t"))) for one in texts)
 
 
 def breaks(value: Any) -> Markup:
@@ -113,5 +119,5 @@ def finish(value: Any) -> Any:
     return visible(value) if isinstance(value, str) else value
 
 
-FILTERS = (number, age, moment, breaks, below)
+FILTERS = (number, age, moment, breaks, below, lines)
 """What templates call."""

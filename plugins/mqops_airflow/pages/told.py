@@ -20,6 +20,9 @@ from mqops.look.words.text import AirflowLink, Label, Lines, Link, OfRun, Part, 
 from mqops.printable import visible
 from mqops_airflow.pages.shown import breaks, dated, moment, shortened, since
 
+COMMANDS = ("mqops ", "ALTER ", "DEFINE ", "DELETE ", "SET ", "START ", "REFRESH ", "RESET ")
+"""What a command of ours, and one of MQSC, begins with."""
+
 
 @pass_context
 def told(context: Context, text: Value | None) -> Markup | str:
@@ -73,6 +76,8 @@ _ELEMENTS: Mapping[type[str], tuple[Markup, Callable[[str], str]]] = {
 def _styled(part: str) -> Markup:
     if isinstance(part, ShortName):
         return Markup('<span title="{}" class="name">{}</span>').format(visible(part), breaks(shortened(part)))
+    if isinstance(part, words.Code) and part.startswith(COMMANDS):
+        return Markup("<code>{}</code>{}").format(visible(part), copies(part, "command"))
     element, shown = _ELEMENTS.get(type(part), (Markup("{}"), dated))
     return element.format(shown(part))
 
@@ -86,13 +91,20 @@ def _of_run(context: Context, of: OfRun) -> Markup:
     return _link(context, Link("", "run", query, kind="name" if hole else ""), words)
 
 
+def copies(text: str, what: str) -> Markup:
+    """A button that copies a text. Parameters: `what` the text is."""
+    told = {"data-copy": visible(text), "aria-label": f"Copy {what} {visible(text)}"}
+    return Markup(' <button type="button" class="copy"{}>Copy</button>').format(attributes(told))
+
+
 def _kind(kind: str) -> Markup:
     return Markup(' class="{}"').format(kind) if kind else Markup("")
 
 
 def _link(context: Context, link: Link, words: Markup) -> Markup:
     title = Markup(' title="{}"').format(visible(link.title)) if link.title else ""
-    return Markup('<a{} href="{}"{}>{}</a>').format(_kind(link.kind), address(context, link), title, words)
+    made = Markup('<a{} href="{}"{}>{}</a>').format(_kind(link.kind), address(context, link), title, words)
+    return made + copies(link.query["msg_id"], "MsgId") if link.page == "messages/one" else made
 
 
 @pass_context
@@ -182,5 +194,5 @@ def attributes(of: Mapping[str, object]) -> Markup:
 
 
 FILTERS = (told, attributes, address, cell, shown_table)
-GLOBALS = (said, listed, label, empty, to_airflow, to_dag, to_page)
+GLOBALS = (said, listed, label, empty, to_airflow, to_dag, to_page, copies)
 """What templates call."""

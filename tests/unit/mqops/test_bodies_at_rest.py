@@ -121,7 +121,7 @@ def goes_on_without_the_key(run: RunFolder, msg_id: str, key: str, why: str) -> 
     assert why in shown["body"]["no_text"]
     for command in (
         ("message", "find", "--snapshot", run.path, "--text", "Geheimnis"),
-        ("message", "show", "--snapshot", run.path, msg_id, "--reveal"),
+        ("message", "show", "--snapshot", run.path, msg_id, "--reveal", "--why", "a customer asks"),
         ("undo", run.run, "-m", "QM1", "--yes"),
     ):
         told = mqops(*command)
@@ -162,7 +162,7 @@ def test_no_body_is_in_the_lake_in_clear_and_every_workflow_goes_on(
     assert [one["msg_id"] for one in found["messages"]] == [before[0].hex(), before[3].hex()]
     found = good("message", "find", "--snapshot", run.path, "--property", "usr.name=Kontonummer")
     assert [one["msg_id"] for one in found["messages"]] == [before[2].hex()]
-    shown = good("message", "show", "--snapshot", run.path, before[0].hex(), "--reveal")
+    shown = good("message", "show", "--snapshot", run.path, before[0].hex(), "--reveal", "--why", "a customer asks")
     assert shown["body"]["text"] == "Geheimnis 1"
 
     keys.rename(tmp_path / "away.json")

@@ -215,7 +215,7 @@ def test_headers_of_bridges_are_shown_whole_and_their_data_is_text_but_never_a_p
     ids = manager.put("A", messages)
     env = {"MQOPS_ESTATE": estate(tmp_path, getpass.getuser())}
     for name, msg_id in zip(BRIDGES, ids, strict=True):
-        words = ("message", "show", "A", msg_id.hex(), "-m", "QM1", "--reveal")
+        words = ("message", "show", "A", msg_id.hex(), "-m", "QM1", "--reveal", "--why", "a customer asks")
         said = mqops(*words, "--json", **env).stdout
         found = json.loads(said)
         assert found["body"]["text"] == "PAY 100 EUR", name
@@ -255,7 +255,7 @@ def test_names_and_values_of_an_mqrfh_are_shown_masked_and_what_is_unknown_in_he
     assert header(broken, "MQRFH")["fields"]["NameValueString"] == "xxxxxx"
     assert f"its names and values cannot be read: {why}" in view.text("show", "A", second.hex())
     env = {"MQOPS_ESTATE": estate(tmp_path, getpass.getuser())}
-    text = mqops("message", "show", "A", first.hex(), "-m", "QM1", "--reveal", **env).stdout
+    text = mqops("message", "show", "A", first.hex(), "-m", "QM1", "--reveal", "--why", "a customer asks", **env).stdout
     assert '        customer = Jane "J" Doe\n' in text
     assert f"{UNNAMED:17} {b'four'.hex()}" in text
 
@@ -308,7 +308,7 @@ def test_law9_a_queue_manager_that_no_estate_names_needs_no_entry_and_the_ledger
     (msg_id,) = manager.put(DLQ, [dead_letter("A", SECRET.encode())])
     path = tmp_path / "other_estate.yaml"
     path.write_text("lake: lake\nqueue_managers:\n  OTHER: {connection: mq_other}\n")
-    show = ("message", "show", DLQ, msg_id.hex(), "-m", "QM1", "--reveal", "--json")
+    show = ("message", "show", DLQ, msg_id.hex(), "-m", "QM1", "--reveal", "--why", "a customer asks", "--json")
     found = json.loads(mqops(*show, MQOPS_ESTATE=str(path)).stdout)
     assert found["body"]["text"] == SECRET
     (shown,) = (one for one in LedgerFile(lake / "QM1", str).entries() if one["kind"] == "revealed")
@@ -327,19 +327,30 @@ def test_law9_only_whom_the_estate_names_sees_payload_and_the_ledger_says_so(man
     for source in (("-m", "QM1"), ("--snapshot", run)):
         for named in ((), ("somebody", "else"), (f"x{me}",)):
             env = {"MQOPS_ESTATE": estate(tmp_path, *named)}
-            said = mqops("message", "show", DLQ, msg_id.hex(), *source, "--reveal", expect=1, **env)
+            said = mqops(
+                "message", "show", DLQ, msg_id.hex(), *source, "--reveal", "--why", "a customer asks", expect=1, **env
+            )
             assert "`reveal` of QM1 in" in said.stderr
             assert f"names {', '.join(named) or 'nobody'}. Nothing was shown" in said.stderr
             assert ("Ask one of them" in said.stderr) == bool(named)
             assert said.stdout == ""
         assert not LedgerFile(lake / "QM1", str).path.exists() or source[0] == "--snapshot"
         env = {"MQOPS_ESTATE": estate(tmp_path, "somebody", me)}
-        found = json.loads(mqops("message", "show", DLQ, msg_id.hex(), *source, "--reveal", "--json", **env).stdout)
+        found = json.loads(
+            mqops(
+                "message", "show", DLQ, msg_id.hex(), *source, "--reveal", "--why", "a customer asks", "--json", **env
+            ).stdout
+        )
         assert (found["body"]["text"], found["body"]["hex"]) == (SECRET, SECRET.encode().hex())
         assert not found["body"]["masked"]
         assert header(found, "MQRFH2")["folders"][0]["elements"][1]["value"] == "Müller"
         assert found["ledger"][-1]["outcome"] == "revealed"
-        assert SECRET in mqops("message", "show", DLQ, msg_id.hex(), *source, "--reveal", **env).stdout
+        assert (
+            SECRET
+            in mqops(
+                "message", "show", DLQ, msg_id.hex(), *source, "--reveal", "--why", "a customer asks", **env
+            ).stdout
+        )
     shown = [entry for entry in LedgerFile(lake / "QM1", str).entries() if entry["kind"] == "revealed"]
     assert [entry["run"] for entry in shown] == ["", "", run, run]
     assert shown[0]["about"]["requested_by"].startswith(f"{me}@")
@@ -584,7 +595,9 @@ def test_a_folder_that_is_not_valid_is_shown_to_who_may_see_it(manager, mqops, t
     header = MQRFH2(format="MQSTR", encoding=c.MQENC_NATIVE, coded_char_set_id=1208, folders=(b"<<a>4711",))
     (msg_id,) = manager.put("A", [({"Format": "MQHRF2"}, header.pack() + b"x")])
     env = {"MQOPS_ESTATE": estate(tmp_path, getpass.getuser())}
-    done = mqops("message", "show", "A", msg_id.hex(), "-m", "QM1", "--reveal", "--json", **env)
+    done = mqops(
+        "message", "show", "A", msg_id.hex(), "-m", "QM1", "--reveal", "--why", "a customer asks", "--json", **env
+    )
     (found,) = json.loads(done.stdout)["headers"][0]["folders"]
     assert (found["hex"], found["masked"]) == (b"<<a>4711".hex(), False)
 
@@ -677,7 +690,11 @@ def test_text_of_a_message_forges_no_line(manager, mqops, tmp_path):
         options=CMQC.MQOO_SET_ALL_CONTEXT,
     )
     env = {"MQOPS_ESTATE": estate(tmp_path, getpass.getuser())}
-    for words in (("show", DLQ, "--position", "0"), ("show", DLQ, "--position", "0", "--reveal"), ("find", DLQ)):
+    for words in (
+        ("show", DLQ, "--position", "0"),
+        ("show", DLQ, "--position", "0", "--reveal", "--why", "a customer asks"),
+        ("find", DLQ),
+    ):
         text = mqops("message", *words, "-m", "QM1", **env).stdout
         assert all(line.isprintable() for line in text.split("\n"))
         assert not [line for line in text.split("\n") if line.startswith("rules of /etc")]

@@ -13,6 +13,7 @@ from mqops.model import Destination
 
 if TYPE_CHECKING:
     from mqops.look.core.field_values import Shown
+    from mqops.look.core.laid_out import LaidOut
     from mqops.look.core.taken_apart import ElementShown, FieldsShown, FolderShown
     from mqops.look.history import EventOfRule
     from mqops.look.message import MessageStory
@@ -40,14 +41,16 @@ def done(event: EventOfRule | None, outcome: str) -> Text:
     return said("{} {:time}{} by run {}.", outcome, event.at, to, OfRun(event.queue_manager, event.run, "{}"))
 
 
-def data(story: MessageStory, size: str) -> Text:
-    """How long the data is, and how it is shown. Parameters: `size` in words."""
+def data(story: MessageStory, size: str, revealed: LaidOut | None = None) -> Text:
+    """How long the data is, and how it is shown. Parameters: `size` in words; `revealed` what a page shows of it, None
+    where it is masked."""
     body = story.message.body
-    shown = len(body.hex) // 2
+    shown = revealed.shown if revealed else len(body.hex) // 2
     part = f"Text and hexadecimal are of the first {shown:,} of {counted(body.length, 'byte')}."
     return sentences(
         said("{} in CCSID {}, format {}.", size, str(body.ccsid), body.format or "none"),
         said("It is masked: letters are shown as x, digits as 9.") if body.masked else NOTHING,
+        said(f"The text is {revealed.form}, laid out in lines.") if revealed and revealed.form else NOTHING,
         said(part) if shown < body.length else NOTHING,
     )
 

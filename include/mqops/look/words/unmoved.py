@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from mqops.look.words.fates import Fate, became, why_left
-from mqops.look.words.text import Table, Text, of_message, said
+from mqops.look.words.fates import Became, Fate, became, why_left
+from mqops.look.words.text import Table, Text, Tick, of_message, said
 
 if TYPE_CHECKING:
     from mqops.look.run_story import RunStory
@@ -26,15 +26,24 @@ def reasons(story: RunStory, words: Mapping[Fate, str], *, by_choice: bool) -> I
 
 
 def messages(
-    story: RunStory, words: Mapping[Fate, str], *, by_choice: bool, would: bool, gone: bool, over: bool
+    story: RunStory,
+    words: Mapping[Fate, str],
+    *,
+    by_choice: bool,
+    would: bool,
+    gone: bool,
+    over: bool,
+    ticks: bool = False,
 ) -> Table:
     """These messages, by row of the plan. Parameters: as of `reasons`; `over` whether nothing more is done by the
-    run."""
+    run; `ticks` whether a row begins with a box that chooses its message, where it is not gone."""
     rows = []
     for one in story.messages:
         link = of_message(story.line.queue_manager, story.line.run, one.msg_id, queue=one.queue)
         fate, why = became(one.became, one.why, words), why_left(one.why, by_choice=by_choice)
-        rows.append((one.row, fate, why, f"{one.action} {one.dest_q}", link))
+        box = () if one.became == Became.GONE else (Tick(f"Choose {one.msg_id} of {one.queue}", one.msg_id, one.queue),)
+        rows.append((*((Text(box),) if ticks else ()), one.row, fate, why, f"{one.action} {one.dest_q}", link))
     which = "were left, gone or failed" if over else "are left, gone or failed, or whose turn has not come"
     caption = f"Messages that {words[Fate.LEFT]}{' or are gone' if gone else ''}" if would else f"Messages that {which}"
-    return Table(caption, ["Row|number", "Outcome" if would else "Became", "Why|text", "Planned|name", "MsgId"], rows)
+    headings = ["Row|number", "Outcome" if would else "Became", "Why|text", "Planned|name", "MsgId"]
+    return Table(caption, ["Choose", *headings] if ticks else headings, rows)

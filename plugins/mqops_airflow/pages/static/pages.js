@@ -11,6 +11,7 @@
 //   data-airflow-page                      a link to a page of Airflow's own: opens in the whole window
 //   data-login                             a link to Airflow's login, which leads back to this page
 //   data-copies="id"                       a button that copies the text of that element
+//   data-copy="text"                       a button that copies this text
 //   data-listed                            a checkbox whose value, if it is ticked, is one of the list of its name; with
 //                                          data-queue, the form is about that queue, and about no second one
 //   data-every                             a list whose choice, JSON of fields, stands in place of what is ticked
@@ -256,7 +257,7 @@
     event.preventDefault();
     const answer = form.querySelector(".answer");
     if (asksTwice(event.submitter, answer)) return;
-    const buttons = [...form.querySelectorAll("button")];
+    const buttons = [...form.querySelectorAll("button:not(.copy)")];
     buttons.forEach((button) => { button.disabled = true; });
     try {
       form.dataset.title = (form.closest("details")?.querySelector("summary") ?? event.submitter).innerText.trim();
@@ -297,15 +298,24 @@
   });
 
   document.addEventListener("click", async (event) => {
-    const button = event.target.closest("button[data-copies]");
+    const button = event.target.closest("button[data-copies], button[data-copy]");
     if (!button) return;
     const source = document.getElementById(button.dataset.copies);
+    const text = button.dataset.copy ?? source.textContent;
     const status = document.getElementById("said");
     try {
-      await navigator.clipboard.writeText(source.textContent);
+      await navigator.clipboard.writeText(text);
       said(status, "Copied.");
     } catch {
-      window.getSelection().selectAllChildren(source);
+      if (source) window.getSelection().selectAllChildren(source);
+      else { // what is shown may be the ends of a name only
+        const field = document.createElement("input");
+        field.readOnly = true;
+        field.value = text;
+        field.setAttribute("aria-label", "Text to copy");
+        button.replaceWith(field);
+        field.select();
+      }
       said(status, "Selected: copy it with the keyboard.");
     }
   });

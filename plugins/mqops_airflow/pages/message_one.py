@@ -1,0 +1,290 @@
+"""One message whole: masked for everybody, revealed to whom the estate names, with a reason that stands in the ledger.
+
+1. A look (GET) reveals nothing and writes nothing, so no link and no prefetching browser reveals.
+2. A reveal and a download are forms (POST), which `mqops_airflow.pages.relay` refuses from pages of other sites. The
+   server asks for the right again, the line of the ledger is on disk before a byte is sent, and no browser keeps the
+   answer (`mqops_airflow.pages.security.HEADERS`).
+3. A snapshot is read, or the queue is browsed for that MsgId: nothing is taken from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import Annotated, NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from mqops.actions import DISCARDS, Action
+from mqops.decide.backout_setting import read_setting
+from mqops.errors import SettingsError
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.marker import MarkerKind
+from mqops.look.core.criteria import criteria
+from mqops.look.core.laid_out import LaidOut, laid_out
+from mqops.look.core.taken_apart import ORIGIN
+from mqops.look.figures import Figures
+from mqops.look.history import EventOfRule
+from mqops.look.message import MessageStory, show_live, show_recorded
+from mqops.look.placed_since import Placed, placed_since
+from mqops.look.plan_view import planned_actions
+from mqops.look.reveal import DOWNLOAD, MOST_WHY, REVEAL, Reveal, why_of
+from mqops.look.runs import run_line
+from mqops.look.words import message as words
+from mqops.look.words.text import NOTHING, OfRun, Text, said
+from mqops.model import Account
+from mqops_airflow.connections.reach import connection_for
+from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
+from mqops_airflow.pages.dead_letters import queue_seen_last
+from mqops_airflow.pages.put_times import put_moment
+from mqops_airflow.pages.queue_figures import figures_now
+from mqops_airflow.pages.recorded_runs import recorded_in
+from mqops_airflow.pages.render import render_page
+from mqops_airflow.pages.reveal_right import why_masked
+from mqops_airflow.pages.run_forms import RECOVER
+from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
+from mqops_airflow.pages.shown import below, size
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions
+from mqops_airflow.runs.workplace import lake
+from mqops_airflow.ui.table import Page
+
+MOST_SHOWN = 64 * 1024
+"""Bytes of the data that the page shows; the whole is downloaded."""
+AT_ONCE = 2
+"""Reveals that are made at the same time: each holds a whole message."""
+WAIT = 10.0
+"""Seconds that a reveal waits for its turn, as where a queue manager does not answer."""
+ON_THE_QUEUE = "queue"
+_TURNS = BoundedSemaphore(AT_ONCE)
+
+
+class Which(NamedTuple):
+    """A message of a run. Parameters: `name` of the queue manager; `position` None where the MsgId is unique; `live`
+    whether it is meant as it is on the queue now."""
+
+    name: str
+    run: str
+    queue: str
+    msg_id: str
+    position: int | None
+    live: bool = False
+
+    @classmethod
+    def of(cls, who: Reader, form: Mapping[str, str]) -> Which:
+        """The message of a form. Raises `HTTPException` 400, 403."""
+        position = form.get("position", "")
+        if not form.get("run") or not form.get("msg_id") or not (position.isdecimal() or not position):
+            raise HTTPException(400, "The form does not name a message of a run.")
+        return cls(
+            *(who.queue_manager(form.get("queue_manager", "")), form["run"], form.get("queue", ""), form["msg_id"]),
+            int(position) if position else None,
+            form.get("from") == ON_THE_QUEUE,
+        )
+
+
+def router(page: Page) -> APIRouter:
+    """The routes of one message. Parameters: `page` messages."""
+    routes, sees = APIRouter(), reader(page.right)
+
+    @routes.get(f"{page.path}/one")
+    def one(
+        request: Request,
+        *,
+        given: Annotated[str, Query(alias="queue_manager")],
+        run: str,
+        queue: str = "",
+        msg_id: str,
+        position: int | None = None,
+        who: Reader = sees,
+    ) -> Response:
+        name = who.queue_manager(given)
+        try:
+            folder = recorded_in(RunFolder.at(lake(who.estate), name, run))
+            story = _story(lake(who.estate), folder, queue, msg_id, position)
+        except SettingsError as error:
+            if position is None:  # none or several: the list shows which
+                query = urlencode({"queue_manager": name, "run": run, "queue": queue, "msg_id": msg_id})
+                return RedirectResponse(f"{request.scope.get('root_path', '')}{page.path}?{query}", 303)
+            raise HTTPException(404, str(error)) from error
+        return _rendered(request, page, who, folder, story)
+
+    @routes.post(f"{page.path}/one/reveal")
+    async def reveal(request: Request, who: Reader = sees) -> Response:
+        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+
+        def shown() -> Response:
+            folder, story, why = _revealed(who, form, REVEAL)
+            revealed = laid_out(story.message.body, MOST_SHOWN)
+            return _rendered(request, page, who, folder, story, revealed=revealed, why=why)
+
+        return await run_in_threadpool(shown)
+
+    @routes.post(f"{page.path}/one/download")
+    async def download(request: Request, who: Reader = sees) -> Response:
+        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+
+        def whole() -> Response:
+            _folder, story, _why = _revealed(who, form, DOWNLOAD)
+            headers = {"Content-Disposition": f'attachment; filename="{story.found.msg_id}.bin"'}
+            data = bytes.fromhex(story.message.body.hex)
+            return Response(data, media_type="application/octet-stream", headers=headers)
+
+        return await run_in_threadpool(whole)
+
+    return routes
+
+
+def _revealed(who: Reader, form: Mapping[str, str], action: str) -> tuple[RunFolder, MessageStory, str]:
+    """The run of a form, its message with its payload, and the reason, after the ledger says who sees it.
+
+    Parameters: `action` REVEAL or DOWNLOAD.
+
+    Raises:
+        HTTPException: 400, 403, 404, 429.
+        MqopsError: the queue manager, the lake, the keys of bodies or the ledger cannot be read or written.
+    """
+    which = Which.of(who, form)
+    if refused := why_masked(who, which.name):
+        raise HTTPException(403, f"You may not see the data. {refused}")
+    try:
+        why = why_of(form.get("why", ""))
+    except SettingsError as error:
+        raise HTTPException(400, str(error)) from error
+    if not _TURNS.acquire(timeout=WAIT):
+        raise HTTPException(429, "Other messages are being revealed. Nothing was shown; try again in a minute.")
+    try:
+        folder = RunFolder.at(lake(who.estate), which.name, which.run)
+        to = Reveal(who=who.user.get_name(), kind=Account.AIRFLOW, why=why, action=action)
+        return folder, _live(who, which, to) if which.live else _of_run(who, which, recorded_in(folder), to), why
+    except SettingsError as error:
+        raise HTTPException(404, str(error)) from error
+    finally:
+        _TURNS.release()
+
+
+def _of_run(who: Reader, which: Which, folder: RunFolder, to: Reveal) -> MessageStory:
+    """The message in the snapshot. Raises as `show_recorded`."""
+    wanted = criteria(msg_id=which.msg_id)
+    return show_recorded(
+        lake(who.estate), folder.snapshot, wanted, run=folder, queue=which.queue, position=which.position, reveal=to
+    )
+
+
+def _live(who: Reader, which: Which, to: Reveal) -> MessageStory:
+    """The message on its queue: browsed by its MsgId, and by nothing else. Raises as `show_live`."""
+    from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+
+    wanted = criteria(msg_id=which.msg_id)
+    with connect(connection_for(which.name, who.estate)) as session:
+        return show_live(session, lake(who.estate), which.queue, wanted, reveal=to, behind_xqh=False)
+
+
+def _rendered(
+    request: Request,
+    page: Page,
+    who: Reader,
+    folder: RunFolder,
+    story: MessageStory,
+    *,
+    revealed: LaidOut | None = None,
+    why: str = "",
+) -> HTMLResponse:
+    """The page of a message. Parameters: `folder` of its run; `revealed` its data, None where it is masked; `why` it
+    was revealed."""
+    name, run = folder.queue_manager, folder.run
+    here = Placed(story.found.queue, story.found.msg_key)
+    by_hand = _by_hand(who, folder, story)
+    may_move = by_hand is not None and who.may_start(RECOVER)
+    return render_page(
+        *(request, page, who, name),
+        template="message",
+        run=run,
+        story=story,
+        revealed=revealed,
+        why=why,
+        longest_why=MOST_WHY,
+        origin=words.origin(story, _origin_words(story), put_moment),
+        done=words.done(story.past.done, outcome(story.past.done) if story.past.done else ""),
+        data=words.data(story, size(story.message.body.length), revealed),
+        rules=words.rules(story.rules, below(story.rules_source, who.estate.path.parent)),
+        seen=tuple(words.seen(story)),
+        quarantine=words.quarantine(story),
+        events=words.events(story, outcome),
+        fields=words.fields,
+        folder_table=words.folder,
+        broken_folder=words.broken_folder,
+        unjudged=_unjudged(story),
+        by_hand=by_hand,
+        placed=_placed_by(name, placed_since(folder, [here], at=run_line(folder).at).get(here, "") if by_hand else ""),
+        refusal=why_masked(who, name),
+        may_move=may_move,
+        questions=open_questions(who, RECOVER, name, [here.queue]) if may_move else (),
+        four_eyes=asks_for_four_eyes(who.estate, RECOVER),
+    )
+
+
+def _origin_words(story: MessageStory) -> str:
+    """What the header with the origin of a message is about, "" for a message without such a header."""
+    return ORIGIN[str(story.message.origin["by"])] if story.message.origin else ""
+
+
+def _placed_by(queue_manager: str, run: str) -> Text:
+    """The sentence that a later run has taken the message. Parameters: `run` that has, "" for none."""
+    return said("It was taken from the queue since, by {}.", OfRun(queue_manager, run)) if run else NOTHING
+
+
+@shared
+def _story(place: Path, run: RunFolder, queue: str, msg_id: str, position: int | None) -> MessageStory:
+    """One message, masked. Parameters: `position` None where the MsgId is unique. Raises `SettingsError`."""
+    return show_recorded(place, run.snapshot, criteria(msg_id=msg_id), run=run, queue=queue, position=position)
+
+
+def _by_hand(who: Reader, run: RunFolder, story: MessageStory) -> ByHand | None:
+    """The group for the form that moves a message which no rule can place: a message of ambiguous origin, a message
+    without an MQDLH on a dead-letter queue, a message in storage. None for any other message."""
+    queue, msg_ids = story.found.queue, [story.found.msg_id]
+    if story.ambiguous:
+        return placed_by_hand(queue, Action.AMBIGUOUS, msg_ids, read_setting(run))
+    figures = figures_now(who.estate, [run.queue_manager])[run.queue_manager]
+    if not story.header_read and (
+        Action.ERROR in planned_actions(run).actions or queue in _dead_letter_queues(who, run.queue_manager, figures)
+    ):
+        return placed_by_hand(queue, Action.ERROR, msg_ids, None)
+    stored = any(one.name == queue for one in figures.storage)
+    return ByHand(queue, IN_STORAGE, (), tuple(msg_ids)) if stored else None
+
+
+def _dead_letter_queues(who: Reader, name: str, figures: Figures) -> set[str]:
+    """The known dead-letter queues: of `dlq_rules` in the estate, of the newest run, the queue manager's DEADQ."""
+    section = who.estate.estate.queue_managers[name].dlq_rules
+    named = (section.queue or "", *section.also) if section else ()
+    return {*named, queue_seen_last(lake(who.estate), name), figures.dead_letter_queue}
+
+
+def _unjudged(story: MessageStory) -> str:
+    """Why no rules table judges a message, "" where a table does."""
+    if story.rules:
+        return ""
+    if any(one.name == "MQDLH" for one in story.message.headers):
+        name = story.found.queue_manager
+        return f"No rules table judges this message: the estate names none for the dead-letter queue of {name}."
+    what = "its MQDLH is not valid" if story.found.format == "MQDEAD" else "it has no MQDLH"
+    return f"No rules table judges this message: {what}."
+
+
+def outcome(event: EventOfRule) -> str:
+    """What a line of the ledger says of the message, for people."""
+    if event.outcome == MarkerKind.REVEALED:
+        done = "downloaded" if event.action == DOWNLOAD else "shown"
+        return f"its data was {done}: {event.comment}" if event.comment else f"its data was {done}"
+    if event.outcome != MarkerKind.ACTED:
+        return event.outcome
+    return "discarded" if event.action in DISCARDS else _NO_MOVE.get(event.action, "moved")
+
+
+_NO_MOVE: Mapping[str, str] = {Action.COPY: "copied", Action.LOAD: "put from a file"}
