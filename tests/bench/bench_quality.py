@@ -105,7 +105,7 @@ def payloads(folder: Path) -> None:
     for number in range(KINDS):
         document = {
             "id": f"P{number:06}",
-            "amount": 12345.67 if number == 7 else 1 + number / 100,
+            "amount": 12345.67 if number == 7 else round(1 + number / 100, 2),
             "currency": "EUR",
             "debtor": {"name": "A" * 40, "iban": "DE89370400440532013000"},
             "lines": [{"sku": f"SKU{line:05}", "quantity": line, "text": "x" * 30} for line in range(9)],
