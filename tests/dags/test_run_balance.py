@@ -55,6 +55,8 @@ def test_what_a_run_leaves_is_told_when_it_is_proved(manager, estate_folder, cli
     page = client("/run", queue_manager="QM1", run=run.run).text
     assert "2 messages were not moved or discarded" in page
     assert '<td>left</td><td class="text">the table leaves it' in page
+    assert "data-listed" not in page  # a viewer starts nothing
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text
     assert page.count("data-listed") == 2  # what was left can be ticked (issue 37 B3)
     assert 'id="choose-left"' in page
     assert "when the task prove has looked" not in page
