@@ -194,7 +194,7 @@ class _Unmoved:
         self.which = f"{len(story.messages):,} of them" if part else "Each of them"
         left = sum(one.became != Became.GONE for one in story.messages)
         may = over and bool(left) and who.may_start(RECOVER)
-        self.choose = Form("left", story.line.queue_manager, left, (), may=may, hint=ALL_OF_RUN) if may else None
+        self.choose = Form("left", story.line.queue_manager, (), may, ALL_OF_RUN) if may else None
         self.actions = ACTIONS
         self.messages = unmoved.messages(
             story, told, by_choice=choice, would=sums.would, gone=gone, over=over, ticks=may

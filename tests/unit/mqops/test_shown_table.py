@@ -12,7 +12,7 @@ def test_columns_that_are_empty_or_the_same_become_sentences() -> None:
     assert [one.column.heading for one in shown.columns] == ["To"]
     assert [str(one) for one in shown.alike] == [
         "In all 2 rows: Queue DEADQ; Gone 0.",
-        "In none of the 2 rows: By, Oldest.",
+        "In none of 2 rows: By, Oldest.",
     ]
     assert [[cell.value for cell in row] for row in shown.rows] == [["A"], ["B"]]
 

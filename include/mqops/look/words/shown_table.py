@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from mqops.counted import counted
 from mqops.look.words.text import Ago, Cell, Column, Lines, Table, Text, Tick, Value, joined, said
 
 MANY = 10
@@ -74,8 +75,8 @@ def _alike(folded: list[tuple[Column, Cell]], rows: int) -> tuple[Text, ...]:
     same = [said("{} {}", column.heading, _in_sentence(cell)) for column, cell in folded if not _nothing(cell)]
     empty = ", ".join(column.heading for column, cell in folded if _nothing(cell))
     return (
-        *((said("In all {} rows: {}.", rows, joined("; ", same)),) if same else ()),
-        *((said("In none of the {} rows: {}.", rows, empty),) if empty else ()),
+        *((said("In all {}: {}.", counted(rows, "row"), joined("; ", same)),) if same else ()),
+        *((said("In none of {}: {}.", counted(rows, "row"), empty),) if empty else ()),
     )
 
 
