@@ -34,6 +34,7 @@ from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
+from mqops.look.core.laid_out import laid_out
 from mqops.look.estate import expiring
 from mqops.look.history import history
 from mqops.message_checks import NOTHING, CheckResult, QualitySummary, QueueQuality
@@ -42,7 +43,7 @@ from mqops.prove.prove import prove
 from mqops.quality.results import keep
 from mqops.quality.trend import quality_runs
 from mqops.rules import parse
-from mqops_airflow.pages import answers, estate, messages, rules, searches, shared, triggers
+from mqops_airflow.pages import answers, estate, message_one, messages, rules, searches, shared, triggers
 from mqwire.folder import folder
 from mqwire.rfh2 import MQRFH2
 
@@ -381,10 +382,9 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
     moved = unescape(next(one for one in site("/messages?dest_q=PAY*").text.split('href="') if "msg_id=" in one))
     assert "<td>moved </td>" in site(moved.split('"')[0]).text
     refused = site(link, "operator").text
-    said = "You may not see the data. The setting reveal of QM1 in the estate does not name you (operator). It names 1 "
-    said += "login of Airflow; no role gives this right, that of an administrator neither. Ask the"
+    said = "You may not see the data. The setting reveal of QM1 in the estate does not name you (operator). It is for "
+    said += "viewer; no role gives this right, that of an administrator neither. Ask one of them, or the administrator"
     assert said in unescape(refused)
-    assert "viewer" not in refused  # whom it names
     assert os.environ["MQOPS_ESTATE"] not in refused
     assert "--reveal" not in refused
     assert 'id="reveal"' not in refused
@@ -447,10 +447,15 @@ def test_nothing_is_revealed_without_right_reason_or_post(site: Any, letter: Any
         (403, site(path, **{**letter, "queue_manager": "OTHER"})),
         (400, site(path, **{**letter, "why": " "})),
         (400, site(path, **{**letter, "why": "x" * 501})),
+        *((400, site(path, **{**letter, "why": one})) for one in ("-", "\u200b", "a\u202eb", "a\0b", "a\x1b[2J")),
         (400, site(path, **{**letter, "msg_id": ""})),
         (404, site(path, **{**letter, "msg_id": "ab" * 24})),
         (404, site(path, **{**letter, "msg_id": "ab" * 24, "from": "queue"})),
         (404, site(path, **{**letter, "run": "none"})),
+        (404, site(path, **{**letter, "run": "none", "from": "queue"})),
+        (400, site(path, **{**letter, "position": "\u0661"})),
+        (400, site(path, **{**letter, "run": ""})),
+        (400, site(path, **{**letter, "queue": "", "from": "queue"})),
         (405, site(f"{path}?{urlencode(letter)}")),
     ]
     assert [(status, one.status_code) for status, one in answers] == [(status,) * 2 for status, _one in answers]
@@ -458,6 +463,60 @@ def test_nothing_is_revealed_without_right_reason_or_post(site: Any, letter: Any
     assert "no role gives this right" in answers[2][1].text
     assert "A reason is needed" in answers[7][1].text
     assert ledger.read_bytes() == before
+
+
+def test_of_two_messages_with_one_msg_id_the_recorded_one_is_revealed(site: Any, letter: Any) -> None:
+    """On the queue now; where it is gone, and another one has its MsgId, the page says so."""
+    manager, live = Manager("QM1", Path(os.environ["MQLITE_HOME"])), {**letter, "from": "queue"}
+    same = {"Format": "MQSTR", "MsgId": bytes.fromhex(letter["msg_id"])}
+    key = re.findall('name="msg_key" value="([^"]*)"', site(f"/messages/one?{urlencode(letter)}").text)
+    manager.put(letter["queue"], [({**same, "CorrelId": b"c" * 24}, b"another")])
+    without = site("/messages/one/reveal", **live)
+    assert (without.status_code, "2 messages of" in without.text) == (404, True)
+    shown = site("/messages/one/reveal", **live, msg_key=key[0])
+    assert "alert(1)" in shown.text
+    assert "not the message that the run recorded" not in shown.text
+    assert site("/messages/one/download", **live, msg_key=key[0]).content == HOSTILE
+    with manager.connected() as queue_manager:
+        pymqi.Queue(queue_manager, letter["queue"]).get(70_100)
+    shown = site("/messages/one/reveal", **live, msg_key=key[0])
+    assert "This is not the message that the run recorded" in shown.text
+    assert f'name="msg_key" value="{key[0]}"' in shown.text
+    manager.put(letter["queue"], [(same, b"a third")])
+    none = site("/messages/one/reveal", **live, msg_key=key[0])
+    assert (none.status_code, "None is the one that was recorded" in none.text) == (404, True)
+
+
+def test_a_message_that_no_run_has_recorded_is_revealed_on_its_queue(site: Any, letter: Any, monkeypatch: Any) -> None:
+    """A whole MsgId and a queue are enough; what the browse has to discard is told."""
+    manager = Manager("QM1", Path(os.environ["MQLITE_HOME"]))
+    (msg_id,) = manager.put(letter["queue"], [({"Format": "MQSTR"}, b"came since")])
+    address = f"/messages?{urlencode({'queue_manager': 'QM1', 'queue': letter['queue'], 'msg_id': msg_id.hex()})}"
+    assert 'id="on-queue"' in site(address).text
+    assert 'id="on-queue"' not in site(address, "operator").text
+    assert 'id="on-queue"' not in site(address[:-1]).text
+    monkeypatch.setattr(message_one, "told_before_look", lambda *_of: ("<b>5</b> messages expire",))
+    asked = {"queue_manager": "QM1", "queue": letter["queue"], "msg_id": msg_id.hex(), "why": "a test", "from": "queue"}
+    shown = site("/messages/one/reveal", **asked)
+    assert (shown.status_code, "came since" in shown.text) == (200, True)
+    assert "No run is named that has recorded it" in shown.text
+    assert "&lt;b&gt;5&lt;/b&gt; messages expire" in shown.text
+    assert '<option value="run">' not in shown.text
+    assert revealed(msg_id.hex()) == [("REVEAL", "viewer", "a test", letter["queue"], "")]
+    assert site("/messages/one/download", **asked).content == b"came since"
+    assert site("/messages/one/reveal", "operator", **asked).status_code == 403
+
+
+def test_no_more_of_long_data_is_made_text_and_hex_than_the_page_shows(
+    site: Any, letter: Any, monkeypatch: Any
+) -> None:
+    made = []
+    monkeypatch.setattr(message_one, "laid_out", lambda body, most: made.append(body) or laid_out(body, most))
+    for source in ("run", "queue"):
+        assert site("/messages/one/reveal", **{**letter, "from": source}).status_code == 200
+    assert [(len(one.hex), len(one.text or ""), one.length) for one in made] == [
+        (2 * 65_536, len(HOSTILE[:65_536].decode()), len(HOSTILE))
+    ] * 2
 
 
 def test_nothing_is_shown_where_the_ledger_cannot_be_written(site: Any, letter: Any, monkeypatch: Any) -> None:
@@ -478,6 +537,7 @@ def test_of_a_snapshot_that_was_removed_nothing_can_be_revealed(site: Any, lette
     answer = site("/messages/one/reveal", **letter)
     assert answer.status_code == 404
     assert "has no snapshot: it was removed, or never made" in answer.text
+    assert "alert(1)" in site("/messages/one/reveal", **letter, **{"from": "queue"}).text  # it is on the queue still
 
 
 def test_masked_data_that_is_cut_says_so(site: Any) -> None:

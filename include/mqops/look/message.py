@@ -44,7 +44,7 @@ from mqops.look.find import (
 from mqops.look.history import History, history
 from mqops.look.locked import locked
 from mqops.look.quarantined import Quarantined, quarantined
-from mqops.look.reveal import Reveal, record_reveals, revealed_row
+from mqops.look.reveal import DOWNLOAD, Reveal, record_reveals, revealed_row
 from mqops.look.search import PassedOver, Search
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
@@ -74,7 +74,7 @@ class MessageStory:
     Parameters: `found` its place and main fields; `run` whose snapshot has it, "" on a live queue; `message` it taken
     apart; `rules_source` the table of `rules`, "" where no table judges it; `past` what the lake knows of it;
     `ambiguous` what it means that its origin is ambiguous, "" where it is not; `header_read` whether it has an MQDLH
-    that can be read, or its backout run knows its origin.
+    that can be read, or its backout run knows its origin; `data` all bytes behind the headers, for a download only.
     """
 
     found: FoundMessage
@@ -85,6 +85,7 @@ class MessageStory:
     past: History = field(default_factory=History)
     ambiguous: str = ""
     header_read: bool = True
+    data: bytes = field(default=b"", repr=False)
 
     def to_json(self) -> JsonObject:
         """A JSON object (DESIGN, section 8)."""
@@ -123,12 +124,14 @@ def show_live(
     table: TableFrom | None = None,
     reveal: Reveal | None = None,
     behind_xqh: bool = True,
+    msg_key: str = "",
 ) -> MessageStory:
     """The one message of a queue that fits. The queue is browsed, and nothing is changed.
 
     Parameters: `position` on the queue from 0, None for any; `table` that judges it, None for that of the estate;
     `reveal` who sees its payload, None for nobody; `behind_xqh` whether the whole queue is browsed where no message
-    has the MsgId in its MQMD: it may stand behind an MQXQH.
+    has the MsgId in its MQMD: it may stand behind an MQXQH; `msg_key` of the message that is meant where several fit,
+    "" where nothing says which.
 
     Raises:
         SettingsError: no message fits, or several; the text names some.
@@ -146,7 +149,7 @@ def show_live(
     ):
         match = {}  # it may stand behind an MQXQH
     looked = all_of(live_batches(session, [queue], **match))
-    hit = _only(looked, wanted, position, f"{queue} of {name}", lambda: unseen(session, queue))
+    hit = _only(looked, wanted, position, f"{queue} of {name}", lambda: unseen(session, queue), msg_key=msg_key)
     place = -1 if match else hit.row(Listed).position  # among those that match: not the position on the queue
     whole = hit.row(_Whole)
     message = whole.row(name, queue, place)
@@ -285,17 +288,28 @@ def _some_fit(looked: Iterator[Looked], wanted: Criteria) -> bool:
 
 
 def _only(
-    looked: Iterator[Looked], wanted: Criteria, position: int | None, where: str, why: Callable[[], str] = str
+    looked: Iterator[Looked],
+    wanted: Criteria,
+    position: int | None,
+    where: str,
+    why: Callable[[], str] = str,
+    *,
+    msg_key: str = "",
 ) -> Hit:
-    """The one message that fits. Parameters: `why` a sentence about a queue that shows none of its messages, or ""."""
+    """The one message that fits. Parameters: `why` a sentence about a queue that shows none of its messages, or "";
+    `msg_key` of the one that is meant where several fit, "" where nothing says which."""
     found: list[Hit] = []
     passed_over = Counter[str]()
     for hit in hits(looked, Search(wanted), Cursor(), live=True):
         if isinstance(hit, PassedOver):
             passed_over[hit.why] += 1
             continue
-        if isinstance(hit, int) or len(found) > MOST_NAMED:
+        if isinstance(hit, int) or (len(found) > MOST_NAMED and not msg_key):
             break
+        if msg_key and hit.row(Listed).msg_key == msg_key:
+            return hit
+        if len(found) > MOST_NAMED:
+            continue
         if position is None or hit.row(Listed).position == position:
             found.append(hit)
             if position is not None:
@@ -305,6 +319,8 @@ def _only(
             raise SettingsError(f"{where} shows no such message: {unseen_because}")
         told = "".join(f"; {line}" for line in passed_over_lines(passed_over))
         raise SettingsError(f"{where} has no such message: `mqops message find` lists those that are there{told}")
+    if len(found) > 1 and msg_key:
+        raise SettingsError(f"{_several(found)} of {where} fit: {_places(found)}. None is the one that was recorded")
     if len(found) > 1:
         raise SettingsError(f"{_several(found)} of {where} fit: {_places(found)}. Give more digits, or --position")
     return found[0]
@@ -341,7 +357,9 @@ def _story(lake: Path, message: SnapshotRow, run: str, judge: _Judge, reveal: Re
         table = judge.table.table
         known = pattern_values(judged) | answers(table.questions, judged)
         rules = verdicts(table, known, judge.tries, revealed=reveal is not None)
-    shown = taken_apart(message["md"], message["body"], revealed=reveal is not None)
+    most = reveal.most if reveal else None
+    shown = taken_apart(message["md"], message["body"], revealed=reveal is not None, most=most)
+    downloads = reveal is not None and reveal.action == DOWNLOAD
     return MessageStory(
         found=found_message(Listed._make(dict(message)[name] for name in Listed._fields)),
         run=run,
@@ -351,4 +369,5 @@ def _story(lake: Path, message: SnapshotRow, run: str, judge: _Judge, reveal: Re
         past=history(lake, msg_id).of(message["queue_manager"], message["msg_key"], msg_id),
         header_read=judged["dlh_error"] is None,
         ambiguous=judge.where.ambiguous(message["queue"]) if judge.where and not judged["dlh_dest_q"] else "",
+        data=message["body"][shown.body.offset :] if downloads else b"",
     )

@@ -33,12 +33,13 @@ class NotRevealed(MqopsError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reveal:
     """Who is to see the payload of a message. Parameters: `who` and `kind` as of `refuse_unless_named`; `why` as
-    `why_of` gives it; `action` REVEAL or DOWNLOAD."""
+    `why_of` gives it; `action` REVEAL or DOWNLOAD; `most` bytes of the data as text and hex, None for all."""
 
     who: str
     kind: Account
     why: str
     action: str = REVEAL
+    most: int | None = None
 
     def refuse_unless_named(self, queue_manager: str) -> None:
         """Raises `NotRevealed`, `SettingsError`: the estate does not let this person see it."""
@@ -49,10 +50,16 @@ def why_of(text: str) -> str:
     """The reason that a person gives, in one line, as it stands in the ledger.
 
     Raises:
-        SettingsError: there is none, or it has more than MOST_WHY characters. Nothing was shown.
+        SettingsError: there is none, it has no letter and no digit, characters that cannot be seen (controls, marks of
+            direction), or more than MOST_WHY characters. Nothing was shown.
     """
     why = " ".join(text.split())
-    if not why:
+    if not why.isprintable():
+        raise SettingsError(
+            "The reason has a character that cannot be seen, such as a control or a mark of direction. Write it "
+            "without. Nothing was shown."
+        )
+    if not any(map(str.isalnum, why)):
         raise SettingsError("A reason is needed: it stands in the ledger beside your name. Nothing was shown.")
     if len(why) > MOST_WHY:
         raise SettingsError(

@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Annotated, NamedTuple
@@ -17,11 +18,12 @@ from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from mqops.actions import DISCARDS, Action
 from mqops.decide.backout_setting import read_setting
 from mqops.errors import SettingsError
+from mqops.expiry.before_look import told_before_look
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.marker import MarkerKind
 from mqops.look.core.criteria import criteria
@@ -55,6 +57,8 @@ from mqops_airflow.ui.table import Page
 
 MOST_SHOWN = 64 * 1024
 """Bytes of the data that the page shows; the whole is downloaded."""
+PART = 2**20
+"""Bytes of a download that are sent at once."""
 AT_ONCE = 2
 """Reveals that are made at the same time: each holds a whole message."""
 WAIT = 10.0
@@ -64,26 +68,28 @@ _TURNS = BoundedSemaphore(AT_ONCE)
 
 
 class Which(NamedTuple):
-    """A message of a run. Parameters: `name` of the queue manager; `position` None where the MsgId is unique; `live`
-    whether it is meant as it is on the queue now."""
+    """A message. Parameters: `name` of the queue manager; `run` that has recorded it, "" where none has; `position`
+    None where the MsgId is unique; `msg_key` of the recorded one, "" for none; `live` whether it is meant as it is on
+    the queue now."""
 
     name: str
     run: str
     queue: str
     msg_id: str
-    position: int | None
+    position: int | None = None
+    msg_key: str = ""
     live: bool = False
 
     @classmethod
     def of(cls, who: Reader, form: Mapping[str, str]) -> Which:
         """The message of a form. Raises `HTTPException` 400, 403."""
-        position = form.get("position", "")
-        if not form.get("run") or not form.get("msg_id") or not (position.isdecimal() or not position):
-            raise HTTPException(400, "The form does not name a message of a run.")
+        position, live = form.get("position", ""), form.get("from") == ON_THE_QUEUE
+        named = form.get("msg_id") and form.get("queue" if live else "run")
+        if not named or not re.fullmatch("[0-9]{0,18}", position):
+            raise HTTPException(400, "The form names no message: a run or a queue, and a MsgId.")
         return cls(
-            *(who.queue_manager(form.get("queue_manager", "")), form["run"], form.get("queue", ""), form["msg_id"]),
-            int(position) if position else None,
-            form.get("from") == ON_THE_QUEUE,
+            *(who.queue_manager(form.get("queue_manager", "")), form.get("run", ""), form.get("queue", "")),
+            *(form["msg_id"], int(position) if position else None, form.get("msg_key", ""), live),
         )
 
 
@@ -118,9 +124,9 @@ def router(page: Page) -> APIRouter:
         form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
 
         def shown() -> Response:
-            folder, story, why = _revealed(who, form, REVEAL)
-            revealed = laid_out(story.message.body, MOST_SHOWN)
-            return _rendered(request, page, who, folder, story, revealed=revealed, why=why)
+            found = _revealed(who, form, REVEAL)
+            revealed = laid_out(found.story.message.body, MOST_SHOWN)
+            return _rendered(request, page, who, found.folder, found.story, revealed=revealed, of=found)
 
         return await run_in_threadpool(shown)
 
@@ -129,18 +135,37 @@ def router(page: Page) -> APIRouter:
         form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
 
         def whole() -> Response:
-            _folder, story, _why = _revealed(who, form, DOWNLOAD)
-            headers = {"Content-Disposition": f'attachment; filename="{story.found.msg_id}.bin"'}
-            data = bytes.fromhex(story.message.body.hex)
-            return Response(data, media_type="application/octet-stream", headers=headers)
+            story = _revealed(who, form, DOWNLOAD).story
+            headers = {
+                "Content-Disposition": f'attachment; filename="{story.found.msg_id}.bin"',
+                "Content-Length": str(len(story.data)),
+            }
+            return StreamingResponse(parts(story.data), media_type="application/octet-stream", headers=headers)
 
         return await run_in_threadpool(whole)
 
     return routes
 
 
-def _revealed(who: Reader, form: Mapping[str, str], action: str) -> tuple[RunFolder, MessageStory, str]:
-    """The run of a form, its message with its payload, and the reason, after the ledger says who sees it.
+async def parts(data: bytes) -> AsyncIterator[bytes]:
+    """The data of a download in parts: a frame between the processes is shorter than the longest message."""
+    for at in range(0, len(data), PART):
+        yield data[at : at + PART]
+
+
+class _Revealed(NamedTuple):
+    """A message with its payload. Parameters: `folder` of the run that has recorded it, None where none has; `why` it
+    was revealed; `told` what a browse had to discard, told before it."""
+
+    which: Which
+    folder: RunFolder | None
+    story: MessageStory
+    why: str
+    told: tuple[str, ...] = ()
+
+
+def _revealed(who: Reader, form: Mapping[str, str], action: str) -> _Revealed:
+    """The message of a form with its payload, after the ledger says who sees it.
 
     Parameters: `action` REVEAL or DOWNLOAD.
 
@@ -158,13 +183,28 @@ def _revealed(who: Reader, form: Mapping[str, str], action: str) -> tuple[RunFol
     if not _TURNS.acquire(timeout=WAIT):
         raise HTTPException(429, "Other messages are being revealed. Nothing was shown; try again in a minute.")
     try:
-        folder = RunFolder.at(lake(who.estate), which.name, which.run)
-        to = Reveal(who=who.user.get_name(), kind=Account.AIRFLOW, why=why, action=action)
-        return folder, _live(who, which, to) if which.live else _of_run(who, which, recorded_in(folder), to), why
+        folder = RunFolder.at(lake(who.estate), which.name, which.run) if which.run else None
+        to = Reveal(who=who.user.get_name(), kind=Account.AIRFLOW, why=why, action=action, most=MOST_SHOWN)
+        if folder is None or which.live:
+            known = _known(folder)
+            told = _told_before(who, which) if action == REVEAL else ()  # a download has no place for words
+            return _Revealed(which, known, _live(who, which, to), why, told)
+        return _Revealed(which, folder, _of_run(who, which, recorded_in(folder), to), why)
     except SettingsError as error:
         raise HTTPException(404, str(error)) from error
     finally:
         _TURNS.release()
+
+
+def _told_before(who: Reader, which: Which) -> tuple[str, ...]:
+    return told_before_look(lake(who.estate), which.name, [which.queue], who.estate)
+
+
+def _known(folder: RunFolder | None) -> RunFolder | None:
+    """The run, if the lake has it. Raises `SettingsError`."""
+    if folder is not None and not folder.path.is_dir():
+        raise SettingsError(f"The lake has no run {folder.run} of {folder.queue_manager}. Nothing was shown.")
+    return folder
 
 
 def _of_run(who: Reader, which: Which, folder: RunFolder, to: Reveal) -> MessageStory:
@@ -176,29 +216,32 @@ def _of_run(who: Reader, which: Which, folder: RunFolder, to: Reveal) -> Message
 
 
 def _live(who: Reader, which: Which, to: Reveal) -> MessageStory:
-    """The message on its queue: browsed by its MsgId, and by nothing else. Raises as `show_live`."""
+    """The message on its queue: browsed by its MsgId, and by nothing else. Of several with this MsgId it is the one
+    that was recorded. Raises as `show_live`."""
     from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
 
     wanted = criteria(msg_id=which.msg_id)
     with connect(connection_for(which.name, who.estate)) as session:
-        return show_live(session, lake(who.estate), which.queue, wanted, reveal=to, behind_xqh=False)
+        place = lake(who.estate)
+        return show_live(session, place, which.queue, wanted, reveal=to, behind_xqh=False, msg_key=which.msg_key)
 
 
 def _rendered(
     request: Request,
     page: Page,
     who: Reader,
-    folder: RunFolder,
+    folder: RunFolder | None,
     story: MessageStory,
     *,
     revealed: LaidOut | None = None,
-    why: str = "",
+    of: _Revealed | None = None,
 ) -> HTMLResponse:
-    """The page of a message. Parameters: `folder` of its run; `revealed` its data, None where it is masked; `why` it
-    was revealed."""
-    name, run = folder.queue_manager, folder.run
+    """The page of a message. Parameters: `folder` of its run, None where none has recorded it; `revealed` its data, and
+    what was asked for (`of`), None where it is masked."""
+    name, run = story.found.queue_manager, folder.run if folder else ""
     here = Placed(story.found.queue, story.found.msg_key)
-    by_hand = _by_hand(who, folder, story)
+    meant = of.which if of else Which(name, run, here.queue, story.found.msg_id, story.found.position, here.msg_key)
+    by_hand = _by_hand(who, folder, story) if folder else None
     may_move = by_hand is not None and who.may_start(RECOVER)
     return render_page(
         *(request, page, who, name),
@@ -206,7 +249,10 @@ def _rendered(
         run=run,
         story=story,
         revealed=revealed,
-        why=why,
+        why=of.why if of else "",
+        told_before=of.told if of else (),
+        meant=meant,
+        another=bool(meant.msg_key) and meant.msg_key != here.msg_key,
         longest_why=MOST_WHY,
         origin=words.origin(story, _origin_words(story), put_moment),
         done=words.done(story.past.done, outcome(story.past.done) if story.past.done else ""),
@@ -220,7 +266,9 @@ def _rendered(
         broken_folder=words.broken_folder,
         unjudged=_unjudged(story),
         by_hand=by_hand,
-        placed=_placed_by(name, placed_since(folder, [here], at=run_line(folder).at).get(here, "") if by_hand else ""),
+        placed=_placed_by(
+            name, placed_since(folder, [here], at=run_line(folder).at).get(here, "") if by_hand and folder else ""
+        ),
         refusal=why_masked(who, name),
         may_move=may_move,
         questions=open_questions(who, RECOVER, name, [here.queue]) if may_move else (),

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +25,7 @@ from mqops.look.core.searched import passed_over_lines
 from mqops.look.figures import Figures
 from mqops.look.find import FoundPage
 from mqops.look.plan_view import Planned, planned_actions
-from mqops.look.reveal import NotRevealed, refuse_unless_named
+from mqops.look.reveal import MOST_WHY, NotRevealed, refuse_unless_named
 from mqops.look.runs import run_line
 from mqops.look.words import search as in_words
 from mqops.look.words.text import NOTHING
@@ -34,12 +35,13 @@ from mqops.observe.recorded import OBSERVED
 from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD, Wanted, chooses_in_airflow
 from mqops_airflow.pages.chosen import ACTIONS
 from mqops_airflow.pages.message_choice import choice, there_now
+from mqops_airflow.pages.message_one import Which
 from mqops_airflow.pages.put_times import put_at
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.queue_named import named_now
 from mqops_airflow.pages.recorded_runs import MOST_RUNS, Recorded, default_run, named, recorded_in, recorded_runs
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.reveal_right import may_not_see
+from mqops_airflow.pages.reveal_right import may_not_see, why_masked
 from mqops_airflow.pages.run_forms import RECOVER
 from mqops_airflow.pages.searches import Searches, TooSlow
 from mqops_airflow.pages.security import Reader, reader
@@ -57,6 +59,8 @@ IN_AN_ADDRESS = (
 )
 NOW = "now"
 """The word of the field `there` for messages that no run has taken since."""
+MSG_ID = "[0-9a-f]{48}"
+"""A whole MsgId in hex."""
 SEARCHES = Searches()
 
 
@@ -238,6 +242,8 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         choose=choice(who, place.asked, name, place.one_queue, found, fitting=answer.fitting),
         kinds_of_action=ACTIONS,
         identifiers=IDENTIFIERS,
+        on_queue=_on_queue(who, place),
+        longest_why=MOST_WHY,
         opened=any(asked.get(key) for key in MORE),
         found=found,
         passed_over=[*passed_over_lines(found.passed_over)] if found else [],
@@ -247,6 +253,15 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         forbidden=answer.forbidden,
         command=answer.command,
     )
+
+
+def _on_queue(who: Reader, place: _Place) -> Which | None:
+    """The message that a whole MsgId and a queue name, for the form that reveals it on the queue: no run need have
+    recorded it. None for any other search, and for a person who may not see the data."""
+    queue, msg_id = place.queue or place.one_queue, place.asked.get("msg_id", "").lower()
+    if "*" in queue or not queue or not re.fullmatch(MSG_ID, msg_id) or why_masked(who, place.name):
+        return None
+    return Which(place.name, "", queue, msg_id, live=True)
 
 
 def _unseen(run: RunFolder, queue: str) -> tuple[str, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.model import Account
 from mqops_airflow.pages.security import Reader
+
+MOST_NAMED = 10
+"""Logins that are named."""
 
 
 def why_masked(who: Reader, name: str) -> str:
@@ -23,14 +25,15 @@ def why_masked(who: Reader, name: str) -> str:
 def may_not_see(who: Reader, name: str) -> str:
     """Which right a person lacks, who has it, and whom the person can ask.
 
-    The text says how many logins have the right, and names neither them nor the estate file: both would help an
-    attacker who is after payload. The keeper of the estate knows both.
+    The text names logins: who reads it may read task logs of the queue manager (`Page.right`), and asks a person. It
+    does not name system accounts, nor where the estate file lies.
     """
     managers = who.estate.estate.queue_managers
-    number = len(managers[name].reveal.of(Account.AIRFLOW)) if name in managers else 0
-    has = f"{counted(number, 'login')} of Airflow" if number else "no login of Airflow"
-    ask = "Ask the person who keeps the estate file, or the administrator of Airflow."
+    logins = sorted(managers[name].reveal.of(Account.AIRFLOW)) if name in managers else []
+    more = f" and {len(logins) - MOST_NAMED:,} more" if len(logins) > MOST_NAMED else ""
+    has = f"It is for {', '.join(logins[:MOST_NAMED])}{more}" if logins else "It names no login of Airflow"
+    ask = "Ask one of them" if logins else "Ask the person who keeps the estate file"
     return (
-        f"The setting reveal of {name} in the estate does not name you ({who.user.get_name()}). It names {has}; no "
-        f"role gives this right, that of an administrator neither. {ask}"
+        f"The setting reveal of {name} in the estate does not name you ({who.user.get_name()}). {has}; no role gives "
+        f"this right, that of an administrator neither. {ask}, or the administrator of Airflow."
     )

@@ -78,3 +78,28 @@ def test_a_reason_is_one_line_of_bounded_length() -> None:
     ):
         with pytest.raises(SettingsError, match=said):
             why_of(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["a\u202eb", "a\0b", "a\x1b[2J", "\u200b", "\ufeff"])
+def test_a_reason_hides_nothing(wrong: str) -> None:
+    """It stands in the ledger for whoever asks later why."""
+    with pytest.raises(SettingsError, match="has a character that cannot be seen"):
+        why_of(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["-", " . ", "???"])
+def test_a_reason_has_words(wrong: str) -> None:
+    with pytest.raises(SettingsError, match="A reason is needed"):
+        why_of(wrong)
+
+
+def test_of_data_that_is_cut_a_divided_character_is_left_out() -> None:
+    """50 MB are neither made hex nor text where a page shows 64 KiB of them."""
+    md = MQMD(format="MQSTR", coded_char_set_id=1208).pack()
+    for before in range(4):
+        raw = b"a" * (64 - before) + "\N{GRINNING FACE}".encode() * 1000
+        found = taken_apart(md, raw, revealed=True, most=64).body
+        assert found.text == "a" * (64 - before)
+        assert (found.hex, found.length, found.bad_bytes) == (raw[:64].hex(), len(raw), ())
+    masked = taken_apart(md, b"a" * 100, most=64).body
+    assert (masked.masked, masked.length) == (True, 100)

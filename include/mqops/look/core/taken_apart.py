@@ -26,7 +26,7 @@ from mqwire.folder import Element
 from mqwire.header_fields import BEGIN, Value, fields_of, name_value_pairs
 from mqwire.headers import MQH, Chain, Header, inherited, walk_far
 from mqwire.layout import Layout
-from mqwire.readable import Readable, readable
+from mqwire.readable import MOST_BAD, Readable, readable
 from mqwire.rfh2 import MQRFH2, Folder
 from mqwire.structures import MQDLH, MQMD, MQMD_LAYOUT, MQTM, MQTMC2, MQXQH, Structure
 
@@ -37,6 +37,8 @@ _NUMBERS = frozenset({"StrucLength", "Version", "NameValueLength", "NameValueCCS
 """Fields whose errors quote numbers only."""
 UNNAMED = "(in hex)"
 """The bytes of a header that have no name here."""
+LONGEST_CHARACTER = 4
+"""Bytes of a character at most."""
 NEVER_SHOWN = "(a password, never shown)"
 _REASON_IS_OF_MQ = frozenset({c.MQCRC_MQ_API_ERROR, c.MQCRC_BRIDGE_ERROR, c.MQCRC_BRIDGE_TIMEOUT})
 """ReturnCode of an MQCIH whose Reason is one of MQ; others have one of CICS (IBM MQ, "MQCIH", table of ReturnCode)."""
@@ -117,8 +119,9 @@ class MessageShown:
     origin: Mapping[str, Shown] | None = None
 
 
-def taken_apart(md: bytes, body: bytes, *, revealed: bool = False) -> MessageShown:
-    """A message. Parameters: `md` an MQMD of version 2 in this machine's byte order; `body` all that follows it."""
+def taken_apart(md: bytes, body: bytes, *, revealed: bool = False, most: int | None = None) -> MessageShown:
+    """A message. Parameters: `md` an MQMD of version 2 in this machine's byte order; `body` all that follows it; `most`
+    bytes of revealed data that are made text and hex, None for all."""
     fields = dict(zip(MQMD_LAYOUT.keys, _read_md(md), strict=True))
     texts = {one.key: md_text(fields[one.key]) for one in MQMD_LAYOUT.fields if one.kind == "char"}
     raw_format: bytes = fields["format"]
@@ -134,7 +137,7 @@ def taken_apart(md: bytes, body: bytes, *, revealed: bool = False) -> MessageSho
     return MessageShown(
         md={one.name: shown(one.name, texts.get(one.key, fields[one.key])) for one in MQMD_LAYOUT.fields},
         headers=tuple(headers),
-        body=_body(chain, body, broken=broken is not None, revealed=revealed),
+        body=_body(chain, body, broken=broken is not None, revealed=revealed, most=most if revealed else None),
         broken=_why(broken, revealed=revealed) if broken else "",
         origin=_origin(dead, chain, texts["put_date"], texts["put_time"]),
     )
@@ -287,9 +290,11 @@ def _trigger(chain: Chain, body: bytes) -> MQTM | MQTMC2 | None:
     return None
 
 
-def _body(chain: Chain, body: bytes, *, broken: bool, revealed: bool) -> BodyShown:
-    raw = body[chain.payload_offset :]
-    found, why = _decoded(chain, raw, broken=broken)
+def _body(chain: Chain, body: bytes, *, broken: bool, revealed: bool, most: int | None) -> BodyShown:
+    length = len(body) - chain.payload_offset
+    cut = most is not None and length > most
+    raw = body[chain.payload_offset :][:most]
+    found, why = _beginning(chain, raw, broken=broken) if cut else _decoded(chain, raw, broken=broken)
     text = found.text if found else None
     if not revealed and found is not None:
         text = masked_text(found.text) if found.bad else masked(raw, chain.ccsid, chain.encoding)
@@ -300,11 +305,17 @@ def _body(chain: Chain, body: bytes, *, broken: bool, revealed: bool) -> BodySho
         encoding=chain.encoding,
         format=chain.format,
         offset=chain.payload_offset,
-        length=len(raw),
+        length=length,
         masked=not revealed,
         no_text=why,
         bad_bytes=found.bad if found else (),
     )
+
+
+def _beginning(chain: Chain, raw: bytes, *, broken: bool) -> tuple[Readable | None, str]:
+    """As `_decoded`, of data that is cut: a character that the cut divides is left out."""
+    ends = (_decoded(chain, raw[: len(raw) - less], broken=broken) for less in range(LONGEST_CHARACTER))
+    return min(ends, key=lambda one: len(one[0].bad) if one[0] else MOST_BAD + 1)
 
 
 def _decoded(chain: Chain, raw: bytes, *, broken: bool) -> tuple[Readable | None, str]:
