@@ -576,7 +576,7 @@ def test_a_search_in_payload_needs_the_right_to_reveal(site: Any, form: dict[str
     assert refused.status_code == 403
     assert "/messages/one?" not in refused.text
     assert "The setting reveal of QM1" in unescape(refused.text)
-    assert "viewer" not in refused.text
+    assert "It is for viewer; no role" in refused.text
 
 
 def test_bytes_are_looked_for_and_what_a_search_passed_over_is_told(site: Any) -> None:
