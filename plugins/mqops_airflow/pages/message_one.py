@@ -88,8 +88,13 @@ class Which(NamedTuple):
         if not named or not re.fullmatch("[0-9]{0,18}", position):
             raise HTTPException(400, "The form names no message: a run or a queue, and a MsgId.")
         return cls(
-            *(who.queue_manager(form.get("queue_manager", "")), form.get("run", ""), form.get("queue", "")),
-            *(form["msg_id"], int(position) if position else None, form.get("msg_key", ""), live),
+            name=who.queue_manager(form.get("queue_manager", "")),
+            run=form.get("run", ""),
+            queue=form.get("queue", ""),
+            msg_id=form["msg_id"],
+            position=int(position) if position else None,
+            msg_key=form.get("msg_key", ""),
+            live=live,
         )
 
 
