@@ -12,6 +12,7 @@ import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.decide.gate import found_by as gated_by
 from mqops.errors import PlanChanged
 from mqops.jobs.decide import main as decide_with_spark
 from mqops.lake.run import RunFolder
@@ -162,7 +163,8 @@ def test_a_suite_of_another_queue_holds_nothing_back_and_that_is_told(manager, g
     gate(SUITE.replace("why: free", "where: {queue: ORDERS}"))
     plan = dlq("--dry-run")["plan"]
     assert (plan["actions"], plan["gate"]) == ({"RETRY": 1}, [])
-    assert "gate: check orders:amount looks at no queue of this run" in plan["remarks"]
+    unfit = "gate: 2 checks look at no queue of this run: orders:amount, orders:amount_readable"
+    assert unfit in plan["remarks"]
 
 
 def test_the_example_of_the_documentation_holds_back_an_order_without_an_amount(manager, gate, dlq):
@@ -290,14 +292,19 @@ def test_messages_of_a_file_that_fail_are_not_loaded(manager, gate, mqops_here, 
     assert (manager.bodies("OTHER"), manager.depth("ORDERS.BAD")) == ([b'{"amount": 5}'], 0)
 
 
-def test_what_loops_goes_to_quarantine_in_place_of_its_backout_queue(manager, of_manager, mqops_here):
-    manager.put("IN", [({}, b'{"amount": 5}'), ({}, b'{"amount": 0}')])
+def loop(manager: Manager, bodies: list[bytes]) -> None:
+    """Messages on IN that a program has backed out once."""
+    manager.put("IN", [({}, body) for body in bodies])
     with manager.connected() as connection:
         handle = pymqi.Queue(connection, "IN", CMQC.MQOO_INPUT_SHARED)
-        for _ in range(2):
+        for _ in bodies:
             handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
         connection.backout()
         handle.close()
+
+
+def test_what_loops_goes_to_quarantine_in_place_of_its_backout_queue(manager, of_manager, mqops_here):
+    loop(manager, [b'{"amount": 5}', b'{"amount": 0}'])
     mqops_here("backout", "guard", "IN", "-m", "QM1", "--yes")
     assert (manager.bodies("ORDERS.BOQ"), manager.bodies("ORDERS.BAD")) == ([b'{"amount": 5}'], [b'{"amount": 0}'])
 
@@ -318,3 +325,38 @@ def test_a_quarantine_that_is_the_deadq_by_another_name_is_told_by_estate_check(
             path.write_text(path.read_text() + "    dlq_rules: {rules: r.rules}\n")
         done = mqops_here("estate", "check", str(path), "--live", expect=1)
         assert "the workflow takes messages from that queue, BY.ALIAS" in " ".join((done.stdout + done.stderr).split())
+        listed = json.loads(mqops_here("estate", "status", str(path), "--json", expect=1).stdout)["QM1"]
+        (wrong,) = [one["text"] for one in listed["needs_a_person"] if "A gate cannot be used: " in one["text"]]
+        assert "amount: on_failure is quarantine, and the workflow takes messages from that queue, BY.ALIAS" in wrong
+
+
+def test_suites_that_look_at_no_queue_of_the_run_are_one_line(manager, gate, dlq, tmp_path):
+    path = gate()
+    for number in range(5):
+        (tmp_path / f"s{number}.yaml").write_text(SUITE.replace("suite: orders", f"suite: s{number}\nqueues: [IN]"))
+    path.write_text(path.read_text().replace("orders.yaml]", ", ".join(f"s{number}.yaml" for number in range(5)) + "]"))
+    manager.put(DLQ, [order(0)])
+    (told,) = dlq("--dry-run")["plan"]["remarks"]
+    assert told == "gate: 5 suites look at no queue of this run: s0, s1, s2 and 2 more"
+
+
+def test_no_plan_is_made_where_the_gate_of_a_run_was_not_asked(manager, gate, dlq, lake):
+    """A way to a plan that forgets the gate is refused: here what the gate found is taken away."""
+    gate()
+    manager.put(DLQ, [order(0)])
+    run = RunFolder.at(lake, "QM1", dlq("--dry-run")["plan"]["run"])
+    assert gated_by(run) is not None
+    for found in (run.path / "gated.json", run.gated):
+        found.unlink()
+    with pytest.raises(PlanChanged, match=f"Run {run.run} has a gate that has not looked at its messages: start a new"):
+        gated_by(run)
+
+
+def test_a_guard_that_is_stopped_says_that_the_messages_go_on_looping(manager, gate, mqops_here):
+    gate(SUITE.replace(", on_failure: quarantine", ""), workflow="gate")
+    loop(manager, [b'{"amount": 0}'])
+    error = json.loads(mqops_here("backout", "guard", "IN", "-m", "QM1", "--json", "--yes", expect=1).stdout)["error"]
+    assert error["code"] == "GateStopped"
+    assert "is not met by 1 of 1 message" in error["message"]
+    assert "these messages go on looping" in error["message"]
+    assert (manager.depth("IN"), manager.depth("ORDERS.BOQ")) == (1, 0)
