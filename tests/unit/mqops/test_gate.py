@@ -163,8 +163,8 @@ def test_a_suite_of_another_queue_holds_nothing_back_and_that_is_told(manager, g
     gate(SUITE.replace("why: free", "where: {queue: ORDERS}"))
     plan = dlq("--dry-run")["plan"]
     assert (plan["actions"], plan["gate"]) == ({"RETRY": 1}, [])
-    unfit = "gate: 2 checks look at no queue of this run: orders:amount, orders:amount_readable"
-    assert unfit in plan["remarks"]
+    told = "gate: 2 checks look at no queue of this run: orders:amount, orders:amount_readable"
+    assert told in plan["remarks"]
 
 
 def test_the_example_of_the_documentation_holds_back_an_order_without_an_amount(manager, gate, dlq):
