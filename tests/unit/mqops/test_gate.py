@@ -352,6 +352,31 @@ def test_no_plan_is_made_where_the_gate_of_a_run_was_not_asked(manager, gate, dl
         gated_by(run)
 
 
+def test_a_suite_that_is_missing_is_told_before_the_run_by_its_place_in_the_estate(manager, gate, dlq, mqops_here):
+    path = gate()
+    (path.parent / "orders.yaml").unlink()
+    manager.put(DLQ, [order(0)])
+    assert (
+        f"{path.parent / 'orders.yaml'}: the suite cannot be read: it is not there"
+        in dlq("--once", expect=1)["error"]["message"]
+    )
+    listed = json.loads(mqops_here("estate", "status", str(path), "--json", expect=1).stdout)["QM1"]
+    place = f"A gate cannot be used: {path}:5: queue_managers.QM1.dlq_rules.gate.suites.0: there is no file "
+    assert any(one["text"].startswith(place) for one in listed["needs_a_person"])
+    assert manager.depth(DLQ) == 1
+
+
+def test_a_quarantine_that_refuses_beside_a_destination_that_does_is_told_and_loses_nothing(manager, gate, mqops_here):
+    """The gate has no line of a rule: its failures are sorted with those of rules, and said in words."""
+    gate()
+    manager.mqsc("ALTER QLOCAL(ORDERS) PUT(DISABLED)\nALTER QLOCAL(ORDERS.BAD) MAXDEPTH(1)\n")
+    manager.put(DLQ, [order(5), order(0), order(0)])
+    done = mqops_here("dlq", "run", DLQ, "QM1", "--once", text="ACTION(RETRY)\n", expect=None)
+    assert "1 message could not be put on ORDERS.BAD by the gate: MQRC_Q_FULL (2053)" in done.stderr
+    assert "1 message could not be put on ORDERS@QM1 by the rule at line 1: MQRC_PUT_INHIBITED (2051)" in done.stderr
+    assert (manager.depth(DLQ), manager.depth("ORDERS.BAD")) == (2, 1)
+
+
 def test_a_guard_that_is_stopped_says_that_the_messages_go_on_looping(manager, gate, mqops_here):
     gate(SUITE.replace(", on_failure: quarantine", ""), workflow="gate")
     loop(manager, [b'{"amount": 0}'])

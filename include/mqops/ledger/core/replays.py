@@ -70,7 +70,7 @@ def put_in_runs(
     What is no replay was put, too: an undo may be of that.
 
     Parameters: the ledger's markers of kind "acted", in its order (MAXREPLAY, see `mqops.decide.core.message_groups`);
-    `undone` as of `undone_plans`: several messages may have one MsgId. An undo that is not in it took back the last put.
+    `undone` as of `undone_plans`: several messages may have one MsgId. Another undo takes back the last put.
     """
     puts: dict[str, list[_Put]] = {}
     for marker in acted:
