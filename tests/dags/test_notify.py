@@ -143,9 +143,11 @@ def test_a_suite_that_passed_and_does_not_is_told_apart_from_one_that_never_did(
         "QM1: b not passed / critical: b.iban: 1 of 2 messages",
         "QM1: a passed before, and not now / critical: a.iban: 1 of 2 messages",
     ]
-    for number in range(2):
+    for key, number in (("run-3", 0), ("run-4", 0), ("run-5", 1)):  # no run is good yet: it is told once
         learns = replace(run.checks[0], met=True, skipped=f"{LEARNS}{number} of 3 good runs")
-        good = replace(run, checks=(learns,), failed={**run.failed, "critical": 0})
+        more = {"run": key, "checked_at": f"2026-11-2{key[-1]}T12:00:00Z"}
+        folder = RunFolder.at(tmp_path, "QM1", key)
+        good = keep_no_message(folder, replace(run, checks=(learns,), failed={**run.failed, "critical": 0}, **more))
         tell_of_suites(recording("{{ mqops.subject }} / {{ mqops.text }}"), {"dag_run": RUN}, tmp_path, good)
     assert said[2:] == ["QM1: a learns / a.iban learns: 0 of 3 good runs"]
 

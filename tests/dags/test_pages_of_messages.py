@@ -1138,7 +1138,7 @@ def test_a_page_without_a_queue_manager_has_a_row_for_each(site: Any, page: str)
     [
         ("DEAD.ALIAS", f"DEAD.ALIAS is an alias of {DLQ}"),
         ("DEAD.REMOTE", "DEAD.REMOTE: it is a remote queue"),
-        ("DEAD.ABSENT", "DEAD.ABSENT: define it, or correct the name"),
+        ("DEAD.ABSENT", "DEAD.ABSENT: there is no queue of that name: define it, or correct the name"),
     ],
 )
 def test_dead_letters_of_all_are_of_the_queue_behind_the_name_in_the_estate(site: Any, queue: str, told: str) -> None:

@@ -127,6 +127,18 @@ def test_everything_set() -> None:
             small("connection:", "zzz: 1\n    connection:"),
             ["e.yaml:4: queue_managers.QM1.zzz: is not a known key; known here: backout_reprocess, bodies, "],
         ),
+        (
+            small("queue_managers:", "notify:\n  notifier: a.B\n  daily:\n    most: 0\n    when: x\nqueue_managers:"),
+            [
+                "e.yaml:4: notify.daily.schedule: is required",
+                "e.yaml:5: notify.daily.most: ",
+                "e.yaml:6: notify.daily.when: is not a known key; known here: most, schedule, when_nothing",
+            ],
+        ),
+        (
+            small("queue_managers:", "notify:\n  notifier: a.B\n  daily: {schedule: often}\nqueue_managers:"),
+            ["e.yaml:4: notify.daily.schedule: must be five cron fields"],
+        ),
         (small("rules.txt", "/etc/passwd"), ["e.yaml:6: queue_managers.QM1.dlq_rules.rules: must be a path below"]),
         (small("rules.txt", "../x"), ["e.yaml:6: queue_managers.QM1.dlq_rules.rules: must be a path below"]),
         (small("rules.txt", "''"), ["e.yaml:6: queue_managers.QM1.dlq_rules.rules: must be the path of a file"]),

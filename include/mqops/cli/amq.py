@@ -24,7 +24,7 @@ TEXTS: Mapping[int, str] = {
     8708: "the dead-letter queue handler has started to process INPUTQ({queue}) of {queue_manager} ({until})",
     8709: "the dead-letter queue handler ends: {why}",
     8721: "message {msg_id} on {queue} has no valid MQDLH{why}: no rule applies. `{look}` shows it",
-    8722: "{messages} could not be put on {destination} by the rule at line {line}: {reason}; {remedy}",
+    8722: "{messages} could not be put on {destination} by {rule}: {reason}; {remedy}",
     8741: "the queue manager {name} cannot be connected to: {reason}",
     8742: "the queue manager {name} cannot be opened: {reason}",
     8743: "the queue manager {name} cannot be inquired: {reason}",
@@ -92,7 +92,8 @@ def say_in_error(queue: str, msg_ids: Sequence[str], why: Mapping[str, str], *, 
 
 def say_failures(failures: Mapping[Failure, int], remedy: Callable[[Failure], str]) -> None:
     """Say which tries failed: a line for each rule, destination and reason, and what is to come by `remedy`."""
-    for failure, count in sorted(failures.items()):
+    for failure, count in sorted(failures.items(), key=lambda item: (item[0].line or 0, *item[0][1:])):
         line, queue, queue_manager, reason = failure
         why, name = f"{reason_name(reason)} ({reason})", str(Destination(queue, queue_manager))
-        say(8722, messages=counted(count, "message"), destination=name, line=line, reason=why, remedy=remedy(failure))
+        rule = f"the rule at line {line}" if line else "the gate"  # which alone acts without a rule here
+        say(8722, messages=counted(count, "message"), destination=name, rule=rule, reason=why, remedy=remedy(failure))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,8 @@ from mqops.lake_place import lake_named
 from mqops.storage import estate_argument
 
 if TYPE_CHECKING:
-    from mqops.estate_sections import DailyNotice, QueueManager
+    from mqops.estate import EstateFile
+    from mqops.estate_sections import DailyNotice
     from mqops.look.estate.stands import Asked, Stands
     from mqops.look.words.needs import Need
 
@@ -61,7 +64,7 @@ def status(*, file: Path, names: tuple[str, ...], as_daily: bool, as_json: bool)
     estate_file = load(file) if file.exists() or not names else None
     managers = estate_file.estate.queue_managers if estate_file else {}
     lake = estate_file.lake(os.environ) if estate_file else Path(lake_named(os.environ) or default_lake())
-    asked = [_asked(name, managers.get(name)) for name in names or managers]
+    asked = [_asked(name, estate_file if name in managers else None) for name in names or managers]
     found = stand(asked, lake, (NOT_IN_ORDER,))
     if as_daily:
         notify = estate_file.estate.notify if estate_file else None
@@ -73,11 +76,14 @@ def status(*, file: Path, names: tuple[str, ...], as_daily: bool, as_json: bool)
     sys.exit(ExitCode.DONE if all(map(_in_order, found.values())) else ExitCode.NO)
 
 
-def _asked(name: str, settings: QueueManager | None) -> Asked:
+def _asked(name: str, file: EstateFile | None) -> Asked:
     from mqops.look.estate.stands import Asked  # noqa: PLC0415
+    from mqops.quality.gate_setting import gate_in_words  # noqa: PLC0415 - reads suites
 
+    settings = file.queue_manager(name) if file else None
     try:
-        return Asked(name=name, settings=settings, connection=connection_to(name))
+        asked = Asked(name=name, settings=settings, connection=connection_to(name))
+        return replace(asked, also=partial(gate_in_words, file, name)) if file else asked
     except SettingsError as error:  # MQOPS_CONNECTION is for another one
         return Asked(name=name, settings=settings, connection=None, why=str(error))
 

@@ -15,7 +15,7 @@ from mqops.backout.core.guard import Candidate, Guarded, Placed, Way, is_last, p
 from mqops.backout.core.origin import backout_queues
 from mqops.deciders.choice import Choice, choose_each
 from mqops.deciders.decider import Decider, RunRequest, Selection
-from mqops.errors import SettingsError, mq_error
+from mqops.errors import GateStopped, SettingsError, mq_error
 from mqops.lake.run_file import RunFile
 from mqops.ledger.core.marker import About
 from mqops.misnamed import is_alias
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 
 WATCH = 2.0
 """Seconds that queues are looked at."""
+GOES_ON = (
+    "Until then these messages go on looping, also those that no check is about: a suite that the poison guard has, "
+    "too, should say `on_failure: quarantine` or `warn` (docs/gate.md)"
+)
+"""What is said where the gate stops the guard."""
 GUARDED = RunFile("guard.json", Guarded)
 _COLUMNS = ("body_length", "report", "group_id", "msg_flags", "msg_seq_number")
 _NOT_OF_APPLICATIONS = ("SYSTEM.", "MQOPS.", "AMQ.", "PYMQPCF.")
@@ -169,15 +174,18 @@ def decide(request: GuardRequest, run: RunFolder) -> PlanSummary:
         return Choice(action=one.action, queue=one.queue, key=one.key)
 
     most = f", at most {request.limit:,} of a queue" if request.limit else ""
-    return choose_each(
-        request,
-        run,
-        choose,
-        workflow=Workflow.POISON_GUARD,
-        text=f"messages at or over BOTHRESH: to BOQNAME, else as their report options say{most}",
-        remarks=tuple(filter(None, (*guarded.remarks(), not_seen(guarded.unseen)))),
-        unseen=guarded.unseen,
-    )
+    try:
+        return choose_each(
+            request,
+            run,
+            choose,
+            workflow=Workflow.POISON_GUARD,
+            text=f"messages at or over BOTHRESH: to BOQNAME, else as their report options say{most}",
+            remarks=tuple(filter(None, (*guarded.remarks(), not_seen(guarded.unseen)))),
+            unseen=guarded.unseen,
+        )
+    except GateStopped as stopped:
+        raise GateStopped(*stopped.args, GOES_ON) from None
 
 
 def _choices(run: RunFolder, guarded: Guarded, limit: int) -> Sequence[Placed]:

@@ -4,7 +4,6 @@ people who asked and approved, and what was said then, from MQOPS_ABOUT: for the
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ def main(arguments: Sequence[str]) -> None:
 
     from mqops.act.spark.act import act  # noqa: PLC0415
     from mqops.lake.run import RunFolder  # noqa: PLC0415
-    from mqops.ledger.core.marker import VARIABLE  # noqa: PLC0415
+    from mqops.ledger.core.marker import VARIABLE, about_from_json  # noqa: PLC0415
     from mqops.mq.connection import MqConnection  # noqa: PLC0415
 
     act(
@@ -33,7 +32,7 @@ def main(arguments: Sequence[str]) -> None:
         unit_size=given.unit_size,
         lanes=given.lanes,
         approved=given.plan_digest,
-        about={"requested_by": "", "approved_by": "", **json.loads(os.environ.get(VARIABLE, "{}"))},
+        about={"requested_by": "", "approved_by": "", **about_from_json(os.environ.get(VARIABLE, "{}"))},
     )
 
 

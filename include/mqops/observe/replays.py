@@ -15,7 +15,7 @@ from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerKind
-from mqops.ledger.core.replays import PutBefore, put_in_runs, replay_key, replays
+from mqops.ledger.core.replays import PutBefore, put_in_runs, replay_key, replays, undone_plans
 from mqops.ledger.file import LedgerFile
 from mqops.observe.tries import message_ids
 
@@ -38,8 +38,8 @@ def of_snapshot(run: RunFolder, ledger: LedgerFile) -> tuple[Mapping[str, int], 
     plans = dict.fromkeys(PlanIdentity(run=marker.run, digest=marker.plan) for marker in acted())
     if not plans:
         return {}, {}
-    issued = (marker for plan in plans for marker in ledger.markers(plan=plan, kind=MarkerKind.ISSUED))
-    return replays(issued, acted()), put_in_runs(acted())
+    issued = [marker for plan in plans for marker in ledger.markers(plan=plan, kind=MarkerKind.ISSUED)]
+    return replays(issued, acted()), put_in_runs(acted(), undone_plans(issued))
 
 
 def write(run: RunFolder, ledger: LedgerFile) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
+from mqops.counted import counted
 from mqops.decide.core.gate import GateSetting
 from mqops.errors import SettingsError
 from mqops.estate_sections import Gate, RulesWorkflow, TriggeredWorkflow
@@ -94,6 +95,22 @@ def unusable(suite: Suite, quarantine: str, drained: Collection[str] = ()) -> It
                 f"{place}: on_failure is quarantine, and the workflow takes messages from that queue, {quarantine}, so "
                 "that they would go round: name another queue as `quarantine` of the gate"
             )
+
+
+def gate_in_words(file: EstateFile, name: str, session: Session) -> Iterator[str]:
+    """What a person has to mend before the gates of a queue manager can be used, in one sentence.
+
+    Parameters and errors: as of `gate_problems`.
+    """
+    missing = [
+        str(file.problem_of_gate(name, place, f"there is no file {file.suite(one)}", "suites", str(index)))
+        for place, gate in file.estate.queue_managers[name].gates()
+        for index, one in enumerate(gate.suites)
+        if not file.suite(one).is_file()
+    ]
+    if wrong := [*missing, *gate_problems(file, {name: session})]:
+        more = f" ({counted(len(wrong) - 1, 'more line')}: `mqops estate check --live`)" if len(wrong) > 1 else ""
+        yield f"A gate cannot be used: {wrong[0]}{more}"
 
 
 def gate_problems(file: EstateFile, live: Mapping[str, Session] = MappingProxyType({})) -> Iterator[str]:

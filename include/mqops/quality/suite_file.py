@@ -83,6 +83,9 @@ def read_suite(path: Path) -> tuple[Suite | None, list[str]]:
     """The suite in a file, or None and every error as `file:line: field: what`."""
     try:
         text = text_of(path)
+    except FileNotFoundError:
+        why = "it is not there: write it, or correct its path (`mqops estate check` has the line)"
+        return None, [f"{path}: the suite cannot be read: {why}"]
     except (OSError, UnicodeDecodeError) as error:
         return None, [f"{path}: the suite cannot be read: {error}"]
     suite, problems = parse(text, source=str(path))

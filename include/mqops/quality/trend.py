@@ -67,12 +67,16 @@ def with_all_suites(lake: Path, runs: list[QualitySummary]) -> list[QualitySumma
     return [replace(run, checks=(*run.checks, *_beside(run, checks_of(lake, run)))) for run in runs]
 
 
-def passed_before(lake: Path, summary: QualitySummary) -> dict[str, bool]:
-    """Suite → whether it passed when it was checked last before a result, in another run. Raises `LakeError`."""
+def runs_before(lake: Path, summary: QualitySummary) -> list[QualitySummary]:
+    """The verdicts of other runs that were checked before a result, the newest first. Raises `LakeError`."""
+    runs = quality_runs(lake, summary.queue_manager)
+    return [run for run in runs if run.run != summary.run and run.checked_at <= summary.checked_at]
+
+
+def passed_before(before: list[QualitySummary]) -> dict[str, bool]:
+    """Suite → whether it passed when it was checked last. Parameters: `before` the runs, the newest first."""
     seen: dict[str, bool] = {}
-    for run in quality_runs(lake, summary.queue_manager):
-        if run.run == summary.run or run.checked_at > summary.checked_at:
-            continue
+    for run in before:
         failed = {one.suite for one in run.not_met("critical")}
         for suite in run.suites:
             seen.setdefault(suite, suite not in failed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from airflow.sdk import BaseOperator
@@ -63,9 +64,11 @@ class DailyNoticeOperator(BaseOperator):
 def _asked(name: str, estate: EstateFile) -> Asked:
     """Airflow is asked for the connection here: a thread of a task cannot."""
     from mqops.look.estate.stands import Asked  # noqa: PLC0415
+    from mqops.quality.gate_setting import gate_in_words  # noqa: PLC0415 - reads suites
 
     settings = estate.estate.queue_managers[name]
     try:
-        return Asked(name=name, settings=settings, connection=connection_for(name, estate))
+        connection = connection_for(name, estate)
+        return Asked(name=name, settings=settings, connection=connection, also=partial(gate_in_words, estate, name))
     except MqopsError as error:
         return Asked(name=name, settings=settings, connection=None, why=str(error))

@@ -185,19 +185,21 @@ class QualityReportOperator(BaseOperator):
 def tell_of_suites(notify: Notify | None, context: Context, lake_folder: Path, summary: QualitySummary) -> None:
     """Tell people of suites that begin to learn, that passed before and do not now, or do not at their first run. Each
     is told once: a suite that stays as it was is not told again. Raises `LakeError`."""
-    from mqops.quality.trend import passed_before  # noqa: PLC0415
+    from mqops.quality.trend import passed_before, runs_before  # noqa: PLC0415
 
-    if notify is None:
+    learn = [one for one in summary.checks if one.skipped.startswith(LEARNS)]
+    if notify is None or (summary.ok and not learn):
         return
-    begins = [one for one in summary.checks if one.skipped.startswith(f"{LEARNS}0 of ")]
-    if begins:
+    earlier = runs_before(lake_folder, summary)
+    learnt = {_check(one) for run in earlier for one in run.checks if one.skipped.startswith(LEARNS)}
+    if begins := [one for one in learn if _check(one) not in learnt]:
         of_suites, why = dict.fromkeys(one.suite for one in begins), "; ".join(map(_learns, begins))
         told = {"queue_manager": summary.queue_manager, "suites": ", ".join(of_suites), "why": why}
         tell_people(notify, context, Notice.LEARNS, **told)
     if summary.ok:
         return
     failed = dict.fromkeys(one.suite for one in summary.not_met("critical")) or dict.fromkeys(summary.suites)
-    before = passed_before(lake_folder, summary)
+    before = passed_before(earlier)
     for notice, suites in (
         (Notice.TURNED, [one for one in failed if before.get(one)]),
         (Notice.FAILS, [one for one in failed if one not in before]),
@@ -206,6 +208,10 @@ def tell_of_suites(notify: Notify | None, context: Context, lake_folder: Path, s
         why = "; ".join([*lines, *summary.problems, *filter(None, [not_seen(summary.unseen)])])
         if suites:
             tell_people(notify, context, notice, queue_manager=summary.queue_manager, suites=", ".join(suites), why=why)
+
+
+def _check(one: CheckResult) -> tuple[str, str]:
+    return one.suite, one.expectation
 
 
 def _learns(check: CheckResult) -> str:

@@ -12,6 +12,7 @@ import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.decide.gate import found_by as gated_by
 from mqops.errors import PlanChanged
 from mqops.jobs.decide import main as decide_with_spark
 from mqops.lake.run import RunFolder
@@ -162,7 +163,8 @@ def test_a_suite_of_another_queue_holds_nothing_back_and_that_is_told(manager, g
     gate(SUITE.replace("why: free", "where: {queue: ORDERS}"))
     plan = dlq("--dry-run")["plan"]
     assert (plan["actions"], plan["gate"]) == ({"RETRY": 1}, [])
-    assert "gate: check orders:amount looks at no queue of this run" in plan["remarks"]
+    told = "gate: 2 checks look at no queue of this run: orders:amount, orders:amount_readable"
+    assert told in plan["remarks"]
 
 
 def test_the_example_of_the_documentation_holds_back_an_order_without_an_amount(manager, gate, dlq):
@@ -290,14 +292,19 @@ def test_messages_of_a_file_that_fail_are_not_loaded(manager, gate, mqops_here, 
     assert (manager.bodies("OTHER"), manager.depth("ORDERS.BAD")) == ([b'{"amount": 5}'], 0)
 
 
-def test_what_loops_goes_to_quarantine_in_place_of_its_backout_queue(manager, of_manager, mqops_here):
-    manager.put("IN", [({}, b'{"amount": 5}'), ({}, b'{"amount": 0}')])
+def loop(manager: Manager, bodies: list[bytes]) -> None:
+    """Messages on IN that a program has backed out once."""
+    manager.put("IN", [({}, body) for body in bodies])
     with manager.connected() as connection:
         handle = pymqi.Queue(connection, "IN", CMQC.MQOO_INPUT_SHARED)
-        for _ in range(2):
+        for _ in bodies:
             handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
         connection.backout()
         handle.close()
+
+
+def test_what_loops_goes_to_quarantine_in_place_of_its_backout_queue(manager, of_manager, mqops_here):
+    loop(manager, [b'{"amount": 5}', b'{"amount": 0}'])
     mqops_here("backout", "guard", "IN", "-m", "QM1", "--yes")
     assert (manager.bodies("ORDERS.BOQ"), manager.bodies("ORDERS.BAD")) == ([b'{"amount": 5}'], [b'{"amount": 0}'])
 
@@ -318,3 +325,63 @@ def test_a_quarantine_that_is_the_deadq_by_another_name_is_told_by_estate_check(
             path.write_text(path.read_text() + "    dlq_rules: {rules: r.rules}\n")
         done = mqops_here("estate", "check", str(path), "--live", expect=1)
         assert "the workflow takes messages from that queue, BY.ALIAS" in " ".join((done.stdout + done.stderr).split())
+        listed = json.loads(mqops_here("estate", "status", str(path), "--json", expect=1).stdout)["QM1"]
+        (wrong,) = [one["text"] for one in listed["needs_a_person"] if "A gate cannot be used: " in one["text"]]
+        assert "amount: on_failure is quarantine, and the workflow takes messages from that queue, BY.ALIAS" in wrong
+
+
+def test_suites_that_look_at_no_queue_of_the_run_are_one_line(manager, gate, dlq, tmp_path):
+    path = gate()
+    for number in range(5):
+        (tmp_path / f"s{number}.yaml").write_text(SUITE.replace("suite: orders", f"suite: s{number}\nqueues: [IN]"))
+    path.write_text(path.read_text().replace("orders.yaml]", ", ".join(f"s{number}.yaml" for number in range(5)) + "]"))
+    manager.put(DLQ, [order(0)])
+    (told,) = dlq("--dry-run")["plan"]["remarks"]
+    assert told == "gate: 5 suites look at no queue of this run: s0, s1, s2 and 2 more"
+
+
+def test_no_plan_is_made_where_the_gate_of_a_run_was_not_asked(manager, gate, dlq, lake):
+    """A way to a plan that forgets the gate is refused: here what the gate found is taken away."""
+    gate()
+    manager.put(DLQ, [order(0)])
+    run = RunFolder.at(lake, "QM1", dlq("--dry-run")["plan"]["run"])
+    assert gated_by(run) is not None
+    for found in (run.path / "gated.json", run.gated):
+        found.unlink()
+    with pytest.raises(PlanChanged, match=f"Run {run.run} has a gate that has not looked at its messages: start a new"):
+        gated_by(run)
+
+
+def test_a_suite_that_is_missing_is_told_before_the_run_by_its_place_in_the_estate(manager, gate, dlq, mqops_here):
+    path = gate()
+    (path.parent / "orders.yaml").unlink()
+    manager.put(DLQ, [order(0)])
+    assert (
+        f"{path.parent / 'orders.yaml'}: the suite cannot be read: it is not there"
+        in dlq("--once", expect=1)["error"]["message"]
+    )
+    listed = json.loads(mqops_here("estate", "status", str(path), "--json", expect=1).stdout)["QM1"]
+    place = f"A gate cannot be used: {path}:5: queue_managers.QM1.dlq_rules.gate.suites.0: there is no file "
+    assert any(one["text"].startswith(place) for one in listed["needs_a_person"])
+    assert manager.depth(DLQ) == 1
+
+
+def test_a_quarantine_that_refuses_beside_a_destination_that_does_is_told_and_loses_nothing(manager, gate, mqops_here):
+    """The gate has no line of a rule: its failures are sorted with those of rules, and said in words."""
+    gate()
+    manager.mqsc("ALTER QLOCAL(ORDERS) PUT(DISABLED)\nALTER QLOCAL(ORDERS.BAD) MAXDEPTH(1)\n")
+    manager.put(DLQ, [order(5), order(0), order(0)])
+    done = mqops_here("dlq", "run", DLQ, "QM1", "--once", text="ACTION(RETRY)\n", expect=None)
+    assert "1 message could not be put on ORDERS.BAD by the gate: MQRC_Q_FULL (2053)" in done.stderr
+    assert "1 message could not be put on ORDERS@QM1 by the rule at line 1: MQRC_PUT_INHIBITED (2051)" in done.stderr
+    assert (manager.depth(DLQ), manager.depth("ORDERS.BAD")) == (2, 1)
+
+
+def test_a_guard_that_is_stopped_says_that_the_messages_go_on_looping(manager, gate, mqops_here):
+    gate(SUITE.replace(", on_failure: quarantine", ""), workflow="gate")
+    loop(manager, [b'{"amount": 0}'])
+    error = json.loads(mqops_here("backout", "guard", "IN", "-m", "QM1", "--json", "--yes", expect=1).stdout)["error"]
+    assert error["code"] == "GateStopped"
+    assert "is not met by 1 of 1 message" in error["message"]
+    assert "these messages go on looping" in error["message"]
+    assert (manager.depth("IN"), manager.depth("ORDERS.BOQ")) == (1, 0)

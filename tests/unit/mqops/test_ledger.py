@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mqops.actions import GATE
-from mqops.errors import LakeError, LedgerBroken, NewerFormat
+from mqops.errors import LakeError, LedgerBroken, NewerFormat, SettingsError
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import LaneToken, Marker, MarkerKind, MarkerRow, unpack
-from mqops.ledger.core.replays import CAPPED, TO_BACKOUT_QUEUE, put_in_runs
+from mqops.ledger.core.marker import LaneToken, Marker, MarkerKind, MarkerRow, about_from_json, unpack
+from mqops.ledger.core.replays import CAPPED, TO_BACKOUT_QUEUE, put_in_runs, undone_plans
 from mqops.ledger.file import LedgerFile
 
 PLAN = PlanIdentity(run="run 1", digest="ab" * 32)
@@ -99,6 +99,30 @@ def test_MAXREPLAY_and_BACKOFF_do_not_count_what_an_undo_took_back():
     assert put_in_runs(done)["ab" * 24].last == done[0].at
     assert put_in_runs(done)["ab" * 24].runs == 1
     assert put_in_runs([*done, acted("undo of r1", "RETURN")]) == {}
+
+
+def test_an_undo_takes_back_the_put_of_the_run_that_it_undoes():
+    """Two messages have one MsgId: the first was put by r1, the second one by r2."""
+
+    def acted(run: str, action: str, rule_key: str = "rule-1") -> Marker:
+        row = MarkerRow(0, "key", "ab" * 24, action, rule_key, "Q", "QM")
+        return replace(marker(0), run=run, plan=f"plan of {run}", rows=(row,))
+
+    about = {"undoes": "r1", "undoes_plan": "plan of r1"}
+    issued = replace(marker(0, "issued"), run="undo", plan="plan of undo", about=about)
+    done = [acted("r1", "FWD"), acted("r2", "FWD", f"{GATE}s:c"), acted("undo", "RETURN")]
+    assert put_in_runs(done, undone_plans([issued])) == {}
+    assert put_in_runs([*done, acted("undo", "RETURN")], undone_plans([issued])) == {}
+    both = [acted("r1", "FWD"), replace(acted("r2", "FWD"), at="later"), acted("undo", "RETURN")]
+    assert put_in_runs(both, undone_plans([issued]))["ab" * 24] == (1, "later")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "1", '{"approved_by": ["secret"]}', '{"comment": "secret'])
+def test_people_of_a_job_that_are_no_JSON_are_one_line(text):
+    with pytest.raises(SettingsError, match=r'^MQOPS_ABOUT is not a JSON object such as \{"approved_by"') as raised:
+        about_from_json(text)
+    assert "secret" not in str(raised.value)
+    assert about_from_json('{"approved_by": "carol"}') == {"approved_by": "carol"}
 
 
 @pytest.mark.parametrize(

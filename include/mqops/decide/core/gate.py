@@ -21,7 +21,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -34,6 +34,8 @@ from mqops.plan_row import PlanRow, left
 
 GATE_SAYS = "gate: "
 """How the lines begin that an approver reads of the gate."""
+MOST_NAMED = 3
+"""Suites or checks that a line names; of more it says how many they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,10 +131,8 @@ def remarks(found: GateFound, decided: Mapping[str, int]) -> Iterator[str]:
     """The lines that an approver reads. Parameters: `decided` rule key → messages of the plan."""
     if found.from_quarantine:
         yield f"{GATE_SAYS}{found.quarantine} is its quarantine: what is taken out of it is not checked again"
-    for name in found.without_queue:
-        yield f"{GATE_SAYS}suite {name} looks at no queue of this run"
-    for name in found.checks_without_queue:
-        yield f"{GATE_SAYS}check {name} looks at no queue of this run"
+    yield from _without_queue("suite", found.without_queue)
+    yield from _without_queue("check", found.checks_without_queue)
     for one in found.checks:
         why = f": {one.why}" if one.why else ""
         number = decided.get(one.rule_key, 0)
@@ -141,6 +141,16 @@ def remarks(found: GateFound, decided: Mapping[str, int]) -> Iterator[str]:
         elif number:
             goes = f"to {found.quarantine}" if one.on_failure is OnFailure.QUARANTINE else "left"
             yield f"{GATE_SAYS}{counted(number, 'message')} {goes}: {one} fails{why}"
+
+
+def _without_queue(what: str, names: Sequence[str]) -> Iterator[str]:
+    """One line, however many there are."""
+    if len(names) == 1:
+        yield f"{GATE_SAYS}{what} {names[0]} looks at no queue of this run"
+    elif names:
+        more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+        first = ", ".join(names[:MOST_NAMED])
+        yield f"{GATE_SAYS}{counted(len(names), what)} look at no queue of this run: {first}{more}"
 
 
 def _what(one: GateCheck) -> str:

@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeAlias
 
 from pydantic import ValidationError
 
-from mqops.errors import LedgerBroken
+from mqops.errors import LedgerBroken, SettingsError
 from mqops.formats import number_of, refuse_newer_number
 from mqops.type_adapter import adapter_of
 
@@ -34,6 +34,15 @@ VARIABLE = "MQOPS_ABOUT"
 """Of a job's environment: the people and the comment of `About`, as JSON. Arguments can be read by every user of the
 machine."""
 BODY_DIGITS = 32
+
+
+def about_from_json(text: str) -> About:
+    """The people and the comment in `VARIABLE`. Raises `SettingsError`: it is no JSON object of words and numbers; the
+    text itself is not shown."""
+    try:
+        return adapter_of(dict[str, str | int | float | bool | None]).validate_json(text)
+    except ValidationError:
+        raise SettingsError(f'{VARIABLE} is not a JSON object such as {{"approved_by": "carol"}}: correct it') from None
 
 
 class MarkerKind(StrEnum):

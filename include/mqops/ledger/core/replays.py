@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from mqops.actions import PUTS, Action, is_gate
@@ -45,30 +46,51 @@ class _Put(NamedTuple):
     """A put that no undo took back so far."""
 
     run: str
+    plan: str
     at: str
     is_replay: bool
 
 
-def put_in_runs(acted: Iterable[Marker]) -> Mapping[str, PutBefore]:
+def undone_plans(issued: Iterable[Marker]) -> Mapping[PlanIdentity, PlanIdentity]:
+    """Plan of an undo → the plan that it undoes. Parameters: the ledger's markers of kind "issued"."""
+    return {
+        PlanIdentity(run=one.run, digest=one.plan): PlanIdentity(
+            run=str(one.about["undoes"]), digest=str(one.about["undoes_plan"])
+        )
+        for one in issued
+        if one.about.get("undoes") and one.about.get("undoes_plan")
+    }
+
+
+def put_in_runs(
+    acted: Iterable[Marker], undone: Mapping[PlanIdentity, PlanIdentity] = MappingProxyType({})
+) -> Mapping[str, PutBefore]:
     """MsgId (hex) → the runs that put a message with it on a queue, but for what an undo took back from there.
 
     What is no replay was put, too: an undo may be of that.
 
-    Parameters: the ledger's markers of kind "acted", in its order (MAXREPLAY, see `mqops.decide.core.message_groups`).
+    Parameters: the ledger's markers of kind "acted", in its order (MAXREPLAY, see `mqops.decide.core.message_groups`);
+    `undone` as of `undone_plans`: several messages may have one MsgId. Another undo takes back the last put.
     """
     puts: dict[str, list[_Put]] = {}
     for marker in acted:
         for row in marker.rows:
             msg_id, action = row.msg_id, row.action
             if action == Action.RETURN:
-                if puts.get(msg_id):
-                    puts[msg_id].pop()
+                _take_back(puts.get(msg_id, []), undone.get(PlanIdentity(run=marker.run, digest=marker.plan)))
             elif action in _PUTS and msg_id.strip("0"):
                 puts.setdefault(msg_id, []).append(
-                    _Put(marker.run, marker.at, action in PUTS and _is_replay(row.rule_key))
+                    _Put(marker.run, marker.plan, marker.at, action in PUTS and _is_replay(row.rule_key))
                 )
     counted = {msg_id: {put.run: put.at for put in there if put.is_replay} for msg_id, there in puts.items()}
     return {msg_id: PutBefore(len(runs), max(runs.values())) for msg_id, runs in counted.items() if runs}
+
+
+def _take_back(puts: list[_Put], undone: PlanIdentity | None) -> None:
+    """Remove the last put of the plan that was undone; the last one where that is not known."""
+    own = [at for at, put in enumerate(puts) if undone in {None, PlanIdentity(run=put.run, digest=put.plan)}]
+    if own:
+        del puts[own[-1]]
 
 
 def replays(issued: Iterable[Marker], acted: Iterable[Marker]) -> Mapping[str, int]:

@@ -3,7 +3,7 @@ they know in their server, and ask for the parts of it at times of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -50,12 +50,13 @@ class Stands:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """A queue manager that is to be asked. Parameters: `connection` None where there is none, and `why`; `settings` of
-    the estate, None for one that it does not name."""
+    the estate, None for one that it does not name; `also` what rooms above this one find wrong there."""
 
     name: str
     settings: QueueManager | None
     connection: MqConnection | None
     why: str = ""
+    also: Callable[[Session], Iterable[str]] = lambda _session: ()
 
 
 def stand(asked: Sequence[Asked], lake: Path, more_checks: Sequence[Check]) -> Mapping[str, Stands]:
@@ -74,7 +75,7 @@ def _stands(asked: Asked, lake: Path, more_checks: Sequence[Check]) -> Stands:
     name, connection = asked.name, asked.connection
     said = figures(connection, lake, name) if connection else last_figures(lake, name, asked.why)
     answers = connection is not None and not said.unreachable
-    live = _live(connection, lake, name, asked.settings) if connection and answers else _Live()
+    live = _live(connection, lake, asked) if connection and answers else _Live()
     now = manager_now(
         said,
         lake,
@@ -107,8 +108,8 @@ class _Live:
     problems: list[str] = field(default_factory=list)
 
 
-def _live(connection: MqConnection, lake: Path, name: str, settings: QueueManager | None) -> _Live:
-    live = _Live()
+def _live(connection: MqConnection, lake: Path, asked: Asked) -> _Live:
+    live, name, settings = _Live(), asked.name, asked.settings
     try:
         with connect(connection) as session:
             stops = shown(stops_on(session, KeyRing(folder_of(lake, name))))
@@ -118,6 +119,7 @@ def _live(connection: MqConnection, lake: Path, name: str, settings: QueueManage
             found = audit(session)
             live.off, live.verdicts, live.unseen = found.switched_off, found.cannot_trigger, found.unseen
             live.poison = _poison(session, name)
+            live.problems += asked.also(session)
     except MqopsError as error:
         live.problems.append(f"What triggers and what loops cannot be told: {error}")
     return live
