@@ -37,7 +37,7 @@ _FIRST = re.compile(f"[{_BLANKS}]*")
 _LONG_NUMBER = re.compile(rf"(?<![-+.eE0-9])[-+.eE0-9]{{{_LONGEST_NUMBER + 1}}}")
 _SAMPLED = 50
 _LONG_SAMPLED = re.compile(f"[-+.eE0-9]{{{_LONGEST_NUMBER // _SAMPLED}}}")
-"""In each 50th character of a text a number that is too long has at least so many: most texts are seen so to have none."""
+"""A number that is too long has so many of each 50th character of a text: most texts are seen so to have none."""
 _LONG_WORD = re.compile(rf"(?<![^ <>=/\t\r\n])[^ <>=/\t\r\n]{{{_LONGEST_NAME + 1}}}")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _DECLARATION = re.compile(
@@ -109,14 +109,9 @@ def json_problem(text: str) -> str | None:
 
 
 def json_read(text: str) -> JsonRead:
-    """What a text is as JSON. It is parsed once, but for a text with a run of more than 500 digits."""
-    if len(text) > MOST_CHARACTERS:
-        return JsonRead(f"not JSON: longer than {MOST_CHARACTERS} characters")
-    long = _has_long_number(text)
+    """What a text is as JSON. It is parsed once, unless more than 500 digits follow one another."""
     try:
-        document = (_LENGTHS if long else _EXACT).decode(text)
-        if _SURROGATE.search(text):
-            json.dumps(document, ensure_ascii=False, default=str).encode()
+        return JsonRead(document=_json_document(text))
     except json.JSONDecodeError as error:
         return JsonRead(f"not JSON at line {error.lineno}, column {error.colno}")
     except UnicodeEncodeError:
@@ -125,11 +120,21 @@ def json_read(text: str) -> JsonRead:
         return JsonRead(f"not JSON: {refused}")
     except RecursionError:
         return JsonRead(f"not JSON: {JSON_DEPTH}")
+
+
+def _json_document(text: str) -> dict[str, Any] | list[Any] | None:
+    """The document of a `JsonRead`. Raises what that calls a problem."""
+    if len(text) > MOST_CHARACTERS:
+        raise _Refused(f"longer than {MOST_CHARACTERS} characters")
+    long = _has_long_number(text)
+    document = (_LENGTHS if long else _EXACT).decode(text)
+    if _SURROGATE.search(text):
+        json.dumps(document, ensure_ascii=False, default=str).encode()
     if not isinstance(document, dict | list):
-        return JsonRead()
-    if problem := _beyond_bounds(document, text, lengths=long):
-        return JsonRead(problem)
-    return JsonRead(document=_EXACT.decode(text) if long else document)
+        return None
+    if long or text.count("{") + text.count("[") > _MOST_LEVELS:
+        _hold_json_bounds(document, lengths=long)
+    return _EXACT.decode(text) if long else document
 
 
 def _has_long_number(text: str) -> bool:
@@ -137,19 +142,17 @@ def _has_long_number(text: str) -> bool:
     return bool(_LONG_SAMPLED.search(text[::_SAMPLED]) and _LONG_NUMBER.search(text))
 
 
-def _beyond_bounds(document: Any, text: str, *, lengths: bool) -> str | None:
-    """What of rule 1 a document exceeds. Parameters: `lengths` whether `_LENGTHS` read it."""
-    may_be_deep = text.count("{") + text.count("[") > _MOST_LEVELS
-    if not (may_be_deep or lengths):
-        return None
+def _hold_json_bounds(document: Any, *, lengths: bool) -> None:
+    """Refuse what exceeds rule 1. Parameters: `lengths` whether `_LENGTHS` read the document."""
     level, depth = [document], 0
     while level:
         depth += 1
         inside = [child for node in level for child in (node.values() if isinstance(node, dict) else node)]
         if lengths and any(isinstance(child, int) and child > _LONGEST_NUMBER for child in inside):
-            return f"not JSON: a number of more than {_LONGEST_NUMBER} characters"
+            raise _Refused(f"a number of more than {_LONGEST_NUMBER} characters")
         level = [child for child in inside if isinstance(child, dict | list)]
-    return f"not JSON: {JSON_DEPTH}" if depth > _MOST_LEVELS else None
+    if depth > _MOST_LEVELS:
+        raise _Refused(JSON_DEPTH)
 
 
 def json_values(text: str, paths: Sequence[str]) -> list[str | None]:
