@@ -166,8 +166,8 @@ class Payload:
 
     def _json(self, asked: Asked) -> Value:
         found = json_at(self._json_document(), asked.path)
-        if found is None:
-            return None
+        if found is None or (asked.type == "text" and isinstance(found, str)):
+            return found
         if asked.type == "flag":
             return _flag(found)
         if isinstance(found, bool) or not isinstance(found, str | int | Decimal):
