@@ -6,14 +6,15 @@ Nothing but the answers is kept of a body, and one body at a time is a Python ob
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mqops.quality.body import Message, Seen, look, place
+from mqops.quality.body import Message, look, place
 from mqops.quality.columns import COLUMNS, ColumnKind
 from mqops.quality.payload import Asked, Payload
 from mqops.quality.probes import asked_of
 from mqwire.errors import WireError
-from mqwire.headers import walk
+from mqwire.headers import Chain, walk
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,14 +29,6 @@ class Answered(NamedTuple):
     name: str
     kind: ColumnKind
     double: bool
-
-
-class Named(NamedTuple):
-    """What is asked, and the names of its two columns, which are worked out once for all messages."""
-
-    asked: Asked
-    name: str
-    problem: str
 
 
 def answered(body: Sequence[str], asked: Sequence[Asked]) -> list[Answered]:
@@ -62,15 +55,17 @@ def answers(
         return []
     wanted = frozenset(body)
     tested = [one.path for one in asked if one.language == "column"]
-    named = [Named(one, one.column.name, one.column.problem or "") for one in asked]
-    seen = []
+    told = answered(body, asked)
+    found: list[list[Any]] = [[] for _ in told]
     for row, message in enumerate(_messages(batch, prefix)):
-        found = look(message, wanted) if wanted else {}
+        seen = look(message, wanted) if wanted else {}
+        values: list[Any] = [seen.get(name) for name in body]
         if asked:
-            columns = {name: found.get(name) if name in wanted else batch.column(name)[row].as_py() for name in tested}
-            found |= _asked(message, named, columns)
-        seen.append(found)
-    return [pa.array([one.get(each.name) for one in seen], arrow_type(each)) for each in answered(body, asked)]
+            columns = {name: seen.get(name) if name in wanted else batch.column(name)[row].as_py() for name in tested}
+            values += _asked(message, asked, columns)
+        for column, value in zip(found, values, strict=True):
+            column.append(value)
+    return [pa.array(values, arrow_type(each)) for values, each in zip(found, told, strict=True)]
 
 
 def arrow_type(answer: Answered) -> pa.DataType:
@@ -88,23 +83,34 @@ def arrow_type(answer: Answered) -> pa.DataType:
     return types[answer.kind]
 
 
-def _asked(message: Message, asked: Sequence[Named], columns: Mapping[str, Any]) -> Seen:
-    found: dict[str, Any] = {}
+def _asked(message: Message, asked: Sequence[Asked], columns: Mapping[str, Any]) -> Iterator[Any]:
+    """The value of each that suites ask, and behind it why there is none."""
     try:
-        chain = walk(message.format, message.encoding, message.ccsid, message.body)
+        chain = _no_headers(message.format, message.encoding, message.ccsid) or walk(
+            message.format, message.encoding, message.ccsid, message.body
+        )
     except WireError as error:
         why = f"{place(error)}: the headers are at fault"
         for one in asked:
-            found |= {one.name: False if one.asked.of_document else None, one.problem: why}
-        return found
+            yield from (False if one.of_document else None, why)
+        return
     payload = Payload(message.body, chain, columns)
     for one in asked:
-        found[one.name], found[one.problem] = asked_of(payload, one.asked)
-    return found
+        yield from asked_of(payload, one)
+
+
+@lru_cache(maxsize=256)
+def _no_headers(format_name: str, encoding: int, ccsid: int) -> Chain | None:
+    """The chain of a message whose Format announces no header, which is the same for all bodies; None for others."""
+    try:
+        return walk(format_name, encoding, ccsid, b"")
+    except WireError:
+        return None  # no header is so short
 
 
 def _messages(batch: Any, prefix: str) -> Iterator[Message]:
-    columns = [batch.column(f"{prefix}{name}") for name in BODY_INPUT]
-    for row in range(batch.num_rows):
-        format_name, encoding, ccsid, body = (column[row].as_py() for column in columns)
-        yield Message(format=format_name, encoding=encoding, ccsid=ccsid, body=body)
+    """One body at a time; what is short at once."""
+    *others, bodies = (batch.column(f"{prefix}{name}") for name in BODY_INPUT)
+    short = zip(*(column.to_pylist() for column in others), strict=True)
+    for (format_name, encoding, ccsid), body in zip(short, bodies, strict=True):
+        yield Message(format=format_name, encoding=encoding, ccsid=ccsid, body=body.as_py())

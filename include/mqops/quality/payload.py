@@ -27,7 +27,7 @@ from typing import Any
 from mqops.observe.core.payload import properties_of
 from mqops.quality.body import place
 from mqops.quality.columns import PROBLEM, TEST, VALUE, Column, ColumnKind, Source
-from mqops.rules.documents import JSON_PATH, XPATH, json_at, json_document, json_problem, kind_of, xml_values
+from mqops.rules.documents import JSON_PATH, XPATH, JsonRead, json_at, json_read, kind_of, xml_values
 from mqops.rules.values import BadValue, property_name
 from mqwire.ccsid import decode
 from mqwire.errors import WireError
@@ -124,17 +124,22 @@ class Payload:
             raise Unreadable(f"not text in CCSID {self._chain.ccsid}") from error
 
     @cached_property
+    def _json_read(self) -> JsonRead:
+        return json_read(self.text)
+
+    @property
     def json(self) -> str:
-        """The text, which is JSON. Raises `Unreadable`."""
-        if problem := json_problem(self.text):
-            raise Unreadable(problem)
-        if "\0" in self.text or self.text.lstrip(" \t\r\n")[:1] not in ("{", "["):  # as `kind_of`, which parses again
-            raise Unreadable("not JSON: neither an object nor an array")
+        """The text, which is an object or an array of JSON. Raises `Unreadable`."""
+        self._json_document()
         return self.text
 
-    @cached_property
-    def _document(self) -> Any:
-        return json_document(self.json)
+    def _json_document(self) -> Any:
+        problem, document = self._json_read
+        if problem:
+            raise Unreadable(problem)
+        if document is None:
+            raise Unreadable("not JSON: neither an object nor an array")
+        return document
 
     @cached_property
     def _properties(self) -> Mapping[str, str]:
@@ -160,9 +165,9 @@ class Payload:
         return _LANGUAGES[asked.language](self, asked)
 
     def _json(self, asked: Asked) -> Value:
-        found = json_at(self._document, asked.path)
-        if found is None:
-            return None
+        found = json_at(self._json_document(), asked.path)
+        if found is None or (asked.type == "text" and isinstance(found, str)):
+            return found
         if asked.type == "flag":
             return _flag(found)
         if isinstance(found, bool) or not isinstance(found, str | int | Decimal):
@@ -243,6 +248,9 @@ def _flag(found: object) -> bool:
 
 def _exact(number: Decimal) -> float:
     """Rule 3. Zero has no sign: it is equal to itself in every engine. Raises `Unreadable`."""
+    written = str(number)
+    if len(written) <= MOST_DIGITS and "E" not in written:
+        return float(written) + 0.0
     digits = "".join(map(str, number.as_tuple().digits)).strip("0")
     if len(digits) > MOST_DIGITS or not -300 < number.adjusted() < 300:
         raise Unreadable(f"a number of more than {MOST_DIGITS} digits")

@@ -91,7 +91,7 @@ def asked_of(payload: Payload, asked: Asked) -> tuple[Value, str | None]:
     except Unreadable as unreadable:
         return (False if asked.of_document else None), str(unreadable)
     except Exception as error:  # rule 4: whatever a library raises; its words may quote the payload
-        return False, f"cannot be tested: {type(error).__name__}"
+        return (False if asked.probe else None), f"cannot be tested: {type(error).__name__}"
     return (None, None) if problem is None else (not problem, problem or None)
 
 

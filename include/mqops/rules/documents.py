@@ -16,8 +16,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from decimal import Decimal
-from typing import Any, Literal, NoReturn, TypeAlias
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 from xml.etree import ElementTree
 from xml.parsers import expat
 
@@ -34,6 +35,9 @@ _BLANKS = " \t\r\n"
 _FIRST = re.compile(f"[{_BLANKS}]*")
 # Each looks only where a run of such characters begins, so that every character is looked at once.
 _LONG_NUMBER = re.compile(rf"(?<![-+.eE0-9])[-+.eE0-9]{{{_LONGEST_NUMBER + 1}}}")
+_SAMPLED = 50
+_LONG_SAMPLED = re.compile(f"[-+.eE0-9]{{{_LONGEST_NUMBER // _SAMPLED}}}")
+"""A number that is too long has so many of each 50th character of a text: most texts are seen so to have none."""
 _LONG_WORD = re.compile(rf"(?<![^ <>=/\t\r\n])[^ <>=/\t\r\n]{{{_LONGEST_NAME + 1}}}")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _DECLARATION = re.compile(
@@ -55,6 +59,17 @@ def kind_of(text: str) -> DocumentKind | None:
     return "text"
 
 
+class JsonRead(NamedTuple):
+    """What a text is as JSON.
+
+    Attributes: `problem` where, or why, it is not JSON (rules 1 and 3), without a piece of the text; None if it is.
+    `document` the object or array, its numbers exact, for `json_at`; None for any other JSON, which has no names.
+    """
+
+    problem: str | None = None
+    document: dict[str, Any] | list[Any] | None = None
+
+
 class _Refused(ValueError):
     """The document is well-formed, but has something that is not allowed here: the text says what."""
 
@@ -74,44 +89,70 @@ def _refuse(*_what: object) -> NoReturn:
     raise _Refused
 
 
-_CHECK = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=len, parse_float=len)
+def _decimal(digits: str) -> Decimal | float:
+    """A number, exactly; a float, which is no value here, where its exponent is beyond all that `Decimal` has."""
+    try:
+        return Decimal(digits)
+    except InvalidOperation:
+        return float(digits)
+
+
+_EXACT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_decimal)
+_LENGTHS = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=len, parse_float=len)
 """Has the length of a number in its place: Python's own numbers may not have so many digits."""
-_EXACT = json.JSONDecoder(parse_float=Decimal)
 _READ = json.JSONDecoder(parse_int=int, parse_float=lambda _digits: None)
 
 
 def json_problem(text: str) -> str | None:
     """Where, or why, a text is not JSON (rules 1 and 3); None if it is. The words have no piece of the text."""
-    if len(text) > MOST_CHARACTERS:
-        return f"not JSON: longer than {MOST_CHARACTERS} characters"
+    return json_read(text).problem
+
+
+def json_read(text: str) -> JsonRead:
+    """What a text is as JSON. It is parsed once, unless more than 500 digits follow one another."""
     try:
-        document = _CHECK.decode(text)
-        if _SURROGATE.search(text):
-            json.dumps(document, ensure_ascii=False).encode()
+        return JsonRead(document=_json_document(text))
     except json.JSONDecodeError as error:
-        return f"not JSON at line {error.lineno}, column {error.colno}"
+        return JsonRead(f"not JSON at line {error.lineno}, column {error.colno}")
     except UnicodeEncodeError:
-        return "not JSON: half of a surrogate pair"
+        return JsonRead("not JSON: half of a surrogate pair")
     except _Refused as refused:
-        return f"not JSON: {refused}"
+        return JsonRead(f"not JSON: {refused}")
     except RecursionError:
-        return f"not JSON: {JSON_DEPTH}"
-    return _beyond_bounds(document, text)
+        return JsonRead(f"not JSON: {JSON_DEPTH}")
 
 
-def _beyond_bounds(document: Any, text: str) -> str | None:
-    """What of rule 1 a document exceeds. Parameters: `document` as `_CHECK` reads it."""
-    may_be_deep = text.count("{") + text.count("[") > _MOST_LEVELS
-    if not isinstance(document, dict | list) or not (may_be_deep or _LONG_NUMBER.search(text)):
+def _json_document(text: str) -> dict[str, Any] | list[Any] | None:
+    """The document of a `JsonRead`. Raises what that calls a problem."""
+    if len(text) > MOST_CHARACTERS:
+        raise _Refused(f"longer than {MOST_CHARACTERS} characters")
+    long = _has_long_number(text)
+    document = (_LENGTHS if long else _EXACT).decode(text)
+    if _SURROGATE.search(text):
+        json.dumps(document, ensure_ascii=False, default=str).encode()
+    if not isinstance(document, dict | list):
         return None
+    if long or text.count("{") + text.count("[") > _MOST_LEVELS:
+        _hold_json_bounds(document, lengths=long)
+    return _EXACT.decode(text) if long else document
+
+
+def _has_long_number(text: str) -> bool:
+    """Whether a run of characters of numbers is longer than a number may be; it may stand in a string."""
+    return bool(_LONG_SAMPLED.search(text[::_SAMPLED]) and _LONG_NUMBER.search(text))
+
+
+def _hold_json_bounds(document: Any, *, lengths: bool) -> None:
+    """Refuse what exceeds rule 1. Parameters: `lengths` whether `_LENGTHS` read the document."""
     level, depth = [document], 0
     while level:
         depth += 1
         inside = [child for node in level for child in (node.values() if isinstance(node, dict) else node)]
-        if any(isinstance(child, int) and child > _LONGEST_NUMBER for child in inside):
-            return f"not JSON: a number of more than {_LONGEST_NUMBER} characters"
+        if lengths and any(isinstance(child, int) and child > _LONGEST_NUMBER for child in inside):
+            raise _Refused(f"a number of more than {_LONGEST_NUMBER} characters")
         level = [child for child in inside if isinstance(child, dict | list)]
-    return f"not JSON: {JSON_DEPTH}" if depth > _MOST_LEVELS else None
+    if depth > _MOST_LEVELS:
+        raise _Refused(JSON_DEPTH)
 
 
 def json_values(text: str, paths: Sequence[str]) -> list[str | None]:
@@ -124,23 +165,25 @@ def json_values(text: str, paths: Sequence[str]) -> list[str | None]:
     return [_comparable(_at(document, path)) for path in paths]
 
 
-def json_document(text: str) -> Any:
-    """A text that `kind_of` calls json, its numbers exact, for `json_at`."""
-    return _EXACT.decode(text)
-
-
 def json_at(document: Any, path: str) -> Any:
-    """What stands at a path of a `json_document`: a number is an `int` or a `Decimal`; None where nothing is."""
+    """What stands at a path of the document of a `json_read`: a number is an `int`, a `Decimal`, or a float that is no
+    value (`_decimal`); None where nothing is."""
     return _at(document, path)
 
 
 def _at(document: Any, path: str) -> Any:
-    for name, number in re.findall(r"\.([^.\[]+)|\[([0-9]+)\]", path):
-        if name:
-            document = document.get(name) if isinstance(document, dict) else None
+    for step in _steps(path):
+        if isinstance(step, str):
+            document = document.get(step) if isinstance(document, dict) else None
         else:
-            document = document[int(number)] if isinstance(document, list) and int(number) < len(document) else None
+            document = document[step] if isinstance(document, list) and step < len(document) else None
     return document
+
+
+@lru_cache(maxsize=1024)
+def _steps(path: str) -> tuple[str | int, ...]:
+    """The names and numbers of a `JSON_PATH`."""
+    return tuple(name or int(number) for name, number in re.findall(r"\.([^.\[]+)|\[([0-9]+)\]", path))
 
 
 def _comparable(value: Any) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from mqops.observe.core.payload import kind_and_text
 from mqops.quality.body import Message, look, xml_problem
 from mqops.quality.columns import COLUMNS, Source
-from mqops.rules.documents import json_problem, json_values
+from mqops.rules.documents import json_problem, json_read, json_values
 from mqwire import constants as c
 from mqwire.ccsid import encode
 from mqwire.folder import folder
@@ -184,6 +185,22 @@ def test_pcf_is_binary_whatever_it_looks_like() -> None:
 )
 def test_json(text: str, problem: str | None) -> None:
     assert json_problem(text) == problem
+
+
+def test_a_number_that_is_too_long_is_seen_wherever_it_stands() -> None:
+    """A text is looked through in steps first."""
+    wrong = "not JSON: a number of more than 500 characters"
+    for before in range(101):
+        start = f'["{"x" * before}", '
+        assert json_read(f"{start}{'1' * 501}]").problem == wrong
+        assert json_read(f"{start}{'1' * 500}]").document == ["x" * before, int("1" * 500)]
+
+
+def test_what_is_read_of_json_is_exact() -> None:
+    read = json_read(f'{{"a": [0.1{"0" * 40}1, 1e400, {"1" * 400}], "of digits": "{"1" * 600}"}}')
+    exact = [Decimal(f"0.1{'0' * 40}1"), Decimal("1e400"), int("1" * 400)]
+    assert (read.problem, read.document) == (None, {"a": exact, "of digits": "1" * 600})
+    assert json_read("1.5") == json_read('"a"') == (None, None)  # JSON, without names
 
 
 @pytest.mark.parametrize(
