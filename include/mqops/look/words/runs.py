@@ -44,7 +44,7 @@ KINDS: Mapping[str, str] = {
     Workflow.SNAPSHOT: "snapshot",
 }
 """Workflow → what its runs are about. A decider of another package is named by its own name."""
-_COUNTS = ("!Planned|number", "Moved|number", "Discarded|number", "Left|number", "Gone|number")
+_COUNTS = ("!Planned|number", "!Moved|number", "!Discarded|number", "!Left|number", "!Gone|number")
 _HEADINGS = (
     *("*Run|name", "!State", "Queue|name", "Asked|name", "Approved|name"),
     *_COUNTS,
