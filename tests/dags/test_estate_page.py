@@ -857,7 +857,7 @@ def test_a_run_has_its_state_first_and_no_figure_before_it_is_known(manager, lak
     assert row_of(page(), run)[5:] == ["3", "1", "1", "1", "0"]
 
 
-def test_a_run_of_several_queues_tells_their_number(manager, lake, page):
+def test_a_run_of_several_queues_tells_their_names(manager, lake, page):
     for name in ("B.BACK", "C.BACK"):
         manager.put(name, [({}, b"x")])
     text = "ACTION(IGNORE)\n"
@@ -865,8 +865,7 @@ def test_a_run_of_several_queues_tells_their_number(manager, lake, page):
         connection=manager.connection, lake=lake, table=parse(text).table, text=text, queues=("B.BACK", "C.BACK")
     )
     run, _plan = plan_run(BACKOUT, request)
-    assert row_of(page(), run)[3] == "2 queues B.BACK C.BACK"
-    assert '<summary title="B.BACK,C.BACK">2 queues</summary>' in page()
+    assert row_of(page(), run)[3] == "B.BACK , C.BACK"
 
 
 def test_what_the_dry_run_of_an_undo_would_put_back_from_the_lake_is_left(manager, lake, page):
@@ -1110,21 +1109,21 @@ def test_what_has_expired_by_now_stands_in_the_headline(manager, lake, page):
 def test_the_estate_says_until_when_it_counts_what_expires(manager, page):
     manager.put("OFFERS", [({}, b"x")])
     morning = next_time(datetime.now(UTC), MORNING)
-    assert f">Expires before <br>{morning:%Y-%m-%d} 08:00 UTC</th>" in page()
+    assert f">Expires before {morning:%Y-%m-%d} 08:00 UTC</th>" in page()
 
 
 def test_the_state_of_a_queue_stands_beside_its_name_and_who_has_it_open_in_one_column(manager, page):
     """So that it is in sight, however wide the window is."""
     manager.put("OFFERS", [({}, b"x")])
-    heads = re.findall(r"<th scope=\"col\"[^>]*>([A-Za-z ]+)", page())
+    heads = re.findall(r"<th[^>]* scope=\"col\"[^>]*>([A-Za-z ]+)", page())
     assert heads[:3] == ["Queue", "State", "Messages"]
     (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', page(), re.DOTALL)
-    assert '<td><div class="quiet">no reader</div></td>' in row
+    assert '><div class="quiet">no reader</div></td>' in row
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
         (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', page(), re.DOTALL)
         session.close(handle)
-    assert re.search(r'<td><div>1 reader, 0 writers</div><div class="quiet">.* reads</div></td>', row)
+    assert re.search(r'<td[^>]*><div>1 reader, 0 writers</div><div class="quiet">.* reads</div></td>', row)
     assert "no reader" not in row
 
 

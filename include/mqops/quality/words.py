@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
-from mqops.look.words.text import NOTHING, Label, Lines, Link, Strong, Table, Text, Tick, of_message, said, sentences
+from mqops.look.words.text import (
+    NOTHING,
+    Label,
+    Lines,
+    Link,
+    Quiet,
+    Strong,
+    Table,
+    Text,
+    Tick,
+    Trend,
+    of_message,
+    said,
+    sentences,
+)
 from mqops.quality.summary import found_by
 
 if TYPE_CHECKING:
     from mqops.message_checks import CheckResult, QualitySummary
     from mqops.quality.failed_messages import FailedMessage
+    from mqops.quality.trend import CheckTrend
 
 TREND = "Messages that fail in each run, the newest at the right, from 0 to "
 
@@ -40,6 +55,23 @@ def failing(check: CheckResult) -> str:
     return f"{check.failed:,} of {check.checked:,}" if check.checked else "–"
 
 
+def checks(known: Sequence[CheckTrend], runs: int, expected: Callable[[CheckResult], str]) -> Table:
+    """Each check over the runs. Parameters: `runs` their number; `expected` what a check expects, in words."""
+    headings = ["*Check|name", "Expects|text", "Severity", "!Newest result", "!Messages that fail|number", "Trend"]
+    rows = []
+    for one in known:
+        last, name = one.last, f"{one.last.suite}.{one.last.expectation}"
+        rows.append((name, expects(last, expected(last)), last.severity, result(last), failing(last), _trend(one)))
+    return Table(f"Checks over {counted(runs, 'run')}, those not met first", headings, rows)
+
+
+def _trend(one: CheckTrend) -> Text:
+    """How many messages failed a check in the runs, drawn small; nothing where only one run tells."""
+    if sum(number is not None for number in one.failed) < 2:
+        return NOTHING
+    return said("{} {}", Trend(f"{TREND}{one.most:,}", one.failed), Quiet(f"0 to {one.most:,}"))
+
+
 def beside(checks: Sequence[tuple[QualitySummary, str]], chosen: QualitySummary) -> Iterator[Text]:
     """Every check of a snapshot; none where there is one only. Parameters: `checks` each with what it found, in words;
     `chosen` that is shown."""
@@ -64,9 +96,8 @@ def failures(chosen: QualitySummary, found: Sequence[FailedMessage], number: int
         tick = (Text((Tick(f"Choose {one.msg_id}, {one.check}", one.msg_id, one.queue),)),) if ticks else ()
         rows.append((*tick, of_message(*of, one.msg_id, queue=one.queue), one.queue, one.severity, one.check, one.why))
     caption = f"Failures, the worst first: {len(found):,} of {number:,}"
-    return Table(
-        caption, [*(["Choose"] if ticks else []), "MsgId", "Queue|name", "Severity", "Check|name", "Found|name"], rows
-    )
+    headings = [*(["Choose"] if ticks else []), "MsgId", "Queue|name", "Severity", "Check|name", "Found|name"]
+    return Table(caption, headings, rows, part=len(found) < number)
 
 
 def pages_of_failures(chosen: QualitySummary, check: str, *, after: int, shown: int, number: int, most: int) -> Text:

@@ -15,7 +15,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.placed_since import Placed, placed_since
 from mqops.look.put_by import PutBy, put_by
 from mqops.look.run_story import BY_HAND, MOST_BY_HAND, RunStory, UnmovedMessage
-from mqops.look.words.text import Link, Name, Text, joined, said
+from mqops.look.words.text import Link, Name, Table, Text, Tick, Time, joined, said
 from mqops_airflow.pages.which_run import Fields
 
 
@@ -48,6 +48,14 @@ class ByHand(NamedTuple):
         """The fields of mq_recover that the form does not show. A group of one message names that message."""
         alone = {"message_ids": list(self.msg_ids)} if len(self.msg_ids) == 1 else {}
         return {"queue_manager": queue_manager, "action": "move", "queue": self.queue, **alone}
+
+    def table(self, queue_manager: str, run: str) -> Table:
+        """The messages, each with a box that chooses it."""
+        rows = []
+        for one in self.msg_ids:
+            tick, by = Text((Tick(f"Move {one}", one, self.queue),)), self.put_by[one]
+            rows.append((tick, Text((Time(by.at),)), by.application, by.bytes, self.link(queue_manager, run, one)))
+        return Table("Messages to choose from", ["Move", "Put", "By|name", "Bytes|number", "MsgId"], rows)
 
     def link(self, queue_manager: str, run: str, msg_id: str) -> Link:
         """The page of one of the messages."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from textwrap import wrap
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -32,7 +33,7 @@ AXIS: Spec = {
     "labelFontSize": 12,
     "titleFontSize": 12,
     "titleFontWeight": "normal",
-    "labelLimit": 420,
+    "labelLimit": 0,
 }
 LEGEND: Spec = {
     "labelColor": "var(--text)",
@@ -53,11 +54,15 @@ MANY = 10_000
 """An axis has about 5 numbers, and 3 of so many digits: more of them run into each other on a telephone."""
 GAP = 12
 """Pixels between two numbers of an axis, as Vega measures them: a browser's letters can be wider."""
-NARROW = {"width": 350, "autosize": {"type": "fit-x", "contains": "padding"}}
-"""A chart on a telephone, its axes and its names. Long names are cut: a table has them whole."""
+NARROW: Spec = {"width": 350, "autosize": {"type": "fit-x", "contains": "padding"}}
+"""A chart on a telephone: the names of its bars stand above them (`_above`)."""
+LINE = 40
+"""Letters of a line of a bar's name: as many capital letters as a telephone has room for."""
+LETTERS = 15
+"""Pixels of such a line."""
 LOOK_NARROW: Spec = {
     **LOOK,
-    "axis": {**AXIS, "labelLimit": 170, "labelOverlap": True},
+    "axis": {**AXIS, "labelOverlap": True},
     "legend": {**LEGEND, "columns": 1},
 }
 FATES: Mapping[str, str] = {fate.value: f"var(--{fate})" for fate in Fate}
@@ -71,16 +76,16 @@ class Bar(NamedTuple):
     parts: Mapping[str, int]
 
 
-def chart(spec: Spec, *, label: str) -> Markup:
+def chart(spec: Spec, narrow: Spec = MappingProxyType({}), *, label: str) -> Markup:
     """A chart, drawn twice: the style sheet shows the narrow one on a narrow page, and makes it as narrow as the page.
 
-    Parameters: `spec` a Vega-Lite specification without its data's origin: all values stand in it; `label` what it
-    shows, for people who do not see it.
+    Parameters: `spec` a Vega-Lite specification without its data's origin: all values stand in it; `narrow` what the
+    narrow one has otherwise; `label` what it shows, for people who do not see it.
     """
     figure = '<figure class="chart {}" role="img" aria-label="{}">{}</figure>'
     figures = [
         Markup(figure).format(name, label, Markup(_drawn(json.dumps(one, sort_keys=True, default=str))))  # noqa: S704 - Vega escapes what it draws
-        for name, one in (("broad", _whole(spec, LOOK)), ("narrow", _whole({**spec, **NARROW}, LOOK_NARROW)))
+        for name, one in (("broad", _whole(spec, LOOK)), ("narrow", _whole({**spec, **NARROW, **narrow}, LOOK_NARROW)))
     ]
     return Markup("").join(figures)
 
@@ -91,10 +96,9 @@ def _whole(spec: Spec, look: Spec) -> Spec:
 
 def bars(numbers: Mapping[str, int], *, of: str, title: str, label: str) -> Markup:
     """One bar a name, in their order. Parameters: `of` what the names are; `title` of the axis of numbers."""
-    values = [{of: name, "count": number} for name, number in numbers.items()]
-    mark = {"type": "bar", "height": {"band": 0.7}, "cornerRadiusEnd": 2}
-    spec = {"height": {"step": 24}, "data": {"values": values}, "mark": mark}
-    return _horizontal(spec, of=of, title=title, largest=max(numbers.values(), default=0), label=label)
+    values = [{of: _in_lines(name), "count": number} for name, number in numbers.items()]
+    mark = {"type": "bar", "cornerRadiusEnd": 2}
+    return _horizontal(values, mark, of=of, title=title, largest=max(numbers.values(), default=0), label=label)
 
 
 def stacked(rows: Sequence[Bar], *, of: str, label: str, parts: Mapping[str, str] = FATES) -> Markup:
@@ -103,7 +107,7 @@ def stacked(rows: Sequence[Bar], *, of: str, label: str, parts: Mapping[str, str
     Parameters: `of` what the names are; `parts` of the bars → colour.
     """
     values = [
-        {of: row.name, "part": part, "rank": rank, "count": row.parts[part]}
+        {of: _in_lines(row.name), "part": part, "rank": rank, "count": row.parts[part]}
         for row in rows
         for rank, part in enumerate(parts)
         if row.parts.get(part)
@@ -112,18 +116,42 @@ def stacked(rows: Sequence[Bar], *, of: str, label: str, parts: Mapping[str, str
     scale = {"domain": list(parts), "range": list(parts.values())}
     order = {"field": "rank", "type": "quantitative"}
     more = {"color": {"field": "part", "type": "nominal", "title": None, "scale": scale}, "order": order}
-    spec = {"height": {"step": 26}, "data": {"values": values}, "mark": {"type": "bar", "height": {"band": 0.7}}}
-    return _horizontal(spec, more, of=of, title="messages", largest=largest, label=label)
+    return _horizontal(values, {"type": "bar"}, more, of=of, title="messages", largest=largest, label=label)
 
 
 def _horizontal(
-    spec: Spec, more: Spec = MappingProxyType({}), *, of: str, title: str, largest: int, label: str
+    values: Sequence[Spec],
+    mark: Spec,
+    more: Spec = MappingProxyType({}),
+    *,
+    of: str,
+    title: str,
+    largest: int,
+    label: str,
 ) -> Markup:
     """A chart of horizontal bars. Parameters: `more` encodings, for bars that have parts; `largest` number of a bar."""
+    spec: Spec = {"data": {"values": values}}
+    lines = max((str(value[of]).count("\n") + 1 for value in values), default=1)
     x = {"field": "count", "type": "quantitative", "title": title, "axis": whole(largest)}
     x |= {"aggregate": "sum"} if more else {}
     y = {"field": of, "type": "nominal", "title": None, "sort": None}
-    return chart({"width": 560, **spec, "encoding": {"y": y, "x": x, **more}}, label=label)
+    beside = {"labelExpr": "split(datum.label, '\\n')", "labelLineHeight": LETTERS}
+    step = lines * LETTERS + 24
+    above = {**beside, "labelAlign": "left", "labelBaseline": "top", "labelPadding": 0, "labelOffset": 4 - step / 2}
+    above |= {"ticks": False, "domain": False, "labelOverlap": False}
+    wide: Spec = {"height": {"step": max(26, lines * LETTERS + 8)}, "mark": {**mark, "height": 18}}
+    tall: Spec = {"height": {"step": step}, "mark": {**mark, "height": 12, "yOffset": step / 2 - 10}}
+    rest = {"x": x, **more}
+    return chart(
+        {"width": 560, **spec, **wide, "encoding": {"y": {**y, "axis": beside}, **rest}},
+        {**tall, "encoding": {"y": {**y, "axis": above}, **rest}},
+        label=label,
+    )
+
+
+def _in_lines(name: str) -> str:
+    """A name of a bar, whole, in lines that there is room for."""
+    return "\n".join(wrap(name, LINE)) or name
 
 
 def chart_of(shares: Sequence[Share], words: Mapping[Fate, str], *, would: bool) -> Markup | None:

@@ -35,7 +35,8 @@ from mqops.look.words import managers as of_all
 from mqops.look.words.accounted import accounted
 from mqops.look.words.needs import by_need, needs
 from mqops.look.words.run import WhoAnswers
-from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text
+from mqops.look.words.runs import last_runs
+from mqops.look.words.text import NOTHING, AirflowLink, Link, Text
 from mqops.quality.not_in_order import NOT_IN_ORDER
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
@@ -100,8 +101,7 @@ def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTM
         four_eyes=partial(asks_for_four_eyes, who.estate),
         morning=morning,
         state_of=partial(_state, asked),
-        expires_link=partial(words.expires_link, limit=f"{morning:%H:%M}"),
-        short_run=partial(OfRun, short=True),
+        last_runs=last_runs,
         by_schedule=_by_schedule,
         next_runs=following,
         may_stop=who.may_start(STOP),

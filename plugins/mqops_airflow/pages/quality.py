@@ -22,7 +22,6 @@ from mqops.quality.failed_messages import FailedMessage, OfCheck, by_check, fail
 from mqops.quality.results import verdict_of
 from mqops.quality.trend import CheckTrend, checks_of, dag_run, quality_run, quality_runs, trends, with_all_suites
 from mqops_airflow.pages import data_docs
-from mqops_airflow.pages.charts import sparkline
 from mqops_airflow.pages.chosen import ACTIONS, Every, Form
 from mqops_airflow.pages.of_all import all_shown, means_all, quality_of_all
 from mqops_airflow.pages.render import render_page
@@ -79,10 +78,6 @@ def router(page: Page) -> APIRouter:
             most=MOST,
             chosen=chosen,
             live_part=Link("", "quality/live", asked.query(name)),
-            expects=lambda check: words.expects(check, expects(check)),
-            result=words.result,
-            failing=words.failing,
-            trend=_trend,
             words=_InWords(who, known, chosen, asked) if chosen else None,
             dag_id=(dag_id := _dag(who, name)),
             at_work=newest_at_work(who, dag_id, "a quality run", "Its checks are"),
@@ -154,6 +149,7 @@ class _InWords:
         self.docs = _docs(who, chosen)
         self.told = [Breaks(text) for text in chosen.told]
         self.beside = tuple(words.beside([(one, checks_in_words(one)) for one in known.beside], chosen))
+        self.checks = words.checks(known.trends, len(known.runs), expects)
         self.not_checked = words.not_checked(chosen)
         may_choose = who.may_start(RECOVER)
         self.failures = words.failures(chosen, known.failures, number, ticks=may_choose)
@@ -169,14 +165,6 @@ def _all_of(one: OfCheck) -> Every:
     """The choice of all messages of a queue that failed a check when it was checked last."""
     said = f"all {counted(one.messages, 'message')} of {one.queue} that fail {one.suite}.{one.expectation}"
     return Every(said, {"queue": one.queue, "failed": f"{one.suite}:{one.expectation}"})
-
-
-def _trend(one: CheckTrend) -> Markup:
-    """How many messages failed a check in the runs, drawn small; nothing where only one run tells."""
-    if sum(number is not None for number in one.failed) < 2:
-        return Markup("")
-    drawn = sparkline(list(one.failed), label=f"{words.TREND}{one.most:,}")
-    return Markup('{} <span class="quiet">0 to {}</span>').format(drawn, f"{one.most:,}")
 
 
 def _dag(who: Reader, name: str) -> str:

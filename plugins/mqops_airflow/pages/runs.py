@@ -111,7 +111,7 @@ def router(page: Page) -> APIRouter:
                 fits=bool(asked.filters),
             ),
             problems=tuple(words.unreadable(found.problems)),
-            runs=words.table(found.runs, utc_now(), ASKERS),
+            runs=words.table(found.runs, utc_now(), ASKERS, part=bool(asked.behind or found.behind)),
             pages=words.pages(asked.query, str(found.behind or ""), first=not asked.behind),
         )
 

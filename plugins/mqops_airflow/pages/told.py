@@ -16,8 +16,9 @@ from markupsafe import Markup
 
 from mqops.look.words import text as words
 from mqops.look.words.shown_table import ShownCell, shown_table
-from mqops.look.words.text import AirflowLink, Label, Lines, Link, OfRun, Part, ShortName, Text, Tick, Value
+from mqops.look.words.text import AirflowLink, Label, Lines, Link, OfRun, Part, ShortName, Text, Tick, Trend, Value
 from mqops.printable import visible
+from mqops_airflow.pages.charts import sparkline
 from mqops_airflow.pages.shown import breaks, dated, moment, shortened, since
 
 COMMANDS = ("mqops ", "ALTER ", "DEFINE ", "DELETE ", "SET ", "START ", "REFRESH ", "RESET ")
@@ -46,6 +47,12 @@ def _shown(context: Context, part: Part) -> Markup:
     if isinstance(part, AirflowLink):
         path = f"{context['airflow']}{part.path}"
         return Markup('<a href="{}" data-airflow-page>{}</a>').format(path, visible(part.said))
+    return _drawn(context, part)
+
+
+def _drawn(context: Context, part: Tick | Trend | Lines) -> Markup:
+    if isinstance(part, Trend):
+        return sparkline(part.numbers, label=part.said)
     return _tick(part) if isinstance(part, Tick) else _lines(context, part)
 
 

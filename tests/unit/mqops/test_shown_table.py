@@ -11,10 +11,22 @@ def test_columns_that_are_empty_or_the_same_become_sentences() -> None:
     shown = shown_table(Table("t", ["*To|name", "Queue|name", "Gone|number", "By", "Oldest"], rows))
     assert [one.column.heading for one in shown.columns] == ["To"]
     assert [str(one) for one in shown.alike] == [
-        "In all 2 rows: Queue DEADQ; Gone 0.",
-        "In none of 2 rows: By, Oldest.",
+        "The same in all 2 rows. Queue: DEADQ; Gone: 0.",
+        "Empty in all 2 rows: By, Oldest.",
     ]
     assert [[cell.value for cell in row] for row in shown.rows] == [["A"], ["B"]]
+
+
+def test_equal_numbers_stay_and_a_sentence_about_a_part_of_the_rows_says_so() -> None:
+    shown = shown_table(Table("t", ["*Rule", "Planned|number", "By"], [("A", 5, "x"), ("B", 5, "x")], part=True))
+    assert [one.column.heading for one in shown.columns] == ["Rule", "Planned"]
+    assert str(shown.alike[0]) == "The same in all 2 rows of this page. By: x."
+
+
+def test_lengths_of_time_and_sizes_are_sorted_by_their_units() -> None:
+    rows = [("2 min 3 s", "1.5 KiB"), ("1 h", "900 B"), ("1 d 2 h", "2 MiB")]
+    shown = shown_table(Table("t", ["Took|number", "Size|number"], rows))
+    assert [[float(cell.by) for cell in row] for row in shown.rows] == [[123, 1536], [3600, 900], [93600, 2097152]]
 
 
 def test_a_value_that_one_row_has_alone_is_no_sentence() -> None:
@@ -37,7 +49,7 @@ def test_labels_lines_and_links_keep_what_they_are_in_a_sentence() -> None:
         Table("t", ["*Q", "State", "Rule", "Why"], [(q, Label("met", "good"), link, lines) for q in "AB"])
     )
     (sentence,) = shown.alike
-    assert str(sentence) == "In all 2 rows: State met; Rule line 3; Why one; two."
+    assert str(sentence) == "The same in all 2 rows. State: met; Rule: line 3; Why: one; two."
     assert link in sentence.parts
     assert Label("met", "good") in sentence.parts
 

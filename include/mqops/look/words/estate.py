@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from mqops.counted import counted
+from mqops.counted import counted, length_of_time
 from mqops.look.words.fates import Fates
 from mqops.look.words.state import RunState
-from mqops.look.words.text import NOTHING, AirflowLink, Label, Lines, Link, Name, OfRun, Text, joined, said, sentences
+from mqops.look.words.text import (
+    NOTHING,
+    AirflowLink,
+    Cell,
+    Label,
+    Lines,
+    Link,
+    Name,
+    OfRun,
+    Table,
+    Text,
+    Trend,
+    joined,
+    said,
+    sentences,
+)
 
 if TYPE_CHECKING:
     from mqops.look.core.run_state import RunLine
@@ -92,6 +108,32 @@ def figures_of_run(run: RunLine) -> Iterator[int | str | None]:
     yield run.discarded if acted or scanned else None
     yield run.left if run.proved_at or scanned else None
     yield run.gone if run.proved_at else None
+
+
+def queues(manager: ManagerNow, state: Callable[[ManagerNow, QueueFigures], Text], morning: datetime) -> Table:
+    """The queues of a queue manager that have something to show. Parameters: `state` of a queue in words; `morning` the
+    time before which it is told how many messages expire."""
+    headings = ["*Queue|name", "!State", "!Messages|number", "Last day", "!Full|number", "!Oldest|number"]
+    headings += ["Uncommitted|number", "Opened by", f"!Expires before {morning:%Y-%m-%d %H:%M} UTC"]
+    rows = [_queue(manager, one, state(manager, one.now), f"{morning:%H:%M}") for one in manager.queues]
+    ids = [f"queue-{manager.name}-{one.now.name}" for one in manager.queues]
+    return Table(f"Queues of {manager.name}", headings, rows, ids)
+
+
+def _queue(manager: ManagerNow, shown: QueueNow, state: Text, limit: str) -> Sequence[Cell]:
+    now = shown.now
+    drawn = Trend(f"messages of {now.name} in the snapshots of the last day", shown.earlier)
+    return (
+        queue_link(manager, now),
+        state,
+        now.depth,
+        drawn if len(shown.earlier) > 1 else None,
+        f"{100 * now.depth // now.max_depth if now.max_depth else 0} %",
+        length_of_time(now.oldest) if now.depth and now.oldest is not None else None,
+        now.uncommitted,
+        opened_by(now),
+        expires_link(manager, shown, limit),
+    )
 
 
 def queue_link(manager: ManagerNow, queue: QueueFigures) -> Link:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 HEADINGS = (
     "*Queue manager|name",
-    "State",
-    "Dead letters",
+    "!State",
+    "!Dead letters",
     "Backed out|number",
     "Full|number",
     "Wrong|number",

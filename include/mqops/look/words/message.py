@@ -61,7 +61,7 @@ def rules(verdicts: Sequence[RuleVerdict], source: str) -> Table:
     for one in verdicts:
         verdict = Label(one.verdict, "good" if one.verdict is Verdict.CHOSEN else "quiet")
         rows.append((str(one.line), f"{one.action} {one.target}", verdict, Lines(tuple(_why(one)))))
-    return Table(f"What each rule of {source} says of it", ["*Line", "Action|name", "Verdict", "Why"], rows)
+    return Table(f"What each rule of {source} says of it", ["*Line", "Action|name", "!Verdict", "Why"], rows)
 
 
 def _why(one: RuleVerdict) -> Iterator[Text]:

@@ -91,7 +91,7 @@ def _few(names: Sequence[str]) -> Text:
 
 def dead_letters(found: Iterable[DeadLettersOf]) -> OfAll:
     """The fullest dead-letter queue of each queue manager: those that do not answer, then those with most messages."""
-    headings = ("State", "Dead-letter queue", "Now|number", "Oldest", "A run saw|number", "When")
+    headings = ("!State", "Dead-letter queue", "Now|number", "Oldest", "A run saw|number", "When")
     return _of_all("Dead letters of all queue managers", headings, map(_of_depth, found), "No dead letters")
 
 
@@ -123,7 +123,7 @@ def _of_depth(one: DeadLettersOf) -> _Row:
 
 def triggers(found: Iterable[TriggersOf]) -> OfAll:
     """What triggers on each queue manager: those that do not answer, then those with most queues that cannot."""
-    headings = ("State", "Cannot trigger", "Switched off", "Without a monitor", "Looked at")
+    headings = ("!State", "!Cannot trigger", "Switched off", "Without a monitor", "Looked at")
     return _of_all("Triggers of all queue managers", headings, map(_of_audit, found), "In order")
 
 
@@ -160,7 +160,7 @@ def _of_expiry(name: str, found: Expiring | None) -> _Row:
 
 def quality(found: Iterable[ChecksOf]) -> OfAll:
     """The check of each queue manager that counts, those not in order first, with most messages that fail."""
-    headings = ("State", "Checks not met|number", "Messages that fail|number", "Checked", "Run")
+    headings = ("!State", "Checks not met|number", "Messages that fail|number", "Checked", "Run")
     return _of_all("Quality on all queue managers", headings, map(_of_checks, found), "Never checked")
 
 

@@ -88,7 +88,8 @@ def groups(view: PlanView, most: int, rule_in_words: Callable[[Action], str]) ->
     headings = ["Messages|number", "Last plan|number", "Action", "Was for|name", "Reason", "Goes to|name"]
     compares = bool(view.last and view.comparable)
     rows = [_group(view.line, one, rule_in_words, compares=compares) for one in view.groups[:most]]
-    return Table("Groups, the largest first", [*headings, "Rule|text name", "Oldest"], rows)
+    columns = [*headings, "Rule|text name", "Oldest"]
+    return Table("Groups, the largest first", columns, rows, part=len(view.groups) > most)
 
 
 def _group(run: RunLine, one: GroupLine, rule_in_words: Callable[[Action], str], *, compares: bool) -> Sequence[Cell]:
@@ -117,7 +118,7 @@ def gone_groups(view: PlanView) -> Table:
 
 def destinations(lines: Sequence[DestinationLine]) -> Table:
     """The destinations of a plan, with their room and readers."""
-    headings = ["Goes to|name", "Messages|number", "Depth|number", "Room|number", "Readers|number", "State"]
+    headings = ["Goes to|name", "Messages|number", "Depth|number", "Room|number", "Readers|number", "!State"]
     rows = [(_destination(one), one.messages, one.depth, one.room, one.readers, _ready(one)) for one in lines]
     return Table("Destinations: room and readers", headings, rows)
 

@@ -10,7 +10,22 @@ from mqops.counted import counted
 from mqops.iso_time import moment
 from mqops.look.core.run_state import RunLine
 from mqops.look.words.estate import figures_of_run
-from mqops.look.words.text import NOTHING, Cell, Label, Lines, Link, Name, ShortName, Table, Text, joined, said
+from mqops.look.words.state import RunState
+from mqops.look.words.text import (
+    NOTHING,
+    Cell,
+    Label,
+    Lines,
+    Link,
+    Name,
+    OfRun,
+    ShortName,
+    Table,
+    Text,
+    Time,
+    joined,
+    said,
+)
 from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
@@ -29,9 +44,11 @@ KINDS: Mapping[str, str] = {
     Workflow.SNAPSHOT: "snapshot",
 }
 """Workflow → what its runs are about. A decider of another package is named by its own name."""
+_COUNTS = ("!Planned|number", "!Moved|number", "!Discarded|number", "!Left|number", "!Gone|number")
 _HEADINGS = (
-    *("*Run|name", "State", "Queue|name", "Asked|name", "Approved|name"),
-    *("Planned|number", "Moved|number", "Discarded|number", "Left|number", "Gone|number", "Took|number"),
+    *("*Run|name", "!State", "Queue|name", "Asked|name", "Approved|name"),
+    *_COUNTS,
+    "Took|number",
 )
 MOST_QUEUES = 4
 """Queues of a run that its row names: a scan has as many as the queue manager."""
@@ -81,9 +98,27 @@ def took(run: RunLine) -> str:
     return counted(seconds // _DAY, "day")
 
 
-def table(runs: Sequence[RunLine], today: str, asked: Mapping[str, str]) -> Table:
-    """The table of some runs. Parameters: `asked` kind of DAG run → the words for who or what asks for such runs."""
-    return Table("Runs, newest first", _HEADINGS, [tuple(_row(run, today, asked)) for run in runs])
+def table(runs: Sequence[RunLine], today: str, asked: Mapping[str, str], *, part: bool = False) -> Table:
+    """The table of some runs. Parameters: `asked` kind of DAG run → the words for who or what asks for such runs;
+    `part` whether there are more."""
+    return Table("Runs, newest first", _HEADINGS, [tuple(_row(run, today, asked)) for run in runs], part=part)
+
+
+def last_runs(runs: Sequence[RunLine], queue_manager: str) -> Table:
+    """The newest runs of a queue manager; those that check messages have what the checks found below their state."""
+    headings = ["!State", "*Run", "Workflow", "Queue|name", "When", *_COUNTS]
+    return Table(f"Last runs on {queue_manager}", headings, [tuple(_last_run(run)) for run in runs], part=True)
+
+
+def _last_run(run: RunLine) -> Iterator[Cell]:
+    checked = run.state in {RunState.CHECKED, RunState.FAILED}
+    found = Link(run.checks, "quality", {"queue_manager": run.queue_manager, "run": run.run})
+    yield Text((Label(run.word, run.state.kind), *((Lines((found,)),) if checked else ())))
+    yield Text((OfRun(run.queue_manager, run.run, short=True),))
+    yield run.workflow
+    yield _queues(run.queue.split(",")) if run.queue else None
+    yield Text((Time(run.at),))
+    yield from (None,) * len(_COUNTS) if checked else figures_of_run(run)
 
 
 def shown(number: int, queue_manager: str, *, more: bool, first: bool, fits: bool) -> str:
@@ -107,7 +142,7 @@ def _row(run: RunLine, today: str, asked: Mapping[str, str]) -> Iterator[Cell]:
     yield Name(by) if by else None
     yield Name(run.approved_by) if run.approved_by else None
     if run.checks:
-        yield from (None,) * 5
+        yield from (None,) * len(_COUNTS)
     else:
         yield from figures_of_run(run)
     yield took(run) or None

@@ -82,4 +82,4 @@ def messages(
         rows.append((*tick, *where, one.application, one.user, one.format, size(one.bytes)))
     headings = ["Put at (UTC)", "MsgId", "Queue|name", "Reason", *names, "Format", "Size|number"]
     headings = ["Choose", *headings] if ticks else headings
-    return Table(f"Messages that fit{', the first' if more else ':'} {len(found):,}", headings, rows)
+    return Table(f"Messages that fit{', the first' if more else ':'} {len(found):,}", headings, rows, part=more)

@@ -167,7 +167,15 @@ class Text:
         return Text(self.parts + other.parts)
 
 
-Part = str | Label | OfRun | Link | AirflowLink | Tick | Lines
+@dataclass(frozen=True, slots=True)
+class Trend(Words):
+    """Numbers one after another, drawn small. Parameters: `said` what they are; `numbers` None for one that is not
+    known."""
+
+    numbers: Sequence[int | None]
+
+
+Part = str | Label | OfRun | Link | AirflowLink | Tick | Lines | Trend
 Value = Text | Part | int
 """What stands in a hole of a sentence."""
 Cell = Value | None
@@ -223,11 +231,14 @@ class Column(NamedTuple):
 class Table(NamedTuple):
     """A table. Parameters: `caption` what it is about; `headings` of its columns, as in "*Queue|name": the star where
     its cells are the headings of the rows, "!" where it stays though all rows have the same, its kind behind the
-    stroke; `rows` a cell for each column."""
+    stroke; `rows` a cell for each column; `ids` of the rows on the page, if they have any; `part` whether there are
+    more rows than these."""
 
     caption: str
     headings: Sequence[str]
     rows: Sequence[Sequence[Cell]]
+    ids: Sequence[str] = ()
+    part: bool = False
 
     @property
     def columns(self) -> list[Column]:

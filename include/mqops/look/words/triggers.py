@@ -51,7 +51,7 @@ def conditions(chosen: Explanation) -> Table:
         lines = [line for change in one.changes for line in (Code(change.mqsc), change.warning) if line]
         name = said("{} {}", NAMES.get(one.id, ""), Quiet(one.id))
         rows.append((name, Label(one.state, KINDS.get(one.state, "warn")), one.found, Lines(lines)))
-    return Table("Conditions for a trigger message", ["*Condition", "State", "Found|text", "MQSC that mends it"], rows)
+    return Table("Conditions for a trigger message", ["*Condition", "!State", "Found|text", "MQSC that mends it"], rows)
 
 
 def queues(audit: Audit, queue_manager: str) -> Table:
@@ -60,7 +60,7 @@ def queues(audit: Audit, queue_manager: str) -> Table:
     for one in audit.queues:
         link = Link(one.queue, "triggers", {"queue_manager": queue_manager, "queue": one.queue}, kind="name")
         rows.append((link, Label("broken", "bad") if one.broken else Label("in order", "good"), one.verdict))
-    return Table("All queues with triggering", ["*Queue", "State", "Verdict|text"], rows)
+    return Table("All queues with triggering", ["*Queue", "!State", "Verdict|text"], rows)
 
 
 def warnings(audit: Audit) -> Iterator[str]:

@@ -292,7 +292,7 @@
     if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
     if (event.target.matches("[data-ticks]")) {
       event.target.form.querySelectorAll("[data-listed]").forEach((one) => {
-        if (!one.closest("tr[hidden]")) one.checked = event.target.checked; // those that a filter hides stay
+        if (!one.closest("tr[hidden]")) one.checked = event.target.checked; // not those that a filter hides
       });
     }
   });

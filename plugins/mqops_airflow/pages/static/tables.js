@@ -2,7 +2,8 @@
 //   th[data-by="number|text"]   the heading of a column that can be sorted, by data-value of its cells or by their text
 //   td[data-nil]                a cell with nothing in it: the last in each order
 //   tbody[data-many]            has a field that filters its rows
-// Of cards only the first ones are shown, with a button for the rest.
+// Of cards only the first ones are shown, with a button for the rest. A row that is ticked is always shown: nobody sends
+// what he does not see.
 "use strict";
 
 window.mqopsTables = (() => {
@@ -50,7 +51,7 @@ window.mqopsTables = (() => {
     });
   };
 
-  // The rows that fit the filter; of cards the first ones until the person asks for all.
+  // The rows that fit the filter; of cards the first ones until the person asks for all. And those that are ticked.
   const show = (table, state) => {
     if (!own(table)) return;
     const rows = [...table.tBodies[0].rows];
@@ -58,14 +59,15 @@ window.mqopsTables = (() => {
     const cards = table.parentElement.classList.contains("folded");
     const meant = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     const whole = !cards || state.all || (meant && table.contains(meant));
+    const ticked = (row) => row.querySelector("[data-listed]:checked");
     const seen = new Set(whole ? fit : fit.slice(0, FIRST));
-    rows.forEach((row) => { row.hidden = !seen.has(row); });
-    const ticked = rows.filter((row) => row.hidden && row.querySelector("[data-listed]:checked")).length;
-    const told = (state.text ? `${fit.length} of ${rows.length} rows fit.` : "") + (ticked ? ` Ticked and hidden: ${ticked}.` : "");
+    rows.forEach((row) => { row.hidden = !seen.has(row) && !ticked(row); });
+    const stay = rows.filter((row) => ticked(row) && !fit.includes(row)).length;
+    const told = (state.text ? `${fit.length} of ${rows.length} rows fit.` : "") + (stay ? ` Shown besides, as ticked: ${stay}.` : "");
     const place = table.parentElement.previousElementSibling?.querySelector(".tools > [role=status]");
     if (place && place.textContent !== told) place.textContent = told; // a screen reader reads out what changes
     const more = table.parentElement.nextElementSibling;
-    more.hidden = seen.size === fit.length;
+    more.hidden = fit.every((row) => !row.hidden);
     more.textContent = `Show all ${fit.length.toLocaleString("en")} rows`;
   };
 
