@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from mqops.counted import counted
-from mqops.printable import printable
+from mqops.printable import visible
 from mqops_demo import airflow_home, airflow_processes, estate
 from mqops_demo.airflow_home import AirflowHome
 
@@ -58,7 +58,7 @@ def next_steps(home: AirflowHome, report: Callable[[str], None]) -> None:
 
 
 def main() -> int:
-    fill(lambda text: print(printable(text), flush=True))
+    fill(lambda text: print(visible(text), flush=True))
     return 0
 
 

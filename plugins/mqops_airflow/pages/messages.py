@@ -129,6 +129,8 @@ class _Place(NamedTuple):
     def there(self) -> str:
         """What the next page of this list asks for, too: `NOW`, or "all"."""
         opened = not any(self.asked.get(name) for name in ("run", "after", "action", "text", *FIELDS, *MORE))
+        if re.fullmatch(MSG_ID, self.asked.get("msg_id", "").strip(), re.IGNORECASE):
+            return "all"  # who has the whole MsgId of a message looks for it, wherever a run has put it
         return self.asked.get("there", NOW if opened else "all")
 
     @property

@@ -242,7 +242,7 @@
     const words = button?.dataset.twice;
     if (!words) return false;
     const second = document.createElement("button");
-    [second.type, second.value, second.className, second.textContent] = ["submit", button.value, button.className, words];
+    [second.type, second.value, second.className, second.textContent] = ["submit", button.value, "bad", words];
     button.form.querySelector("[data-second]")?.remove();
     second.dataset.second = "";
     button.disabled = true;
