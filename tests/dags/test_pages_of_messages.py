@@ -675,11 +675,14 @@ def test_an_undo_is_told_by_what_it_does_to_each_queue_and_message(site: Any) ->
     """It takes messages from where they are without their MQDLH: they are others there."""
     manager, lake = Manager("QM2", Path(os.environ["MQLITE_HOME"])), Path(os.environ["MQOPS_LAKE"])
     manager.mqsc("DEFINE QLOCAL(TARGET)\n")
-    manager.put(DLQ, [dead_letter("TARGET", b"moved", dest_q_mgr="QM2"), dead_letter("NO.RULE", b"left")])
+    moved, _ = manager.put(DLQ, [dead_letter("TARGET", b"moved", dest_q_mgr="QM2"), dead_letter("NO.RULE", b"left")])
     text = "DESTQ(TARGET) ACTION(RETRY)\n"
     request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(text).table, text=text)
     run, plan = plan_run(DEAD_LETTERS, request)
     carry_out(DEAD_LETTERS, request, run, plan)
+    assert moved.hex() not in site(f"/messages?queue_manager=QM2&run={run.run}&there=now").text
+    by_msg_id = site(f"/messages?queue_manager=QM2&run={run.run}&there=now&msg_id={moved.hex().upper()}").text
+    assert f"msg_id={moved.hex()}" in by_msg_id  # its whole MsgId finds it, wherever it is now
     manager.put("TARGET", [dead_letter("ELSE", b"own")])
     plan_run(DEAD_LETTERS, replace(request, queue="TARGET"))
     undoing = UndoRequest(connection=manager.connection, lake=lake, undoes=run)

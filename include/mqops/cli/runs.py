@@ -17,7 +17,9 @@ from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
 from mqops.cli.run_argument import completed_queue_managers, manager_of_run_option, run_argument
 from mqops.cli.times import since_option
 from mqops.counted import counted
+from mqops.deciders.registry import by_choice
 from mqops.look.core.run_state import RunLine, checks_in_words
+from mqops.look.words.fates import why_left
 from mqops.look.words.state import RunState
 from mqops.model import Destination
 
@@ -154,7 +156,7 @@ def _story(found: RunStory) -> Iterator[str]:
         yield from _checks(one)
     yield from _balance(found)
     for message in found.messages:
-        yield from _message(message)
+        yield from _message(message, chosen=by_choice(line.workflow))
     if found.more:
         yield f"{counted(found.more, 'more message')}: --after {found.next} goes on, --limit 0 shows all"
 
@@ -219,10 +221,11 @@ def _figure(check: CheckResult) -> str:
     return f"{counted(check.failed, 'message fails', 'messages fail')} of {check.checked:,}"
 
 
-def _message(one: UnmovedMessage) -> Iterator[str]:
+def _message(one: UnmovedMessage, *, chosen: bool) -> Iterator[str]:
+    """Parameters: `chosen` whether a person, and no rules table, chose the messages of the run."""
     rule = f" by the rule at line {one.rule_line}" if one.rule_line else ""
     towards = "of a copy; its original is on" if one.action == Action.WITHDRAW else "to"
     target = f" {towards} {Destination(one.dest_q, one.dest_q_mgr)}" if one.dest_q else ""
     at = f" at {one.found_at}" if one.found_at else ""
-    yield f"{one.became:8}{one.msg_id} of {one.queue}, row {one.row}: {one.why}{at}"
+    yield f"{one.became:8}{one.msg_id} of {one.queue}, row {one.row}: {why_left(one.why, by_choice=chosen)}{at}"
     yield f"        planned {one.action}{target}{rule}"

@@ -185,7 +185,10 @@ def test_messages_are_chosen_by_id_and_by_all_that_find_has(manager, run, mqops_
     assert (four["table_source"], four["actions"]) == ("move to OUT: 4 MsgIds", {"FWD": 4})
     few = run("message", "move", "IN", ids[2].hex(), ids[0].hex(), "--to", "OUT", ask="--dry-run")["plan"]
     assert few["table_source"] == f"move to OUT: MsgId {ids[2].hex()} or {ids[0].hex()}"
-    assert run("message", "move", "IN", ids[2].hex(), ids[0].hex(), "--to", "OUT")["moved"] == 2
+    moved = run("message", "move", "IN", ids[2].hex(), ids[0].hex(), "--to", "OUT")
+    assert moved["moved"] == 2
+    shown = mqops_here("run", "show", moved["run"], "-m", "QM1").stdout
+    assert f"left    {ids[1].hex()} of IN, row 1: it was not chosen\n" in shown
     told = mqops_here("message", "move", "IN", "--text", "n3", "--to", "OUT", "-m", "QM1", "--yes").stdout
     assert "       1  FWD: 1 moved, 0 discarded, 0 left, 0 gone\n" in told
     assert "       1  IGNORE (not chosen): 0 moved, 0 discarded, 1 left, 0 gone\n" in told
