@@ -152,7 +152,7 @@ def named_by_person(session: Session, name: str) -> Named:
     """The queue behind a name, and what is to be said of it. Raises `MQError`: it may not be inquired."""
     found = definition_of(session, name)
     if about := _about(session, name, found):
-        absent = "there is no queue of that name: " if found is None else ""
+        absent = "there is no queue of that name: " if found is None and about.startswith("Define") else ""
         return Named(name, f"{name}: {absent}{about[0].lower()}{about[1:]}")
     if found and found.base:
         return Named(found.base, is_alias(name, found.base))
