@@ -44,7 +44,8 @@ WITH_DAGS = [path.stem for path in (Path(__file__).parents[2] / "dags").glob("*.
 def test_no_form_has_a_regular_expression(dag_file: Any, all_workflows: Path, file: str) -> None:
     notifier = "airflow.providers.smtp.notifications.smtp.SmtpNotifier"
     with (all_workflows / "estate.yaml").open("a") as estate:
-        estate.write(f'notify: {{notifier: {notifier}, daily: {{schedule: "0 6 * * *"}}}}\n')
+        arguments = 'arguments: {to: people@example.com}, daily: {schedule: "0 6 * * *"}'
+        estate.write(f"notify: {{notifier: {notifier}, {arguments}}}\n")
     dags = [dag for dag in vars(dag_file(file)).values() if isinstance(dag, DAG)]
     assert dags, "the estate of this test has every workflow"
     for dag in dags:
