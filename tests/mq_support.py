@@ -133,6 +133,16 @@ class Manager:
         """The bodies of a queue's messages, in its order."""
         return [body for _md, body in self.messages(queue)]
 
+    def back_out(self, queue: str, times: int = 1, messages: int = 1) -> None:
+        """As a program that gets the first messages of a queue under syncpoint and backs out, so often."""
+        with self.connected() as program:
+            handle = pymqi.Queue(program, queue, CMQC.MQOO_INPUT_SHARED)
+            for _ in range(times):
+                for _ in range(messages):
+                    handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+                program.backout()
+            handle.close()
+
     def depth(self, queue: str) -> int:
         """Current depth; that of the ledger queue without the heads of ledgers, which stay there (`heads`)."""
         with self.connected() as queue_manager:

@@ -3,6 +3,8 @@ them another way."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def counted(number: int, one: str, many: str = "", *, spec: str = ",") -> str:
     """The number with the form of the noun that belongs to it.
@@ -11,6 +13,12 @@ def counted(number: int, one: str, many: str = "", *, spec: str = ",") -> str:
     given; `spec` of the number, as in an f-string: separators of thousands unless given.
     """
     return f"{number:{spec}} {one if number == 1 else many or f'{one}s'}"
+
+
+def first_named(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are: `A, B and 3 more`."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def length_of_time(seconds: float) -> str:

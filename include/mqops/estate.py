@@ -172,15 +172,19 @@ class EstateFile:
                 if not self.rules(settings.rules).is_file():
                     path: FieldPath = ("queue_managers", name, workflow, "rules")
                     yield self._document.problem(path, f"there is no file {self.rules(settings.rules)}")
-            for place, gate in queue_manager.gates():
-                for index, suite in enumerate(gate.suites):
-                    if not self.suite(suite).is_file():
-                        wrong = f"there is no file {self.suite(suite)}"
-                        yield self.problem_of_gate(name, place, wrong, "suites", str(index))
+            yield from self.missing_suites_of_gates(name)
             quality = queue_manager.snapshot_quality
             for index, suite in enumerate(quality.suites if quality else ()):
                 if not self.suite(suite).is_file():
                     yield self.problem_of_suite(name, index, f"there is no file {self.suite(suite)}")
+
+    def missing_suites_of_gates(self, queue_manager: str) -> Iterator[Problem]:
+        """A problem for each suite that a gate of a queue manager names and that is not there."""
+        for place, gate in self.estate.queue_managers[queue_manager].gates():
+            for index, suite in enumerate(gate.suites):
+                if not self.suite(suite).is_file():
+                    wrong = f"there is no file {self.suite(suite)}"
+                    yield self.problem_of_gate(queue_manager, place, wrong, "suites", str(index))
 
 
 def parse(text: str, *, source: str = "estate.yaml") -> tuple[Estate | None, Document]:

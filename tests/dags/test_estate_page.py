@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-import pymqi
 import pytest
 from ledger_opened import observe
 from mq_support import DLQ, create, dead_letter, let_expire, until
@@ -653,12 +652,7 @@ def test_P08_a_press_of_a_button_stops_a_loop_and_then_it_is_no_problem_any_more
     text = ESTATE.replace("    expiry_scan:", "    poison_guard: {}\n    expiry_scan:")
     Path(os.environ["MQOPS_ESTATE"]).write_text(text)
     manager.put("B", [({}, b"poison"), ({}, b"good")])
-    with manager.connected() as program:
-        handle = pymqi.Queue(program, "B", c.MQOO_INPUT_SHARED)
-        for _ in range(3):
-            handle.get(None, pymqi.MD(), pymqi.GMO(Options=c.MQGMO_SYNCPOINT))
-            program.backout()
-        handle.close()
+    manager.back_out("B", 3)
     observe(manager.connection, RunFolder.at(lake, "QM1", "look"), ["B"])
     request = GuardRequest(connection=manager.connection, lake=lake, watch=0)
     run, plan = plan_run(GUARD, request)

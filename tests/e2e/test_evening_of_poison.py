@@ -94,16 +94,6 @@ def mqops(*words: str, expect: int = 0) -> Any:
     return json.loads(done.stdout)
 
 
-def loops(manager: Manager) -> None:
-    """A program that cannot process the first message of APP, and backs it out again and again."""
-    with manager.connected() as program:
-        queue = pymqi.Queue(program, "APP", CMQC.MQOO_INPUT_SHARED)
-        for _ in range(3):
-            queue.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
-            program.backout()
-        queue.close()
-
-
 def run(site: Site, dag_id: str, **form: Any) -> RunResult:
     """A run that an operator starts and an approver approves, where it asks."""
     site.client.wait_for_dag(dag_id)
@@ -130,7 +120,7 @@ def test_an_evening_of_poison_is_accounted_for_to_the_last_message(evening: Site
     (poison,) = manager.put("APP", [({}, b"poison")])
     manager.put("APP", [({}, body) for body in GOOD])
 
-    loops(manager)
+    manager.back_out("APP", 3)
     first_guard, number = moved(evening, "poison_poison_guard")
     assert (number, manager.bodies("APP"), manager.bodies("APP.BOQ")) == (1, list(GOOD), [b"poison"])
 
@@ -140,7 +130,7 @@ def test_an_evening_of_poison_is_accounted_for_to_the_last_message(evening: Site
         queue = pymqi.Queue(program, "APP", CMQC.MQOO_INPUT_SHARED)
         assert [queue.get() for _ in GOOD] == list(GOOD)
         queue.close()
-    loops(manager)
+    manager.back_out("APP", 3)
     assert moved(evening, "poison_poison_guard")[1] == 1
 
     waits, number = moved(evening, "poison_backout_reprocess")
@@ -149,7 +139,7 @@ def test_an_evening_of_poison_is_accounted_for_to_the_last_message(evening: Site
     estate = (evening.folder / "estate.yaml").read_text()
     (evening.folder / "estate.yaml").write_text(estate.replace("backoff: [10m]", "backoff: [1s]"))
     assert moved(evening, "poison_backout_reprocess")[1] == 1
-    loops(manager)
+    manager.back_out("APP", 3)
     assert moved(evening, "poison_poison_guard")[1] == 1
 
     parked, number = moved(evening, "poison_backout_reprocess")  # the cap is 2

@@ -96,7 +96,7 @@ def _to_json(one: Stands) -> JsonObject:
     """For `--json`."""
     from mqops.look.words.needs import needs_in_text  # noqa: PLC0415
 
-    lines = [(group.urgency, need) for group in needs_in_text([one.now]) for need in (*group.shown, *group.folded)]
+    lines = [(group.urgency, need) for group in needs_in_text([one.now]) for need in group.lines]
     return {
         **(one.monitor.to_json() if one.monitor else {}),
         "in_order": _in_order(one),
@@ -138,7 +138,7 @@ def _show(found: Mapping[str, Stands]) -> None:
     from mqops.look.words.needs import needs_in_text  # noqa: PLC0415
 
     groups = needs_in_text([each.now for each in found.values()])
-    lines = [(group.urgency, need) for group in groups for need in (*group.shown, *group.folded)]
+    lines = [(group.urgency, need) for group in groups for need in group.lines]
     for urgency, need in lines:
         show_folded(f"{urgency}: {need.line}", indent=4)
     for line in _of_monitors(found):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mqops.cli.ledger_show import event_lines, sighting_lines
 from mqops.counted import counted
-from mqops.look.core.laid_out import BYTES_A_LINE, HEX_WIDTH, laid_out
+from mqops.look.core.laid_out import BYTES_A_LINE, HEX_WIDTH, dump, indented
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.words import message as words
 from mqops.model import Destination
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from mqops.look.find import FoundMessage
     from mqops.look.message import MessageStory
 
-MOST_LINES = 64
-"""Most lines of the data as hex."""
+MOST_DUMPED = 64 * BYTES_A_LINE
+"""Bytes of the data that are shown as hex."""
 MOST_PLACES = 20
 """Places of the data that are no text, of which the offsets are shown."""
 
@@ -100,11 +100,10 @@ def _body(body: BodyShown) -> Iterator[str]:
     yield f"data at {body.offset}, {counted(body.length, 'byte')}, CCSID {body.ccsid}, Encoding {body.encoding}{masked}"
     if body.text is None:
         yield f"    no text: {body.no_text}"
-    elif body.length and (body.masked or not (laid := laid_out(body, body.length, most_rows=0)).form):
-        yield f"    text {body.text}"
     elif body.length:
-        yield f"    {laid.form}"
-        yield from (f"        {line}" for line in laid.lines)
+        form, text = ("", body.text) if body.masked else indented(body.text)
+        yield f"    {form or f'text {text}'}"
+        yield from (f"        {line}" for line in text.splitlines() if form)
     if body.bad_bytes:
         places = ", ".join(map(str, body.bad_bytes[:MOST_PLACES])) + (
             ", ..." if len(body.bad_bytes) > MOST_PLACES else ""
@@ -113,11 +112,10 @@ def _body(body: BodyShown) -> Iterator[str]:
         yield f"    not text in CCSID {body.ccsid} at {number}, offset in the data {places}: \ufffd stands there"
     if body.masked:
         return
-    found = laid_out(body, BYTES_A_LINE * MOST_LINES)
-    for row in found.rows:
+    for row in dump(body, MOST_DUMPED):
         yield f"    {row.offset:08x}  {row.hex:{HEX_WIDTH}}  |{row.text}|"
-    if found.cut:
-        yield f"    {counted(body.length - found.shown, 'more byte')}: --json shows all"
+    if body.length > MOST_DUMPED:
+        yield f"    {counted(body.length - MOST_DUMPED, 'more byte')}: --json shows all"
 
 
 def _rules(story: MessageStory) -> Iterator[str]:

@@ -16,7 +16,7 @@ from mqops.act.sources import PROTECTION_ERRORS
 from mqops.backout.core.origin import backout_queues
 from mqops.backout.poison import looping
 from mqops.command import command as shell_command
-from mqops.counted import counted
+from mqops.counted import counted, first_named
 from mqops.decide.ledger_queue import ledger_findings
 from mqops.doctor.check import Check, State, fails, holds, summed_up, unknown
 from mqops.doctor.estate_objects import missing_objects, used_queues, wrong_targets
@@ -271,11 +271,8 @@ def message_lengths(session: Session) -> Check:
         return unknown(name, f"the queues cannot be inquired: {_reason(error)}", "Give the user DSP on them")
     above = sorted(queue for queue, length in lengths.items() if length > most)
     if above:
-        named = ", ".join(above[:MOST_NAMED]) + (f" and {len(above) - MOST_NAMED:,} more" if above[MOST_NAMED:] else "")
-        needed = max(lengths.values())
-        return fails(
-            name, f"the queue manager has {most}, and these queues more: {named}", f"ALTER QMGR MAXMSGL({needed})"
-        )
+        told = f"the queue manager has {most}, and these queues more: {first_named(above, MOST_NAMED)}"
+        return fails(name, told, f"ALTER QMGR MAXMSGL({max(lengths.values())})")
     return holds(name, f"{most} of the queue manager; none of {counted(len(lengths), 'queue')} has more")
 
 

@@ -142,11 +142,7 @@ def show_live(
     if reveal:
         reveal.refuse_unless_named(name)
     match = {} if position is not None else {k: v for k, v in wanted.whole_ids.items() if k in {"msg_id", "correl_id"}}
-    if (
-        match
-        and behind_xqh
-        and not any(True for _hit in _fitting(all_of(live_batches(session, [queue], **match)), wanted))
-    ):
+    if match and behind_xqh and not _some_fit(all_of(live_batches(session, [queue], **match)), wanted):
         match = {}  # it may stand behind an MQXQH
     looked = all_of(live_batches(session, [queue], **match))
     hit = _only(looked, wanted, position, f"{queue} of {name}", lambda: unseen(session, queue), msg_key=msg_key)
@@ -182,11 +178,10 @@ def show_recorded(
     msg_id = dict(wanted.identifiers).get("msg_id", "")
     chosen = chunks_with(snapshot, "msg_id", *id_range(msg_id)) if msg_id else None
     columns = sorted({*Search(wanted).columns, "queue"})
-    if chosen is not None and not any(
-        True for _hit in _fitting(looked_at(snapshot, columns, [queue] if queue else [], chosen), wanted)
-    ):
+    queues = [queue] if queue else []
+    if chosen is not None and not _some_fit(looked_at(snapshot, columns, queues, chosen), wanted):
         chosen = None  # it may stand behind an MQXQH
-    hit = _only(looked_at(snapshot, columns, [queue] if queue else [], chosen), wanted, position, str(snapshot))
+    hit = _only(looked_at(snapshot, columns, queues, chosen), wanted, position, str(snapshot))
     row = hit.row(Listed)
     if reveal:
         reveal.refuse_unless_named(row.queue_manager)

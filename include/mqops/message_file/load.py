@@ -39,7 +39,7 @@ from mqops.message_file.export import Fingerprint
 from mqops.message_file.load_port import LoadPort
 from mqops.message_file.parquet_file import messages_of_folder
 from mqops.model import ActSummary
-from mqops.mq.connection import OneSession, Reach, connect, one_session
+from mqops.mq.connection import Reach, connect, one_session
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import SET_CONTEXT_OPTIONS, Session
 from mqops.observe import snapshot
@@ -128,22 +128,9 @@ def plan_load(
         InProgress: an earlier load of these messages on this queue was begun and is not finished.
         MqopsError: the queue manager or the lake failed.
     """
-    with one_session(connection) as step:
-        return _planned(step, folder, file, queue, again=again, ask_gate=ask_gate)
-
-
-def _planned(
-    step: OneSession,
-    folder: RunFolder,
-    file: Path,
-    queue: str,
-    *,
-    again: bool,
-    ask_gate: Callable[[RunFolder], None],
-) -> PlanSummary:
     observed_at = utc()
     ledger = LedgerFile(folder.lake_folder)
-    with connect(step) as session:
+    with connect(connection) as session:
         name = queue_manager_name(session)
         found = _copy(file, folder, Browsed(queue_manager=name, queue=queue, observed_at=observed_at))
         snapshot.finish(folder, name, (queue,), observed_at.isoformat(), whole=False, ledger=ledger)
@@ -169,7 +156,7 @@ def _planned(
         by=DecidedBy(source=f"load of {file}", digest=found.hex()),
         remarks=remarks,
     )
-    preflight(step, folder, taken_from=(), target_options=SET_CONTEXT_OPTIONS, file=ledger)
+    preflight(connection, folder, taken_from=(), target_options=SET_CONTEXT_OPTIONS, file=ledger)
     return plan
 
 

@@ -102,12 +102,7 @@ def gate_in_words(file: EstateFile, name: str, session: Session) -> Iterator[str
 
     Parameters and errors: as of `gate_problems`.
     """
-    missing = [
-        str(file.problem_of_gate(name, place, f"there is no file {file.suite(one)}", "suites", str(index)))
-        for place, gate in file.estate.queue_managers[name].gates()
-        for index, one in enumerate(gate.suites)
-        if not file.suite(one).is_file()
-    ]
+    missing = map(str, file.missing_suites_of_gates(name))
     if wrong := [*missing, *gate_problems(file, {name: session})]:
         more = f" ({counted(len(wrong) - 1, 'more line')}: `mqops estate check --live`)" if len(wrong) > 1 else ""
         yield f"A gate cannot be used: {wrong[0]}{more}"

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Annotated, NamedTuple
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
@@ -42,6 +42,7 @@ from mqops.model import Account
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
+from mqops_airflow.pages.form_body import sent
 from mqops_airflow.pages.put_times import put_moment
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.recorded_runs import recorded_in
@@ -126,7 +127,7 @@ def router(page: Page) -> APIRouter:
 
     @routes.post(f"{page.path}/one/reveal")
     async def reveal(request: Request, who: Reader = sees) -> Response:
-        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+        form = dict(await sent(request))
 
         def shown() -> Response:
             found = _revealed(who, form, REVEAL)
@@ -137,7 +138,7 @@ def router(page: Page) -> APIRouter:
 
     @routes.post(f"{page.path}/one/download")
     async def download(request: Request, who: Reader = sees) -> Response:
-        form = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+        form = dict(await sent(request))
 
         def whole() -> Response:
             story = _revealed(who, form, DOWNLOAD).story

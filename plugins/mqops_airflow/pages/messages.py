@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
@@ -34,6 +34,7 @@ from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
 from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD, Wanted, chooses_in_airflow
 from mqops_airflow.pages.chosen import ACTIONS
+from mqops_airflow.pages.form_body import sent
 from mqops_airflow.pages.message_choice import choice, there_now
 from mqops_airflow.pages.message_one import Which
 from mqops_airflow.pages.put_times import put_at
@@ -82,8 +83,7 @@ def router(page: Page) -> APIRouter:
 
     @routes.post(page.path)
     async def search_for_payload(request: Request, who: Reader = sees) -> Response:
-        body = (await request.body()).decode("utf-8", "replace")
-        asked = {key: value for key, value in _stripped(parse_qsl(body)).items() if value}
+        asked = {key: value for key, value in _stripped(await sent(request)).items() if value}
         if PAYLOAD.isdisjoint(asked):  # an address that can be sent to others
             return RedirectResponse(f"{_address(request, page)}?{urlencode(asked)}", 303)
         return await shown(request, who, asked)

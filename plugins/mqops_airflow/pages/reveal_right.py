@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mqops.counted import first_named
 from mqops.errors import SettingsError
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.model import Account
@@ -30,8 +31,7 @@ def may_not_see(who: Reader, name: str) -> str:
     """
     managers = who.estate.estate.queue_managers
     logins = sorted(managers[name].reveal.of(Account.AIRFLOW)) if name in managers else []
-    more = f" and {len(logins) - MOST_NAMED:,} more" if len(logins) > MOST_NAMED else ""
-    has = f"It is for {', '.join(logins[:MOST_NAMED])}{more}" if logins else "It names no login of Airflow"
+    has = f"It is for {first_named(logins, MOST_NAMED)}" if logins else "It names no login of Airflow"
     ask = "Ask one of them" if logins else "Ask the person who keeps the estate file"
     return (
         f"The setting reveal of {name} in the estate does not name you ({who.user.get_name()}). {has}; no role gives "

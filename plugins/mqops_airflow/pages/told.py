@@ -84,7 +84,7 @@ def _styled(part: str) -> Markup:
     if isinstance(part, ShortName):
         return Markup('<span title="{}" class="name">{}</span>').format(visible(part), breaks(shortened(part)))
     if isinstance(part, words.Code) and part.startswith(COMMANDS):
-        return Markup("<code>{}</code>{}").format(visible(part), copies(part, "command"))
+        return command(part)
     element, shown = _ELEMENTS.get(type(part), (Markup("{}"), dated))
     return element.format(shown(part))
 
@@ -102,6 +102,11 @@ def copies(text: str, what: str) -> Markup:
     """A button that copies a text. Parameters: `what` the text is."""
     told = {"data-copy": visible(text), "aria-label": f"Copy {what} {visible(text)}"}
     return Markup(' <button type="button" class="copy"{}>Copy</button>').format(attributes(told))
+
+
+def command(text: str) -> Markup:
+    """A command, with the button that copies it."""
+    return Markup("<code>{}</code>{}").format(visible(text), copies(text, "command"))
 
 
 def _kind(kind: str) -> Markup:
@@ -201,5 +206,5 @@ def attributes(of: Mapping[str, object]) -> Markup:
 
 
 FILTERS = (told, attributes, address, cell, shown_table)
-GLOBALS = (said, listed, label, empty, to_airflow, to_dag, to_page, copies)
+GLOBALS = (said, listed, label, empty, to_airflow, to_dag, to_page, copies, command)
 """What templates call."""

@@ -94,20 +94,10 @@ def test_P08_K08_requeued_to_the_backout_queue_at_the_threshold(manager, marking
     assert (handled[0].msg_id, manager.depth(DLQ), manager.depth("REPLIES")) == (good, 0, 0)
 
 
-def backed_out(manager: Manager, times: int, queue: str = "IN") -> None:
-    """As an application that got the first message so often and could not process it."""
-    with manager.connected() as connection:
-        handle = pymqi.Queue(connection, queue, CMQC.MQOO_INPUT_SHARED)
-        for _ in range(times):
-            handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
-            connection.backout()
-        handle.close()
-
-
 @pytest.mark.parametrize(("before", "delivered"), [(2, [b"bad"]), (3, []), (4, [])])
 def test_P08_a_message_at_the_threshold_is_not_delivered_once_more(manager, marking, before, delivered):
     manager.put("IN", [({}, b"bad")])
-    backed_out(manager, before)
+    manager.back_out("IN", before)
     got = []
     with manager.connected() as connection, PoisonAwareConsumer(connection, "IN") as consumer:
 
@@ -281,7 +271,7 @@ def test_K07_a_twin_that_another_application_backs_out_meanwhile_is_not_taken_fo
     same = {"MsgId": b"m" * 24, "CorrelId": b"c" * 24}
     manager.mqsc("ALTER QLOCAL(IN) SHARE DEFSOPT(SHARED)")
     manager.put("IN", [(same, b"twin")])
-    backed_out(manager, 2)
+    manager.back_out("IN", 2)
     manager.put("IN", [(same, b"bad")])
     with manager.connected() as others, manager.connected() as connection:
         other = pymqi.Queue(others, "IN", CMQC.MQOO_INPUT_SHARED)

@@ -55,17 +55,6 @@ def mqops(manager: Manager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return run
 
 
-def backed_out(manager: Manager, queue: str, times: int, messages: int = 1) -> None:
-    """Get the first messages of a queue under syncpoint and back out, so often."""
-    with manager.connected() as connection:
-        handle = pymqi.Queue(connection, queue, CMQC.MQOO_INPUT_SHARED)
-        for _ in range(times):
-            for _ in range(messages):
-                handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
-            connection.backout()
-        handle.close()
-
-
 @contextmanager
 def looping(manager: Manager, queue: str, done: Path) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, str(PROGRAM), "QM1", queue, str(done)]
@@ -157,7 +146,7 @@ def test_P09_P11_where_a_poison_message_goes_by_its_queue_and_its_report_options
     for name, (_attributes, _own, messages, _where) in ROWS.items():
         fields = {"ReplyToQ": "REPLIES", "Format": "MQSTR"}
         manager.put(name, [({**fields, "Report": report}, body) for report, body in messages])
-        backed_out(manager, name, 2, len(messages))
+        manager.back_out(name, 2, len(messages))
         before[name] = manager.bodies(name)
     done = mqops("backout", "guard", "--yes", "--watch", "0")
     total = sum(len(row[2]) for row in ROWS.values())
@@ -184,7 +173,7 @@ def test_P09_P11_where_a_poison_message_goes_by_its_queue_and_its_report_options
 def test_P09_without_a_dead_letter_queue_the_message_stays(manager, mqops):
     manager.mqsc("ALTER QMGR DEADQ(' ')\nDEFINE QLOCAL(BLANK) BOTHRESH(1)\n")
     manager.put("BLANK", [({}, b"stays"), ({"Report": c.MQRO_DISCARD_MSG}, b"goes")])
-    backed_out(manager, "BLANK", 1, 2)
+    manager.back_out("BLANK", 1, 2)
     planned = mqops("backout", "guard", "--dry-run", "--watch", "0")["plan"]
     assert planned["actions"] == {"DISPOSE": 1, "STUCK": 1}
     done = mqops("backout", "guard", "--yes", "--watch", "0")
@@ -204,8 +193,8 @@ def test_P05_the_messages_of_a_group_go_together_or_stay(manager, mqops, monkeyp
     manager.put("PAY.IN", [(grouped(b"H", 1), b"h1"), (grouped(b"H", 2, last=True), b"h2"), ({}, b"single")])
     discard = c.MQRO_DISCARD_MSG
     manager.put("LETTERS", [(grouped(b"I", 1, report=discard), b"i1"), (grouped(b"I", 2, last=True), b"i2")])
-    backed_out(manager, "PAY.IN", 3, 2)
-    backed_out(manager, "LETTERS", 2)
+    manager.back_out("PAY.IN", 3, 2)
+    manager.back_out("LETTERS", 2)
     with manager.connected() as program:
         handle = pymqi.Queue(program, "PAY.IN", CMQC.MQOO_INPUT_SHARED)
         third = pymqi.MD(Version=2, GroupId=b"G" * 24, MsgSeqNumber=3)
@@ -227,7 +216,7 @@ def test_P05_the_messages_of_a_group_go_together_or_stay(manager, mqops, monkeyp
 def test_P08_what_a_program_has_in_a_unit_of_work_is_left_and_told(manager, mqops, monkeypatch):
     monkeypatch.setattr(guard_port, "WAIT_MS", 20)
     manager.put("PAY.IN", [({}, b"held"), ({}, b"free")])
-    backed_out(manager, "PAY.IN", 3, 2)
+    manager.back_out("PAY.IN", 3, 2)
     planned = mqops("backout", "guard", "PAY.IN", "--dry-run", "--watch", "0")
     with manager.connected() as program:
         handle = pymqi.Queue(program, "PAY.IN", CMQC.MQOO_INPUT_SHARED)
@@ -245,7 +234,7 @@ def test_P08_a_message_that_its_program_backs_out_meanwhile_is_waited_for(manage
     monkeypatch.setattr(guard_port, "WAIT_MS", 60_000)
     monkeypatch.setattr(guard_port.GuardPort, "_wait_for", lambda *of: waits.set() or wait_for(*of))
     manager.put("PAY.IN", [({}, b"held")])
-    backed_out(manager, "PAY.IN", 3)
+    manager.back_out("PAY.IN", 3)
     planned = mqops("backout", "guard", "PAY.IN", "--dry-run", "--watch", "0")
     held, done = threading.Event(), threading.Event()
 
@@ -286,8 +275,8 @@ def test_P13_queues_that_are_no_input_queue_are_refused(manager, mqops, queue, s
 def test_P13_nothing_is_done_where_nothing_loops(manager, mqops):
     manager.put("REPLIES", [({}, b"BOTHRESH(0)")])
     manager.put("PAY.IN", [({}, b"below")])
-    backed_out(manager, "REPLIES", 5)
-    backed_out(manager, "PAY.IN", 2)
+    manager.back_out("REPLIES", 5)
+    manager.back_out("PAY.IN", 2)
     assert mqops("backout", "guard", "--yes", "--watch", "0")["planned"] == 0
     assert (counts(manager, "REPLIES"), counts(manager, "PAY.IN")) == ([5], [2])
 
@@ -298,14 +287,14 @@ def test_an_alias_is_told_whether_anything_loops_or_not(manager, mqops):
     guard = ("backout", "guard", "PAY.ALIAS", "--dry-run", "--watch", "0")
     assert mqops(*guard)["remarks"] == [told]
     manager.put("PAY.IN", [({}, b"bad")])
-    backed_out(manager, "PAY.IN", 3)
+    manager.back_out("PAY.IN", 3)
     assert told in mqops(*guard)["plan"]["remarks"]
 
 
 def test_P08_a_good_message_with_the_identifiers_of_one_that_loops_stays(manager, mqops):
     same = {"MsgId": b"S" * 24, "CorrelId": b"C" * 24}
     manager.put("PAY.IN", [(same, b"loops"), (same, b"good")])
-    backed_out(manager, "PAY.IN", 3)
+    manager.back_out("PAY.IN", 3)
     done = mqops("backout", "guard", "--yes", "--watch", "0")
     assert (done["planned"], done["moved"]) == (1, 1)
     assert (manager.bodies("PAY.IN"), manager.bodies("PAY.BOQ")) == ([b"good"], [b"loops"])

@@ -11,9 +11,7 @@ from typing import Any
 
 import commands
 import pyarrow.parquet as pq
-import pymqi
 from mq_support import Manager
-from pymqi import CMQC
 
 PROGRAM = Path(__file__).with_name("held_program.py")
 HOLDS = ("put", "get", "co_op", "handle")
@@ -31,7 +29,7 @@ def test_law1_a_snapshot_and_a_quality_run_beside_four_programs_change_nothing(q
     manager = queue_manager(mqsc="DEFINE QLOCAL(IN) SHARE\nALTER QMGR MARKINT(NOLIMIT)\n")
     given = [({"Format": "MQSTR", "Priority": 9 - number // 3}, b"old %d" % number) for number in range(MESSAGES)]
     manager.put("IN", given)
-    backed_out_once(manager)
+    manager.back_out("IN", messages=3)
     (tmp_path / "suite.json").write_text(json.dumps(SUITE))
     environment = {**manager.environment, "MQOPS_LAKE": str(tmp_path / "lake")}
     pipes: dict[str, Any] = {"env": environment, "text": True, "stdout": subprocess.PIPE}
@@ -71,16 +69,6 @@ def test_law1_a_snapshot_and_a_quality_run_beside_four_programs_change_nothing(q
     assert [one["body"].decode() for one in rows if not one["body"].startswith(b"busy")] == old[2:]
     assert [one["backout_count"] for one in rows] == [1] + [0] * (len(rows) - 1)
     assert (checked["found"], checked["left"]) == (len(rows), 0)
-
-
-def backed_out_once(manager: Manager) -> None:
-    """The first three messages get BackoutCount 1."""
-    with manager.connected() as queue_manager:
-        queue = pymqi.Queue(queue_manager, "IN", CMQC.MQOO_INPUT_SHARED)
-        for _ in range(3):
-            queue.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
-        queue_manager.backout()
-        queue.close()
 
 
 def state(manager: Manager) -> list[Any]:

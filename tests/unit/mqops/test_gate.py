@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from textwrap import dedent
 
-import pymqi
 import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
@@ -295,12 +294,7 @@ def test_messages_of_a_file_that_fail_are_not_loaded(manager, gate, mqops_here, 
 def loop(manager: Manager, bodies: list[bytes]) -> None:
     """Messages on IN that a program has backed out once."""
     manager.put("IN", [({}, body) for body in bodies])
-    with manager.connected() as connection:
-        handle = pymqi.Queue(connection, "IN", CMQC.MQOO_INPUT_SHARED)
-        for _ in bodies:
-            handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
-        connection.backout()
-        handle.close()
+    manager.back_out("IN", messages=len(bodies))
 
 
 def test_what_loops_goes_to_quarantine_in_place_of_its_backout_queue(manager, of_manager, mqops_here):

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pymqi
 import pytest
 from mq_support import DLQ, Manager, dead_letter
-from pymqi import CMQC
 
 from mqops.cli import main
 from mqops.mq.connection import MqConnection, connect
@@ -187,11 +185,7 @@ def _backed_out(as_app: Any, manager: Manager) -> None:
     assert audited["rights"] == ""
     assert {one["queue"] for one in audited["wrong"]}.isdisjoint({"PAY"})
     manager.mqsc("ALTER QLOCAL(PAY) BOTHRESH(1)")
-    with manager.connected() as program:
-        handle = pymqi.Queue(program, "PAY", CMQC.MQOO_INPUT_SHARED)
-        handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
-        program.backout()
-        handle.close()
+    manager.back_out("PAY")
     guarded = json.loads(as_app(*["backout", "guard", "-m", "QM1", "--watch", "0", "--yes", "--json"], expect=None))
     assert (guarded["moved"], guarded["balanced"], manager.depth("PAY.BOQ")) == (1, True, 1)
 

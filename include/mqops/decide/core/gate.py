@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from mqops.actions import GATE, SENDS, Action, Effect
 from mqops.backout.core.decision import to_quarantine
-from mqops.counted import counted
+from mqops.counted import counted, first_named
 from mqops.ledger.core.replays import CAPPED
 from mqops.message_checks import OnFailure
 from mqops.plan_row import PlanRow, left
@@ -148,9 +148,8 @@ def _without_queue(what: str, names: Sequence[str]) -> Iterator[str]:
     if len(names) == 1:
         yield f"{GATE_SAYS}{what} {names[0]} looks at no queue of this run"
     elif names:
-        more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-        first = ", ".join(names[:MOST_NAMED])
-        yield f"{GATE_SAYS}{counted(len(names), what)} look at no queue of this run: {first}{more}"
+        first = first_named(names, MOST_NAMED)
+        yield f"{GATE_SAYS}{counted(len(names), what)} look at no queue of this run: {first}"
 
 
 def _what(one: GateCheck) -> str:

@@ -52,19 +52,19 @@ class _LeftAsItIs(Exception):
     """The text is not laid out."""
 
 
-def laid_out(body: BodyShown, most: int, *, most_rows: int | None = None) -> LaidOut:
-    """The data of a message that is not masked. Parameters: `most` bytes, and characters of the text, that are shown;
-    `most_rows` of bytes, None for all of these."""
-    raw = bytes.fromhex(body.hex[: 2 * most])
+def laid_out(body: BodyShown, most: int) -> LaidOut:
+    """The data of a message that is not masked. Parameters: `most` bytes, and characters of the text, to be shown."""
     cut, text = body.length > most, body.text or ""
-    form, shown = ("", text[:most]) if cut else _indented(text)
-    rows = dump(raw, body.ccsid, body.encoding)[:most_rows]
-    return LaidOut(form=form, lines=tuple(shown.splitlines()), rows=rows, shown=len(raw), cut=cut)
+    form, shown = ("", text[:most]) if cut else indented(text)
+    lines, shown_bytes = tuple(shown.splitlines()), min(most, len(body.hex) // 2)
+    return LaidOut(form=form, lines=lines, rows=dump(body, most), shown=shown_bytes, cut=cut)
 
 
-def dump(raw: bytes, ccsid: int, encoding: int) -> tuple[Row, ...]:
-    """Bytes in rows. Parameters: `ccsid` and `encoding` of their text; unknown ones give points."""
-    characters = _characters(ccsid, encoding)
+def dump(body: BodyShown, most: int) -> tuple[Row, ...]:
+    """The first bytes of the data in rows. Parameters: `most` bytes. A CCSID or an Encoding that is not known gives
+    points."""
+    raw = bytes.fromhex(body.hex[: 2 * most])
+    characters = _characters(body.ccsid, body.encoding)
     rows = []
     for at in range(0, len(raw), BYTES_A_LINE):
         part = raw[at : at + BYTES_A_LINE]
@@ -89,7 +89,7 @@ def _characters(ccsid: int, encoding: int) -> list[str]:
     return found
 
 
-def _indented(text: str) -> tuple[str, str]:
+def indented(text: str) -> tuple[str, str]:
     """The form of a text and the text in lines; "" and the text as it is where it has none."""
     start = text.lstrip(_BLANKS + "\ufeff")[:1]
     form, lay = {"{": ("JSON", _json), "[": ("JSON", _json), "<": ("XML", _xml)}.get(start, ("", None))

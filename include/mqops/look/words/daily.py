@@ -32,7 +32,7 @@ def daily(found: Sequence[Needs], *, managers: int, most: int) -> Daily:
     now, soon = numbers.get(Urgency.NOW, 0), numbers.get(Urgency.SOON, 0)
     of = counted(managers, "queue manager")
     subject = f"{of}: {now:,} now, {soon:,} soon need a person" if now or soon else f"{of}: nothing needs a person"
-    lines = [f"{group.urgency}: {need.line}" for group in found for need in (*group.shown, *group.folded)]
+    lines = [f"{group.urgency}: {need.line}" for group in found for need in group.lines]
     shown = [line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines[:most]]
     more = len(lines) - len(shown)
     return Daily(subject, [*shown, *([f"and {more:,} more: `mqops estate status`"] if more else [])], bool(now or soon))

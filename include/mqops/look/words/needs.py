@@ -60,9 +60,14 @@ class Needs(NamedTuple):
     folded: Sequence[Need]
 
     @property
-    def number(self) -> int:
+    def lines(self) -> tuple[Need, ...]:
         """All lines."""
-        return len(self.shown) + len(self.folded)
+        return (*self.shown, *self.folded)
+
+    @property
+    def number(self) -> int:
+        """How many lines there are."""
+        return len(self.lines)
 
 
 HEADINGS = {
