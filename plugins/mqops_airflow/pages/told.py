@@ -84,7 +84,7 @@ def _styled(part: str) -> Markup:
     if isinstance(part, ShortName):
         return Markup('<span title="{}" class="name">{}</span>').format(visible(part), breaks(shortened(part)))
     if isinstance(part, words.Code) and part.startswith(COMMANDS):
-        return command(part)
+        return to_copy(part)
     element, shown = _ELEMENTS.get(type(part), (Markup("{}"), dated))
     return element.format(shown(part))
 
@@ -104,7 +104,7 @@ def copies(text: str, what: str) -> Markup:
     return Markup(' <button type="button" class="copy"{}>Copy</button>').format(attributes(told))
 
 
-def command(text: str) -> Markup:
+def to_copy(text: str) -> Markup:
     """A command, with the button that copies it."""
     return Markup("<code>{}</code>{}").format(visible(text), copies(text, "command"))
 
@@ -206,5 +206,5 @@ def attributes(of: Mapping[str, object]) -> Markup:
 
 
 FILTERS = (told, attributes, address, cell, shown_table)
-GLOBALS = (said, listed, label, empty, to_airflow, to_dag, to_page, copies, command)
+GLOBALS = (said, listed, label, empty, to_airflow, to_dag, to_page, copies, to_copy)
 """What templates call."""
