@@ -249,7 +249,8 @@ async def end(process: Process) -> None:
     with suppress(ProcessLookupError):
         process.terminate()
     try:
-        await asyncio.wait_for(process.wait(), ENDING)
+        async with asyncio.timeout(ENDING):
+            await process.wait()
     except TimeoutError:
         process.kill()
         await process.wait()
@@ -268,7 +269,8 @@ async def _ended(process: Process, relay: Relay, idle: float) -> bool:
     """Wait until the JVM has ended: by itself (True), or because it had no client for `idle` minutes (False)."""
     while relay.idle < idle * 60:
         with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), min(1.0, idle * 60))
+            async with asyncio.timeout(min(1.0, idle * 60)):
+                await process.wait()
             return True
     return False
 
@@ -296,7 +298,11 @@ def taken(port: int) -> str:
 
 
 async def _until_ended(listener: socket.socket, folder: Path, idle: float) -> int:
-    """Serve until the system asks this process to end (exit code 0), or the first JVM ends (1)."""
+    """Serve until the system asks this process to end (exit code 0), or the first JVM ends (1).
+
+    Nothing here waits by `asyncio.wait_for`: in Python 3.11 it forgets that it was cancelled, if what it waits for has
+    just ended.
+    """
     serving = asyncio.create_task(serve(listener, folder, idle))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
     try:

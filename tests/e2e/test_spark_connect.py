@@ -193,12 +193,46 @@ def test_the_port_is_never_free_while_the_server_waits_wakes_or_dies_and_a_taken
                 until(lambda: answers(port), PATIENCE)
                 for one in watcher.children():
                     one.kill()
-                while "it is started again" not in watcher.stdout.readline():
-                    pass
+                assert any("it is started again" in line for line in watcher.stdout)
             found = other.asked()
             assert found["tries"] > 100
             assert (found["bound"], found["got"]) == (0, "")
     assert not list((tmp_path / "spark").iterdir())
+
+
+ENDED_AS_IT_SAYS = """\
+import os, signal, sys
+from mqops_demo import spark_connect
+
+said = sys.argv.pop()
+jvm = 'echo 1 > "$0.new" && mv "$0.new" "$0" && exec sleep ' + sys.argv.pop()
+
+
+def told(line, flush):
+    print(line, flush=True)
+    if said in line:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+spark_connect.print = told
+spark_connect.command = lambda port_file: ["sh", "-c", jvm, str(port_file)]
+sys.exit(spark_connect.main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [("0.2", "listens on"), ("0.2", "it is started again"), ("60", "had no client for")]
+)
+def test_a_watcher_that_is_asked_to_end_at_any_moment_ends(tmp_path: Path, seconds: str, said: str) -> None:
+    """Also in the moment in which a JVM has ended. The JVM is another program here, which ends after `seconds`."""
+    folder = tmp_path / "spark"
+    asked = [str(folder), "0", str(0.5 / 60), seconds, said]
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED_AS_IT_SAYS, *asked], env=environment(), capture_output=True, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout.decode().splitlines()[-1]
+    assert not list(folder.iterdir())
 
 
 def start_watcher(folder: Path, port: int) -> psutil.Popen:
@@ -218,7 +252,7 @@ def ended_after(watcher: psutil.Popen) -> Iterator[None]:
         yield
     finally:
         os.killpg(watcher.pid, signal.SIGTERM)
-        assert watcher.wait() == 0
+        assert watcher.wait(PATIENCE) == 0
 
 
 def test_another_user_neither_reaches_nor_wakes_a_server(home: AirflowHome) -> None:
