@@ -43,7 +43,7 @@ SENTENCE = "{} was written by a newer mqops (format 99; this version reads up to
 
 
 def run_files() -> Iterator[RunFile[Any]]:
-    """Those that the rooms of mqops declare. What does not name the class is not imported: Great Expectations is slow."""
+    """Those that the rooms of mqops declare. Modules that do not name the class are not imported, which takes long."""
     (root,) = map(Path, mqops.__path__)
     for path in sorted(root.rglob("*.py")):
         if "RunFile" in path.read_text():
