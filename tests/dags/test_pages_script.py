@@ -598,11 +598,11 @@ def a_ticked_row_stays_in_sight(browser: Browser) -> None:
 
 
 def test_tables_are_folded_sorted_filtered_and_short_on_a_telephone(
-    tmp_path, estate_folder, client, browser, served, monkeypatch
+    estate_folder, client, browser, served, monkeypatch
 ) -> None:
     """Issue 37 C8: a hundred messages that fail two checks, and a plan of thirteen groups, at 390 pixels."""
     names = [f"PAY.{number:02}" for number in range(12)]
-    manager = create(tmp_path / "home", "QM1", "\n".join(f"DEFINE QLOCAL({name})" for name in ["A", *names]))
+    manager = create(estate_folder / "home", "QM1", "\n".join(f"DEFINE QLOCAL({name})" for name in ["A", *names]))
     manager.put(DLQ, [dead_letter(name, b"x" * 20) for name in names for _ in range(2)] + [({}, b"raw")])
     lake, text = estate_folder / "lake", "DESTQ(PAY.0*) ACTION(RETRY)\nACTION(FWD) FWDQ(A)\n"
     what = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(text).table, text=text, queue=DLQ)
