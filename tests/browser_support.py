@@ -39,6 +39,8 @@ ARGUMENTS = (
 )
 PATIENCE = 240
 """Seconds for one condition: a run with Spark on a machine that does other work, too."""
+PAUSE = 0.2
+"""Seconds between two looks: each costs the browser and its driver about 10 ms of processor."""
 PASSING = (NoSuchElementException, StaleElementReferenceException, ElementNotInteractableException)
 """What an element says that the page is about to make or to replace."""
 WIDER = """
@@ -85,7 +87,7 @@ class Browser:
             with suppress(*PASSING):
                 return condition()
 
-        return until(found, PATIENCE)
+        return until(found, PATIENCE, pause=PAUSE)
 
     def find(self, xpath: str) -> Any:
         """The element, which must be there."""
