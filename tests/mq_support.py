@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow.parquet as pq
 import pymqi
@@ -39,6 +39,7 @@ ALTER QLOCAL({DLQ}) MAXDEPTH(999999)
 ALTER QMGR DEADQ({DLQ})
 """
 EVERYTHING = CMQC.MQGMO_NO_SYNCPOINT | CMQC.MQGMO_BROWSE_NEXT
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -189,18 +190,20 @@ def reveal_estate(folder: Path, *users: str, name: str = "QM1") -> str:
     return str(path)
 
 
-def until(condition: Callable[[], object], seconds: float = 60, *, pause: float = 0.01) -> None:
-    """Wait for what other processes do, asking each `pause` seconds; that it never comes fails the test.
+def until(condition: Callable[[], Found], seconds: float = 60, *, pause: float = 0.01) -> Found:
+    """What a condition gives in the end: what other processes do is asked for each `pause` seconds. That it never comes
+    fails the test.
 
     A condition that takes long is asked for less often: who waits leaves the processor to those that he waits for.
     """
     begun = time.monotonic()
     end = begun + seconds
-    while not condition():
+    while not (found := condition()):
         now = time.monotonic()
         assert now < end, "it did not come to it"
         time.sleep(max(pause, min(4 * (now - begun), 0.25)))
         begun = time.monotonic()
+    return found
 
 
 def one_file_a_message(snapshot: Path) -> None:

@@ -261,9 +261,9 @@ def test_what_stands_before_a_group_that_fits_only_alone_is_not_left_with_it(man
 
 
 def test_where_not_even_one_message_fits_into_a_unit_of_work_act_ends_with_the_reason(manager, lake):
-    manager.mqsc("ALTER QMGR MAXUMSGS(3)")
     manager.put(DLQ, [dead_letter("A", b"1"), dead_letter("A", b"2")])
     run, _plan = planned(manager, lake)
+    manager.mqsc("ALTER QMGR MAXUMSGS(3)")
     with pytest.raises(MQError, match="MQRC_SYNCPOINT_LIMIT_REACHED"):
         act(manager.connection, run)
     assert (manager.depth(DLQ), manager.depth("A")) == (2, 0)
