@@ -114,6 +114,7 @@ class Payload:
         self.raw = body[chain.payload_offset :]
         self._chain = chain
         self._columns = columns
+        self._json_read: JsonRead | None = None
 
     @cached_property
     def text(self) -> str:
@@ -123,10 +124,6 @@ class Payload:
         except WireError as error:
             raise Unreadable(f"not text in CCSID {self._chain.ccsid}") from error
 
-    @cached_property
-    def _json_read(self) -> JsonRead:
-        return json_read(self.text)
-
     @property
     def json(self) -> str:
         """The text, which is an object or an array of JSON. Raises `Unreadable`."""
@@ -134,6 +131,8 @@ class Payload:
         return self.text
 
     def _json_document(self) -> Any:
+        if self._json_read is None:
+            self._json_read = json_read(self.text)
         problem, document = self._json_read
         if problem:
             raise Unreadable(problem)
