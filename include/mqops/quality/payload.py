@@ -169,7 +169,7 @@ class Payload:
             return found
         if asked.type == "flag":
             return _flag(found)
-        if isinstance(found, bool) or not isinstance(found, str | int | Decimal):
+        if isinstance(found, bool) or not isinstance(found, _VALUES):
             raise Unreadable(f"not {_A[asked.type]} at {asked.path}")
         if asked.type == "number":
             if isinstance(found, str):
@@ -212,6 +212,7 @@ _LANGUAGES: Mapping[str, Callable[[Payload, Asked], Value]] = MappingProxyType(
         "column": Payload._column,
     }
 )
+_VALUES = (str, int, Decimal)
 _A = {"text": "a text", "number": "a number", "flag": "true or false", "date": "a date"}
 
 

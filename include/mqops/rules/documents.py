@@ -102,6 +102,7 @@ def _decimal(digits: str) -> Decimal | float:
 _EXACT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_decimal)
 _LENGTHS = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_int=len, parse_float=len)
 """Has the length of a number in its place: Python's own numbers may not have so many digits."""
+_WITH_NAMES = (dict, list)
 _QUICK = msgspec.json.Decoder(float_hook=Decimal)
 """Takes nothing that `_EXACT` refuses, but for a name that stands twice in an object; three times as quick."""
 _ESCAPED_COLON = "\\u003"
@@ -137,7 +138,7 @@ def _read_quickly(text: str) -> dict[str, Any] | list[Any] | None:
         return None
     try:
         document = _QUICK.decode(text)
-        if not isinstance(document, dict | list) or _may_name_twice(text, document):
+        if not isinstance(document, _WITH_NAMES) or _may_name_twice(text, document):
             return None
     except (msgspec.DecodeError, UnicodeEncodeError, OverflowError, InvalidOperation, RecursionError):
         return None  # OverflowError: an integer of more than 64 bits is not written again
@@ -147,7 +148,7 @@ def _read_quickly(text: str) -> dict[str, Any] | list[Any] | None:
 def _may_name_twice(text: str, document: dict[str, Any] | list[Any]) -> bool:
     """Whether the text may have a name that the document has not, since it keeps the last of two that are the same: the
     document, written again, has fewer colons then. An escaped colon would hide that."""
-    return text.count(":") != msgspec.json.encode(document).count(b":") or _ESCAPED_COLON in text
+    return text.count(":") != msgspec.json.encode(document).count(b":") or ("\\" in text and _ESCAPED_COLON in text)
 
 
 def _json_document(text: str) -> dict[str, Any] | list[Any] | None:
