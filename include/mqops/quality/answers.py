@@ -59,14 +59,15 @@ def answers(
     tested = [one.path for one in asked if one.language == "column"]
     told = answered(body, asked)
     found: list[list[Any]] = [[] for _ in told]
+    adds = [column.append for column in found]
     for row, message in enumerate(_messages(batch, prefix)):
         seen = look(message, wanted) if wanted else {}
-        values: list[Any] = [seen.get(name) for name in body]
+        values = [seen.get(name) for name in body] if body else []
         if asked:
             columns = {name: seen.get(name) if name in wanted else batch.column(name)[row].as_py() for name in tested}
             values += _asked(message, asked, columns)
-        for column, value in zip(found, values, strict=True):
-            column.append(value)
+        for add, value in zip(adds, values, strict=True):
+            add(value)
     return [pa.array(values, arrow_type(each)) for values, each in zip(found, told, strict=True)]
 
 

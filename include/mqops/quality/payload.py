@@ -114,15 +114,18 @@ class Payload:
         self.raw = body[chain.payload_offset :]
         self._chain = chain
         self._columns = columns
+        self._text: str | None = None
         self._json_read: JsonRead | None = None
 
-    @cached_property
+    @property
     def text(self) -> str:
         """The payload as text, strictly in its CCSID. Raises `Unreadable`."""
-        try:
-            return decode(self.raw, self._chain.ccsid, self._chain.encoding, structure="payload", offset=0)
-        except WireError as error:
-            raise Unreadable(f"not text in CCSID {self._chain.ccsid}") from error
+        if self._text is None:  # no `cached_property`: it takes a lock in Python 3.11, for each message
+            try:
+                self._text = decode(self.raw, self._chain.ccsid, self._chain.encoding, structure="payload", offset=0)
+            except WireError as error:
+                raise Unreadable(f"not text in CCSID {self._chain.ccsid}") from error
+        return self._text
 
     @property
     def json(self) -> str:
