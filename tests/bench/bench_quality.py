@@ -139,19 +139,20 @@ class Took(NamedTuple):
     processor: float
 
 
-def processor() -> float:
-    """Processor seconds so far of this process and all that it started, also of workers that have ended."""
-    found = 0.0
+def processors() -> dict[int, float]:
+    """Processor seconds so far of this process and of each that it started, by process id."""
+    found = {}
     for one in (psutil.Process(), *psutil.Process().children(recursive=True)):
         with suppress(psutil.Error):
-            found += sum(one.cpu_times()[:4])
+            found[one.pid] = sum(one.cpu_times()[:2])
     return found
 
 
 def took(work: Callable[[], object]) -> Took:
-    clock, used = time.perf_counter(), processor()
+    clock, before = time.perf_counter(), processors()
     work()
-    return Took(time.perf_counter() - clock, processor() - used)
+    used = {pid: seconds - before.get(pid, 0.0) for pid, seconds in processors().items()}
+    return Took(time.perf_counter() - clock, sum(used.values()))
 
 
 def rounds(ways: Mapping[str, Callable[[], object]]) -> dict[str, Took]:
