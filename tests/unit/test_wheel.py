@@ -35,6 +35,7 @@ CORE = {
     "croniter",
     "cryptography",
     "filelock",
+    "msgspec",
     "pyarrow",
     "pydantic",
     "pydantic_core",

@@ -47,7 +47,7 @@ ABOUT: dict[str, str] = {
     "lake": "The folder of snapshots, plans and ledgers.",
     "ledger": "The record of everything that was moved or discarded.",
     "message": "Messages on queues and in snapshots.",
-    "quality": "Check a snapshot with Great Expectations.",
+    "quality": "Check messages by suites of expectations.",
     "resume": "Remove the stop of `mqops stop`.",
     "rules": "Check, explain, compare and test rules tables.",
     "run": "One run of the lake.",

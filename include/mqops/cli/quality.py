@@ -26,7 +26,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 
 
-@click.group(cls=Group, short_help="Check a snapshot with Great Expectations.")
+@click.group(cls=Group, short_help="Check messages by suites of expectations.")
 def quality() -> None:
     """Data quality of messages: suites of expectations on snapshots."""
 

@@ -112,7 +112,7 @@ def resume(*, run: str, queue_manager: str, why: str, finish: bool, unit_size: i
         for one in stop_message.shown(for_all.left):
             show_line(f"mqops: {name} is stopped still, {one}: --why with the reason takes it off", err=True)
         sys.exit(ExitCode.NO if for_all.left else ExitCode.DONE)
-    found = find_run(lake, key=run, queue_manager=queue_manager.strip())
+    found = find_run(lake, key=run, queue_manager=queue_manager.strip(), planned=True)
     connection = connection_for(queue_manager_of(found), queue_manager)
     summary = finish_run(connection, found, unit_size=unit_size, who=this_user())
     show_json(summary.to_json()) if as_json else show_summary(summary)

@@ -12,8 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 from xml.parsers import expat
 
 from mqops.observe.core.payload import BINARY_FORMATS
@@ -31,8 +30,7 @@ MOST_DECLARED = 100
 """Attributes that a document's own DOCTYPE declares; the parser goes through all of them in each element."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(NamedTuple):
     """What the look needs to know of one message: `body` is everything after the MQMD."""
 
     format: str

@@ -1,8 +1,8 @@
 """A quality run by Spark for a snapshot that is too large for `mqops.quality.in_process`: one pass over the messages.
 
-1. The rows come as `mqops.quality.frame` has them. Each Python worker does to its batches what one process does to a
-   whole snapshot (`mqops.quality.evaluate`): it hands on how many messages a check is about and how many fail it, and
-   the rows of the table of failures.
+1. The rows come as `mqops.quality.frame` has them, and the worker that reads their bodies does to its batches what one
+   process does to a whole snapshot (`mqops.quality.evaluate`): it hands on how many messages a check is about and how
+   many fail it, and the rows of the table of failures.
 2. What needs every message at once (unique values, quantiles, checks between messages) is computed on the driver from
    the columns that it names, and from no others.
 """
@@ -35,6 +35,7 @@ from mqops.quality.evaluate import (
 )
 from mqops.quality.failures import FAILURES, count_by_check, count_by_queue, read_failures, write_rows
 from mqops.quality.files import QualityFiles
+from mqops.quality.frame import Unread
 from mqops.quality.history import History
 from mqops.quality.in_process import Failed, by_queue, failures_of, not_checked_in, result_here, result_of_rows
 from mqops.quality.outcome import Found, begun, concluded, in_turn, queue_manager_of
@@ -99,14 +100,14 @@ def check_in_one_pass(
     """
     begun(files)
     suites = with_bases(suites, files.aliases)
-    frame = frame_for(spark, files, suites)
-    told = frame.mapInArrow(Pass(suites), HEARD).persist()
+    unread = frame_for(spark, files, suites)
+    told = unread.then(Pass(suites), HEARD).persist()
     try:
         with unreadable(files.snapshot):
             heard = _added_up(told, files)
         seen = files.seen(heard.messages)
         queue_manager = queue_manager_of(sorted(heard.names)[:2], files)
-        results, failed = _results(frame, suites, seen, heard, History(files.of_run, now))
+        results, failed = _results(unread, suites, seen, heard, History(files.of_run, now))
         _log.info("Writing which messages failed which expectation")
         _write(told, results, failed, files.failures)
     finally:
@@ -209,12 +210,12 @@ def _added_up(told: DataFrame, files: QualityFiles) -> Heard:
 
 
 def _results(
-    frame: DataFrame, suites: tuple[Suite, ...], seen: QueuesSeen, heard: Heard, history: History
+    unread: Unread, suites: tuple[Suite, ...], seen: QueuesSeen, heard: Heard, history: History
 ) -> tuple[list[CheckResult], list[Failed]]:
     """The results of all checks in their order, and the failing rows of those that the driver computes."""
     results, failed = list[CheckResult](), list[Failed]()
     numbers = count()
-    table = _on_the_driver(frame, suites)
+    table = _on_the_driver(unread, suites)
     for suite in in_turn(suites, sum(heard.messages.values())):
         messages = sum(heard.messages[queue] for queue in queues_of(suite, heard.messages))
         for check, number in zip(suite.checks, numbers, strict=False):
@@ -230,12 +231,12 @@ def _results(
     return results, failed
 
 
-def _on_the_driver(frame: DataFrame, suites: Iterable[Suite]) -> pa.Table:
+def _on_the_driver(unread: Unread, suites: Iterable[Suite]) -> pa.Table:
     """The columns of the checks that see all messages at once, each once; no row where there is no such check."""
     wanted = [name for _, check in _all_checks(suites) if not computed_by_rows(check) for name in columns_for(check)]
     if not wanted:
         return pa.table({})
-    return frame.select(*dict.fromkeys(wanted)).toArrow().combine_chunks()
+    return unread.frame().select(*dict.fromkeys(wanted)).toArrow().combine_chunks()
 
 
 def _counted(suite: Suite, check: Check, seen: QueuesSeen, counts: Counts) -> CheckResult:

@@ -114,18 +114,18 @@ class Payload:
         self.raw = body[chain.payload_offset :]
         self._chain = chain
         self._columns = columns
+        self._text: str | None = None
+        self._json_read: JsonRead | None = None
 
-    @cached_property
+    @property
     def text(self) -> str:
         """The payload as text, strictly in its CCSID. Raises `Unreadable`."""
-        try:
-            return decode(self.raw, self._chain.ccsid, self._chain.encoding, structure="payload", offset=0)
-        except WireError as error:
-            raise Unreadable(f"not text in CCSID {self._chain.ccsid}") from error
-
-    @cached_property
-    def _json_read(self) -> JsonRead:
-        return json_read(self.text)
+        if self._text is None:  # no `cached_property`: it takes a lock in Python 3.11, for each message
+            try:
+                self._text = decode(self.raw, self._chain.ccsid, self._chain.encoding, structure="payload", offset=0)
+            except WireError as error:
+                raise Unreadable(f"not text in CCSID {self._chain.ccsid}") from error
+        return self._text
 
     @property
     def json(self) -> str:
@@ -134,6 +134,8 @@ class Payload:
         return self.text
 
     def _json_document(self) -> Any:
+        if self._json_read is None:
+            self._json_read = json_read(self.text)
         problem, document = self._json_read
         if problem:
             raise Unreadable(problem)
@@ -170,7 +172,7 @@ class Payload:
             return found
         if asked.type == "flag":
             return _flag(found)
-        if isinstance(found, bool) or not isinstance(found, str | int | Decimal):
+        if isinstance(found, bool) or not isinstance(found, _VALUES):
             raise Unreadable(f"not {_A[asked.type]} at {asked.path}")
         if asked.type == "number":
             if isinstance(found, str):
@@ -213,6 +215,7 @@ _LANGUAGES: Mapping[str, Callable[[Payload, Asked], Value]] = MappingProxyType(
         "column": Payload._column,
     }
 )
+_VALUES = (str, int, Decimal)
 _A = {"text": "a text", "number": "a number", "flag": "true or false", "date": "a date"}
 
 
