@@ -130,7 +130,7 @@ def _secret(place: Path, content: bytes) -> bytes:
         file = adapter_of(_KeyFile).validate_json(content, strict=True)
     except ValueError:  # pydantic's error is one
         refuse_newer_body(KEY_FILE, place, content)
-        raise SettingsError(f"{place} was changed, and is no key any more: restore it from a copy of the lake") from None
+        raise SettingsError(f"{place} was changed, and is no key now: restore it from a copy of the lake") from None
     refuse_newer_number(KEY_FILE, place, file.format)
     return bytes.fromhex(file.key)
 
