@@ -48,7 +48,7 @@ NUMBERS: Mapping[str, int] = MappingProxyType(
             *("proved.jsonl", "set_aside.jsonl", "stops_taken.jsonl", "taken_off.jsonl"),
             # messages on MQOPS.LEDGER
             *("marker", "lane token", "head", "stop"),
-            *("estate.yaml", "body_keys.json"),
+            *("estate.yaml", "body_keys.json", "masking.key"),
         ),
         FIRST,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from mqops.errors import SettingsError
 
 PART_OF = {
-    **dict.fromkeys(("pymqi", "pymqe", "numpy"), "mq"),
+    **dict.fromkeys(("pymqi", "numpy"), "mq"),
     "icu": "codepages",
     "ibmmq": "ibmmq",
     **dict.fromkeys(("cffi", "_cffi_backend"), "embedded"),
@@ -18,14 +18,32 @@ PART_OF = {
     **dict.fromkeys(("anyio", "asgiref", "jsonschema", "markdown_it", "vl_convert"), "airflow"),
 }
 """A module that the core does not need → the extra of the package `mqops` that brings it."""
+QUALITY = "quality"
+"""Where this room lacks a module that other parts have as well, it is told as of its own part."""
+INSTEAD = {"mq": "; where there is no compiler, 'mqops[ibmmq]'"}
+"""An extra → another one that does."""
 
 
 def missing_part(error: BaseException) -> SettingsError | None:
     """What to tell people of an import that failed; None where it is not that a part is not installed."""
     module = error.name.partition(".")[0] if isinstance(error, ModuleNotFoundError) and error.name else ""
-    if module not in PART_OF:
+    extra = PART_OF.get(module)
+    if extra is None:
         return None
-    return SettingsError(f"This needs {module}, which is not installed: pip install 'mqops[{PART_OF[module]}]'")
+    if _asking(error).startswith(f"mqops.{QUALITY}."):
+        extra = QUALITY
+    return SettingsError(
+        f"This needs the part {extra} ({module} is not installed): pip install 'mqops[{extra}]'{INSTEAD.get(extra, '')}"
+    )
+
+
+def _asking(error: BaseException) -> str:
+    """The module of ours that asked for what is missing."""
+    found, trace = "", error.__traceback__
+    while trace is not None:
+        name = str(trace.tb_frame.f_globals.get("__name__"))
+        found, trace = name if name.startswith("mqops") else found, trace.tb_next
+    return found
 
 
 def pyspark_must_be_whole() -> None:

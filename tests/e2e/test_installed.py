@@ -39,7 +39,7 @@ from mqops_demo.airflow_processes import AIRFLOW
 
 pytestmark = pytest.mark.skipif("MQOPS_INSTALL" not in os.environ, reason="`make full` runs it")
 ROOT = Path(__file__).resolve().parents[2]
-CORE_MIB, WITH_MQ_MIB = 250, 320
+CORE_MB, WITH_MQ_MB = 250, 320
 PATIENCE = 600.0
 AIRFLOWS = os.environ.get("MQOPS_AIRFLOW", "3.3.0 3.3.2").split()
 """The oldest and the newest that can be had."""
@@ -99,14 +99,14 @@ class Environment:
         """Install, and print seconds and size."""
         begun = time.monotonic()
         self.run("pip", "install", "--quiet", *wanted, **variables)
-        print(f"pip install {' '.join(wanted)}: {time.monotonic() - begun:.0f} s, {self.mib()} MiB")
+        print(f"pip install {' '.join(wanted)}: {time.monotonic() - begun:.0f} s, {self.megabytes()} MB")
 
-    def mib(self) -> int:
+    def megabytes(self) -> int:
         """Size of what was installed, compiled modules included, pip and setuptools not."""
         site = next(self.folder.glob("lib/python3*/site-packages"))
         ours = [path for path in site.iterdir() if not path.name.startswith(("pip", "setuptools", "pkg_res", "_distu"))]
         files = (one for path in ours for one in (path.rglob("*") if path.is_dir() else [path]) if one.is_file())
-        return sum(one.stat().st_size for one in files) // 2**20
+        return sum(one.stat().st_size for one in files) // 10**6
 
     def versions(self) -> dict[str, Version]:
         """Package → its version."""
@@ -144,16 +144,17 @@ def environment(tmp_path: Path) -> Iterator[Environment]:
 
 def test_the_core_needs_no_compiler_and_its_command_line_a_queue_manager(environment: Environment, wheel: Path) -> None:
     environment.pip(str(wheel), CC="/bin/false")
-    assert environment.mib() <= CORE_MIB
+    assert environment.megabytes() <= CORE_MB
     assert "Process dead-letter queues" in environment.run("mqops", "--help")
     (environment.folder / "t.rules").write_text(RULES)
     assert "valid" in environment.run("mqops", "rules", "check", "t.rules")
     missing = environment.run("mqops", "dlq", "run", DLQ, "QM1", "--dry-run", expect=1)
-    assert missing.endswith("pip install 'mqops[mq]'\n")
+    assert "pip install 'mqops[mq]'" in missing
+    assert missing.count("\n") == 1
     environment.pip(f"{wheel}[embedded]")
     environment.run("mqlite", "build")
     environment.pip(f"{wheel}[mq]", MQ_FILE_PATH=str(environment.folder / "mqlite"))
-    assert environment.mib() <= WITH_MQ_MIB
+    assert environment.megabytes() <= WITH_MQ_MB
     environment.run("mqlite", "create", "QM1")
     environment.run("mqlite", "mqsc", "QM1", text="DEFINE QLOCAL(A)\nDEFINE QLOCAL(MQOPS.LEDGER) DEFPSIST(YES)\n")
     manager = Manager("QM1", environment.folder / "queue_managers")
@@ -203,7 +204,7 @@ def airflow(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     made.variables |= {"AIRFLOW_HOME": str(made.folder / "airflow")}
     begun = time.monotonic()
     made.run("bash", "-c", f"set -e\ncd {clone}\n{_readme()}")
-    print(f"the README's lines: {time.monotonic() - begun:.0f} s, {made.mib()} MiB")
+    print(f"the README's lines: {time.monotonic() - begun:.0f} s, {made.megabytes()} MB")
     made.run("mqlite", "build")  # for IBM's client, and what it connects to
     made.variables |= {"LD_LIBRARY_PATH": str(made.folder / "mqlite" / "lib64")}
     after = made.versions()

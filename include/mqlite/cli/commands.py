@@ -19,7 +19,7 @@ import click
 from mqlite.administration.engine_administration import EngineAdministration
 from mqlite.cli import creation
 from mqlite.cli.messages import add_message_commands
-from mqlite.cli.show import show_line
+from mqlite.cli.show import failure_line, show_line
 from mqlite.connections.ending import end_connections
 from mqlite.failure import Failure
 from mqlite.mqsc.runner import run_script
@@ -30,7 +30,6 @@ from mqlite.security import users
 from mqlite.service.service import SERVICE_FAILED, launch, serve
 from mqlite.storage import ended, service_lock
 from mqwire import constants as c
-from mqwire.names import reason_name
 
 NO_SUCH_MANAGER = 20
 
@@ -49,8 +48,7 @@ def known_errors() -> Iterator[None]:
     try:
         yield
     except Failure as failure:
-        text = f": {failure.text}" if failure.text else ""
-        raise click.ClickException(f"{reason_name(failure.reason)} ({failure.reason}){text}") from failure
+        raise click.ClickException(failure_line(failure)) from failure
     except creation.InUse as busy:
         raise click.ClickException(str(busy)) from busy
 
@@ -101,7 +99,9 @@ def build_library(prefix: Path | None) -> None:
     except (OSError, subprocess.CalledProcessError) as error:
         raise click.ClickException(str(error)) from error
     show_line(f"The MQI library is in {place}.")
-    if find_spec("pymqi") is None:
+    if find_spec("pymqi") is None and find_spec("ibmmq"):
+        show_line(f"For ibmmq: export LD_LIBRARY_PATH={shlex.quote(str(place / 'lib64'))}")
+    elif find_spec("pymqi") is None:
         show_line(f"pymqi is not installed: MQ_FILE_PATH={shlex.quote(str(place))} pip install 'mqops[mq]'")
 
 

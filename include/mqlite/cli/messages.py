@@ -13,7 +13,7 @@ import click
 from mqlite.calls import get as getting
 from mqlite.calls import opening
 from mqlite.calls import put as putting
-from mqlite.cli.show import show_line
+from mqlite.cli.show import failure_line, show_line
 from mqlite.connections import unit_of_work
 from mqlite.connections.connection import Connection
 from mqlite.failure import Failure
@@ -23,7 +23,6 @@ from mqlite.security.authority import own_user
 from mqwire import constants as c
 from mqwire.ccsid import decode
 from mqwire.errors import WireError
-from mqwire.names import reason_name
 from mqwire.structures import MQMD
 
 NONE_LEFT = 1
@@ -47,7 +46,7 @@ def connected(name: str) -> Iterator[Connection]:
         connection = Connection(manager.load(name), user=own_user(), shared=False)
         yield connection
     except Failure as failure:
-        raise click.ClickException(f"{reason_name(failure.reason)} ({failure.reason})") from failure
+        raise click.ClickException(failure_line(failure)) from failure
     finally:
         if connection is not None:
             unit_of_work.disconnect(connection, 0, keep=False)

@@ -95,7 +95,7 @@ def home() -> Path:
     """
     place = os.environ.get("MQLITE_HOME")
     if not place:
-        raise Failure(c.MQRC_Q_MGR_NOT_AVAILABLE, "MQLITE_HOME is not set")
+        raise Failure(c.MQRC_Q_MGR_NOT_AVAILABLE, "MQLITE_HOME is not set: name the folder of queue managers in it")
     return Path(place)
 
 

@@ -36,7 +36,6 @@ SEALED, MASKED = "sealed", "masked"
 NEEDED = ("queue", "position", SEALED)
 """What `Sealing.opened` needs."""
 NONCE = 12  # bytes, as NIST SP 800-38D has it for random ones: 2**32 messages of a key, and each run has its own
-_LEVEL = 1
 _TEXT, _PROPERTIES = 1, 2
 _DATA_KEY_LENGTH = 32  # bytes: AES-256
 
@@ -82,10 +81,10 @@ class Sealing:
         )
 
     def _values(self, batch: pa.RecordBatch) -> Iterator[bytes]:
-        import zstandard  # noqa: PLC0415 - only where bodies are encrypted
+        from mqops.lake.zstd import Frames  # noqa: PLC0415 - only where bodies are encrypted
 
         nonces = os.urandom(NONCE * batch.num_rows)
-        encrypt, compress = self._cipher.encrypt, zstandard.ZstdCompressor(level=_LEVEL).compress
+        encrypt, compress = self._cipher.encrypt, Frames().compressed
         columns = [batch.column(name).to_pylist() for name in BODY_COLUMNS]
         for n, (place, row) in enumerate(zip(_places(batch), zip(*columns, strict=True), strict=True)):
             nonce = nonces[NONCE * n : NONCE * n + NONCE]
@@ -97,23 +96,28 @@ class Sealing:
         Raises:
             Broken: a value is not what was encrypted.
         """
-        import zstandard  # noqa: PLC0415
-        from cryptography.exceptions import InvalidTag  # noqa: PLC0415
+        from mqops.lake.zstd import decompressed  # noqa: PLC0415
 
         take = [index for index, name in enumerate(BODY_COLUMNS) if name in wanted]
         found: list[list[Any]] = [[] for _ in take]
-        decrypt, decompress = self._cipher.decrypt, zstandard.ZstdDecompressor().decompress
-        values = batch.column(SEALED)
-        for n, place in enumerate(_places(batch)):
-            value = values[n].as_py() or b""
-            try:
-                row = _unpacked(decompress(decrypt(value[:NONCE], value[NONCE:], place)))
-            except (InvalidTag, ValueError):
-                raise Broken(batch.column("queue")[n].as_py(), batch.column("position")[n].as_py()) from None
+        for packed in decompressed(self._decrypted(batch)):
+            row = _unpacked(packed)
             for index, column in zip(take, found, strict=True):
                 column.append(row[index])
         kinds = [pa.binary() if BODY_COLUMNS[index] == "body" else pa.string() for index in take]
         return {BODY_COLUMNS[i]: pa.array(c, kind) for i, c, kind in zip(take, found, kinds, strict=True)}
+
+    def _decrypted(self, batch: pa.RecordBatch) -> list[bytes]:
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415
+
+        decrypt, values, found = self._cipher.decrypt, batch.column(SEALED), list[bytes]()
+        for n, place in enumerate(_places(batch)):
+            value = values[n].as_py() or b""
+            try:
+                found.append(decrypt(value[:NONCE], value[NONCE:], place))
+            except (InvalidTag, ValueError):
+                raise Broken(batch.column("queue")[n].as_py(), batch.column("position")[n].as_py()) from None
+        return found
 
 
 def _cipher(key: bytes) -> AESGCM:

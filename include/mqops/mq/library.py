@@ -28,16 +28,14 @@ def library() -> Any:
         import pymqi  # noqa: PLC0415
     except ImportError as error:
         missing = missing_part(error)
-        if missing is None:
-            raise _cannot_be_loaded(error) from error
+        if missing is None:  # pymqi tells last that its module of C is nowhere, and before that why
+            raise _cannot_be_loaded(error.__context__ or error) from error
         try:
             import ibmmq  # noqa: PLC0415
         except ImportError as other:
             if other.name == "ibmmq":
                 raise missing from error
-            # "No module named 'ibmmqc'": IBM's C library is not found
-            how = "install the IBM MQ client, and put its lib64 in LD_LIBRARY_PATH"
-            raise _cannot_be_loaded(other, how) from other
+            raise _cannot_be_loaded(other) from other  # "No module named 'ibmmqc'": IBM's C library is not found
         return ibmmq
     return pymqi
 
@@ -47,8 +45,11 @@ def package() -> str:
     return "ibmmq" if find_spec("pymqi") is None and find_spec("ibmmq") else "pymqi"
 
 
-def _cannot_be_loaded(error: ImportError, what: str = "install the IBM MQ client and pymqi") -> SettingsError:
-    return SettingsError(f"The MQ library cannot be loaded ({error}); run the set-up, or {what}")
+def _cannot_be_loaded(error: BaseException) -> SettingsError:
+    return SettingsError(
+        f"The MQ library cannot be loaded ({error}): install the IBM MQ client, and put its lib64 in LD_LIBRARY_PATH, "
+        "or for embedded queue managers run `mqlite build`"
+    )
 
 
 @lru_cache(maxsize=1)

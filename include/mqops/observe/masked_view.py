@@ -8,27 +8,41 @@ identifier of binary zeros (MQMI_NONE, MQCI_NONE, MQGI_NONE) and a blank text st
 from __future__ import annotations
 
 import hmac
+import json
 import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import pyarrow as pa
+from pydantic import Field
 
 from mqops.counted import counted
 from mqops.errors import SettingsError
+from mqops.formats import numbered, refuse_newer_body, refuse_newer_number
 from mqops.lake.files import lake_errors, read_private, write_bytes
 from mqops.lake.parquet import read_parquet, write_parquet_to
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.core.column_masks import HASHED_AS, Mask, masks
+from mqops.type_adapter import adapter_of
 
 KEY_FILE = "masking.key"
 KEY_LENGTH = 32
 """Bytes, at least."""
 DIGITS = 32
 """Hexadecimal digits of a hash: 128 bits, so that of a billion values no two share one."""
+_SAYS_FORMAT = b'{"format":'
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KeyFile:
+    """LAKE/masking.key. Parameters: `key` hexadecimal."""
+
+    format: int
+    key: Annotated[str, Field(pattern=r"^([0-9a-f]{2}){32,}\z")] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +96,14 @@ def masking_key(lake: Path, file: Path | None = None) -> bytes:
     """The key of the hashes. Parameters: `file` that has it, None for the lake's own, which is made at first use.
 
     Raises:
-        SettingsError: others may read the file, or it is too short.
-        LakeError: it cannot be read or made.
+        SettingsError: others may read the file, it is too short, or it was changed.
+        LakeError: it cannot be read or made. `NewerFormat`: a newer version made it.
     """
     place = file or lake / KEY_FILE
     with lake_errors(place):
         if file is None and not place.exists():
             _make_key(place)
-        key = read_private(place)
+        key = _secret(place, read_private(place))
     if len(key) < KEY_LENGTH:
         raise SettingsError(
             f"{place} has {counted(len(key), 'byte')}; a key has {KEY_LENGTH} or more: head -c 32 /dev/urandom"
@@ -100,12 +114,25 @@ def masking_key(lake: Path, file: Path | None = None) -> bytes:
 def _make_key(place: Path) -> None:
     """Two exports that both find none get the same one: a link is made once."""
     made = place.with_name(f".{place.name}.{os.getpid()}")
-    write_bytes(made, os.urandom(KEY_LENGTH))
+    write_bytes(made, json.dumps(numbered(KEY_FILE, {"key": os.urandom(KEY_LENGTH).hex()})).encode() + b"\n")
     try:
         with suppress(FileExistsError):
             os.link(made, place)
     finally:
         made.unlink()
+
+
+def _secret(place: Path, content: bytes) -> bytes:
+    """The key in a file: in the JSON that `_make_key` writes, else the whole file."""
+    if not content.startswith(_SAYS_FORMAT):
+        return content
+    try:
+        file = adapter_of(_KeyFile).validate_json(content, strict=True)
+    except ValueError:  # pydantic's error is one
+        refuse_newer_body(KEY_FILE, place, content)
+        raise SettingsError(f"{place} was changed, and is no key now: restore it from a copy of the lake") from None
+    refuse_newer_number(KEY_FILE, place, file.format)
+    return bytes.fromhex(file.key)
 
 
 def export_masked(folder: Path, file: Path, masking: Masking) -> int:

@@ -30,6 +30,19 @@ def listed(mqlite: Mqlite) -> dict[str, str]:
     return {row["name"]: row["status"] for row in json.loads(mqlite("list", "--json").output)}
 
 
+@pytest.mark.parametrize(
+    "words", [("create", "QM1"), ("list",), ("mqsc", "QM1"), ("put", "QM1", "Q", "x"), ("browse", "QM1", "Q")]
+)
+def test_without_a_folder_of_queue_managers(
+    mqlite: Mqlite, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.delenv("MQLITE_HOME")
+    told = mqlite(*words, code=1).output
+    assert told == (
+        "Error: MQRC_Q_MGR_NOT_AVAILABLE (2059): MQLITE_HOME is not set: name the folder of queue managers in it\n"
+    )
+
+
 def test_create_list_delete(mqlite: Mqlite) -> None:
     mqlite("create", "QM1")
     mqlite("create", "MVS1", "--platform", "zos", "--ccsid", "1047")

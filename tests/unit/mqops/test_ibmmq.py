@@ -67,12 +67,15 @@ def test_what_is_asked_by_mqinq_and_pcf_is_the_same(manager, without):
 
 def test_without_both_the_extra_is_told(without):
     told = without("pymqi,ibmmq", "message", "find", "-m", "QM1", expect=1)
-    assert told == "mqops: This needs pymqi, which is not installed: pip install 'mqops[mq]'\n"
+    assert told == (
+        "mqops: This needs the part mq (pymqi is not installed): pip install 'mqops[mq]'; "
+        "where there is no compiler, 'mqops[ibmmq]'\n"
+    )
 
 
 def test_without_ibm_s_library_under_it_that_is_told(without):
     told = without("pymqi,ibmmqc,ibmmq.ibmmqc", "message", "find", "-m", "QM1", expect=1)
     assert told == (
-        "mqops: The MQ library cannot be loaded (import of ibmmqc halted; None in sys.modules); run the set-up, or "
-        "install the IBM MQ client, and put its lib64 in LD_LIBRARY_PATH\n"
+        "mqops: The MQ library cannot be loaded (import of ibmmqc halted; None in sys.modules): install the IBM MQ "
+        "client, and put its lib64 in LD_LIBRARY_PATH, or for embedded queue managers run `mqlite build`\n"
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
+from format_support import says_format
 
 from mqops.cli import main
 from mqops.observe.core.column_masks import MASKS, Mask
@@ -58,6 +59,7 @@ def test_law9_no_value_of_a_message_is_in_the_file_and_equal_values_join(lake: P
     assert (dead["dlh_dest_q"], dead["dlh_reason"] is not None) == ("A", True)
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (file, lake / "masking.key")}
     assert modes == {0o600}
+    assert says_format(lake)[str(lake / "masking.key")]
 
 
 def test_another_key_gives_other_hashes_and_a_mask_can_be_made_stricter(lake: Path) -> None:
@@ -82,6 +84,12 @@ def test_what_an_export_refuses(lake: Path) -> None:
     assert (
         "has 1 byte; a key has 32 or more" in _export(lake, "run1", file, "--key", str(lake / "short"), expect=1).stderr
     )
+    for content, reason in (
+        ('{"format": 99, "keys": []}', "was written by a newer mqops (format 99; this version reads up to 1)"),
+        ('{"format": 1, "key": "k"}', "was changed, and is no key now"),
+    ):
+        (lake / "short").write_text(content)
+        assert reason in _export(lake, "run1", file, "--key", str(lake / "short"), expect=1).stderr
     _export(lake, "run1", file)
     assert f"{file} cannot be made: File exists; name a new file" in _export(lake, "run1", file, expect=1).stderr
     said = CliRunner().invoke(main, ["snapshot", "export", "run1", str(lake / "c"), "--lake", str(lake)])

@@ -106,7 +106,7 @@ def test_a_missing_library(manager, mqops, lake):
     wrong = mqops("dlq", "run", "--once", DLQ, "QM1", expect=1, MQLITE_PREFIX="/not/there")
     assert error_text(wrong).startswith("mqops: The MQ library cannot be loaded (")
     assert "/not/there/lib64/libmqm_r.so" in wrong.stderr
-    assert error_text(wrong).endswith("; run the set-up, or install the IBM MQ client and pymqi")
+    assert error_text(wrong).endswith("for embedded queue managers run `mqlite build`")
     assert not lake.exists()
     assert manager.depth(DLQ) == 3
     assert "3 moved" in mqops("dlq", "run", "--once", DLQ, "QM1").stdout

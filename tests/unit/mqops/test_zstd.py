@@ -1,0 +1,36 @@
+"""Frames of zstd, a value each: what is made is what any zstd reads, and the other way about."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import zstandard
+
+from mqops.lake.zstd import Frames, decompressed
+
+VALUES = [os.urandom(length // 2) * 2 for length in (0, 2, 254, 256, 65_790, 65_792, 70_000, 200_000)]
+"""On both sides of where the length is told in another number of bytes."""
+
+
+def test_what_is_made_is_read() -> None:
+    made = Frames()
+    frames = [made.compressed(value) for value in VALUES]
+    assert decompressed(frames) == VALUES
+    assert [zstandard.decompress(frame) for frame in frames] == VALUES
+
+
+def test_what_earlier_versions_made_is_read() -> None:
+    assert decompressed([zstandard.ZstdCompressor(level=1).compress(value) for value in VALUES]) == VALUES
+
+
+@pytest.mark.parametrize(
+    ("frame", "error"),
+    [
+        (zstandard.ZstdCompressor(write_content_size=False).compress(b"x" * 300), ValueError),
+        (b"\x28\xb5\x2f\xfd\x20\x05garbage", OSError),
+    ],
+)
+def test_what_is_none_is_an_error(frame: bytes, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        decompressed([frame])
