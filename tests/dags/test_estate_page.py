@@ -162,7 +162,7 @@ def tile(text: str) -> str:
 
 def row_of(text: str, run: RunFolder) -> list[str]:
     """The cells of a run in the table of runs, without their tags."""
-    (row,) = [one for one in text.split("<tr>") if f'title="{run.run}"' in one]
+    (row,) = [one for one in text.split("<tr>")[1:] if f'title="{run.run}"' in one]
     return [" ".join(re.sub("<[^>]*>", " ", cell).split()) for cell in re.split(r"</t[dh]>", row)[:-1]]
 
 
@@ -178,8 +178,9 @@ def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_
     assert tile(page()) == ": No run has acted on a plan yet"
     act(manager.connection, run)
     said = tile(page())
-    assert said.startswith(f"warn: {NOT_ALL} yet 0 of 1 run that acted is proved. Not proved: run ")
-    assert f'run={run.run}">run {run.run}</a>: begun and not proved' in page()
+    assert said.startswith(f"warn: {NOT_ALL} yet 0 of 1 run that acted is proved. Not proved: dead letters of QM1, ")
+    assert f'run={run.run}" title="{run.run}">dead letters of QM1, ' in page()
+    assert " : begun and not proved" in said
     prove(manager.connection, run)
     said = tile(page())
     assert said.startswith(f"good: {ALL} 1 of 1 run that acted is proved: each message of its plan ")
@@ -366,8 +367,10 @@ def test_a_run_that_is_proved_and_not_finished_is_named_and_not_green(manager, l
     said = tile(page())
     proved = "1 of 1 run that acted is proved, up to where it ended: each message of its plan was moved or discarded"
     assert said.startswith(f"warn: {ALL}; 1 run is not finished {proved}")
-    assert re.search(rf"Proved up to [-0-9]+ [:0-9]+ UTC , and not finished: run {re.escape(run.run)} \.", said)
-    about = f"Run {run.run} was approved and is not finished: proved, and some messages of the plan are not dealt with"
+    assert re.search(
+        r"Proved up to [-0-9]+ [:0-9]+ UTC , and not finished: dead letters of QM1, [-0-9]+ [:0-9]+, real \.", said
+    )
+    about = "real: it was approved and is not finished: proved, and some messages of the plan are not dealt with"
     assert f'run={run.run}">Look at the run</a>' in problem(page(), about)
     stop(run.path, Stop(by="alice", at=utc_now()))
     assert problem(page(), "is not finished: stopped by a person: what was done is in the ledger")
@@ -384,7 +387,8 @@ def test_a_run_that_acted_again_after_its_proof_is_not_proved_until_it_is_proved
     said = tile(page())
     assert said.startswith(f"warn: {NOT_ALL} yet 0 of 1 run that acted is proved")
     assert re.search(
-        rf"Not proved: run {re.escape(run.run)} acted again after its proof of [-0-9]+ [:0-9]+ UTC \.", said
+        r"Not proved: dead letters of QM1, [-0-9]+ [:0-9]+, real acted again after its proof of [-0-9]+ [:0-9]+ UTC \.",
+        said,
     )
     prove(manager.connection, run)
     assert tile(page()).startswith(f"good: {ALL} 1 of 1")
@@ -408,13 +412,14 @@ def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager
     said = tile(page())
     assert said.startswith(f"bad: {NOT_ALL} 0 of 1")
     assert re.search(
-        rf"Not proved: run {re.escape(run.run)} ended too early: it said last at [-0-9]+ [:0-9]+ UTC how far it was, "
+        r"Not proved: dead letters of QM1, [-0-9]+ [:0-9]+, real ended too early: "
+        r"it said last at [-0-9]+ [:0-9]+ UTC how far it was, "
         "and nothing is at work on it",
         said,
     )
     write_json(run.path.joinpath("handed_on.json"), {"dag_id": "qm1_dlq_rules", "run_id": "one", "found": {}})
     dag_run_of("qm1_dlq_rules", "one", "running")
-    assert tile(page()).startswith(f"warn: {NOT_ALL} yet")
+    assert tile(page()).startswith("note: 1 run is at work: what it moves is accounted for when it is proved At work: ")
     dag_run_of("qm1_dlq_rules", "one", "failed")
     assert tile(page()).startswith("bad: ")
     run.path.joinpath("handed_on.json").write_text("[]")
@@ -423,14 +428,32 @@ def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager
     assert tile(page()).startswith("good: ")
 
 
+def test_a_run_that_goes_on_after_its_proof_is_at_work_and_no_problem(manager, lake, page, dag_run_of):
+    """As after a canary, or when a person has cleared act: it has more to do, and does it."""
+    acted(manager, lake, "A")
+    run = acted(manager, lake, "A")
+    summary = read_json(run.path.joinpath("summary.json"))
+    write_json(run.path.joinpath("summary.json"), {**summary, "finished": False})
+    write_json(run.path.joinpath("handed_on.json"), {"dag_id": "qm1_dlq_rules", "run_id": "two", "found": {}})
+    dag_run_of("qm1_dlq_rules", "two", "failed")
+    assert tile(page()).startswith(f"warn: {ALL}; 1 run is not finished")
+    assert "real: it was approved and is not finished" in page()
+    dag_run_of("qm1_dlq_rules", "two", "running")
+    said = tile(page())
+    finished = "note: Every message that finished runs moved or discarded on QM1 is accounted for; 1 run is at work "
+    assert said.startswith(finished)
+    assert re.search("At work: dead letters of QM1, [-0-9]+ [:0-9]+, real ; its page says how far it is.", said)
+    assert "is not finished" not in page()
+
+
 def test_a_run_that_a_person_stopped_is_not_red_while_its_proof_is_on_its_way(manager, lake, page):
     run = planned(manager, lake, "A")
     act(manager.connection, run)
     stop(run.path, Stop(by="alice", at=utc_now()))
-    assert row_of(page(), run)[0] == "stopped"
+    assert row_of(page(), run)[1] == "stopped"
     said = tile(page())
     assert said.startswith(f"warn: {NOT_ALL} yet")
-    assert f"Not proved: run {run.run} : stopped by a person" in said
+    assert re.search("Not proved: dead letters of QM1, [-0-9]+ [:0-9]+, real : stopped by a person", said)
 
 
 def test_movements_of_a_run_that_the_lake_does_not_have_are_told(manager, lake, page):
@@ -839,16 +862,16 @@ def test_the_page_quality_tells_of_the_run_that_is_at_work_and_starts_no_other(
     assert address in page("/quality", run="two")
 
 
-def test_a_run_has_its_state_first_and_no_figure_before_it_is_known(manager, lake, page):
+def test_a_run_is_named_by_what_it_is_and_has_no_figure_before_it_is_known(manager, lake, page):
     run = planned(manager, lake, "A", "DROP", "ELSE")
-    state, name, workflow, queue, _when, *figures = row_of(page(), run)
-    assert (state, workflow, queue) == ("planned", "dlq_rules", DLQ)
-    assert name == f"{run.run[:15]}…{run.run[-6:]}"
+    name, state, queue, _asked, _approved, *figures, _took = row_of(page(), run)
+    assert (state, queue) == ("planned", DLQ)
+    assert re.fullmatch(rf"dead letters of QM1, \d\d:\d\d, dry run {run.run[:15]}…{run.run[-6:]}", name)
     assert figures == ["3", "–", "–", "–", "–"]
     act(manager.connection, run)
-    assert row_of(page(), run)[5:] == ["3", "1", "1", "–", "–"]
+    assert row_of(page(), run)[-6:-1] == ["3", "1", "1", "–", "–"]
     prove(manager.connection, run)
-    assert row_of(page(), run)[5:] == ["3", "1", "1", "1", "0"]
+    assert row_of(page(), run)[-6:-1] == ["3", "1", "1", "1", "0"]
 
 
 def test_a_run_of_several_queues_tells_their_names(manager, lake, page):
@@ -859,7 +882,7 @@ def test_a_run_of_several_queues_tells_their_names(manager, lake, page):
         connection=manager.connection, lake=lake, table=parse(text).table, text=text, queues=("B.BACK", "C.BACK")
     )
     run, _plan = plan_run(BACKOUT, request)
-    assert row_of(page(), run)[3] == "B.BACK , C.BACK"
+    assert row_of(page(), run)[2] == "B.BACK , C.BACK"
 
 
 def test_what_the_dry_run_of_an_undo_would_put_back_from_the_lake_is_left(manager, lake, page):
@@ -867,7 +890,7 @@ def test_what_the_dry_run_of_an_undo_would_put_back_from_the_lake_is_left(manage
     request = UndoRequest(connection=manager.connection, lake=lake, undoes=run)
     undo, _plan = plan_run(UNDO, request)
     prove(manager.connection, undo)
-    assert row_of(page(), undo)[5:] == ["3", "0", "0", "3", "0"]
+    assert row_of(page(), undo)[-6:-1] == ["3", "0", "0", "3", "0"]
 
 
 @pytest.fixture

@@ -211,12 +211,15 @@ class Runs:
         """The runs that wait for an approval that somebody can still give."""
         return [line for line in self.such(_Wanted("asks")) if line.asks]
 
-    def put_on(self, most: int) -> set[str]:
-        """The queues of this queue manager on which runs put messages, by their plans. Parameters: `most` runs that
-        have moved messages, the newest."""
-        newest = "SELECT run FROM run WHERE begun AND moved ORDER BY at DESC LIMIT ?"
-        statement = f"SELECT DISTINCT queue FROM put_on WHERE run IN ({newest}) AND queue_manager IN ('', ?)"  # noqa: S608
-        return {str(queue) for (queue,) in self._rows(statement, most, self.queue_manager)}
+    def put_on(self, most: int) -> dict[str, str]:
+        """The queues of this queue manager on which runs put messages, by their plans, each with the newest of these
+        runs. Parameters: `most` runs that have moved messages, the newest."""
+        newest = "SELECT run, at FROM run WHERE begun AND moved ORDER BY at DESC LIMIT ?"
+        statement = (
+            f"SELECT queue, run FROM put_on JOIN ({newest}) USING (run) WHERE queue_manager IN ('', ?) "  # noqa: S608
+            "ORDER BY at, run"
+        )
+        return {str(queue): str(run) for queue, run in self._rows(statement, most, self.queue_manager)}
 
     def observed(self, runs: Iterable[RunLine]) -> list[tuple[RunLine, str, int]]:
         """Each run with each queue of its snapshot, and the number of messages on the queue."""

@@ -32,7 +32,7 @@ from mqops.look.words.text import NOTHING
 from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
-from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD, Wanted, chooses_in_airflow
+from mqops_airflow.pages.asked import FIELDS, MORE, MSG_ID_FIELD, PAYLOAD, Wanted, chooses_in_airflow
 from mqops_airflow.pages.chosen import ACTIONS
 from mqops_airflow.pages.form_body import sent
 from mqops_airflow.pages.message_choice import choice, there_now
@@ -243,10 +243,10 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         there_now=there_now(who, name, place.one_queue, only_there=place.only_there),
         choose=choice(who, place.asked, name, place.one_queue, found, fitting=answer.fitting),
         kinds_of_action=ACTIONS,
-        identifiers=IDENTIFIERS,
+        identifiers={key: label for key, label in IDENTIFIERS.items() if key != MSG_ID_FIELD},
         on_queue=_on_queue(who, place),
         longest_why=MOST_WHY,
-        opened=any(asked.get(key) for key in MORE),
+        opened=any(asked.get(key) for key in MORE if key != MSG_ID_FIELD),
         found=found,
         passed_over=[*passed_over_lines(found.passed_over)] if found else [],
         next={**again, "run": place.chosen, "after": found.next, "there": place.there} if found and found.next else {},

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from mqops.backout.core.origin import backout_queues
 from mqops.backout.poison import looping
 from mqops.clock import utc
+from mqops.command import command
 from mqops.errors import MqopsError, SettingsError
 from mqops.lake.run import folder_of
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.stop_message import shown, stops_on
 from mqops.look.accounted import ledger_now
 from mqops.look.estate.now import ManagerNow, manager_now
-from mqops.look.estate.problem import Problem
+from mqops.look.estate.problem import Problem, Urgency
 from mqops.look.estate.unfinished import left_alone
 from mqops.look.figures import figures, last_figures
 from mqops.mq.connection import connect
@@ -88,7 +89,11 @@ def _stands(asked: Asked, lake: Path, more_checks: Sequence[Check]) -> Stands:
         more_checks=more_checks,
     )
     stopped = (f"All acting on {name} is stopped {now.stopped}",) if now.stopped else live.stops
-    more = (Problem(what=text) for text in (*stopped, *live.problems))
+    resume = f"`{command('mqops', 'resume', '-m', name)}` takes it back"
+    more = (
+        *(Problem(what=text, remedy=resume, urgency=Urgency.NOW) for text in stopped),
+        *(Problem(what=text) for text in live.problems),
+    )
     alone = left_alone(now.approved, now.acted.unproved, utc())
     return Stands(now=replace(now, problems=(*now.problems, *alone, *more)), monitor=live.monitor)
 
