@@ -332,7 +332,7 @@ def test_a_ledger_that_does_not_verify_and_a_run_that_does_not_balance_are_told(
     summary = read_json(run.path.joinpath("summary.json"))
     write_json(run.path.joinpath("summary.json"), {**summary, "balanced": False})
     said = tile(page())
-    assert said.startswith(f"bad: {NOT_ALL} 1 of 2 runs that acted are proved. Not proved: run ")
+    assert said.startswith(f"bad: {NOT_ALL} 1 of 2 runs that acted are proved. Not proved: dead letters of QM1, ")
     assert other.run not in said
     assert f'&run={run.run}">Look at the run</a>' in problem(page(), "does not balance: find the cause first")
     write_json(run.path.joinpath("summary.json"), summary)
@@ -715,14 +715,21 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     carry_out(DEAD_LETTERS, request, run, plan)
     assert notes() == [
         "No program has these queues open for input, and runs put messages there: A (CURDEPTH 2), OFFERS (CURDEPTH 1). "
-        "Check that the application of each runs; it is in order only where a person reads them"
+        "The queue Check that the application of each runs; it is in order only where a person reads them"
     ]
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
-        assert notes() == [
-            "No program has this queue open for input, and runs put messages there: A (CURDEPTH 2). The queue "
-            "Check that the application of each runs; it is in order only where a person reads it"
-        ]
+        (note,) = notes()
+        assert re.fullmatch(
+            r"No program has this queue open for input, and runs put messages there: A \(CURDEPTH 2\); the last one "
+            r"was dead letters of QM1, [-0-9]+ [:0-9]+, real\. The queue "
+            "Check that the application of each runs; it is in order only where a person reads it",
+            note,
+        )
+        manager.mqsc("ALTER QLOCAL(A) MAXDEPTH(2)")
+        full = problem(page(), "A is 100 % full")
+        assert "The last run that put messages there is dead letters of QM1, " in full
+        manager.mqsc("ALTER QLOCAL(A) MAXDEPTH(5000)")
         assert '<a href="/estate?queue_manager=QM1#queue-QM1-A">The queue</a>' in page()
         observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), ["A"])
         address = "/messages?queue_manager=QM1&queue=A"
@@ -732,8 +739,27 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     assert page().count('<div class="quiet">storage</div>') == 1, "the dead-letter queue"
     estate_file = Path(os.environ["MQOPS_ESTATE"])
     estate_file.write_text(ESTATE.replace("    dlq_rules:", "    storage: [OFF*, A]\n    dlq_rules:"))
-    assert notes() == ["Messages lie in storage until a person looks at them: A (CURDEPTH 2), OFFERS (CURDEPTH 1)."]
+    assert notes() == [
+        "Messages lie in storage until a person looks at them: A (CURDEPTH 2), OFFERS (CURDEPTH 1). The queue"
+    ]
     assert page().count('<div class="quiet">storage</div>') == 3
+
+
+def test_the_depth_of_queues_over_the_day_is_sampled_by_looks_and_drawn(manager, lake, page):
+    """Nothing is asked for it: each look leaves what it has seen, where the newest sample is 15 minutes old."""
+    observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), ["A"])
+    for number, hours in enumerate((3, 2, 1)):
+        manager.put("A", [({}, b"x")] * (number + 1))
+        (lake / "QM1" / "last_seen.json").unlink(missing_ok=True)  # a look of the same minute keeps no figures
+        assert "over the day" not in page()
+        samples = read_json(lake / "QM1" / "depths.json")["samples"]
+        assert [one["depths"].get("A") for one in samples] == [1, 3, 6][: number + 1]
+        samples[-1]["at"] = utc_text(datetime.now(UTC) - timedelta(hours=hours))
+        write_json(lake / "QM1" / "depths.json", {"samples": samples})
+    assert 'aria-label="messages of A over the last day: from 0 to 6"' in page()
+    label = 'aria-label="Messages on A over the last day: from 1 to 6, 6 at last"'
+    assert page("/messages", queue="A").count(label) == 2  # the broad chart, and the narrow one
+    assert label not in page("/messages", queue="OFFERS")
 
 
 def test_a_message_in_storage_can_be_moved_from_its_page_and_one_of_an_application_cannot(manager, lake, page):
