@@ -747,7 +747,7 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
 
 def test_the_depth_of_queues_over_the_day_is_sampled_by_looks_and_drawn(manager, lake, page):
     """Nothing is asked for it: each look leaves what it has seen, where the newest sample is 15 minutes old."""
-    observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), ["A"])
+    observe(manager.connection, RunFolder.at(lake, "QM1", "first"), [DLQ])  # it makes the lake
     for number, hours in enumerate((3, 2, 1)):
         manager.put("A", [({}, b"x")] * (number + 1))
         (lake / "QM1" / "last_seen.json").unlink(missing_ok=True)  # a look of the same minute keeps no figures
@@ -756,7 +756,8 @@ def test_the_depth_of_queues_over_the_day_is_sampled_by_looks_and_drawn(manager,
         assert [one["depths"].get("A") for one in samples] == [1, 3, 6][: number + 1]
         samples[-1]["at"] = utc_text(datetime.now(UTC) - timedelta(hours=hours))
         write_json(lake / "QM1" / "depths.json", {"samples": samples})
-    assert 'aria-label="messages of A over the last day: from 0 to 6"' in page()
+    assert 'aria-label="messages of A over the last day: from 1 to 6"' in page()
+    observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), ["A"])
     label = 'aria-label="Messages on A over the last day: from 1 to 6, 6 at last"'
     assert page("/messages", queue="A").count(label) == 2  # the broad chart, and the narrow one
     assert label not in page("/messages", queue="OFFERS")

@@ -307,7 +307,7 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
         assert f"{link}Look at the checks</a>" in page
         assert "nothing was planned" not in page.lower()
         assert '<th scope="row">prove</th>' not in page  # it has none of these steps
-        (row,) = re.findall(r"<tr>.*?snapshot_quality.*?</tr>", said("/estate/live"), re.DOTALL)
+        (row,) = re.findall(r"<tr>.*?quality checks of QM1.*?</tr>", said("/estate/live"), re.DOTALL)
         assert f"badge {state}</span>" in row
         assert f"{link}{words}</a>" in row
     write_json(run.quality_json, found.to_json() | {"balanced": False})
