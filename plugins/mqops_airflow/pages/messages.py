@@ -28,6 +28,7 @@ from mqops.look.plan_view import Planned, planned_actions
 from mqops.look.reveal import MOST_WHY, NotRevealed, refuse_unless_named
 from mqops.look.runs import run_line
 from mqops.look.words import search as in_words
+from mqops.look.words.runs import name_of
 from mqops.look.words.text import NOTHING
 from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues
@@ -218,6 +219,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
     return render_page(
         *(request, page, who, name),
         status=403 if answer.forbidden else 200,
+        name_of=name_of,
         runs=[one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == place.chosen],
         run=place.chosen,
         searched=in_words.searched(line),

@@ -20,7 +20,7 @@ from mqops.ledger.keys import KeyRing
 from mqops.ledger.stop_message import shown, stops_on
 from mqops.look.accounted import ledger_now
 from mqops.look.estate.now import ManagerNow, manager_now
-from mqops.look.estate.problem import Problem, Urgency
+from mqops.look.estate.problem import Problem
 from mqops.look.estate.unfinished import left_alone
 from mqops.look.figures import figures, last_figures
 from mqops.mq.connection import connect
@@ -91,7 +91,7 @@ def _stands(asked: Asked, lake: Path, more_checks: Sequence[Check]) -> Stands:
     stopped = (f"All acting on {name} is stopped {now.stopped}",) if now.stopped else live.stops
     resume = f"`{command('mqops', 'resume', '-m', name)}` takes it back"
     more = (
-        *(Problem(what=text, remedy=resume, urgency=Urgency.NOW) for text in stopped),
+        *(Problem(what=text, remedy=resume) for text in stopped),
         *(Problem(what=text) for text in live.problems),
     )
     alone = left_alone(now.approved, now.acted.unproved, utc())
