@@ -741,7 +741,7 @@ IN_PAYLOADS: tuple[tuple[Row, dict[str, str]], ...] = (
     (fixed(33, total="9999999c"), {"total": "99999.99"}),
     (fixed(34, total="9999999d"), {}),
     (fixed(35, total="99999994"), {"total_readable": "not a packed decimal"}),
-    (fixed(36, quantity="f0f0f1d2"), {"quantity": "-99.9"}),
+    (fixed(36, quantity="f0f0f1d2"), {"quantity": "-99"}),
     (fixed(37, quantity="f0f040f2"), {"quantity_readable": "not a zoned decimal"}),
     (
         message(38, encode("ACCT0042", 500), **EBCDIC),
