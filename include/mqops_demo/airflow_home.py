@@ -91,23 +91,23 @@ class AirflowHome:
         Gives the descriptor of the socket, to be handed to the processes that start: as long as one of them lives,
         nobody else can listen there.
         """
-        with self._port_of("port.json", FIRST_PORT, report) as listener:
+        with self._port_of("port.json", "Airflow", FIRST_PORT, report) as listener:
             yield listener
 
     @contextlib.contextmanager
     def chosen_spark_port(self, report: Callable[[str], None] = print) -> Iterator[int]:
         """The same for the Spark Connect server."""
-        with self._port_of("spark_connect.json", spark_connect.FIRST_PORT, report) as listener:
+        with self._port_of("spark_connect.json", "Spark", spark_connect.FIRST_PORT, report) as listener:
             yield listener
 
     @contextlib.contextmanager
-    def _port_of(self, name: str, first: int, report: Callable[[str], None]) -> Iterator[int]:
+    def _port_of(self, name: str, what: str, first: int, report: Callable[[str], None]) -> Iterator[int]:
         place = self.folder / name
         known = json.loads(place.read_text()) if place.exists() else {}
         first = known.get("port", first)
         port, listener = free_port(first)
         if port != first:
-            report(f"{spark_connect.taken(first)}; {port} is used instead")
+            report(f"{spark_connect.held(first)}: {what} listens on port {port} instead")
         write_private(place, {**known, "port": port})
         try:
             yield listener

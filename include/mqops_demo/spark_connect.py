@@ -291,10 +291,16 @@ def listening(port: int) -> socket.socket:
 
 
 def taken(port: int) -> str:
+    """Who has the port, and what to do, in words."""
+    return f"{held(port)}: end it, or use another port"
+
+
+def held(port: int) -> str:
     """Who has the port, in words."""
     user = peer.holder(port)
-    whose = "another process" if user is None else f"a process of user {user}"
-    return f"Port {port} of this machine is held by {whose}: end it, or use another port"
+    return (
+        f"Port {port} of this machine is held by {'another process' if user is None else f'a process of user {user}'}"
+    )
 
 
 async def _until_ended(listener: socket.socket, folder: Path, idle: float) -> int:

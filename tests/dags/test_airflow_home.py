@@ -193,10 +193,8 @@ def test_the_port_is_held_from_before_the_start_and_another_one_is_told(home: Ai
             assert home.port > taken
             assert late.asked()["bound"] == 0
         user = NOBODY if os.getuid() == 0 else os.getuid()
-        assert told == [
-            f"Port {taken} of this machine is held by a process of user {user}: end it, or use another port; "
-            f"{home.port} is used instead"
-        ]
+        held = f"Port {taken} of this machine is held by a process of user {user}"
+        assert told == [f"{held}: Airflow listens on port {home.port} instead"]
 
 
 def test_who_listens_at_airflows_address_gets_no_password(home: AirflowHome, monkeypatch: pytest.MonkeyPatch) -> None:

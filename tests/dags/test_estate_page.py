@@ -162,7 +162,7 @@ def tile(text: str) -> str:
 
 def row_of(text: str, run: RunFolder) -> list[str]:
     """The cells of a run in the table of runs, without their tags."""
-    (row,) = [one for one in text.split("<tr>") if f'title="{run.run}"' in one]
+    (row,) = [one for one in text.split("<tr>")[1:] if f'title="{run.run}"' in one]
     return [" ".join(re.sub("<[^>]*>", " ", cell).split()) for cell in re.split(r"</t[dh]>", row)[:-1]]
 
 
@@ -178,8 +178,9 @@ def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_
     assert tile(page()) == ": No run has acted on a plan yet"
     act(manager.connection, run)
     said = tile(page())
-    assert said.startswith(f"warn: {NOT_ALL} yet 0 of 1 run that acted is proved. Not proved: run ")
-    assert f'run={run.run}">run {run.run}</a>: begun and not proved' in page()
+    assert said.startswith(f"warn: {NOT_ALL} yet 0 of 1 run that acted is proved. Not proved: dead letters of QM1, ")
+    assert f'run={run.run}" title="{run.run}">dead letters of QM1, ' in page()
+    assert " : begun and not proved" in said
     prove(manager.connection, run)
     said = tile(page())
     assert said.startswith(f"good: {ALL} 1 of 1 run that acted is proved: each message of its plan ")
@@ -331,7 +332,7 @@ def test_a_ledger_that_does_not_verify_and_a_run_that_does_not_balance_are_told(
     summary = read_json(run.path.joinpath("summary.json"))
     write_json(run.path.joinpath("summary.json"), {**summary, "balanced": False})
     said = tile(page())
-    assert said.startswith(f"bad: {NOT_ALL} 1 of 2 runs that acted are proved. Not proved: run ")
+    assert said.startswith(f"bad: {NOT_ALL} 1 of 2 runs that acted are proved. Not proved: dead letters of QM1, ")
     assert other.run not in said
     assert f'&run={run.run}">Look at the run</a>' in problem(page(), "does not balance: find the cause first")
     write_json(run.path.joinpath("summary.json"), summary)
@@ -366,8 +367,10 @@ def test_a_run_that_is_proved_and_not_finished_is_named_and_not_green(manager, l
     said = tile(page())
     proved = "1 of 1 run that acted is proved, up to where it ended: each message of its plan was moved or discarded"
     assert said.startswith(f"warn: {ALL}; 1 run is not finished {proved}")
-    assert re.search(rf"Proved up to [-0-9]+ [:0-9]+ UTC , and not finished: run {re.escape(run.run)} \.", said)
-    about = f"Run {run.run} was approved and is not finished: proved, and some messages of the plan are not dealt with"
+    assert re.search(
+        r"Proved up to [-0-9]+ [:0-9]+ UTC , and not finished: dead letters of QM1, [-0-9]+ [:0-9]+, real \.", said
+    )
+    about = "real: it was approved and is not finished: proved, and some messages of the plan are not dealt with"
     assert f'run={run.run}">Look at the run</a>' in problem(page(), about)
     stop(run.path, Stop(by="alice", at=utc_now()))
     assert problem(page(), "is not finished: stopped by a person: what was done is in the ledger")
@@ -384,7 +387,8 @@ def test_a_run_that_acted_again_after_its_proof_is_not_proved_until_it_is_proved
     said = tile(page())
     assert said.startswith(f"warn: {NOT_ALL} yet 0 of 1 run that acted is proved")
     assert re.search(
-        rf"Not proved: run {re.escape(run.run)} acted again after its proof of [-0-9]+ [:0-9]+ UTC \.", said
+        r"Not proved: dead letters of QM1, [-0-9]+ [:0-9]+, real acted again after its proof of [-0-9]+ [:0-9]+ UTC \.",
+        said,
     )
     prove(manager.connection, run)
     assert tile(page()).startswith(f"good: {ALL} 1 of 1")
@@ -408,13 +412,14 @@ def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager
     said = tile(page())
     assert said.startswith(f"bad: {NOT_ALL} 0 of 1")
     assert re.search(
-        rf"Not proved: run {re.escape(run.run)} ended too early: it said last at [-0-9]+ [:0-9]+ UTC how far it was, "
+        r"Not proved: dead letters of QM1, [-0-9]+ [:0-9]+, real ended too early: "
+        r"it said last at [-0-9]+ [:0-9]+ UTC how far it was, "
         "and nothing is at work on it",
         said,
     )
     write_json(run.path.joinpath("handed_on.json"), {"dag_id": "qm1_dlq_rules", "run_id": "one", "found": {}})
     dag_run_of("qm1_dlq_rules", "one", "running")
-    assert tile(page()).startswith(f"warn: {NOT_ALL} yet")
+    assert tile(page()).startswith("note: 1 run is at work: what it moves is accounted for when it is proved At work: ")
     dag_run_of("qm1_dlq_rules", "one", "failed")
     assert tile(page()).startswith("bad: ")
     run.path.joinpath("handed_on.json").write_text("[]")
@@ -423,14 +428,32 @@ def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager
     assert tile(page()).startswith("good: ")
 
 
+def test_a_run_that_goes_on_after_its_proof_is_at_work_and_no_problem(manager, lake, page, dag_run_of):
+    """As after a canary, or when a person has cleared act: it has more to do, and does it."""
+    acted(manager, lake, "A")
+    run = acted(manager, lake, "A")
+    summary = read_json(run.path.joinpath("summary.json"))
+    write_json(run.path.joinpath("summary.json"), {**summary, "finished": False})
+    write_json(run.path.joinpath("handed_on.json"), {"dag_id": "qm1_dlq_rules", "run_id": "two", "found": {}})
+    dag_run_of("qm1_dlq_rules", "two", "failed")
+    assert tile(page()).startswith(f"warn: {ALL}; 1 run is not finished")
+    assert "real: it was approved and is not finished" in page()
+    dag_run_of("qm1_dlq_rules", "two", "running")
+    said = tile(page())
+    finished = "note: Every message that finished runs moved or discarded on QM1 is accounted for; 1 run is at work "
+    assert said.startswith(finished)
+    assert re.search("At work: dead letters of QM1, [-0-9]+ [:0-9]+, real ; its page says how far it is.", said)
+    assert "is not finished" not in page()
+
+
 def test_a_run_that_a_person_stopped_is_not_red_while_its_proof_is_on_its_way(manager, lake, page):
     run = planned(manager, lake, "A")
     act(manager.connection, run)
     stop(run.path, Stop(by="alice", at=utc_now()))
-    assert row_of(page(), run)[0] == "stopped"
+    assert row_of(page(), run)[1] == "stopped"
     said = tile(page())
     assert said.startswith(f"warn: {NOT_ALL} yet")
-    assert f"Not proved: run {run.run} : stopped by a person" in said
+    assert re.search("Not proved: dead letters of QM1, [-0-9]+ [:0-9]+, real : stopped by a person", said)
 
 
 def test_movements_of_a_run_that_the_lake_does_not_have_are_told(manager, lake, page):
@@ -692,14 +715,21 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     carry_out(DEAD_LETTERS, request, run, plan)
     assert notes() == [
         "No program has these queues open for input, and runs put messages there: A (CURDEPTH 2), OFFERS (CURDEPTH 1). "
-        "Check that the application of each runs; it is in order only where a person reads them"
+        "The queue Check that the application of each runs; it is in order only where a person reads them"
     ]
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
-        assert notes() == [
-            "No program has this queue open for input, and runs put messages there: A (CURDEPTH 2). The queue "
-            "Check that the application of each runs; it is in order only where a person reads it"
-        ]
+        (note,) = notes()
+        assert re.fullmatch(
+            r"No program has this queue open for input, and runs put messages there: A \(CURDEPTH 2\); the last one "
+            r"was dead letters of QM1, [-0-9]+ [:0-9]+, real\. The queue "
+            "Check that the application of each runs; it is in order only where a person reads it",
+            note,
+        )
+        manager.mqsc("ALTER QLOCAL(A) MAXDEPTH(2)")
+        full = problem(page(), "A is 100 % full")
+        assert "The last run that put messages there is dead letters of QM1, " in full
+        manager.mqsc("ALTER QLOCAL(A) MAXDEPTH(5000)")
         assert '<a href="/estate?queue_manager=QM1#queue-QM1-A">The queue</a>' in page()
         observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), ["A"])
         address = "/messages?queue_manager=QM1&queue=A"
@@ -709,8 +739,28 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     assert page().count('<div class="quiet">storage</div>') == 1, "the dead-letter queue"
     estate_file = Path(os.environ["MQOPS_ESTATE"])
     estate_file.write_text(ESTATE.replace("    dlq_rules:", "    storage: [OFF*, A]\n    dlq_rules:"))
-    assert notes() == ["Messages lie in storage until a person looks at them: A (CURDEPTH 2), OFFERS (CURDEPTH 1)."]
+    assert notes() == [
+        "Messages lie in storage until a person looks at them: A (CURDEPTH 2), OFFERS (CURDEPTH 1). The queue"
+    ]
     assert page().count('<div class="quiet">storage</div>') == 3
+
+
+def test_the_depth_of_queues_over_the_day_is_sampled_by_looks_and_drawn(manager, lake, page):
+    """Nothing is asked for it: each look leaves what it has seen, where the newest sample is 15 minutes old."""
+    observe(manager.connection, RunFolder.at(lake, "QM1", "first"), [DLQ])  # it makes the lake
+    for number, hours in enumerate((3, 2, 1)):
+        manager.put("A", [({}, b"x")] * (number + 1))
+        (lake / "QM1" / "last_seen.json").unlink(missing_ok=True)  # a look of the same minute keeps no figures
+        assert "over the day" not in page()
+        samples = read_json(lake / "QM1" / "depths.json")["samples"]
+        assert [one["depths"].get("A") for one in samples] == [1, 3, 6][: number + 1]
+        samples[-1]["at"] = utc_text(datetime.now(UTC) - timedelta(hours=hours))
+        write_json(lake / "QM1" / "depths.json", {"samples": samples})
+    assert 'aria-label="messages of A over the last day: from 1 to 6"' in page()
+    observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), ["A"])
+    label = 'aria-label="Messages on A over the last day: from 1 to 6, 6 at last"'
+    assert page("/messages", queue="A").count(label) == 2  # the broad chart, and the narrow one
+    assert label not in page("/messages", queue="OFFERS")
 
 
 def test_a_message_in_storage_can_be_moved_from_its_page_and_one_of_an_application_cannot(manager, lake, page):
@@ -839,16 +889,16 @@ def test_the_page_quality_tells_of_the_run_that_is_at_work_and_starts_no_other(
     assert address in page("/quality", run="two")
 
 
-def test_a_run_has_its_state_first_and_no_figure_before_it_is_known(manager, lake, page):
+def test_a_run_is_named_by_what_it_is_and_has_no_figure_before_it_is_known(manager, lake, page):
     run = planned(manager, lake, "A", "DROP", "ELSE")
-    state, name, workflow, queue, _when, *figures = row_of(page(), run)
-    assert (state, workflow, queue) == ("planned", "dlq_rules", DLQ)
-    assert name == f"{run.run[:15]}…{run.run[-6:]}"
+    name, state, queue, _asked, _approved, *figures, _took = row_of(page(), run)
+    assert (state, queue) == ("planned", DLQ)
+    assert re.fullmatch(rf"dead letters of QM1, \d\d:\d\d, dry run {run.run[:15]}…{run.run[-6:]}", name)
     assert figures == ["3", "–", "–", "–", "–"]
     act(manager.connection, run)
-    assert row_of(page(), run)[5:] == ["3", "1", "1", "–", "–"]
+    assert row_of(page(), run)[-6:-1] == ["3", "1", "1", "–", "–"]
     prove(manager.connection, run)
-    assert row_of(page(), run)[5:] == ["3", "1", "1", "1", "0"]
+    assert row_of(page(), run)[-6:-1] == ["3", "1", "1", "1", "0"]
 
 
 def test_a_run_of_several_queues_tells_their_names(manager, lake, page):
@@ -859,7 +909,7 @@ def test_a_run_of_several_queues_tells_their_names(manager, lake, page):
         connection=manager.connection, lake=lake, table=parse(text).table, text=text, queues=("B.BACK", "C.BACK")
     )
     run, _plan = plan_run(BACKOUT, request)
-    assert row_of(page(), run)[3] == "B.BACK , C.BACK"
+    assert row_of(page(), run)[2] == "B.BACK , C.BACK"
 
 
 def test_what_the_dry_run_of_an_undo_would_put_back_from_the_lake_is_left(manager, lake, page):
@@ -867,7 +917,7 @@ def test_what_the_dry_run_of_an_undo_would_put_back_from_the_lake_is_left(manage
     request = UndoRequest(connection=manager.connection, lake=lake, undoes=run)
     undo, _plan = plan_run(UNDO, request)
     prove(manager.connection, undo)
-    assert row_of(page(), undo)[5:] == ["3", "0", "0", "3", "0"]
+    assert row_of(page(), undo)[-6:-1] == ["3", "0", "0", "3", "0"]
 
 
 @pytest.fixture

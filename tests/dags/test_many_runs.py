@@ -25,8 +25,7 @@ from mqops.lake.run import RunFolder
 from mqops.look import runs_index
 from mqops.look.accounted import ledger_now
 from mqops.look.estate.expiring import expiring_now
-from mqops.look.estate.known import MOST_OF_A_DAY
-from mqops.look.estate.never_read import MOST_ACTED
+from mqops.look.estate.known import MOST_ACTED, MOST_OF_A_DAY
 from mqops.look.estate.now import manager_now
 from mqops.look.figures import Figures
 from mqops.look.runs import list_runs

@@ -88,7 +88,7 @@ def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, cl
     assert "Airflow has 1 run of qm1_dlq_rules at work at a time. It starts when one of these ends." in said("second")
     link = '<a class="name" href="/run?dag_id=qm1_dlq_rules&amp;run_id=first">first</a>'
     assert f"{link}: it waits for an answer</li>" in said("second")
-    assert "its first task has not finished" in said("first")
+    assert "The run waits for its first task: Airflow starts it in a moment." in said("first")
     assert "it ended before it read a message, or they were removed.</p>" in said("ended")
     assert '<h1 class="name">The run failed: qm1_<wbr>dlq_<wbr>rules</h1>' in said("ended")
     assert '<h1 class="name">No such run</h1>' in said("none")
@@ -228,7 +228,7 @@ def test_that_an_approved_run_is_not_carried_out_is_a_problem(
     runs_of_airflow(with_act)
 
     def said() -> tuple[bool, str]:
-        text = f"Run {run.run} was approved, and it has moved nothing: nothing is at work on it"
+        text = "it was approved, and it has moved nothing: nothing is at work on it"
         page = client("/run/live", dag_id=DAG, run_id="first").text
         return text in client("/estate", queue_manager="QM1").text, re.sub(r"<[^>]*>", "", page)
 
@@ -307,7 +307,7 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
         assert f"{link}Look at the checks</a>" in page
         assert "nothing was planned" not in page.lower()
         assert '<th scope="row">prove</th>' not in page  # it has none of these steps
-        (row,) = re.findall(r"<tr>.*?snapshot_quality.*?</tr>", said("/estate/live"), re.DOTALL)
+        (row,) = re.findall(r"<tr>.*?quality checks of QM1.*?</tr>", said("/estate/live"), re.DOTALL)
         assert f"badge {state}</span>" in row
         assert f"{link}{words}</a>" in row
     write_json(run.quality_json, found.to_json() | {"balanced": False})

@@ -699,6 +699,8 @@ IN_PAYLOADS: tuple[tuple[Row, dict[str, str]], ...] = (
     # a message, and the checks of payload.yaml that it fails, each with what the table says
     (of_json(1), {}),
     (of_json(2, amount=-4711.5), {"amount": "-9999.9"}),
+    (of_json(17, amount=-12345678.25), {"amount": "-99999999.99"}),
+    (of_json(18, amount=-3), {"amount": "-9"}),
     (of_json(3, amount="4711.5"), {"amount_readable": "not a number at $.amount"}),
     (of_json(4, amount=1234567890.1234567), {"amount_readable": "a number of more than 15 digits"}),
     (of_json(5, amount=...), {}),
@@ -739,7 +741,7 @@ IN_PAYLOADS: tuple[tuple[Row, dict[str, str]], ...] = (
     (fixed(33, total="9999999c"), {"total": "99999.99"}),
     (fixed(34, total="9999999d"), {}),
     (fixed(35, total="99999994"), {"total_readable": "not a packed decimal"}),
-    (fixed(36, quantity="f0f0f1d2"), {"quantity": "-99.9"}),
+    (fixed(36, quantity="f0f0f1d2"), {"quantity": "-99"}),
     (fixed(37, quantity="f0f040f2"), {"quantity_readable": "not a zoned decimal"}),
     (
         message(38, encode("ACCT0042", 500), **EBCDIC),

@@ -92,6 +92,14 @@ class LazyGroup(Group):
         return command
 
 
+FIRST = """\
+First: `mqops doctor QMGR` says what the queue manager and this machine lack.
+
+Then: `mqops estate status` says what needs a person; `mqops dlq anatomy QUEUE QMGR` says what is on a dead-letter
+queue; `mqops dlq run QUEUE QMGR --dry-run < TABLE` shows what a rules table would do, and moves nothing.
+"""
+
+
 def show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     """Print the version, with the commit that it was made of, and end."""
     if wanted and not ctx.resilient_parsing:
@@ -102,7 +110,7 @@ def show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> N
         ctx.exit()
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, epilog=FIRST, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,

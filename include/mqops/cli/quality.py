@@ -247,6 +247,14 @@ def _show_failed(summary: QualitySummary) -> None:
         show_folded(f"and {counted(number - len(found), 'more failure')} in {summary.failures}")
 
 
+def _verdict(summary: QualitySummary) -> str:
+    """Whether the messages pass, and where it stands which message fails what, if one does."""
+    if summary.ok and not any(summary.failed.values()):
+        met = counted(len(summary.checks), "expectation is met", "expectations are met")
+        return f"passed: {met}, in {counted(summary.found - summary.not_checked, 'message')}"
+    return f"{'passed' if summary.ok else 'NOT PASSED'}; which message failed what: {summary.failures}"
+
+
 def _show_summary(summary: QualitySummary) -> None:
     from mqops.quality.summary import describe  # noqa: PLC0415
     from mqops.quality.vocabulary import SEVERITIES  # noqa: PLC0415
@@ -263,6 +271,6 @@ def _show_summary(summary: QualitySummary) -> None:
         show_folded(text)
     for problem in summary.problems:
         show_folded(f"does not balance: {problem}")
-    show_folded(f"{'passed' if summary.ok else 'NOT PASSED'}; which message failed what: {summary.failures}")
+    show_folded(_verdict(summary))
     if summary.docs:
         show_folded(f"Data Docs: {summary.docs}")

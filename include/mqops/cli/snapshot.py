@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqops.cli.columns import show_folded, show_table
+from mqops.cli.columns import show_command, show_folded, show_table
 from mqops.cli.group import Group
 from mqops.cli.outcome import (
     connection_to,
@@ -21,6 +21,7 @@ from mqops.cli.outcome import (
 from mqops.cli.passes import warn
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
 from mqops.cli.user_option import connecting_options
+from mqops.command import command
 from mqops.counted import counted
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def take(*, queues: tuple[str, ...], queue_manager: str, limit: int, lake: Path,
         )
     for line in remarks(summary):
         show_folded(line)
+    show_line(f"run {run.run}; look at it:")
+    show_command(command("mqops", "message", "find", *names, "-m", run.queue_manager, "--snapshot", run.run))
     show_line(str(run.snapshot))
 
 

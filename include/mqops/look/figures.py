@@ -2,7 +2,8 @@
 
 1. The queue manager is asked by PCF (its queues, their status, their handles). Nothing is put, got or browsed.
 2. Where it does not answer, the figures of the last time stand in their place, with their time: LAKE/<queue manager>/
-   last_seen.json, written at most once a minute. The file may be deleted.
+   last_seen.json, written at most once a minute, and with it what a queue's depth was over the day
+   (`mqops.look.depths`). The files may be deleted.
 3. A queue is listed if it has messages or something is wrong with it; the others are counted.
 """
 
@@ -25,6 +26,7 @@ from mqops.lake.files import make_folder, write_json
 from mqops.lake.run import folder_of
 from mqops.lake.run_file import Checked
 from mqops.ledger.queue import NAME as LEDGER
+from mqops.look.depths import note_depths
 from mqops.mq.channels import INACTIVE, serving, states
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import LAST_PUT, command, dead_letter_queue, inquire_queues, last_put, monitored_figure
@@ -314,5 +316,6 @@ def _keep(lake: Path, name: str, found: Figures) -> None:
         if os.access(lake, os.W_OK):
             make_folder(folder)
             write_json(folder / LAST_SEEN, asdict(found))
+            note_depths(folder, found.seen_at, {one.name: one.depth for one in found.queues})
     except (MqopsError, OSError, ValueError):
         return  # the figures of now are shown all the same

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
@@ -79,21 +80,21 @@ def run_line(run: RunFolder) -> RunLine:
 
 
 class _Wanted(NamedTuple):
-    """A condition of the index. Parameters: `where` SQL, with a ? for each of the `values`."""
+    """A condition of the index. Parameters: `where` SQL, with a ? for each of the `values`; `queue` of the runs, ""
+    for all."""
 
     where: str = "1"
     values: tuple[object, ...] = ()
+    queue: str = ""
 
     def and_(self, where: str, *values: object) -> _Wanted:
         """Both."""
-        return _Wanted(f"{self.where} AND {where}", (*self.values, *values))
+        return self._replace(where=f"{self.where} AND {where}", values=(*self.values, *values))
 
 
 def _wanted(**such: Unpack[Such]) -> _Wanted:
     """The condition for the runs of a queue manager."""
-    wanted = _Wanted()
-    if queue := such.get("queue"):
-        wanted = wanted.and_("run IN (SELECT run FROM queue_of WHERE queue = ?)", queue)
+    wanted = _Wanted(queue=such.get("queue", ""))
     if workflow := such.get("workflow"):
         wanted = wanted.and_("workflow = ?", workflow)
     if since := such.get("since"):
@@ -101,6 +102,32 @@ def _wanted(**such: Unpack[Such]) -> _Wanted:
     if kept := stored(such.get("states", ())):
         wanted = wanted.and_(f"state IN ({', '.join('?' * len(kept))})", *sorted(kept))
     return wanted
+
+
+_MAY_GO_ON = "run IN (SELECT run FROM run WHERE state IN ('unfinished', 'stopped'))"
+_QUEUES = """
+WITH RECURSIVE named (queue) AS (
+    SELECT MIN(queue) FROM queue_of
+    UNION ALL SELECT (SELECT MIN(queue) FROM queue_of WHERE queue > named.queue)
+    FROM named WHERE named.queue IS NOT NULL
+) SELECT queue FROM named WHERE queue IS NOT NULL"""
+"""Each queue once: a step in the index for each, and not for each run."""
+_NEWEST_OF_EACH = """
+WITH RECURSIVE works (workflow) AS (
+    SELECT MIN(workflow) FROM run WHERE messages
+    UNION ALL SELECT (SELECT MIN(workflow) FROM run WHERE messages AND workflow > works.workflow)
+    FROM works WHERE works.workflow IS NOT NULL
+), kinds (workflow, queues) AS (
+    SELECT workflow, (SELECT MIN(queues) FROM run WHERE messages AND workflow = works.workflow)
+    FROM works WHERE workflow IS NOT NULL
+    UNION ALL SELECT workflow, (
+        SELECT MIN(queues) FROM run WHERE messages AND workflow = kinds.workflow AND queues > kinds.queues
+    ) FROM kinds WHERE kinds.queues IS NOT NULL
+) SELECT (
+    SELECT run FROM run WHERE messages AND workflow = kinds.workflow AND queues = kinds.queues
+    ORDER BY at DESC, run DESC LIMIT 1
+) FROM kinds WHERE queues IS NOT NULL"""
+"""The newest run with messages of each workflow and its queues: a step in the index `by_queues` for each of them."""
 
 
 def stored(states: Collection[RunState]) -> frozenset[RunState]:
@@ -143,7 +170,8 @@ class Runs:
 
         def lines(index: RunsIndex) -> list[RunLine]:
             found: list[RunLine] = []
-            for kept in index.lines(wanted.where, wanted.values, limit=-1 if states or not limit else limit):
+            most = -1 if states or not limit else limit
+            for kept in index.lines(wanted.where, wanted.values, limit=most, queue=wanted.queue):
                 line = as_of(kept, now, stopped=stopped)
                 if not states or line.state in states:
                     found.append(line)
@@ -157,7 +185,9 @@ class Runs:
         """How many runs fit. Only where a state is asked for, which may be another one by now, the runs are read."""
         if states:
             return len(self.such(wanted, states=states))
-        ((number,),) = self._rows(f"SELECT COUNT(*) FROM run WHERE {wanted.where}", *wanted.values)  # noqa: S608 - ours
+        of_queue = "run IN (SELECT run FROM queue_of WHERE queue = ?)" if wanted.queue else "?"
+        statement = f"SELECT COUNT(*) FROM run WHERE {of_queue} AND {wanted.where}"  # noqa: S608 - ours
+        ((number,),) = self._rows(statement, wanted.queue or 1, *wanted.values)
         return int(number)
 
     def newest(self, limit: int, *, queue: str = "", workflow: str = "") -> list[RunLine]:
@@ -188,16 +218,11 @@ class Runs:
 
     def queues(self) -> list[str]:
         """The queues that a run has looked at."""
-        return [str(queue) for (queue,) in self._rows("SELECT DISTINCT queue FROM queue_of") if queue]
+        return [str(queue) for (queue,) in self._rows(_QUEUES) if queue]
 
     def newest_of_each(self) -> list[RunLine]:
         """Of the runs whose snapshots have messages, the newest of each workflow and its queues, newest first."""
-        return self.such(
-            _Wanted(
-                "run IN (SELECT substr(MAX(at || ' ' || run), instr(MAX(at || ' ' || run), ' ') + 1) FROM run "
-                "WHERE messages GROUP BY workflow, queues)"
-            )
-        )
+        return self.such(_Wanted(f"run IN ({_NEWEST_OF_EACH})"))
 
     def with_messages(self, limit: int) -> list[RunLine]:
         """The newest runs whose snapshots have messages."""
@@ -209,14 +234,17 @@ class Runs:
 
     def that_ask(self) -> list[RunLine]:
         """The runs that wait for an approval that somebody can still give."""
-        return [line for line in self.such(_Wanted("asks")) if line.asks]
+        return [line for line in self.such(_Wanted("run IN (SELECT run FROM run WHERE asks)")) if line.asks]
 
-    def put_on(self, most: int) -> set[str]:
-        """The queues of this queue manager on which runs put messages, by their plans. Parameters: `most` runs that
-        have moved messages, the newest."""
-        newest = "SELECT run FROM run WHERE begun AND moved ORDER BY at DESC LIMIT ?"
-        statement = f"SELECT DISTINCT queue FROM put_on WHERE run IN ({newest}) AND queue_manager IN ('', ?)"  # noqa: S608
-        return {str(queue) for (queue,) in self._rows(statement, most, self.queue_manager)}
+    def put_on(self, most: int) -> dict[str, str]:
+        """The queues of this queue manager on which runs put messages, by their plans, each with the newest of these
+        runs. Parameters: `most` runs that have moved messages, the newest."""
+        newest = "SELECT run, at FROM run WHERE begun AND moved ORDER BY at DESC LIMIT ?"
+        statement = (
+            f"SELECT queue, run FROM put_on JOIN ({newest}) USING (run) WHERE queue_manager IN ('', ?) "  # noqa: S608
+            "ORDER BY at, run"
+        )
+        return {str(queue): str(run) for queue, run in self._rows(statement, most, self.queue_manager)}
 
     def observed(self, runs: Iterable[RunLine]) -> list[tuple[RunLine, str, int]]:
         """Each run with each queue of its snapshot, and the number of messages on the queue."""
@@ -229,7 +257,7 @@ class Runs:
 
     def that_took(self, since: str) -> list[RunLine]:
         """The runs that were proved since (ISO 8601 UTC), of whose messages some were moved, discarded or gone."""
-        return self.such(_Wanted("takes AND proved_at >= ?", (since,)))
+        return self.such(_Wanted("run IN (SELECT run FROM run WHERE takes AND proved_at >= ?)", (since,)))
 
     def undos_of(self, runs: Iterable[str]) -> list[tuple[RunLine, str]]:
         """The undos of the runs, the newest first, each with the run that it undoes."""
@@ -251,19 +279,19 @@ class Runs:
             def which(where: str) -> tuple[RunLine, ...]:
                 return tuple(as_of(line, now, stopped=stopped) for line in index.lines(where))
 
-            (proved,) = index.rows("SELECT COUNT(*) FROM run WHERE begun AND sound").fetchone()
+            (proved,) = index.rows("SELECT COUNT(*) FROM run WHERE begun AND sound = 1").fetchone()
             return Begun(
                 proved=proved,
-                unproved=which("begun AND NOT sound"),
-                unfinished=which("begun AND sound AND state <> 'done'"),
+                unproved=which("run IN (SELECT run FROM run WHERE begun AND sound = 0)"),
+                unfinished=which(f"{_MAY_GO_ON} AND begun AND sound"),
             )
 
         return self.ask(found)
 
     def not_begun(self, runs: Collection[str]) -> tuple[str, ...]:
         """The keys of the runs that are not in the lake, or that have not begun to act there."""
-        begun = {str(run) for (run,) in self._rows("SELECT run FROM run WHERE begun")} if runs else set[str]()
-        return tuple(sorted(set(runs) - begun))
+        statement = "SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM run WHERE run = value AND +begun)"
+        return tuple(sorted(str(run) for (run,) in self._rows(statement, json.dumps(sorted(runs)))) if runs else ())
 
     def scanned_away(self) -> int:
         """Expired messages that scans made the queue manager discard."""

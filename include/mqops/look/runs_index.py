@@ -116,13 +116,19 @@ class RunsIndex:
         self._queue_manager = queue_manager
         self._kept = kept
 
-    def lines(self, where: str = "1", values: Sequence[object] = (), *, limit: int = -1) -> Iterator[RunLine]:
+    def lines(
+        self, where: str = "1", values: Sequence[object] = (), *, limit: int = -1, queue: str = ""
+    ) -> Iterator[RunLine]:
         """The runs that fit, newest first. Parameters: `where` a condition in SQL, with a ? for each of the `values`;
-        `limit` -1 for all."""
-        found = self.rows(
-            f"SELECT run, state, line FROM run WHERE {where} ORDER BY at DESC, run DESC LIMIT ?",  # noqa: S608 - ours
-            (*values, limit),
-        )
+        `limit` -1 for all; `queue` of the runs, "" for all: its own runs are followed, and no more than are asked for.
+        """
+        tables, order, values = "run", "at DESC, run DESC", (*values, limit)
+        if queue:
+            of_queue = "SELECT at AS of_at, run AS of_run FROM queue_of WHERE queue = ?"
+            tables, order = f"({of_queue}) CROSS JOIN run ON run = of_run", "of_at DESC, of_run DESC"
+            values = (queue, *values)
+        statement = f"SELECT run, state, line FROM {tables} WHERE {where} ORDER BY {order} LIMIT ?"  # noqa: S608 - ours
+        found = self.rows(statement, values)
         for run, state, line in found:
             yield self.line(run, state, line)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
 
 from mqops.lake.files import make_durable
 from mqops.lake.part_file import SPARK_FORMAT
@@ -29,6 +29,8 @@ FAILURES = StructType(
 """`msg_id` is in hexadecimal; `expectation` is its id in the suite; `tolerated` failures are within the expectation's
 `mostly`; `observed` is the value of the column, or the place in the message where it is at fault."""
 
+PLAIN = f"0.{'#' * 340}"
+"""How a number of a payload is written before it is masked (Java's DecimalFormat), as `mqops.quality.shown` has it."""
 FILES = 8
 """Most files of the table."""
 
@@ -60,20 +62,26 @@ def _table(failing: Failing) -> DataFrame:
         F.lit(check.id).alias("expectation"),
         F.lit(check.severity).alias("severity"),
         F.lit(failing.result.met).alias("tolerated"),
-        _observed(check.columns, failing.result.columns).alias("observed"),
+        _observed(failing.rows.schema, check.columns, failing.result.columns).alias("observed"),
     )
 
 
-def _observed(names: tuple[str, ...], shown: tuple[str, ...]) -> Column:
+def _observed(kinds: StructType, names: tuple[str, ...], shown: tuple[str, ...]) -> Column:
     if len(names) == 1:
-        return _shown(names[0])
+        return _shown(kinds, names[0])
     pairs = zip(names, shown, strict=True)
-    return F.concat_ws(", ", *[F.concat(F.lit(f"{named}="), _shown(name)) for name, named in pairs])
+    return F.concat_ws(", ", *[F.concat(F.lit(f"{named}="), _shown(kinds, name)) for name, named in pairs])
 
 
-def _shown(name: str) -> Column:
+def _shown(kinds: StructType, name: str) -> Column:
     text = F.col(name).cast("string")
-    values = [_masked(text) if is_payload(name) else text, F.lit("null")]
+    if is_payload(name):
+        text = _masked(
+            F.call_function("format_number", F.col(name), F.lit(PLAIN))
+            if isinstance(kinds[name].dataType, DoubleType)
+            else text
+        )
+    values = [text, F.lit("null")]
     problem = problem_of(name)
     return F.coalesce(*([F.col(problem)] if problem else []), *values)
 

@@ -21,8 +21,10 @@ def shown(value: object) -> str:
 
 
 def masked(value: object) -> str:
-    """The shape of a value of a payload; `null` for None."""
-    return masked_text(shown(value)) if value is not None else "null"
+    """The shape of a value of a payload; `null` for None. A number has the form in which messages have it: no exponent,
+    and no zeros at the end."""
+    text = f"{Decimal(repr(value)).normalize():f}" if isinstance(value, float) else shown(value)
+    return masked_text(text) if value is not None else "null"
 
 
 def _of_float(value: float) -> str:

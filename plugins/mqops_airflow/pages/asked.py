@@ -27,7 +27,8 @@ FIELDS = {
 anywhere in the field, one behind = as the whole of it; a reason is a whole name. The format is that of the MQMD, which
 is shown, and the destination queue that of the MQDLH or of an MQXQH: these have no keyword."""
 MORE = (*IDENTIFIERS, "since", "until", "property", "value", "hex", "where")
-"""The fields that are shown on demand."""
+"""The fields that are shown on demand, but for `MSG_ID_FIELD`, which people have in hand."""
+MSG_ID_FIELD = "msg_id"
 PAYLOAD = frozenset({"text", "property", "value", "hex", "where"})
 """The fields that can have payload in them."""
 LONGEST = 4000

@@ -149,6 +149,21 @@ def _horizontal(
     )
 
 
+def line(points: Sequence[tuple[str, int]], *, title: str, label: str) -> Markup:
+    """A line over time (UTC). Parameters: `points` ISO 8601 UTC and a number, oldest first; `title` of the numbers."""
+    times = {"field": "at", "type": "temporal", "title": None, "axis": {"format": "%H:%M", "labelOverlap": "greedy"}}
+    axis = {**whole(max(number for _at, number in points)), "titleLimit": 140}
+    numbers = {"field": "count", "type": "quantitative", "title": title, "axis": axis}
+    spec: Spec = {
+        "width": 560,
+        "height": 140,
+        "data": {"values": [{"at": at, "count": number} for at, number in points]},
+        "mark": {"type": "line", "interpolate": "step-after", "point": {"filled": True, "color": "var(--accent)"}},
+        "encoding": {"x": {**times, "scale": {"type": "utc"}}, "y": numbers},
+    }
+    return chart(spec, label=label)
+
+
 def _in_lines(name: str) -> str:
     """A name of a bar, whole, in lines that there is room for."""
     return "\n".join(wrap(name, LINE)) or name

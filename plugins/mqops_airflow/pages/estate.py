@@ -18,7 +18,7 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from mqops.clock import utc
+from mqops.clock import utc, utc_now
 from mqops.deciders.registry import fates_of, holds_queues
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
@@ -27,7 +27,7 @@ from mqops.look.accounted import LedgerNow, ledger_now, written_since
 from mqops.look.estate.expiring import Expiring, expiring_now
 from mqops.look.estate.now import ManagerNow, manager_now
 from mqops.look.estate.problem import Problem
-from mqops.look.estate.unfinished import approved_and_idle, quiet
+from mqops.look.estate.unfinished import approved_and_idle, quiet, unfinished_run
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.words import estate as words
@@ -48,7 +48,7 @@ from mqops_airflow.pages.run_forms import RECOVER, STOP
 from mqops_airflow.pages.security import Reader, own_dags, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.unseen_lake import unseen
-from mqops_airflow.pages.which_run import at_work, next_by_schedule
+from mqops_airflow.pages.which_run import ASKERS, at_work, next_by_schedule
 from mqops_airflow.pages.who_answers import Open, asks_for_four_eyes, open_questions, still_asked
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
@@ -76,7 +76,9 @@ def router(page: Page) -> APIRouter:
 
 def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTMLResponse:
     names = (who.queue_manager(queue_manager),) if queue_manager else who.queue_managers
-    managers = _carried_out(who, _managers(who.estate, names))
+    managers = _managers(who.estate, names)
+    working = at_work(who, (key for one in managers for key in _open(one)))
+    managers = [_carried_out(one, working) for one in managers]
     elsewhere = unseen(who, tuple(names))
     managers = [replace(one, problems=(*_of(elsewhere, one.name), *one.problems)) for one in managers]
     asked = still_asked(who, [(one.name, run.run) for one in managers for run in one.waiting])
@@ -92,7 +94,7 @@ def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTM
         table=of_all.table(managers, following),
         in_order=of_all.lines_in_order(managers, following),
         needs=needs(managers, questions_of=partial(_questions, asked), link_of=partial(link_of, who.estate)),
-        accounted=accounted(managers, _ended_early(who, managers)),
+        accounted=accounted(managers, working, _ended_early(managers, working)),
         live_part=Link("", "estate/live", {"queue_manager": queue_manager} if queue_manager else {}),
         words=words,
         form=Forms(who.estate).of,
@@ -101,7 +103,7 @@ def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTM
         four_eyes=partial(asks_for_four_eyes, who.estate),
         morning=morning,
         state_of=partial(_state, asked),
-        last_runs=last_runs,
+        last_runs=partial(last_runs, today=utc_now(), asked=ASKERS),
         by_schedule=_by_schedule,
         next_runs=following,
         may_stop=who.may_start(STOP),
@@ -168,28 +170,30 @@ def _questions_of_queues(who: Reader) -> Callable[[str, str, str], list[Open]]:
     return lambda dag_id, name, queue: [one for one in of_all(dag_id, name) if queue in one.queue.split(",")]
 
 
-def _ended_early(who: Reader, managers: Iterable[ManagerNow]) -> set[tuple[str, str]]:
-    """The runs (queue manager and key) that are not proved although no DAG run is at work on them."""
+def _open(manager: ManagerNow) -> Iterator[tuple[str, str]]:
+    """The runs (queue manager and key) that were approved or begun and are not done: Airflow may be at work on them."""
+    acted = manager.acted
+    return ((manager.name, run.run) for run in (*manager.approved, *acted.unproved, *acted.unfinished))
+
+
+def _ended_early(managers: Iterable[ManagerNow], working: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The runs that are not proved although no DAG run is at work on them. Parameters: `working` as of `at_work`."""
     now = utc()
     silent = {(one.name, run.run) for one in managers for run in one.acted.unproved if quiet(run, now)}
-    return silent - at_work(who, silent)
+    return silent - set(working)
 
 
-def _carried_out(who: Reader, managers: Sequence[ManagerNow]) -> list[ManagerNow]:
-    """The queue managers with one more kind of problem: a run was approved and nothing carries it out, because its act
-    failed, as after a stop."""
-    approved = {(one.name, run.run) for one in managers for run in one.approved}
-    nobody = approved - at_work(who, approved)
-    return [replace(one, problems=(*one.problems, *_idle(one, nobody))) for one in managers]
+def _carried_out(manager: ManagerNow, working: Collection[tuple[str, str]]) -> ManagerNow:
+    """The queue manager with one more kind of problem: a run was approved and nothing carries it out, because its act
+    failed, as after a stop; and without those of runs that go on by now. Parameters: `working` as of `at_work`."""
+    goes_on = {unfinished_run(run) for run in manager.acted.unfinished if (manager.name, run.run) in working}
+    idle = (approved_and_idle(run) for run in manager.approved if (manager.name, run.run) not in working)
+    return replace(manager, problems=(*(one for one in manager.problems if one not in goes_on), *idle))
 
 
 def _of(problems: Mapping[str, Problem], name: str) -> Iterator[Problem]:
     if name in problems:
         yield problems[name]
-
-
-def _idle(manager: ManagerNow, nobody: Collection[tuple[str, str]]) -> Iterator[Problem]:
-    return (approved_and_idle(run) for run in manager.approved if (manager.name, run.run) in nobody)
 
 
 class _Moments(NamedTuple):

@@ -28,12 +28,14 @@ from mqops.look.plan_view import Planned, planned_actions
 from mqops.look.reveal import MOST_WHY, NotRevealed, refuse_unless_named
 from mqops.look.runs import run_line
 from mqops.look.words import search as in_words
+from mqops.look.words.runs import name_of
 from mqops.look.words.text import NOTHING
 from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
-from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD, Wanted, chooses_in_airflow
+from mqops_airflow.pages.asked import FIELDS, MORE, MSG_ID_FIELD, PAYLOAD, Wanted, chooses_in_airflow
 from mqops_airflow.pages.chosen import ACTIONS
+from mqops_airflow.pages.day_chart import day_chart
 from mqops_airflow.pages.form_body import sent
 from mqops_airflow.pages.message_choice import choice, there_now
 from mqops_airflow.pages.message_one import Which
@@ -217,6 +219,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
     return render_page(
         *(request, page, who, name),
         status=403 if answer.forbidden else 200,
+        name_of=name_of,
         runs=[one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == place.chosen],
         run=place.chosen,
         searched=in_words.searched(line),
@@ -241,12 +244,13 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         only_there=place.only_there,
         all_recorded={**again, "run": place.chosen, "there": "all"} if place.only_there else {},
         there_now=there_now(who, name, place.one_queue, only_there=place.only_there),
+        day_chart=day_chart(lake(who.estate), name, place.one_queue) if place.one_queue else "",
         choose=choice(who, place.asked, name, place.one_queue, found, fitting=answer.fitting),
         kinds_of_action=ACTIONS,
-        identifiers=IDENTIFIERS,
+        identifiers={key: label for key, label in IDENTIFIERS.items() if key != MSG_ID_FIELD},
         on_queue=_on_queue(who, place),
         longest_why=MOST_WHY,
-        opened=any(asked.get(key) for key in MORE),
+        opened=any(asked.get(key) for key in MORE if key != MSG_ID_FIELD),
         found=found,
         passed_over=[*passed_over_lines(found.passed_over)] if found else [],
         next={**again, "run": place.chosen, "after": found.next, "there": place.there} if found and found.next else {},

@@ -42,7 +42,6 @@ _NOT_SHARED = (
     f"the one of the tasks. {MOUNT}. Or somebody removed the run's folder."
 )
 _WITHOUT_FILES = {
-    DagRunState.RUNNING: "its first task has not finished",
     DagRunState.SUCCESS: "it had nothing to do, its DAG keeps none, or they were removed",
     DagRunState.FAILED: "it ended before it read a message, or they were removed",
 }
@@ -121,11 +120,17 @@ class NotYet(HTTPException):
 def _said(session: Session, run: DagRun | None) -> tuple[str, tuple[Before, ...]]:
     if run is None:
         return "There is no such run, or its files were removed: neither the lake nor Airflow has it.", ()
-    dag_id = run.dag_id
     if begun := _begun_behind(session, run):
         return _NOT_SHARED.format(begun), ()
     if run.state in _WITHOUT_FILES:
         return f"This run has no files in the lake: {_WITHOUT_FILES[DagRunState(run.state)]}.", ()
+    if run.state == DagRunState.RUNNING:
+        return _of_first_task(session, run), ()
+    return _queued(session, run)
+
+
+def _queued(session: Session, run: DagRun) -> tuple[str, tuple[Before, ...]]:
+    dag_id = run.dag_id
     dag = session.get(DagModel, dag_id)
     if dag is not None and dag.is_paused:
         return f"This run is queued: the DAG {dag_id} is paused. Unpause it, and the run starts.", ()
@@ -137,6 +142,17 @@ def _said(session: Session, run: DagRun | None) -> tuple[str, tuple[Before, ...]
         f"This run is queued: Airflow has {most} of {dag_id} at work at a time. It starts when one of these ends.",
         before,
     )
+
+
+def _of_first_task(session: Session, run: DagRun) -> str:
+    """That a run which has begun waits for its first task, or that this task is at work."""
+    chosen = select(TaskInstance.task_id).where(
+        TaskInstance.dag_id == run.dag_id, TaskInstance.run_id == run.run_id, TaskInstance.state.in_(BEGUN)
+    )
+    task = session.scalars(chosen.order_by(TaskInstance.start_date.desc()).limit(1)).first()
+    if task:
+        return f"The run is at work on its task {task}, and has no files in the lake yet."
+    return "The run waits for its first task: Airflow starts it in a moment."
 
 
 def _begun_behind(session: Session, run: DagRun) -> str:

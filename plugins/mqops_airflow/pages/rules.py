@@ -5,7 +5,7 @@ A queue manager has a table for each workflow that decides by one: dead letters,
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.rules_in_use import MOST_COMPARED, RulesInUse, differences, rules_in_use
 from mqops.look.runs import MOST_LOOKED_AT, Runs
 from mqops.look.words import rules as words
-from mqops.look.words.text import NOTHING, Label, Lines, Table, Text, said
+from mqops.look.words.text import NOTHING, Label, Table, Text, said
 from mqops.rules import Parsed, parse
 from mqops.rules import Table as Rules
 from mqops_airflow.pages.render import render_page
@@ -56,10 +56,8 @@ def router(page: Page) -> APIRouter:
             old=old,
             problem=problem,
             parsed=parsed,
-            lines=_marked(text, parsed) if parsed else (),
+            lines=words.lines(text, _marks(parsed), used) if parsed else None,
             used=used,
-            hits={one.rule.line: one for one in used.hits} if used else {},
-            hits_of=partial(words.hits, counted_any=bool(used and used.runs)),
             versions=words.versions(used, parsed.table.digest) if used and parsed and parsed.table else None,
             diff=diff,
         )
@@ -100,23 +98,14 @@ def _text(who: Reader, section: RulesWorkflow | None) -> tuple[str, str, str]:
         return "", section.rules, f"The rules table {path} cannot be read: {error.strerror}"
 
 
-class _Line(NamedTuple):
-    """A line of the table with what the linter says of it."""
-
-    number: int
-    text: str
-    marks: Lines
-
-
-def _marked(text: str, parsed: Parsed) -> list[_Line]:
+def _marks(parsed: Parsed) -> Mapping[int, list[Text]]:
+    """Line → what the linter says of it."""
     marks: dict[int, list[Text]] = {}
     for kind, problems in (("error", parsed.errors), ("warning", parsed.warnings)):
         for one in problems:
             mark = Label(kind, "bad" if kind == "error" else "warn")
             marks.setdefault(one.line, []).append(said("{} column {}: {}", mark, str(one.column), one.message))
-    lines = text.split("\n")
-    lines = lines[:-1] if lines and not lines[-1] else lines
-    return [_Line(n, line, Lines(tuple(marks.get(n, ())))) for n, line in enumerate(lines, 1)]
+    return marks
 
 
 def _diff(place: Path, used: RulesInUse, old: str, new: Rules) -> _Diff:

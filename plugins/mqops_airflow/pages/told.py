@@ -19,7 +19,7 @@ from mqops.look.words.shown_table import ShownCell, shown_table
 from mqops.look.words.text import AirflowLink, Label, Lines, Link, OfRun, Part, ShortName, Text, Tick, Trend, Value
 from mqops.printable import visible
 from mqops_airflow.pages.charts import sparkline
-from mqops_airflow.pages.shown import breaks, dated, moment, shortened, since
+from mqops_airflow.pages.shown import breaks, dated, lines, moment, shortened, since
 
 COMMANDS = ("mqops ", "ALTER ", "DEFINE ", "DELETE ", "SET ", "START ", "REFRESH ", "RESET ")
 """What a command of ours, and one of MQSC, begins with."""
@@ -73,6 +73,7 @@ _ELEMENTS: Mapping[type[str], tuple[Markup, Callable[[str], str]]] = {
     words.Strong: (Markup("<strong>{}</strong>"), visible),
     words.Discards: (Markup('<span class="discards">{}</span>'), visible),
     words.Quiet: (Markup('<span class="quiet">{}</span>'), visible),
+    words.FileLine: (Markup('<code class="line">{}</code>'), lambda line: lines([line])),
     words.Code: (Markup("<code>{}</code>"), visible),
     words.Time: (Markup("{}"), moment),
     words.Ago: (Markup("{}"), since),

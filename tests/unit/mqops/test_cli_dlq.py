@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import hashlib
 import json
+import shlex
 import socket
 import subprocess
 import sys
@@ -139,6 +140,10 @@ def test_a_snapshot_copies_queues_and_changes_nothing(manager, mqops, tmp_path):
     assert (folder / "observe.json").exists()
     said = mqops("snapshot", "-m", "QM1").stdout.splitlines()
     assert said[0] == f"       2  {DLQ}: 182 bytes, 1 without an MQDLH"
+    assert said[1] == f"run {Path(said[-1]).parent.name}; look at it:"
+    looks = shlex.split(" ".join(line.removesuffix("\\") for line in said[2:-1]))
+    assert "no header" not in (shown := mqops(*looks[1:]).stdout)
+    assert shown.count(DLQ) == 2
     assert (manager.depth(DLQ), manager.depth("A")) == (2, 5)
 
 

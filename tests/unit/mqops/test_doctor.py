@@ -195,8 +195,8 @@ def test_reports_and_messages_that_expire_are_told_by_number_and_reason(doctor, 
     (tmp_path / "estate.yaml").write_text(ESTATE_NOW)
     mqops_here("snapshot", DLQ, "-m", "QM1")
     said = " ".join(mqops_here("estate", "status", str(tmp_path / "estate.yaml"), expect=1).stdout.split())
-    assert f"to know: QM1: {DLQ} had 7 messages when run cli-" in said
-    assert f"looked: 5 of them are reports that could not be put on the reply-to queue ({reports}); 1 of them" in said
+    assert 'to know: QM1: Messages that the run "snapshot of QM1, ' in said
+    assert f"since: 5 of them are reports that could not be put on the reply-to queue ({reports}); 1 of them" in said
 
 
 def test_what_ams_could_not_open_is_a_problem_and_the_queue_a_dead_letter_queue(doctor, manager, mqops_here, tmp_path):
@@ -537,10 +537,11 @@ def test_estate_status_has_all_problems_of_the_page_estate(manager, mqops_here, 
     for told in (
         "Poison: IN has 1 message with BackoutCount 1, at or over BOTHRESH(1): no program has the queue",
         "The last quality run, of 2026-11-01T00:00:00+00:00, found 2 critical checks that are not met",
-        "Run approved was approved, and it has moved nothing: look whether something is at work on it",
         "Triggering is switched off (NOTRIGGER) on OFF, and no message waits there",
     ):
         assert f"QM1: {told}" in shown
+    assert ", real: it was approved, and it has moved nothing: look whether something is at work on it." in shown
+    assert "mqops backout guard IN -m QM1" in shown
     assert "1 queue manager: 3 things need a person" in shown
 
 

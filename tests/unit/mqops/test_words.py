@@ -8,11 +8,14 @@ from mqops.actions import Action
 from mqops.deciders.registry import DECIDERS, fates_of, holds_queues
 from mqops.look.core.run_state import RunLine
 from mqops.look.dead_letters import DeadLetterGroup, DeadLetters
+from mqops.look.estate.now import ManagerNow
+from mqops.look.estate.problem import Place, Problem
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.words import of_all
 from mqops.look.words.balance import done, equation
 from mqops.look.words.dead_letters import groups
 from mqops.look.words.fates import MOVES, NOT_REACHED, PUTS_BACK, WHY_LEFT, Became, Fate, became, why_left
+from mqops.look.words.needs import needs_in_text
 from mqops.look.words.run import WhoAnswers, beside, resume_hint, since_then, state_in_words
 from mqops.look.words.state import RunState
 from mqops.look.words.text import Link, Name, OfRun, Time, joined, said, sentences
@@ -67,6 +70,23 @@ def test_airflow_knows_better_than_the_files_of_a_run(
     state: RunState, tasks: dict[str, str], word: str, meaning: str
 ) -> None:
     assert state_in_words(line(state), tasks)[:2] == (word, meaning)
+
+
+@pytest.mark.parametrize(
+    ("problem", "does"),
+    [
+        *((Problem(what="x", place=place, about="A"), "mqops ") for place in Place),
+        (Problem(what="x", backout_queue="B"), "mqops backout run B -m QM1 --dry-run --rules FILE"),
+        (Problem(what="x", place=Place.QUEUE, about="A", looping_queue="A"), "mqops backout guard A -m QM1"),
+        (Problem(what="x"), "mqops doctor QM1"),  # whatever says nothing of what to do
+        (Problem(what="x", remedy="START CHANNEL(C)"), ""),
+    ],
+)
+def test_each_line_of_what_needs_a_person_has_a_command_or_says_what_to_do(problem: Problem, does: str) -> None:
+    (group,) = needs_in_text([ManagerNow(name="QM1", problems=(problem,))])
+    (line,) = group.lines
+    assert str(line.does).startswith(does)
+    assert str(line.does) or line.remedy
 
 
 def test_an_undo_puts_back_and_takes_copies_away() -> None:

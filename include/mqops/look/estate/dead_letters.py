@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.act.sources import PROTECTION_ERRORS
@@ -14,7 +15,18 @@ from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem, Urgency
+from mqops.look.taken_since import not_taken
+from mqops.look.words.runs import name_of
 from mqops.observe.core.dead_letters import Kind, Kinds, kinds_of, protected
+from mqwire import constants as c
+
+_NONE = pa.table(
+    {
+        "queue": pa.array([], pa.string()),
+        "msg_key": pa.array([], pa.string()),
+        **{name: pa.array([], pa.int32()) for name in ("msg_type", "feedback", "expiry")},
+    }
+)
 
 
 def dead_letter_queue(known: Known) -> Iterator[Problem]:
@@ -47,17 +59,33 @@ def by_kind(known: Known) -> Iterator[Problem]:
     if (run := next(looked, None)) is not None:
         found = _kinds(known.path(run), queue)
         if told := found.sentences():
-            what = f"{queue} had {counted(found.seen, 'message')} when run {run.run} looked: {'; '.join(told)}"
+            name = f'the run "{name_of(run)}"'
+            what = f"Messages that {name} found on {queue}, and that no run has taken since: {'; '.join(told)}"
             yield Problem(what=what, place=Place.DEAD_LETTERS, about=queue)
 
 
-@kept(most=1024)
 def _kinds(run: Path, queue: str) -> Kinds:
-    """The kinds of messages of a snapshot. A snapshot never changes."""
+    """The kinds of messages of a queue that are in a snapshot, and that no run has taken since. Raises `LakeError`."""
+    there = not_taken(RunFolder(run), _told_of(run, queue))
+    return kinds_of(Kind(row["msg_type"], row["feedback"], row["expiry"]) for row in there.to_pylist())
+
+
+def _bytes(found: pa.Table) -> int:
+    return 1000 + int(found.nbytes)
+
+
+@kept(most=32 * 2**20, size=_bytes)
+def _told_of(run: Path, queue: str) -> pa.Table:
+    """The reports, and the messages with a lifetime, of a queue in a snapshot. A snapshot never changes."""
     if not RunFolder(run).snapshot.is_dir():
-        return Kinds()
-    return kinds_of(
-        Kind(row["msg_type"], row["feedback"], row["expiry"])
-        for batch in read_parquet(RunFolder(run).snapshot, ["queue", "msg_type", "feedback", "expiry"])
-        for row in batch.filter(pc.equal(batch.column("queue"), queue)).to_pylist()
+        return _NONE
+    batches = read_parquet(RunFolder(run).snapshot, _NONE.schema.names)
+    found = [batch.filter(_is_told(batch, queue)) for batch in batches]
+    return pa.Table.from_batches(found) if found else _NONE
+
+
+def _is_told(batch: pa.RecordBatch, queue: str) -> pa.Array:
+    special = pc.or_(
+        pc.equal(batch.column("msg_type"), c.MQMT_REPORT), pc.not_equal(batch.column("expiry"), c.MQEI_UNLIMITED)
     )
+    return pc.and_(pc.equal(batch.column("queue"), queue), special)

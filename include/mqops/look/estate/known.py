@@ -16,10 +16,13 @@ from mqops.look.estate.expiring import Expiring
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.figures import Figures
 from mqops.look.runs import MOST_LOOKED_AT, Runs
+from mqops.look.words.runs import name_of
 
 DAY = timedelta(days=1)
 MOST_OF_A_DAY = 200
 """Runs of the last day that are looked at."""
+MOST_ACTED = 200
+"""Runs whose plans tell on which queues messages were put, the newest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,15 @@ class Known:
     def observed(self, runs: Iterable[RunLine]) -> list[tuple[RunLine, str, int]]:
         """Each run with each queue of its snapshot, and the messages there. Raises `LakeError`."""
         return self.runs.observed(runs) if self.runs else []
+
+    def put_on(self) -> dict[str, str]:
+        """The queues on which runs put messages, each with the newest of these runs. Raises `LakeError`."""
+        return self.runs.put_on(MOST_ACTED) if self.runs else {}
+
+    def named(self, run: str) -> str:
+        """A run by what it is; its key where the lake has it no more. Raises `LakeError`."""
+        line = self.runs.one(run) if self.runs else None
+        return name_of(line) if line else run
 
     def is_recorded(self, queue: str) -> bool:
         """Whether a snapshot has messages of a queue. Raises `LakeError`."""

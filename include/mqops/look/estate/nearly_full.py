@@ -20,12 +20,15 @@ def nearly_full(known: Known) -> Iterator[Problem]:
         lambda: {one.name for one in full if known.is_recorded(one.name)},
         set[str](),
     )
-    yield from failed
+    put_on, unknown = tried("Which runs filled queues cannot be read", known.put_on if full else dict, dict[str, str]())
+    yield from (*failed, *unknown)
     for one in full:
         place = Place.RECORDED if one.name in recorded else Place.QUEUE
         place = Place.DEAD_LETTERS if one.name == known.figures.dead_letter_queue else place
         urgency = Urgency.NOW if one.depth >= one.max_depth else Urgency.SOON
-        yield Problem(what=how_full(one, known.figures), urgency=urgency, place=place, about=one.name)
+        run = put_on.get(one.name)
+        by = f". The last run that put messages there is {known.named(run)}" if run else ""
+        yield Problem(what=f"{how_full(one, known.figures)}{by}", urgency=urgency, place=place, about=one.name)
 
 
 def how_full(queue: QueueFigures, figures: Figures) -> str:

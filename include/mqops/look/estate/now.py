@@ -18,6 +18,7 @@ from mqops.lake.stop import stop_in
 from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted, written_since
 from mqops.look.core.expires import Expires
 from mqops.look.core.run_state import RunLine
+from mqops.look.depths import Sample, depths
 from mqops.look.estate.checks import NOTES, PROBLEMS, Check, found_by
 from mqops.look.estate.expiring import Expiring, expires_of
 from mqops.look.estate.known import Known
@@ -37,8 +38,8 @@ class QueueNow:
     """A local queue.
 
     Parameters: `expires` what is known of its messages that expire before the morning
-    (`mqops.look.expiry_forecast.MORNING`); `earlier` what the runs of the last day found, oldest first, and the depth
-    of now.
+    (`mqops.look.expiry_forecast.MORNING`); `earlier` its depths of the last day, as runs and looks
+    (`mqops.look.depths`) found them, oldest first, and the depth of now.
     """
 
     now: QueueFigures
@@ -144,13 +145,16 @@ def _by_figures(known: Known) -> ManagerNow:
 def _in_lake(known: Known, reading: _Reading, folder: Path) -> ManagerNow:
     """Parameters: `folder` LAKE/<queue manager>."""
     scans = reading.of("What expiry scans found cannot be read", lambda: scanned(folder), dict[str, Scanned]())
-    today = reading.of("The runs of the last day cannot be read", lambda: _today(known), dict[str, list[int]]())
+    today = reading.of(
+        "The runs of the last day cannot be read", lambda: _today(known), dict[str, list[tuple[str, int]]]()
+    )
+    sampled = depths(folder)
     stop = reading.of("The kill switch cannot be read", lambda: stop_in(folder), None)
     queues = (
         QueueNow(
             now=one,
             expires=expires_of(one, scans.get(one.name), known.expiring),
-            earlier=(*today.get(one.name, ()), one.depth),
+            earlier=(*_earlier(today.get(one.name, ()), sampled, one.name), one.depth),
         )
         for one in known.figures.queues
     )
@@ -185,12 +189,18 @@ def _with_runs(shown: ManagerNow, known: Known, runs: Runs, reading: _Reading) -
     )
 
 
-def _today(known: Known) -> dict[str, list[int]]:
-    """Queue → messages that the runs of the last day found on it, oldest first."""
-    found: dict[str, list[int]] = {}
-    for _run, queue, messages in known.observed(reversed(known.of_last_day())):
-        found.setdefault(queue, []).append(messages)
+def _today(known: Known) -> dict[str, list[tuple[str, int]]]:
+    """Queue → when runs of the last day looked at it (ISO 8601 UTC), and messages that they found."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for run, queue, messages in known.observed(known.of_last_day()):
+        found.setdefault(queue, []).append((run.at, messages))
     return found
+
+
+def _earlier(runs: Iterable[tuple[str, int]], sampled: Iterable[Sample], queue: str) -> list[int]:
+    """The depths of a queue over the last day, oldest first: what runs found, and what looks have sampled."""
+    samples = ((one.at, depth) for one in sampled if (depth := one.of(queue)) is not None)
+    return [depth for _at, depth in sorted((*runs, *samples))]
 
 
 def _undone(known: Known, runs: Iterable[RunLine]) -> Iterator[tuple[str, str]]:

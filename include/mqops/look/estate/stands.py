@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mqops.backout.core.origin import backout_queues
 from mqops.backout.poison import looping
 from mqops.clock import utc
+from mqops.command import command
 from mqops.errors import MqopsError, SettingsError
 from mqops.lake.run import folder_of
 from mqops.ledger.keys import KeyRing
@@ -88,7 +89,11 @@ def _stands(asked: Asked, lake: Path, more_checks: Sequence[Check]) -> Stands:
         more_checks=more_checks,
     )
     stopped = (f"All acting on {name} is stopped {now.stopped}",) if now.stopped else live.stops
-    more = (Problem(what=text) for text in (*stopped, *live.problems))
+    resume = f"`{command('mqops', 'resume', '-m', name)}` takes it back"
+    more = (
+        *(Problem(what=text, remedy=resume) for text in stopped),
+        *(Problem(what=text) for text in live.problems),
+    )
     alone = left_alone(now.approved, now.acted.unproved, utc())
     return Stands(now=replace(now, problems=(*now.problems, *alone, *more)), monitor=live.monitor)
 

@@ -15,6 +15,6 @@ def in_storage(known: Known) -> Iterator[Problem]:
         named = ", ".join(f"{one.name} (CURDEPTH {one.depth:,})" for one in found)
         yield Problem(
             what=f"Messages lie in storage until a person looks at them: {named}",
-            place=Place.QUEUE if len(found) == 1 else None,
+            place=Place.QUEUE,
             about=found[0].name,
         )

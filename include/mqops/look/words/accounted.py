@@ -4,11 +4,11 @@ Pure."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from mqops.counted import counted
 from mqops.look.words.balance import is_are
+from mqops.look.words.runs import named
 from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, OfRun, Text, joined, said
 
@@ -21,41 +21,52 @@ FEW = 5
 
 
 class Accounted(NamedTuple):
-    """Parameters: `kind` of the card (bad, warn, good), "" for none; `headline` in a sentence without its full stop;
-    `details` sentences."""
+    """Parameters: `kind` of the card (bad, warn, note, good), "" for none; `headline` in a sentence without its full
+    stop; `details` sentences."""
 
     kind: str
     headline: str
     details: tuple[Text, ...]
 
 
-def accounted(managers: Sequence[ManagerNow], ended_early: Collection[tuple[str, str]]) -> Accounted:
-    """The words for these queue managers. Parameters: `ended_early` queue manager and key of the runs that are not
-    proved, and that nothing is at work on."""
+def accounted(
+    managers: Sequence[ManagerNow], working: Collection[tuple[str, str]], ended_early: Collection[tuple[str, str]]
+) -> Accounted:
+    """The words for these queue managers. Parameters: queue manager and key of runs, `working` of those that Airflow
+    has at work, `ended_early` of those that are not proved, and that nothing is at work on."""
     total = sum(one.acted.total for one in managers)
     proved = sum(one.acted.proved for one in managers)
-    unfinished = sum(len(one.acted.unfinished) for one in managers)
+    unfinished = sum((one.name, run.run) not in working for one in managers for run in one.acted.unfinished)
+    under_way = [run for one in managers for run in _under_way(one, working)]
     unknown = any(not one.acted.known for one in managers)
     broken = any(one.ledger and one.ledger.found.error for one in managers)
     wrong = bool(broken or unknown or ended_early or any(one.acted.unbalanced for one in managers))
-    still_open = proved < total or any(one.acted.absent for one in managers)
+    at_work = len(under_way)
+    not_proved = sum(not run.proved_since for run in under_way)
+    still_open = proved + not_proved < total or any(one.acted.absent for one in managers)
     verifying = any(one.ledger is None or one.ledger_grew for one in managers)
-    kind = "bad" if wrong else "warn" if still_open or unfinished else "good" if total and not verifying else ""
-    every = f"very message that runs moved or discarded on {_scope(managers)} is accounted for"
+    kind = "bad" if wrong else "warn" if still_open or unfinished else "" if verifying else "note" if at_work else ""
+    every = f"very message that {'finished ' if at_work else ''}runs moved or discarded on {_scope(managers)}"
+    every += " is accounted for"
+    more = [f"{counted(unfinished, 'run')} {is_are(unfinished)} not finished"] if unfinished else []
+    more += [f"{counted(at_work, 'run')} {is_are(at_work)} at work"] if at_work else []
     if wrong:
         headline = f"Not e{every}"
     elif still_open:
         headline = f"Not e{every} yet"
     elif verifying:
         headline = "The ledgers are being verified"
-    elif total:
-        more = f"; {counted(unfinished, 'run')} {is_are(unfinished)} not finished" if unfinished else ""
-        headline = f"E{every}{more}"
+    elif proved:
+        kind = kind or "good"
+        headline = "; ".join([f"E{every}", *more])
+    elif at_work:
+        what = "it moves is accounted for when it is" if at_work == 1 else "they move is accounted for when they are"
+        headline = f"{more[-1]}: what {what} proved"
     else:
         headline = "No run has acted on a plan yet"
-    details = [_proved(proved, total, unfinished, whole=not unknown), _scanned(managers)]
+    details = [_proved(proved, total - not_proved, unfinished, whole=not unknown), _scanned(managers)]
     for one in managers:
-        details += [*_runs(one, ended_early), *_ledger(one)]
+        details += [*_runs(one, working, ended_early), *_ledger(one)]
     return Accounted(kind=kind, headline=headline, details=tuple(text for text in details if text))
 
 
@@ -93,18 +104,32 @@ def _scanned(managers: Iterable[ManagerNow]) -> Text:
     return joined("", [said(f"{first} that scans made it discard."), *grew]) if number else NOTHING
 
 
-def _runs(one: ManagerNow, ended_early: Collection[tuple[str, str]]) -> Iterator[Text]:
-    acted, of = one.acted, partial(OfRun, one.name)
+def _under_way(one: ManagerNow, working: Collection[tuple[str, str]]) -> list[RunLine]:
+    """The runs that nothing is wrong with, and that a DAG run is at work on."""
+    runs = (run for run in (*one.acted.unproved, *one.acted.unfinished) if (one.name, run.run) in working)
+    return [run for run in runs if run.state in {RunState.BEGUN, RunState.UNFINISHED}]
+
+
+def _runs(
+    one: ManagerNow, working: Collection[tuple[str, str]], ended_early: Collection[tuple[str, str]]
+) -> Iterator[Text]:
+    acted, under_way = one.acted, _under_way(one, working)
     if not acted.known:
         yield said("{}: its runs cannot be read.", one.name)
-    for run in acted.unproved[::-1][:FEW]:
-        yield said("Not proved: {}{}.", of(run.run), _why_unproved(run, early=(one.name, run.run) in ended_early))
-    if (more := len(acted.unproved) - FEW) > 0:
+    for run in under_way[:FEW]:
+        yield said("At work: {}; its page says how far it is.", named(run))
+    if (more := len(under_way) - FEW) > 0:
+        yield said(f"{counted(more, 'more run')} of {{}} {is_are(more)} at work.", one.name)
+    unproved = [run for run in acted.unproved if run not in under_way]
+    unfinished = [run for run in acted.unfinished if run not in under_way]
+    for run in unproved[::-1][:FEW]:
+        yield said("Not proved: {}{}.", named(run), _why_unproved(run, early=(one.name, run.run) in ended_early))
+    if (more := len(unproved) - FEW) > 0:
         yield said(f"{counted(more, 'more run')} of {{}} {is_are(more)} not proved.", one.name)
     goes_on = "What is not dealt with yet is where it was; the page of the run says how it goes on."
-    for run in acted.unfinished[:FEW]:
-        yield said(f"Proved up to {{:time}}, and not finished: {{}}. {goes_on}", run.proved_at, of(run.run))
-    if (more := len(acted.unfinished) - FEW) > 0:
+    for run in unfinished[:FEW]:
+        yield said(f"Proved up to {{:time}}, and not finished: {{}}. {goes_on}", run.proved_at, named(run))
+    if (more := len(unfinished) - FEW) > 0:
         yield said(f"{counted(more, 'more run')} of {{}} {is_are(more)} not finished.", one.name)
     absent = "and the lake does not have this run: they are not proved here."
     for key in acted.absent[:FEW]:

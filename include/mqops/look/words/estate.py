@@ -122,7 +122,7 @@ def queues(manager: ManagerNow, state: Callable[[ManagerNow, QueueFigures], Text
 
 def _queue(manager: ManagerNow, shown: QueueNow, state: Text, limit: str) -> Sequence[Cell]:
     now = shown.now
-    drawn = Trend(f"messages of {now.name} in the snapshots of the last day", shown.earlier)
+    drawn = Trend(_over_the_day(now.name, shown.earlier), shown.earlier)
     return (
         queue_link(manager, now),
         state,
@@ -134,6 +134,11 @@ def _queue(manager: ManagerNow, shown: QueueNow, state: Text, limit: str) -> Seq
         opened_by(now),
         expires_link(manager, shown, limit),
     )
+
+
+def _over_the_day(queue: str, depths: Sequence[int]) -> str:
+    low, high = min(depths), max(depths)
+    return f"messages of {queue} over the last day: {f'from {low:,} to {high:,}' if low < high else f'{low:,}'}"
 
 
 def queue_link(manager: ManagerNow, queue: QueueFigures) -> Link:

@@ -86,7 +86,7 @@ def needs(
     """The headings that have lines, the most urgent first; open questions are the first lines.
 
     Parameters: `questions_of` a queue manager its open questions; `link_of` where a problem of a queue manager is seen
-    or mended, None where no page helps.
+    or mended, None where no page helps: what says nothing of what to do has the command `mqops doctor` then.
     """
     found: dict[Urgency, list[Need]] = {one: [] for one in Urgency}
     for manager in managers:
@@ -124,7 +124,8 @@ def _need(
     link_of: Callable[[str, Problem], Does | None],
 ) -> Need:
     what = f"{problem.what}{'' if problem.what.endswith('.') else '.'}"
-    return Need(name, *shown, sentences(what), problem.remedy, problem, link_of(name, problem) or NOTHING)
+    does = link_of(name, problem) or (NOTHING if problem.remedy else _in_code("doctor", name))
+    return Need(name, *shown, sentences(what), problem.remedy, problem, does)
 
 
 def by_need(manager: ManagerNow) -> tuple[object, ...]:
@@ -148,9 +149,13 @@ def _questions(manager: ManagerNow) -> list[Text]:
     ]
 
 
-def _command(name: str, problem: Problem) -> Text:
-    """The command that shows a problem; nothing where none does."""
+def _command(name: str, problem: Problem) -> Text | None:
+    """The command that mends a problem, else the one that shows it; None where none does."""
     words: tuple[str, ...]
+    if problem.backout_queue:
+        return _in_code("backout", "run", problem.backout_queue, "-m", name, "--dry-run", "--rules", "FILE")
+    if problem.looping_queue:
+        return _in_code("backout", "guard", problem.looping_queue, "-m", name)
     match problem.place:
         case Place.RUN | Place.MESSAGES | Place.QUALITY:
             words = ("run", "show", problem.about, "-m", name)
@@ -162,6 +167,12 @@ def _command(name: str, problem: Problem) -> Text:
             words = ("ledger", "verify", name)
         case Place.CONNECTION:
             words = ("doctor", name)
-        case _:
-            return NOTHING
+        case Place.QUEUE | Place.RECORDED:
+            words = ("message", "find", problem.about, "-m", name)
+        case None:
+            return None
+    return _in_code(*words)
+
+
+def _in_code(*words: str) -> Text:
     return said("{:code}", command("mqops", *words))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mqops.counted import counted
 from mqops.look.words.estate import answers_in_short
-from mqops.look.words.text import NOTHING, Cell, Label, Lines, Link, Name, OfRun, Quiet, Table, Text, Time, joined, said
+from mqops.look.words.text import NOTHING, Cell, Label, Lines, Link, Name, OfRun, Quiet, Table, Text, joined, said
 
 if TYPE_CHECKING:
     from mqops.look.estate.expiring import Expiring
@@ -160,15 +160,15 @@ def _of_expiry(name: str, found: Expiring | None) -> _Row:
 
 def quality(found: Iterable[ChecksOf]) -> OfAll:
     """The check of each queue manager that counts, those not in order first, with most messages that fail."""
-    headings = ("!State", "Checks not met|number", "Messages that fail|number", "Checked", "Run")
+    headings = ("!State", "Checks not met|number", "Messages that fail|number", "Checked")
     return _of_all("Quality on all queue managers", headings, map(_of_checks, found), "Never checked")
 
 
 def _of_checks(one: ChecksOf) -> _Row:
     link, last = _named(one.name, "quality"), one.last
     if last is None:
-        return _Row((0, 0), (said("{:breaks}", one.problem), None, None, None, None), link, bool(one.problem))
+        return _Row((0, 0), (said("{:breaks}", one.problem), None, None, None), link, bool(one.problem))
     label = Label("in order", "good") if last.ok else Label("not in order", "bad")
-    run = OfRun(one.name, last.run, short=True)
-    cells = (Text((label,)), sum(last.failed.values()), last.left, Time(last.checked_at), run)
+    checked = OfRun(one.name, last.run, said=last.checked_at)
+    cells = (Text((label,)), sum(last.failed.values()), last.left, checked)
     return _Row((2 if last.ok else 1, -last.left), cells, link, tells=True)

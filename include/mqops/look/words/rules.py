@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
-from mqops.look.words.text import NOTHING, Label, Link, Table, Text, said
+from mqops.look.words.text import NOTHING, Cell, Label, Lines, Link, Table, Text, Trend, said
 from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
@@ -26,7 +26,26 @@ def of_rule(run: RunLine, line: int | None, words: str) -> Text:
     return said("{}", Link(words, "rules", query, f"line-{line}"))
 
 
-def hits(hit: RuleHits | None, *, counted_any: bool) -> Text:
+def lines(rules: str, marks: Mapping[int, Sequence[Text]], used: RulesInUse | None) -> Table:
+    """The lines of a table. Parameters: `rules` its text; `marks` line → what the linter says of it; `used` None for a
+    table that is not valid."""
+    of_line = {one.rule.line: one for one in used.hits} if used else {}
+    rows: list[Sequence[Cell]] = []
+    for number, line in enumerate(rules.removesuffix("\n").split("\n"), 1):
+        hit = of_line.get(number)
+        trend = Trend("messages in each of the last runs, the newest at the right", list(hit.by_run) if hit else ())
+        text = said("{:file_line}{}", line, Lines(marks.get(number, ())))
+        rows.append((number, text, _hits(hit, counted_any=bool(used and used.runs)), trend if _any(hit) else None))
+    caption = "The table, with what the linter says and how many messages each rule was chosen for"
+    headings = ["*Line|number", "!Text|text", "!Hits|number", "Over the runs"]
+    return Table(caption, headings, rows, [f"line-{number}" for number in range(1, len(rows) + 1)])
+
+
+def _any(hit: RuleHits | None) -> bool:
+    return hit is not None and bool(hit.messages)
+
+
+def _hits(hit: RuleHits | None, *, counted_any: bool) -> Text:
     """How many messages a rule was chosen for. Parameters: `hit` None for a line that is no rule; `counted_any` whether
     a run has acted."""
     if hit is None:

@@ -18,11 +18,9 @@ from mqops.look.words.text import (
     Lines,
     Link,
     Name,
-    OfRun,
     ShortName,
     Table,
     Text,
-    Time,
     joined,
     said,
 )
@@ -60,10 +58,11 @@ def kinds(workflows: Iterable[str]) -> dict[str, str]:
     return {name: KINDS.get(name, name) for name in (*KINDS, *filter(None, workflows))}
 
 
-def name_of(run: RunLine, today: str, asked: str = "") -> str:
+def name_of(run: RunLine, today: str = "", asked: str = "") -> str:
     """A run by what it is: "dead letters of QM1, 21:16, real, by operator". Times are UTC.
 
-    Parameters: `today` ISO 8601; `asked` the words for who asked for it, "" for what its line has.
+    Parameters: `today` ISO 8601, "" to say the day of each run; `asked` the words for who asked for it, "" for what its
+    line has.
     """
     at = moment(run.at)
     when = "" if at is None else f"{at:%H:%M}" if run.at[:10] == today[:10] else f"{at:%Y-%m-%d %H:%M}"
@@ -104,21 +103,14 @@ def table(runs: Sequence[RunLine], today: str, asked: Mapping[str, str], *, part
     return Table("Runs, newest first", _HEADINGS, [tuple(_row(run, today, asked)) for run in runs], part=part)
 
 
-def last_runs(runs: Sequence[RunLine], queue_manager: str) -> Table:
-    """The newest runs of a queue manager; those that check messages have what the checks found below their state."""
-    headings = ["!State", "*Run", "Workflow", "Queue|name", "When", *_COUNTS]
-    return Table(f"Last runs on {queue_manager}", headings, [tuple(_last_run(run)) for run in runs], part=True)
+def last_runs(runs: Sequence[RunLine], queue_manager: str, today: str, asked: Mapping[str, str]) -> Table:
+    """The newest runs of a queue manager. Parameters: as of `table`."""
+    return table(runs, today, asked, part=True)._replace(caption=f"Last runs on {queue_manager}")
 
 
-def _last_run(run: RunLine) -> Iterator[Cell]:
-    checked = run.state in {RunState.CHECKED, RunState.FAILED}
-    found = Link(run.checks, "quality", {"queue_manager": run.queue_manager, "run": run.run})
-    yield Text((Label(run.word, run.state.kind), *((Lines((found,)),) if checked else ())))
-    yield Text((OfRun(run.queue_manager, run.run, short=True),))
-    yield run.workflow
-    yield _queues(run.queue.split(",")) if run.queue else None
-    yield Text((Time(run.at),))
-    yield from (None,) * len(_COUNTS) if checked else figures_of_run(run)
+def named(run: RunLine, today: str = "", asked: str = "") -> Link:
+    """A run by what it is, with the link to its page. Parameters: as of `name_of`."""
+    return Link(name_of(run, today, asked), "run", {"queue_manager": run.queue_manager, "run": run.run}, title=run.run)
 
 
 def shown(number: int, queue_manager: str, *, more: bool, first: bool, fits: bool) -> str:
@@ -135,13 +127,14 @@ def shown(number: int, queue_manager: str, *, more: bool, first: bool, fits: boo
 
 def _row(run: RunLine, today: str, asked: Mapping[str, str]) -> Iterator[Cell]:
     by = asked.get(run.requested_by, run.requested_by)
-    to = Link(name_of(run, today, by), "run", {"queue_manager": run.queue_manager, "run": run.run})
-    yield Text((Lines((to, Lines((ShortName(run.run),), kind="key"))),))
-    yield Text((Label(run.word, run.state.kind),))
+    checked = run.state in {RunState.CHECKED, RunState.FAILED}
+    found = Link(run.checks, "quality", {"queue_manager": run.queue_manager, "run": run.run})
+    yield Text((Lines((named(run, today, by), Lines((ShortName(run.run),), kind="key"))),))
+    yield Text((Label(run.word, run.state.kind), *((Lines((found,)),) if checked else ())))
     yield _queues(run.queue.split(",")) if run.queue else None
     yield Name(by) if by else None
     yield Name(run.approved_by) if run.approved_by else None
-    if run.checks:
+    if checked:
         yield from (None,) * len(_COUNTS)
     else:
         yield from figures_of_run(run)

@@ -45,6 +45,10 @@ class Code(str):
     """A command or a word of a file."""
 
 
+class FileLine(str):
+    """A line of a file, with its blanks."""
+
+
 class Strong(str):
     """A figure or a word that stands out."""
 
@@ -65,6 +69,7 @@ STYLES: Mapping[str, type[str]] = {
     "time": Time,
     "ago": Ago,
     "code": Code,
+    "file_line": FileLine,
     "strong": Strong,
     "discards": Discards,
 }

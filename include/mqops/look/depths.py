@@ -1,0 +1,76 @@
+"""How many messages queues had over the last day, as looks at their queue manager have seen it.
+
+1. Each look that keeps its figures (`mqops.look.figures`) leaves a sample, where the newest one is 15 minutes old. None
+   is older than 24 hours, and each has the deepest queues only: the file LAKE/<queue manager>/depths.json stays small.
+2. Only depths are kept. Puts and gets are counted by MQCMD_RESET_Q_STATS, which sets the counts to 0 for everybody:
+   other monitors would miss what was asked here.
+3. The file is a cache. It may be deleted; what cannot be read, or written, is done without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from mqops.errors import LakeError
+from mqops.iso_time import moment
+from mqops.lake.files import write_json
+from mqops.lake.run_file import Checked
+
+FILE = "depths.json"
+EVERY = timedelta(minutes=15)
+DAY = timedelta(hours=24)
+MOST_SAMPLES = DAY // EVERY
+MOST = 200
+"""Queues of a sample, the deepest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Parameters: `at` ISO 8601 UTC; `depths` queue → messages, of queues that had some; `whole` whether it has all of
+    these."""
+
+    at: str
+    depths: Mapping[str, int]
+    whole: bool = True
+
+    def of(self, queue: str) -> int | None:
+        """The messages of a queue; None where they are not known."""
+        return self.depths.get(queue, 0 if self.whole else None)
+
+    @property
+    def time(self) -> datetime | None:
+        """When it was taken; None where the file says no time."""
+        return moment(self.at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Depths:
+    """The samples, oldest first."""
+
+    samples: tuple[Sample, ...] = ()
+
+
+_DEPTHS = Checked(Depths)
+
+
+def depths(lake_folder: Path) -> tuple[Sample, ...]:
+    """The samples of a queue manager, oldest first. Parameters: `lake_folder` LAKE/<queue manager>."""
+    path = lake_folder / FILE
+    with suppress(LakeError):
+        return _DEPTHS.read(path).samples if path.exists() else ()
+    return ()
+
+
+def note_depths(lake_folder: Path, at: str, found: Mapping[str, int]) -> None:
+    """Leave a sample (rule 1). Parameters: `at` ISO 8601 UTC; `found` queue → messages. Raises `LakeError`."""
+    now = datetime.fromisoformat(at)
+    kept = [one for one in depths(lake_folder) if one.time and now - DAY < one.time <= now]
+    if kept and kept[-1].time and now - kept[-1].time < EVERY:
+        return
+    filled = sorted(((depth, queue) for queue, depth in found.items() if depth), reverse=True)
+    sample = Sample(at=at, depths={queue: depth for depth, queue in filled[:MOST]}, whole=len(filled) <= MOST)
+    write_json(lake_folder / FILE, asdict(Depths(samples=(*kept, sample)[-MOST_SAMPLES:])))
