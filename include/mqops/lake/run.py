@@ -230,7 +230,8 @@ def find_run(lake: Path, *, key: str, queue_manager: str = "", planned: bool = F
         names = ", ".join(run.queue_manager for run in found)
         raise SettingsError(f"{lake} has runs {found[0].run} of {names}: name the queue manager with -m")
     if not found:
-        raise SettingsError(f"{lake} has no run {key}{f' of {queue_manager}' if queue_manager else ''}")
+        of = f" of {queue_manager}" if queue_manager else ""
+        raise SettingsError(f"{lake} has no run {key}{of}{' with a plan' if planned else ''}")
     if planned and not found[0].plan_json.exists():
         raise SettingsError(f"Run {found[0].run} has no plan, so it moved nothing: start a new run")
     return found[0]
