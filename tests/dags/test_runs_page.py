@@ -19,6 +19,7 @@ from runs_on_pages import letters, planned
 from mqops.act.in_process import act
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
+from mqops.look.runs import count_runs, list_runs
 from mqops.look.runs_index import RECENT_NS, RunsIndex
 from mqops.look.runs_page import PageOfRuns, Place, WantedRuns, page_of_runs
 from mqops.look.words.runs import name_of, took
@@ -150,6 +151,28 @@ def test_a_page_reads_no_more_of_the_index_than_its_rows(many: Path, wanted: Wan
     assert len(page.runs) == 5
     assert len(read) == 6
     assert [one for one in plans if "TEMP B-TREE" in one and "RIGHT PART" not in one and "LAST" not in one] == []
+
+
+def test_the_list_and_the_number_of_the_others_read_no_more_than_they_show(many: Path, monkeypatch) -> None:
+    """`mqops runs --queue Q1 --state planned`: a state that no time changes is counted by the index alone."""
+    read, statements = list[str](), list[str]()
+    genuine, rows = RunsIndex.line, RunsIndex.rows
+    monkeypatch.setattr(RunsIndex, "line", lambda self, run, *more: (read.append(run), genuine(self, run, *more))[1])
+    monkeypatch.setattr(
+        RunsIndex,
+        "rows",
+        lambda self, asked, values=(): (
+            statements.extend(
+                str(row[3]) for row in rows(self, f"EXPLAIN QUERY PLAN {asked}", values) if "SEL" in asked
+            ),
+            rows(self, asked, values),
+        )[1],
+    )
+    such = {"queue_manager": "QM1", "queue": "Q1", "states": [RunState.PLANNED]}
+    assert len(list_runs(many, limit=5, **such)) == 5
+    assert count_runs(many, **such) > 5
+    assert len(read) == 5
+    assert [one for one in statements if "TEMP B-TREE" in one] == []
 
 
 def test_the_page_says_what_each_run_is_and_who_asked(lake: Path, client: Any) -> None:

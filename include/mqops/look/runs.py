@@ -23,7 +23,7 @@ from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
 from mqops.ledger.noted import ACTED
 from mqops.look.core.question import Asked
-from mqops.look.core.run_state import BEGUN_AND_OPEN, PlanKnown, RunFiles, RunLine, as_of, line_of
+from mqops.look.core.run_state import BEGUN_AND_OPEN, MAY_CHANGE, PlanKnown, RunFiles, RunLine, as_of, line_of
 from mqops.look.runs_index import Row, RunsIndex, asked
 from mqops.look.words.state import RunState
 from mqops.message_checks import QualitySummary
@@ -79,21 +79,21 @@ def run_line(run: RunFolder) -> RunLine:
 
 
 class _Wanted(NamedTuple):
-    """A condition of the index. Parameters: `where` SQL, with a ? for each of the `values`."""
+    """A condition of the index. Parameters: `where` SQL, with a ? for each of the `values`; `queue` of the runs, blank
+    for all."""
 
     where: str = "1"
     values: tuple[object, ...] = ()
+    queue: str = ""
 
     def and_(self, where: str, *values: object) -> _Wanted:
         """Both."""
-        return _Wanted(f"{self.where} AND {where}", (*self.values, *values))
+        return _Wanted(f"{self.where} AND {where}", (*self.values, *values), self.queue)
 
 
 def _wanted(**such: Unpack[Such]) -> _Wanted:
     """The condition for the runs of a queue manager."""
-    wanted = _Wanted()
-    if queue := such.get("queue"):
-        wanted = wanted.and_("run IN (SELECT run FROM queue_of WHERE queue = ?)", queue)
+    wanted = _Wanted(queue=such.get("queue", ""))
     if workflow := such.get("workflow"):
         wanted = wanted.and_("workflow = ?", workflow)
     if since := such.get("since"):
@@ -143,7 +143,8 @@ class Runs:
 
         def lines(index: RunsIndex) -> list[RunLine]:
             found: list[RunLine] = []
-            for kept in index.lines(wanted.where, wanted.values, limit=-1 if states or not limit else limit):
+            most = -1 if states or not limit else limit
+            for kept in index.lines(wanted.where, wanted.values, queue=wanted.queue, limit=most):
                 line = as_of(kept, now, stopped=stopped)
                 if not states or line.state in states:
                     found.append(line)
@@ -154,9 +155,11 @@ class Runs:
         return self.ask(lines)
 
     def number(self, wanted: _Wanted, *, states: Collection[RunState] = ()) -> int:
-        """How many runs fit. Only where a state is asked for, which may be another one by now, the runs are read."""
-        if states:
+        """How many runs fit. Only where a state is asked for that may be another one by now, the runs are read."""
+        if not MAY_CHANGE.isdisjoint(states):
             return len(self.such(wanted, states=states))
+        if wanted.queue:
+            wanted = wanted.and_("run IN (SELECT run FROM queue_of WHERE queue = ?)", wanted.queue)
         ((number,),) = self._rows(f"SELECT COUNT(*) FROM run WHERE {wanted.where}", *wanted.values)  # noqa: S608 - ours
         return int(number)
 
@@ -185,6 +188,13 @@ class Runs:
     def proved_since(self, at: str) -> list[RunLine]:
         """The runs that were proved since. Parameters: `at` ISO 8601 UTC."""
         return self.such(_Wanted("proved_at >= ?", (at,)))
+
+    def proved_last(self, limit: int) -> list[str]:
+        """The keys of the runs that were proved last, without undos, and without runs whose snapshots are not there
+        (any more)."""
+        such = "snapshot AND proved_at <> '' AND undoes = ''"
+        statement = f"SELECT run FROM run WHERE {such} ORDER BY aged DESC LIMIT ?"  # noqa: S608 - ours
+        return [str(run) for (run,) in self._rows(statement, limit)]
 
     def queues(self) -> list[str]:
         """The queues that a run has looked at."""

@@ -116,12 +116,19 @@ class RunsIndex:
         self._queue_manager = queue_manager
         self._kept = kept
 
-    def lines(self, where: str = "1", values: Sequence[object] = (), *, limit: int = -1) -> Iterator[RunLine]:
+    def lines(
+        self, where: str = "1", values: Sequence[object] = (), *, queue: str = "", limit: int = -1
+    ) -> Iterator[RunLine]:
         """The runs that fit, newest first. Parameters: `where` a condition in SQL, with a ? for each of the `values`;
-        `limit` -1 for all."""
+        `queue` of the runs, blank for all; `limit` -1 for all."""
+        tables, order, first = "run", "at DESC, run DESC", tuple[str, ...]()
+        if queue:  # read in its order, and no further than the limit
+            of_queue = "SELECT run AS of_run, at AS of_at FROM queue_of WHERE queue = ?"
+            tables, order = f"({of_queue}) CROSS JOIN run ON run.run = of_run", "of_at DESC, of_run DESC"
+            first = (queue,)
         found = self.rows(
-            f"SELECT run, state, line FROM run WHERE {where} ORDER BY at DESC, run DESC LIMIT ?",  # noqa: S608 - ours
-            (*values, limit),
+            f"SELECT run, state, line FROM {tables} WHERE {where} ORDER BY {order} LIMIT ?",  # noqa: S608 - ours
+            (*first, *values, limit),
         )
         for run, state, line in found:
             yield self.line(run, state, line)

@@ -84,8 +84,8 @@ class ProveOperator(BaseOperator):
         self._run: RunFolder | None = None
 
     def execute(self, context: Context) -> XCom:
+        from mqops.deciders.look_back import look_back  # noqa: PLC0415
         from mqops.mq.connection import one_session  # noqa: PLC0415
-        from mqops.prove.outcomes import look_back  # noqa: PLC0415
         from mqops.prove.prove import prove  # noqa: PLC0415
         from mqops.prove.records import SUMMARY  # noqa: PLC0415
 
