@@ -83,7 +83,7 @@ def task_of(run_id: str, task: str, state: str) -> str:
     return f"INSERT INTO task_instance ({names}) VALUES ({values}, X'{pickle.dumps({}).hex()}')"
 
 
-def of_dag(run: RunFolder, run_id: str, **found: str) -> RunFolder:
+def of_dag(run: RunFolder, run_id: str, **found: object) -> RunFolder:
     """A run of the lake as one that a DAG has made."""
     key = run.path.parent / run_key(DAG, run_id)
     run.path.rename(key)

@@ -26,6 +26,7 @@ from mqops.expiry.calendar_file import calendar_of
 from mqops.expiry.core.calendar import in_words
 from mqops.expiry.queue_manager import scan_queue
 from mqops.expiry.scan import run_scan, write_summary
+from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection, connect
 from mqops.prove.prove import prove
@@ -81,11 +82,27 @@ def site(queue_manager: Any, estate_folder: Path, monkeypatch: pytest.MonkeyPatc
     return manager
 
 
+ESTATE_OF_ALL = f"""\
+{ESTATE.replace("rules: dlq.rules", "rules: dlq.rules, also: [SECOND.DLQ]")}\
+    backout_reprocess: {{rules: backout.rules, quarantine: MQOPS.QUARANTINE}}
+    snapshot: {{queues: [PAY]}}
+    snapshot_quality: {{queues: [PAY], suites: [suite.yaml]}}
+"""
+SUITE = "suite: some\nexpectations:\n- {id: any, expect: column_values_to_not_be_null, column: msg_id}\n"
+MORE_QUEUES = """\
+DEFINE QLOCAL(PAY.BOQ)
+DEFINE QLOCAL(EMPTY.BOQ)
+DEFINE QLOCAL(MQOPS.QUARANTINE)
+DEFINE QLOCAL(SECOND.DLQ)
+ALTER QLOCAL(PAY) BOTHRESH(2) BOQNAME(PAY.BOQ)
+DEFINE QLOCAL(OTHER) BOTHRESH(2) BOQNAME(EMPTY.BOQ)
+"""
 NOTIFY = Notify(notifier="recording.Recording", arguments={"text": "{{ mqops.subject }} / {{ mqops.text }}"})
 
 
 def context(kept: dict[str, str], **form: object) -> Any:
-    run = SimpleNamespace(run_type="scheduled", conf={}, dag_id="qm1_expiry_scan", run_id="scheduled__1")
+    named = {"dag_id": "qm1_expiry_scan", "run_id": "scheduled__1", "triggering_user_name": "alice"}
+    run = SimpleNamespace(run_type="scheduled", conf={}, **named)
     return {
         "params": {"queues": ["*"], "all_filled": False, **form},
         "dag_run": run,
@@ -177,9 +194,12 @@ def test_a_calendar_that_cannot_be_used_is_an_error_of_the_log_and_ends_no_run(
     assert "calendar.yaml:1: hours: must be two times of day" in said
 
 
-def note_of_dead_letter_run(manager: Manager, folder: Path, schedule: object = "0 0 29 2 *") -> str:
-    """The note of a run that moves nothing, as its task prove keeps it. Parameters: `schedule` of its DAG."""
-    run = of_dag(planned(manager, folder / "lake", text="DESTQ(A) ACTION(RETRY)\n"), "first")
+def note_of_dead_letter_run(
+    manager: Manager, folder: Path, schedule: object = "0 0 29 2 *", *, left: Sequence[str] = ()
+) -> str:
+    """The note of a run that moves nothing, as its task prove keeps it. Parameters: `schedule` of its DAG; `left` what
+    its task check has not looked at."""
+    run = of_dag(planned(manager, folder / "lake", text="DESTQ(A) ACTION(RETRY)\n"), "first", left=list(left))
     kept: dict[str, str] = {}
     task = ProveOperator(
         task_id="prove",
@@ -239,6 +259,62 @@ def test_the_form_of_a_scan_can_tell_first_and_leaves_what_is_at_stake(site: Man
     assert f"Not looked at: `{DLQ} (dead-letter queue): a look discards up to 1 expired message" in note
     assert "To look all the same, start a run without First tell." in note
     assert site.depth(DLQ) == 2
+
+
+@pytest.fixture
+def of_all(site: Manager, estate_folder: Path) -> Manager:
+    """Queues of all workflows that browse; on the dead-letter queue and a backout queue something is about to expire,
+    on the others nothing is at stake."""
+    (estate_folder / "estate.yaml").write_text(ESTATE_OF_ALL)
+    (estate_folder / "suite.yaml").write_text(SUITE)
+    for table in ("dlq.rules", "backout.rules"):
+        (estate_folder / table).write_text("ACTION(RETRY)\n")
+    site.mqsc(MORE_QUEUES)
+    site.put("PAY", [({"Persistence": 0}, b"x")])
+    for queue in (DLQ, "PAY.BOQ"):
+        site.put(queue, [({"Expiry": 3000}, b"x")])
+    look(site, estate_folder / "lake")
+    site.put("SECOND.DLQ", [({}, b"x")])
+    look(site, estate_folder / "lake")
+    return site
+
+
+def checked(dag: DAG, **form: object) -> tuple[dict[str, Any], str]:
+    """What the task check of a dry run with "First tell" has found, and its note."""
+    kept: dict[str, Any] = {}
+    asked = {**dag.params.dump(), "dry_run": True, "first_tell": True, **form}
+    found: dict[str, Any] = dag.get_task("check").execute(context(kept, **asked))  # type: ignore[attr-defined]
+    return found, kept.get(KEY, "")
+
+
+def test_the_form_of_a_dead_letter_run_can_tell_first(of_all: Manager, estate_folder: Path, dag_file: Any) -> None:
+    found, _note = checked(dag_file("dlq_rules").qm1_dlq_rules)
+    assert found["queue"] == "SECOND.DLQ"
+    assert [line.split(" ")[0] for line in found["left"]] == [DLQ]
+    note = note_of_dead_letter_run(of_all, estate_folder, left=found["left"])
+    assert f"Not looked at: `{DLQ} (dead-letter queue): a look discards up to 1 expired message" in note
+    assert checked(dag_file("dlq_rules").qm1_dlq_rules, first_tell=False)[0]["queue"] == f"{DLQ},SECOND.DLQ"
+
+
+@pytest.mark.parametrize(
+    ("workflow", "form", "stays", "browsed"),
+    [
+        ("backout_reprocess", {}, "PAY.BOQ", ""),  # the other backout queue is empty
+        ("snapshot", {"queues": ["PAY", DLQ]}, DLQ, "PAY"),
+        ("snapshot_quality", {"queues": ["PAY", DLQ]}, DLQ, ""),  # a suite on half of its queues would tell nothing
+    ],
+    ids=["backout_reprocess", "snapshot", "snapshot_quality"],
+)
+@pytest.mark.usefixtures("of_all")
+def test_the_forms_of_what_browses_can_tell_first(
+    estate_folder: Path, dag_file: Any, workflow: str, form: dict[str, Any], *, stays: str, browsed: str
+) -> None:
+    found, note = checked(vars(dag_file(workflow))[f"qm1_{workflow}"], **form)
+    assert f"Not looked at: `{stays} (" in note
+    assert note.count("To look all the same, start a run without First tell.") == 1
+    handed_on = list((estate_folder / "lake" / "QM1" / "runs").glob("*/handed_on.json"))
+    assert [read_json(one)["found"]["queues"] for one in handed_on] == [browsed] * bool(browsed)
+    assert [line.split(" ")[0] for line in found["left"]] == [stays]
 
 
 def test_what_a_snapshot_must_let_the_queue_manager_discard_is_told_once_before_it(

@@ -21,14 +21,14 @@ from pages_lake import make_lake
 
 from mqops.clock import utc
 from mqops.lake.files import read_json, write_json
-from mqops.lake.run import RunFolder
+from mqops.lake.run import RunFolder, find_run
 from mqops.look import runs_index
 from mqops.look.accounted import ledger_now
 from mqops.look.estate.expiring import expiring_now
 from mqops.look.estate.known import MOST_ACTED, MOST_OF_A_DAY
 from mqops.look.estate.now import manager_now
 from mqops.look.figures import Figures
-from mqops.look.runs import list_runs
+from mqops.look.runs import Runs, list_runs
 from mqops.look.runs_index import RECENT_NS
 from mqops.look.words.state import RunState
 from mqops.quality.trend import quality_runs
@@ -125,6 +125,8 @@ def costs(base: Path, runs: int, looked_at: list[str]) -> list[tuple[str, int, i
         "newest": lambda: list_runs(lake, limit=30),
         "one state": lambda: list_runs(lake, states=[RunState.UNFINISHED]),
         "undos": lambda: list_runs(lake, workflow="undo"),
+        "look back": lambda: Runs(lake, "QM1").proved_last(20),
+        "one by its key": lambda: find_run(lake, key=run.run),
         "estate": lambda: manager_now(Figures(), lake, "QM1", ledger=ledger),
         "expiry": lambda: expiring_now(lake, "QM1"),
         "quality": lambda: quality_runs(lake, "QM1"),

@@ -56,6 +56,7 @@ def test_settings_of_the_estate_reach_the_dag(dags: dict[str, DAG]) -> None:
     assert (dag.schedule, dag.catchup, dag.max_active_runs) == ("@daily", False, 1)
     assert dag.params.dump() == {
         "queues": ["PAYMENTS.*", "SYSTEM.DEAD.LETTER.QUEUE"],
+        "first_tell": False,
         "suites": ["expectations/a.yaml", "expectations/b.yaml"],
         "limit": 500,
     }
@@ -80,7 +81,7 @@ def test_the_snapshot_dag_copies_by_the_same_step_and_has_an_asset(dag_file: Any
         *("qm1_snapshot", "@hourly", 1),
         {"mq", "snapshot", "QM1"},
     )
-    assert dag.params.dump() == {"queues": ["PAYMENTS.*"], "limit": 7}
+    assert dag.params.dump() == {"queues": ["PAYMENTS.*"], "first_tell": False, "limit": 7}
     assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {"check": {"observe"}, "observe": set()}
     assert [one.uri for one in dag.get_task("observe").outlets] == ["x-mqops://qm1/snapshot/snapshot"]
     assert "`PAYMENTS.*`" in (dag.doc_md or "")

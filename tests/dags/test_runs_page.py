@@ -20,7 +20,7 @@ from runs_on_pages import letters, planned
 from mqops.act.in_process import act
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
-from mqops.look.runs import Runs
+from mqops.look.runs import Runs, count_runs, list_runs
 from mqops.look.runs_index import RECENT_NS, RunsIndex
 from mqops.look.runs_page import PageOfRuns, Place, WantedRuns, page_of_runs
 from mqops.look.words.runs import name_of, took
@@ -182,6 +182,28 @@ def test_a_question_that_a_page_asks_looks_at_no_row_of_every_run(many: Path, qu
     assert plans
     few = ("COVERING", "who_ask", "who_moved")  # the entries alone; an index of few runs; as many as are asked for
     assert [one for one in plans if one.startswith("SCAN run") and not any(name in one for name in few)] == []
+
+
+def test_the_list_and_the_number_of_the_others_read_no_more_than_they_show(many: Path, monkeypatch) -> None:
+    """`mqops runs --queue Q1 --state planned`: a state that no time changes is counted by the index alone."""
+    read, statements = list[str](), list[str]()
+    genuine, rows = RunsIndex.line, RunsIndex.rows
+    monkeypatch.setattr(RunsIndex, "line", lambda self, run, *more: (read.append(run), genuine(self, run, *more))[1])
+    monkeypatch.setattr(
+        RunsIndex,
+        "rows",
+        lambda self, asked, values=(): (
+            statements.extend(
+                str(row[3]) for row in rows(self, f"EXPLAIN QUERY PLAN {asked}", values) if "SEL" in asked
+            ),
+            rows(self, asked, values),
+        )[1],
+    )
+    such = {"queue_manager": "QM1", "queue": "Q1", "states": [RunState.PLANNED]}
+    assert len(list_runs(many, limit=5, **such)) == 5
+    assert count_runs(many, **such) > 5
+    assert len(read) == 5
+    assert [one for one in statements if "TEMP B-TREE" in one] == []
 
 
 def test_the_page_says_what_each_run_is_and_who_asked(lake: Path, client: Any) -> None:

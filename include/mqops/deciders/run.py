@@ -226,7 +226,7 @@ def act_and_prove(
 
 def prove_and_look_back(connection: Reach, run: RunFolder, file: LedgerFile | None = None) -> RunSummary:
     """Prove a run, then look what became of the messages that earlier runs moved. Raises as `prove`."""
-    from mqops.prove.outcomes import look_back  # noqa: PLC0415 - a dry run does without what acts and proves
+    from mqops.deciders.look_back import look_back  # noqa: PLC0415 - a dry run does without what acts and proves
     from mqops.prove.prove import prove  # noqa: PLC0415
 
     file = file or LedgerFile(run.lake_folder)

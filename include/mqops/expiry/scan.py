@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -69,9 +69,8 @@ class Candidates:
         """What a look at the candidates lets the queue manager discard, as far as a report or a value is at stake."""
         return tuple(at_stake(self.queues, self.why, self.known, now=utc()))
 
-    def without(self, told: Iterable[AtStake]) -> Candidates:
-        """The other candidates."""
-        left = {one.queue for one in told}
+    def without(self, left: Container[str]) -> Candidates:
+        """The other candidates. Parameters: `left` names of queues."""
         return replace(self, why={queue: why for queue, why in self.why.items() if queue not in left})
 
     def about_shared(self) -> Iterator[str]:
@@ -191,7 +190,7 @@ def run_scan(
             session, lake, patterns, recheck=recheck, all_filled=all_filled, forecast=forecast, waiting=waiting
         )
         if first_tell and (told := found.at_stake()) and not first_tell(told):
-            found = found.without(told)
+            found = found.without({one.queue for one in told})
         scans = scan(session, lake, found)
     return found, summarise(scans.done, run="", queue_manager=found.queue_manager, gone=scans.gone, unseen=found.unseen)
 

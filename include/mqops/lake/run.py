@@ -218,9 +218,11 @@ def find_run(lake: Path, *, key: str, queue_manager: str = "", planned: bool = F
     whole = RunFolder.at(lake, queue_manager or "any", key)
     if queue_manager and whole.path.is_dir() and (whole.plan_json.exists() or not planned):
         return whole
-    name, folders = whole.run, whole.path.parent.glob("*") if queue_manager else lake.glob("*/runs/*")
-    begun = [RunFolder(path) for path in sorted(folders) if path.name.startswith(name) and path.is_dir()]
-    found = [run for run in begun if run.run == name] or begun
+    name, places = whole.run, [whole.path.parent] if queue_manager else sorted(lake.glob("*/runs"))
+    found = [RunFolder(place / name) for place in places if (place / name).is_dir()]
+    if not found:  # all runs are listed only where no key is given in full
+        begun = (path for place in places for path in sorted(place.glob("*")) if path.name.startswith(name))
+        found = [RunFolder(path) for path in begun if path.is_dir()]
     if len({run.run for run in found}) > 1:
         raise SettingsError(
             f"{lake} has {counted(len(found), 'run')} whose keys begin with {key}: name one of "

@@ -24,7 +24,7 @@ from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
 from mqops.ledger.noted import ACTED
 from mqops.look.core.question import Asked
-from mqops.look.core.run_state import BEGUN_AND_OPEN, PlanKnown, RunFiles, RunLine, as_of, line_of
+from mqops.look.core.run_state import BEGUN_AND_OPEN, MAY_CHANGE, PlanKnown, RunFiles, RunLine, as_of, line_of
 from mqops.look.runs_index import Row, RunsIndex, asked
 from mqops.look.words.state import RunState
 from mqops.message_checks import QualitySummary
@@ -182,8 +182,8 @@ class Runs:
         return self.ask(lines)
 
     def number(self, wanted: _Wanted, *, states: Collection[RunState] = ()) -> int:
-        """How many runs fit. Only where a state is asked for, which may be another one by now, the runs are read."""
-        if states:
+        """How many runs fit. Only where a state is asked for that may be another one by now, the runs are read."""
+        if not MAY_CHANGE.isdisjoint(states):
             return len(self.such(wanted, states=states))
         of_queue = "run IN (SELECT run FROM queue_of WHERE queue = ?)" if wanted.queue else "?"
         statement = f"SELECT COUNT(*) FROM run WHERE {of_queue} AND {wanted.where}"  # noqa: S608 - ours
@@ -215,6 +215,13 @@ class Runs:
     def proved_since(self, at: str) -> list[RunLine]:
         """The runs that were proved since. Parameters: `at` ISO 8601 UTC."""
         return self.such(_Wanted("proved_at >= ?", (at,)))
+
+    def proved_last(self, limit: int) -> list[str]:
+        """The keys of the runs that were proved last, without undos, and without runs whose snapshots are not there
+        (any more)."""
+        such = "snapshot AND proved_at <> '' AND undoes = ''"
+        statement = f"SELECT run FROM run WHERE {such} ORDER BY aged DESC LIMIT ?"  # noqa: S608 - ours
+        return [str(run) for (run,) in self._rows(statement, limit)]
 
     def queues(self) -> list[str]:
         """The queues that a run has looked at."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
-from operator import itemgetter
-from pathlib import Path
 
 from mqops.act.approved_plan import ApprovedPlan, plan_rows
 from mqops.act.core.port import Taken
@@ -19,7 +16,7 @@ from mqops.act.mover_port import key_of, without_dlh
 from mqops.actions import Action
 from mqops.clock import utc, utc_text
 from mqops.counted import counted
-from mqops.errors import InProgress, LakeError, MQError, MqopsError, SettingsError, TransientMQError
+from mqops.errors import InProgress, LakeError, MQError, SettingsError, TransientMQError
 from mqops.lake.bodies import Whole, rows_with
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account
@@ -32,22 +29,17 @@ from mqops.mq.inquire import depth
 from mqops.mq.session import RawMessage, Session
 from mqops.observe.originals import Original, Which, copied
 from mqops.plan_row import PlanRow
-from mqops.printable import printable
 from mqops.prove.core.outcome import THERE, Moved, OutcomeSummary, Seen, absent, outcomes, recorded
 from mqops.prove.prove import reopened
-from mqops.prove.records import OUTCOMES, SUMMARY, UNDO_RECORD
+from mqops.prove.records import OUTCOMES, UNDO_RECORD
 from mqops.prove.transmitted import without_xqh
 from mqwire.structures import MQMD_LAYOUT
 
 LINE_ROWS = 1000
 """Most messages in a line of the ledger."""
-BACK_RUNS, BACK_MESSAGES, BACK_DEPTH = 5, 10_000, 20_000
-"""A run looks back at no more runs, at no run that moved more messages, and at no deeper queue, to save time.
-`mqops ledger outcomes` looks at any run."""
 
 _ids = MQMD_LAYOUT.reader("msg_id", "correl_id")
 _expiry = MQMD_LAYOUT.reader("expiry")
-_log = logging.getLogger(__name__)
 
 
 def look(
@@ -89,61 +81,6 @@ def look(
     ledger.note_proof(Proof(run=run.run, head=head))
     OUTCOMES.write(run, summary)
     return summary
-
-
-def look_back(
-    connection: Reach, run: RunFolder, *, file: LedgerFile | None = None, now: Callable[[], datetime] = utc
-) -> list[OutcomeSummary]:
-    """Look at the outcomes of the newest runs before this one that may still change. An error is logged, not raised.
-
-    A run is looked at again when its age has doubled since the last look, and when this run is an undo of it.
-    Parameters: `file` the ledger, if the caller has it open.
-    """
-    summaries = []
-    for earlier in _open_runs(run, now()):
-        try:
-            summaries.append(look(connection, earlier, deepest=BACK_DEPTH, file=file, now=now))
-        except MqopsError as error:
-            _log.warning(
-                "Cannot tell what became of the messages of run %s: %s", printable(earlier.run), printable(error)
-            )
-    return summaries
-
-
-def _open_runs(run: RunFolder, now: datetime) -> list[RunFolder]:
-    """The run that this one undoes, and the newest proved runs beside it that moved messages whose outcome is open."""
-    undoes = UNDO_RECORD.find(run)
-    undone = undoes.run if undoes else ""
-    others = (RunFolder(path) for path in run.path.parent.iterdir() if path != run.path)
-    proved = [(_changed_at(SUMMARY.path(other)), other) for other in others if not UNDO_RECORD.exists(other)]
-    newest = [other for at, other in sorted(proved, key=itemgetter(0), reverse=True) if at]
-    newest.sort(key=lambda other: other.run != undone)
-    return [other for other in newest[: 4 * BACK_RUNS] if _is_due(other, now, just_undone=other.run == undone)][
-        :BACK_RUNS
-    ]
-
-
-def _changed_at(path: Path) -> int:
-    """When a file was changed, in nanoseconds; 0 if it does not exist."""
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
-
-
-def _is_due(run: RunFolder, now: datetime, *, just_undone: bool) -> bool:
-    try:
-        summary, last = SUMMARY.read(run), OUTCOMES.find(run)
-    except MqopsError:
-        return False
-    if not 0 < summary.moved <= BACK_MESSAGES:
-        return False
-    if last is None or (last.plan, last.moved) != (summary.plan, summary.moved):
-        return True
-    looked_at = datetime.fromisoformat(last.looked_at)
-    if not last.open:
-        return False
-    return just_undone or now - looked_at >= looked_at - datetime.fromisoformat(summary.proved_at)
 
 
 @dataclass(slots=True)

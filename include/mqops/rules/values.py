@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from string import ascii_lowercase
 
-from mqops.rules.keyword import ANY, MAX_NUMBER, Keyword, ValueKind
+from mqops.rules.keyword import MAX_NUMBER, Keyword, ValueKind
+from mqops.rules.model import ANY
 from mqwire.names import values
 
 TOO_LONG, OUT_OF_RANGE = 8752, 8757

@@ -80,7 +80,7 @@ def build_refresh(names: list[str]) -> DAG:
         params={
             "queue_manager": params.queue_manager(names),
             "name": params.generic_name(),
-            "first_tell": params.first_tell(),
+            "first_tell": params.first_tell(leaves="all queues"),
         },
     ) as dag:
         RefreshExpiryOperator(task_id="refresh")

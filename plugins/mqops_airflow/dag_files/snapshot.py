@@ -31,7 +31,11 @@ def build(file: EstateFile, name: str, settings: QueueManager, section: Snapshot
         tags=["mq", WORKFLOW, name],
         default_args=default_args(),
         user_defined_macros=TEMPLATES,
-        params={"queues": params.queues(section.queues), "limit": params.limit(section.limit)},
+        params={
+            "queues": params.queues(section.queues),
+            "first_tell": params.first_tell(),
+            "limit": params.limit(section.limit),
+        },
     ) as dag:
         check = SnapshotCheckOperator(task_id="check", queue_manager=name)
         check >> observe_task(

@@ -39,6 +39,7 @@ def build(file: EstateFile, suites: Sequence[str], name: str, settings: QueueMan
         user_defined_macros=TEMPLATES,
         params={
             "queues": params.queues(section.queues),
+            "first_tell": params.first_tell(leaves="all queues"),
             "suites": params.suites(section.suites, suites),
             "limit": params.limit(section.limit),
         },

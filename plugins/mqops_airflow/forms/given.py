@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mqops.errors import SettingsError
-from mqops.type_adapter import refused
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -29,14 +28,20 @@ class Form(BaseModel):
         try:
             return cls.model_validate(dict(context["params"]))
         except ValidationError as error:
-            place, _kind, text = refused(error)
-            raise SettingsError(f"the form's field {place}: {text}. Start a new run") from error
+            first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+            raise SettingsError(f"the form's field {first['loc'][0]}: {first['msg']}. Start a new run") from error
 
 
 class OfManager(Form):
     """A DAG for all queue managers."""
 
     queue_manager: str
+
+
+class Browses(Form):
+    """A workflow that browses queues. Parameters: `first_tell` as of `forms.params.first_tell`."""
+
+    first_tell: bool = False
 
 
 class ToAct(OfManager):
@@ -51,11 +56,10 @@ class Undo(OfManager):
     run: str
 
 
-class Refresh(OfManager):
+class Refresh(OfManager, Browses):
     """mq_refresh_expiry."""
 
     name: str
-    first_tell: bool = False
 
 
 class Explain(OfManager):
@@ -96,7 +100,7 @@ class CarriedOut(Form):
         return Pacing(**self.model_dump(include=PACING))
 
 
-class ByRules(CarriedOut):
+class ByRules(CarriedOut, Browses):
     """A workflow that decides by a rules table. Parameters: `message_ids` none for all messages."""
 
     rules_file: str
@@ -126,22 +130,21 @@ class Backout(ByRules):
     replay_cap: int
 
 
-class Expiry(Form):
+class Expiry(Browses):
     """expiry_scan."""
 
     queues: tuple[str, ...]
     all_filled: bool
-    first_tell: bool = False
 
 
-class Snapshot(Form):
+class Snapshot(Browses):
     """snapshot."""
 
     queues: tuple[str, ...]
     limit: int | None
 
 
-class Quality(Form):
+class Quality(Browses):
     """snapshot_quality."""
 
     queues: tuple[str, ...]

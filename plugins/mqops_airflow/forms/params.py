@@ -157,15 +157,15 @@ def all_filled() -> Param:
     )
 
 
-def first_tell() -> Param:
-    """Whether queues are left on which a look would let something at stake be discarded."""
+def first_tell(*, leaves: str = "that queue") -> Param:
+    """Whether queues are left on which a look would let something at stake be discarded. Parameters: `leaves` what."""
     return Param(
         False,
         title="First tell",
         type="boolean",
         description="Only tell what the queue manager must discard on a queue that is looked at, where expiration "
-        "reports, persistent messages or messages that wait for a person are among it, and leave that queue. "
-        "A run without this looks at it.",
+        "reports, persistent messages or messages that wait for a person are among it, "
+        f"and leave {leaves}. A run without this looks at it.",
     )
 
 

@@ -14,7 +14,7 @@ from mqops.workflow import Workflow
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
-from mqops_airflow.operators.check import CheckOperator, drain_and_log, valid_table
+from mqops_airflow.operators.check import CheckOperator, drain_and_log, left_by, not_looked_at, told_of, valid_table
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import md
 
@@ -59,6 +59,7 @@ class BackoutCheckOperator(CheckOperator):
             )
             looked_at = replace(surveyed, queues=tuple(surveyed.depths))
             gate = gate_of(estate, self.queue_manager, BACKOUT, session, looked_at)
+            left = left_by(form, session, lake(estate), surveyed.queues, self.log)
         for remark in surveyed.setting.remarks():
             self.log.warning("%s", printable(remark))
         for queue, depth in surveyed.depths.items():
@@ -72,15 +73,17 @@ class BackoutCheckOperator(CheckOperator):
             "remarks": list(surveyed.setting.remarks()),
             "rules": str(rules),
             "table_digest": table.digest,
+            **told_of(left),
         }
+        queues = [queue for queue in surveyed.queues if queue not in left]
         if not surveyed.queues and surveyed.setting.unseen:
             raise SettingsError(not_seen(surveyed.setting.unseen))
-        if not surveyed.queues:
-            why = md("Nothing to do: the backout queues are empty")
+        if not queues:
+            why = not_looked_at(left.values()) or md("Nothing to do: the backout queues are empty")
             return self.nothing_to_do(context, {"queue": "", **found}, Workflow.BACKOUT_REPROCESS, why)
 
         def keep(folder: RunFolder) -> None:
             backout.write_setting(folder, surveyed.setting)
             write_setting(folder, gate)
 
-        return self.begin(*(context, lake(estate), surveyed.queues, found), form=form, keep=keep)
+        return self.begin(*(context, lake(estate), queues, found), form=form, keep=keep)

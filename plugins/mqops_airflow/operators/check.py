@@ -23,16 +23,17 @@ from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.operators.depth import trigger_again
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
-from mqops_airflow.ui.markdown import Markdown, joined, md, plain
+from mqops_airflow.ui.markdown import NOTHING, Markdown, joined, md, plain
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from airflow.sdk import Context
 
     from mqops.decide.core import PlanSummary
+    from mqops.expiry.core.first_tell import AtStake
     from mqops.mq.session import Session
     from mqops.rules import Table
 
@@ -115,13 +116,17 @@ class DlqCheckOperator(CheckOperator):
             gate = gate_of(estate, self.queue_manager, DEAD_LETTERS, session, selection)
             drained = drain_and_log(session, lake(estate), self.queue_manager, self.log)
             depths = {queue: depth(session, queue) for queue in queues}
+            left = left_by(form, session, lake(estate), (queue for queue in queues if depths[queue]), self.log)
         for queue, messages in depths.items():
             self.log.info("%s: %s", printable(queue), counted(messages, "message"))
             if not messages:
                 note_empty(lake(estate), self.queue_manager, queue)
         self.log.info("%s of earlier runs recorded", counted(drained, "marker"))
-        filled = [queue for queue, messages in depths.items() if messages]
-        found = {"messages": sum(depths.values()), "rules": str(rules), "table_digest": table.digest}
+        filled = [queue for queue, messages in depths.items() if messages and queue not in left]
+        found = {"messages": sum(depths.values()), "rules": str(rules), "table_digest": table.digest} | told_of(left)
+        if not filled and left:
+            why = not_looked_at(left.values())
+            return self.nothing_to_do(context, {"queue": "", **found}, Workflow.DLQ_RULES, why)
         if not filled:
             why = md("Nothing to do: {} are empty", joined(", ", queues))
             if len(queues) == 1:
@@ -213,6 +218,40 @@ def tell_before_look(lake_folder: Path, queue_manager: str, queues: Iterable[str
 
     for line in told_before_look(lake_folder, queue_manager, tuple(queues), estate_file()):
         log.warning("%s", printable(line))
+
+
+def left_by(
+    form: given.Browses, session: Session, lake_folder: Path, queues: Iterable[str], log: Any
+) -> dict[str, str]:
+    """The queues among these that a run with "First tell" leaves → what a look at them lets the queue manager discard
+    (`mqops.expiry.core.first_tell`), which the log tells. None without it. Raises as `mqops.expiry.scan.candidates`."""
+    wanted = tuple(queues)
+    if not form.first_tell or not wanted:
+        return {}
+    from mqops.expiry.scan import candidates  # noqa: PLC0415 - loads the MQ library
+
+    return log_left(candidates(session, lake_folder, wanted, all_filled=True).at_stake(), log)
+
+
+def log_left(stakes: Iterable[AtStake], log: Any) -> dict[str, str]:
+    """Queue → what a look at it lets the queue manager discard; the log tells it."""
+    told = {one.queue: one.sentence() for one in stakes}
+    for sentence in told.values():
+        log.warning("%s", printable(sentence))
+    return told
+
+
+def told_of(left: Mapping[str, str]) -> dict[str, list[str]]:
+    """What is handed on of the queues that are left, for the run's note."""
+    return {"left": list(left.values())} if left else {}
+
+
+def not_looked_at(sentences: Iterable[str]) -> Markdown:
+    """What a run with "First tell" has left, for its note; nothing where it has left nothing."""
+    told = tuple(sentences)
+    if not told:
+        return NOTHING
+    return md("Not looked at: {}. To look all the same, start a run without First tell.", joined("; ", told))
 
 
 def drain_and_log(session: Session, lake_folder: Path, queue_manager: str, log: Any) -> int:

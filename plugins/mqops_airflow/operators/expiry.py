@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -22,11 +22,11 @@ from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.foretold import foretold
 from mqops_airflow.notices.outcome_text import keep_for_note
-from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator
+from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, log_left, not_looked_at, told_of
 from mqops_airflow.operators.depth import trigger_again
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
-from mqops_airflow.ui.markdown import NOTHING, Markdown, joined, md, number, thousands
+from mqops_airflow.ui.markdown import Markdown, joined, md, number, thousands
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
@@ -70,10 +70,8 @@ class ExpiryCheckOperator(CheckOperator):
                 waiting=told,
                 interval=_interval(estate, self.queue_manager) if _by_schedule(context) else None,
             )
-        left = chosen.at_stake() if form.first_tell else ()
+        left = log_left(chosen.at_stake() if form.first_tell else (), self.log)
         chosen = chosen.without(left)
-        for one in left:
-            self.log.warning("%s", printable(one.sentence()))
         if section is None or form.queues == section.queues:
             note_seen(folder_of(lake(estate), self.queue_manager), chosen.queues, chosen.group)
         intervals = {one: _interval(estate, one) for one in (*chosen.members, self.queue_manager)}
@@ -96,13 +94,12 @@ class ExpiryCheckOperator(CheckOperator):
         if chosen.unseen:
             found["unseen"] = list(chosen.unseen)
             self.log.error("%s", printable(not_seen(chosen.unseen)))
-        if left:
-            found["left"] = [one.sentence() for one in left]
+        found |= told_of(left)
         if not chosen.why:
             refuse_unseen(chosen.unseen)
             why = foretold(self.log, context, self.queue_manager, estate=estate, notify=self.notify)
             why = md("{} {}", why, chosen.expryint) if chosen.expryint else why
-            done = not_looked_at(one.sentence() for one in left) or md("{}.", NOTHING_TO_DO)
+            done = not_looked_at(left.values()) or md("{}.", NOTHING_TO_DO)
             said = joined(" ", filter(None, (done, why))) if left or why else NOTHING_TO_DO
             return self.nothing_to_do(context, found, Workflow.EXPIRY_SCAN, said)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
@@ -171,18 +168,16 @@ class RefreshExpiryOperator(BaseOperator):
         from mqops.expiry.scan import refresh  # noqa: PLC0415 - loads the MQ library
 
         form, estate = given.Refresh.of(context), estate_file()
-        told: list[str] = []
+        told: dict[str, str] = {}
 
         def first_tell(stakes: Sequence[AtStake]) -> bool:
-            told.extend(one.sentence() for one in stakes)
+            told.update(log_left(stakes, self.log))
             return False
 
         asks = first_tell if form.first_tell else None
         summary = refresh(connection_for(form.queue_manager, estate), lake(estate), form.name, first_tell=asks)
         if told:
-            for line in told:
-                self.log.warning("%s", printable(line))
-            keep_for_note(context, md("{} Nothing was done.", not_looked_at(told)))
+            keep_for_note(context, md("{} Nothing was done.", not_looked_at(told.values())))
             return summary.to_json()
         self.log.info(
             "TYPE(EXPIRY) NAME(%s) on %s: done by %s",
@@ -219,14 +214,6 @@ def report(operator: BaseOperator, context: Context, summary: ExpirySummary) -> 
         refuse_unseen(summary.unseen)
         wrong = ", ".join(scan.queue for scan in summary.queues if scan.exact and not scan.balanced)
         raise Unbalanced(f"The figures of {wrong} do not add up; see the lines above")
-
-
-def not_looked_at(sentences: Iterable[str]) -> Markdown:
-    """What a run with "First tell" has left, for its note; nothing where it has left nothing."""
-    told = tuple(sentences)
-    if not told:
-        return NOTHING
-    return md("Not looked at: {}. To look all the same, start a run without First tell.", joined("; ", told))
 
 
 def refuse_unseen(unseen: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 
 from mqops.actions import moved_word
 from mqops.errors import MqopsError, SettingsError, Unbalanced
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.ledger.file import LedgerFile
 from mqops.look.core.question import Over
 from mqops.observe.core.anatomy import anatomy_lines
@@ -20,6 +21,7 @@ from mqops_airflow.notices.foretold import left_foretold
 from mqops_airflow.notices.metrics import count_messages, count_run
 from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.notices.outcome_text import ending_of, keep_for_note, outcome_text
+from mqops_airflow.operators.check import not_looked_at
 from mqops_airflow.operators.depth import trigger_again
 from mqops_airflow.runs.lineage import Lineage, of_proof
 from mqops_airflow.runs.run_folder import XCom, found_folder
@@ -84,8 +86,8 @@ class ProveOperator(BaseOperator):
         self._run: RunFolder | None = None
 
     def execute(self, context: Context) -> XCom:
+        from mqops.deciders.look_back import look_back  # noqa: PLC0415
         from mqops.mq.connection import one_session  # noqa: PLC0415
-        from mqops.prove.outcomes import look_back  # noqa: PLC0415
         from mqops.prove.prove import prove  # noqa: PLC0415
         from mqops.prove.records import SUMMARY  # noqa: PLC0415
 
@@ -126,8 +128,9 @@ class ProveOperator(BaseOperator):
         context["outlet_events"][self.asset].extra = {**value, "told": plain(words)}
         vanish = left_foretold(self.log, context, run, self.workflow)
         warning = trigger_again(self.log, self.queue_manager, self.workflow) if acted == "success" else ""
-        if vanish or warning:
-            keep_for_note(context, joined(" ", filter(None, (words, vanish, warning))))
+        left = not_looked_at((HANDED_ON.find(run) or NO_DAG_RUN).names("left"))
+        if left or vanish or warning:
+            keep_for_note(context, joined(" ", filter(None, (words, left, vanish, warning))))
         if summary.unseen:
             count_run(context, proved=False)
             raise SettingsError(not_seen(summary.unseen))

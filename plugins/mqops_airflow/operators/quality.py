@@ -27,7 +27,15 @@ from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.notices.outcome_text import keep_for_note
-from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here, tell_before_look
+from mqops_airflow.operators.check import (
+    NOTHING_TO_DO,
+    CheckOperator,
+    end_here,
+    left_by,
+    not_looked_at,
+    tell_before_look,
+    told_of,
+)
 from mqops_airflow.pages.data_docs import DataDocsLink, address
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
@@ -71,6 +79,7 @@ class QualityCheckOperator(CheckOperator):
         with connect(connection_for(self.queue_manager, estate)) as session:
             choice = choose_queues(session, form.queues)
             aliases = choice.aliases | aliases_in(session, suites)
+            left = left_by(form, session, lake(estate), choice.depths, self.log)
         for alias, base in aliases.items():
             self.log.info("%s", printable(is_alias(alias, base)))
         for queue in choice.inhibited:
@@ -92,7 +101,10 @@ class QualityCheckOperator(CheckOperator):
             "aliases": aliases,
             "suites": ",".join(map(str, paths)),
             "limit": form.limit or 0,
+            **told_of(left),
         }
+        if left:
+            return end_here(self, context, found, md("{} Nothing was checked.", not_looked_at(left.values())))
         if not messages:
             seen = QueuesSeen(looked_at=choice.empty, unread=choice.inhibited, unseen=choice.unseen, aliases=aliases)
             return self._without_a_message(context, found, suites, seen)

@@ -14,7 +14,15 @@ from mqops.workflow import Workflow
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.outcome_text import keep_for_note
-from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here, tell_before_look
+from mqops_airflow.operators.check import (
+    NOTHING_TO_DO,
+    CheckOperator,
+    end_here,
+    left_by,
+    not_looked_at,
+    tell_before_look,
+    told_of,
+)
 from mqops_airflow.operators.expiry import refuse_unseen
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
@@ -47,6 +55,7 @@ class SnapshotCheckOperator(CheckOperator):
         form, estate = given.Snapshot.of(context), estate_file()
         with connect(connection_for(self.queue_manager, estate)) as session:
             choice = choose_queues(session, form.queues)
+            at_stake = left_by(form, session, lake(estate), choice.depths, self.log)
         for alias, base in choice.aliases.items():
             self.log.info("%s", printable(is_alias(alias, base)))
         for queue in choice.inhibited:
@@ -54,7 +63,8 @@ class SnapshotCheckOperator(CheckOperator):
         if choice.unseen:
             self.log.error("%s", printable(not_seen(choice.unseen)))
         emptied = sorted({*choice.empty} & filled_before(lake(estate), self.queue_manager))
-        queues, messages = [*choice.depths, *emptied], sum(choice.depths.values())
+        depths = {queue: depth for queue, depth in choice.depths.items() if queue not in at_stake}
+        queues, messages = [*depths, *emptied], sum(depths.values())
         self.log.info("%s on %s", counted(messages, "message"), counted(len(queues), "queue"))
         found = {
             "queues": ",".join(queues),
@@ -62,6 +72,7 @@ class SnapshotCheckOperator(CheckOperator):
             "limit": form.limit or 0,
             "inhibited": list(choice.inhibited),
             "unseen": list(choice.unseen),
+            **told_of(at_stake),
         }
         left = _not_looked_at(choice)
         if not queues:
@@ -71,10 +82,12 @@ class SnapshotCheckOperator(CheckOperator):
                     f"No queue can be copied, all have GET(DISABLED): {', '.join(choice.inhibited)}. Let them be read "
                     "(ALTER QLOCAL(...) GET(ENABLED)), or name other queues"
                 )
-            return end_here(self, context, found, joined(". ", [NOTHING_TO_DO, *left]))
-        if left:
-            keep_for_note(context, md("{}.", joined(". ", left)))
-        tell_before_look(lake(estate), self.queue_manager, choice.depths, self.log)
+            done = not_looked_at(at_stake.values()) or NOTHING_TO_DO
+            return end_here(self, context, found, joined(". ", [done, *left]))
+        if left or at_stake:
+            told = [md("{}.", joined(". ", left))] if left else []
+            keep_for_note(context, joined(" ", filter(None, [*told, not_looked_at(at_stake.values())])))
+        tell_before_look(lake(estate), self.queue_manager, depths, self.log)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             return hand_on(context, folder, found)
 

@@ -208,6 +208,7 @@ def by_rules(
         params={
             "dry_run": params.dry_run(),
             **queues,
+            "first_tell": params.first_tell(),
             "limit": params.limit(),
             "message_ids": params.message_ids(),
             "rules_file": params.rules_file(section.rules, tables),

@@ -16,8 +16,10 @@ from mq_support import DLQ, Manager, dead_letter, let_expire
 from pymqi import CMQC
 
 from mqops.cli import main
-from mqops.clock import utc_now
+from mqops.clock import utc, utc_now
+from mqops.deciders import look_back as looking_back
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.look_back import look_back
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import finish_undos
 from mqops.errors import InProgress, SettingsError, Stopped
@@ -29,7 +31,6 @@ from mqops.mq.connection import connect
 from mqops.mq.inquire import try_resolve_queue
 from mqops.observe import replays, tries
 from mqops.observe.tries import message_ids
-from mqops.prove import outcomes as finding
 from mqops.prove.core.outcome import (
     CONSUMED,
     EXPIRED,
@@ -42,8 +43,10 @@ from mqops.prove.core.outcome import (
     absent,
     outcomes,
 )
-from mqops.prove.outcomes import LINE_ROWS, look, look_back
+from mqops.prove.outcomes import LINE_ROWS, look
 from mqops.prove.prove import prove
+from mqops.retention.core.due import Ages, Policy
+from mqops.retention.prune import prune, survey
 from mqops.rules import parse
 from mqops.undo.in_process import act_undo, plan_undo
 from mqwire.constants import MQEI_UNLIMITED
@@ -254,7 +257,7 @@ def undo_half(bench: Bench) -> tuple[RunFolder, RunFolder]:
 
 def test_a_run_is_looked_at_after_each_proof_of_its_undo(manager, bench, monkeypatch):
     """However short ago it was looked at, and however many runs there were since."""
-    monkeypatch.setattr(finding, "BACK_RUNS", 1)
+    monkeypatch.setattr(looking_back, "BACK_RUNS", 1)
     run, undo = undo_half(bench)
     for _newer in range(5):
         bench.letters("PARKED")
@@ -478,8 +481,23 @@ def test_the_next_run_looks_at_those_before_it_whose_outcomes_are_open(manager, 
     assert seen_at(twice_as_old + timedelta(days=1)) == []
 
 
+def test_a_run_whose_snapshot_was_pruned_is_not_looked_at_any_more(manager, bench, caplog):
+    """Each later run would say that it cannot be told, for ever."""
+    bench.letters("A", "B")
+    first = bench.run()
+    bench.letters("PARKED")
+    second = bench.run()
+    at = utc() + timedelta(days=9)
+    due = survey(bench.lake, "QM1", Policy(ages=Ages(snapshots=timedelta(days=1))), now=at)
+    assert prune(bench.lake, "QM1", due, who="alice@host", now=at).parts == {"snapshot": 1}
+    first.path.joinpath("outcomes.json").unlink()
+    found = look_back(manager.connection, RunFolder.at(bench.lake, "QM1", "following"))
+    assert [one.run for one in found] == [second.run]
+    assert "Cannot tell what became of" not in caplog.text
+
+
 def test_a_run_looks_back_at_so_many_runs_and_messages_and_no_more(manager, bench, monkeypatch):
-    monkeypatch.setattr(finding, "BACK_MESSAGES", 0)  # while the runs are made, nothing is looked at
+    monkeypatch.setattr(looking_back, "BACK_MESSAGES", 0)  # while the runs are made, nothing is looked at
     bench.letters("A", "A")
     two = bench.run()
     bench.letters("A", "A", "A")
@@ -491,8 +509,8 @@ def test_a_run_looks_back_at_so_many_runs_and_messages_and_no_more(manager, benc
 
     def looked_at(messages: int, runs: int) -> list[str]:
         with monkeypatch.context() as limits:
-            limits.setattr(finding, "BACK_MESSAGES", messages)
-            limits.setattr(finding, "BACK_RUNS", runs)
+            limits.setattr(looking_back, "BACK_MESSAGES", messages)
+            limits.setattr(looking_back, "BACK_RUNS", runs)
             found = [summary.run for summary in look_back(manager.connection, following)]
         for run in (two, three, one, nothing):
             run.path.joinpath("outcomes.json").unlink(missing_ok=True)
