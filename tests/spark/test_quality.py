@@ -33,8 +33,9 @@ from mqops.look.runs import list_runs
 from mqops.message_checks import QualitySummary
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.quality.check import QualityFiles, check
+from mqops.quality.check_snapshot import needs_spark
 from mqops.quality.failures import FAILURES
-from mqops.quality.in_process import check_here, needs_spark
+from mqops.quality.in_process import check_here
 from mqops.quality.no_message import check_no_message
 from mqops.quality.one_pass import check_in_one_pass
 from mqops.quality.results import docs_of, results, verdict_of

@@ -179,8 +179,9 @@ def _write_new(out: Path, text: str) -> None:
 
 
 def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: Path | None) -> QualitySummary:
+    from mqops.quality.check_snapshot import check_snapshot, needs_spark  # noqa: PLC0415
     from mqops.quality.files import QualityFiles  # noqa: PLC0415
-    from mqops.quality.in_process import check_here, check_snapshot, needs_spark  # noqa: PLC0415
+    from mqops.quality.in_process import check_here  # noqa: PLC0415
     from mqops.quality.suite_file import load_suites  # noqa: PLC0415
 
     loaded = load_suites(suites)

@@ -19,8 +19,8 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
 
     from mqops.clock import utc_now  # noqa: PLC0415
+    from mqops.quality.check_snapshot import check_snapshot  # noqa: PLC0415
     from mqops.quality.files import QualityFiles  # noqa: PLC0415
-    from mqops.quality.in_process import check_snapshot  # noqa: PLC0415
     from mqops.quality.suite_file import load_suites  # noqa: PLC0415
 
     suites = load_suites(given.suite)  # before the JVM: a broken suite is told at once

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from mqops.quality.suite import Arguments
 
 NEAR = 1e-4
 """How near a quantile may be to a bound, as a share of it, to be within it."""
@@ -24,7 +25,7 @@ def stdev(column: pa.ChunkedArray) -> float | None:
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-def low_z_score(column: pa.ChunkedArray, arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+def low_z_score(column: pa.ChunkedArray, arguments: Arguments) -> pa.ChunkedArray:
     """Of `column_value_z_scores_to_be_less_than`: null where all values are the same."""
     spread = stdev(column)
     if not spread:
@@ -35,7 +36,7 @@ def low_z_score(column: pa.ChunkedArray, arguments: Mapping[str, Any]) -> pa.Chu
     return pc.less(score, arguments["threshold"])
 
 
-def no_outlier(column: pa.ChunkedArray, arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+def no_outlier(column: pa.ChunkedArray, arguments: Arguments) -> pa.ChunkedArray:
     """Of `column_values_to_not_be_outliers`. By `iqr` a value at the very bound is none, by `std` it is one."""
     values, multiplier = _numbers(column), arguments.get("multiplier", MULTIPLIER)
     numbers = column.cast(pa.float64())
@@ -52,7 +53,7 @@ def no_outlier(column: pa.ChunkedArray, arguments: Mapping[str, Any]) -> pa.Chun
     return pc.less(pc.abs(pc.subtract(numbers, mean)), reach) if reach > 0 else pc.equal(numbers, mean)
 
 
-def quantiles_within(column: Any, arguments: Mapping[str, Any]) -> tuple[bool, Any]:
+def quantiles_within(column: Any, arguments: Arguments) -> tuple[bool, Any]:
     """Of `column_quantile_values_to_be_between`: a quantile is a value that is there, as Spark's `approxQuantile` with
     error 0 has it."""
     wanted = arguments["quantile_ranges"]
@@ -62,7 +63,7 @@ def quantiles_within(column: Any, arguments: Mapping[str, Any]) -> tuple[bool, A
     return met, {"quantiles": [*wanted.quantiles], "values": found}
 
 
-def most_common(column: Any, arguments: Mapping[str, Any]) -> tuple[bool, Any]:
+def most_common(column: Any, arguments: Arguments) -> tuple[bool, Any]:
     """Of `column_most_common_value_to_be_in_set`."""
     counts = [(one["values"], one["counts"]) for one in pc.value_counts(column.drop_null()).to_pylist()]
     most = max(number for _value, number in counts)

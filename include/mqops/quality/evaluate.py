@@ -35,14 +35,14 @@ from mqops.quality.distribution import (
 from mqops.quality.history import History
 from mqops.quality.learned import LEARNED, of_good_runs
 from mqops.quality.several_columns import all_different, all_equal, pair_in_set, sum_equals
-from mqops.quality.suite import OF_NULLS, Check, Suite, looked_at
+from mqops.quality.suite import OF_NULLS, Arguments, Check, Suite, looked_at
 from mqops.quality.summary import MANY, NO_VALUE, result_of
 from mqops.quality.vocabulary import EXPECTATIONS
 from mqops.quality.where import chosen
 
-OfRows: TypeAlias = Callable[[list[pa.ChunkedArray], Mapping[str, Any]], pa.ChunkedArray]
+OfRows: TypeAlias = Callable[[list[pa.ChunkedArray], Arguments], pa.ChunkedArray]
 """Columns without the rows that it is not about, and arguments → whether each row holds; null fails nothing."""
-OfAll: TypeAlias = Callable[[pa.ChunkedArray | int, Mapping[str, Any]], tuple[bool, Any]]
+OfAll: TypeAlias = Callable[[pa.ChunkedArray | int, Arguments], tuple[bool, Any]]
 """A column (the number of rows, where there is none) and arguments → whether it is met, and what is found."""
 
 
@@ -180,7 +180,7 @@ def values_there(table: pa.Table, check: Check, rows: pa.Array) -> int:
     return len(rows) - int(table[check.columns[0]].take(rows).null_count)
 
 
-def _one(holds: Callable[[pa.ChunkedArray, Mapping[str, Any]], pa.ChunkedArray]) -> OfRows:
+def _one(holds: Callable[[pa.ChunkedArray, Arguments], pa.ChunkedArray]) -> OfRows:
     return lambda columns, arguments: holds(columns[0], arguments)
 
 
@@ -192,7 +192,7 @@ def _in_set(column: pa.ChunkedArray, values: Sequence[Any]) -> pa.ChunkedArray:
     return pc.is_in(column, pa.array(kept, column.type))
 
 
-def _within(value: Any, arguments: Mapping[str, Any]) -> Any:
+def _within(value: Any, arguments: Arguments) -> Any:
     """Whether a number, or each of a column, is within the bounds of the arguments."""
     tests = []
     if (low := arguments.get("min_value")) is not None:
@@ -202,18 +202,18 @@ def _within(value: Any, arguments: Mapping[str, Any]) -> Any:
     return reduce(pc.and_kleene, tests)
 
 
-def _match_list(column: pa.ChunkedArray, arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+def _match_list(column: pa.ChunkedArray, arguments: Arguments) -> pa.ChunkedArray:
     every = [pc.match_substring_regex(column, one) for one in arguments["regex_list"]]
     return reduce(pc.and_ if arguments.get("match_on") == "all" else pc.or_, every)
 
 
-def _found(value: Any, arguments: Mapping[str, Any]) -> tuple[bool, Any]:
+def _found(value: Any, arguments: Arguments) -> tuple[bool, Any]:
     if value is None:  # the deviation of one value
         return False, None
     return bool(_within(pa.scalar(value), arguments).as_py()), value
 
 
-def _unique(columns: list[pa.ChunkedArray], _arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+def _unique(columns: list[pa.ChunkedArray], _arguments: Arguments) -> pa.ChunkedArray:
     """Whether no other row has the same values in all columns; null is a value like another one."""
     number = len(columns[0])
     named = {str(place): column for place, column in enumerate(columns)}
@@ -226,11 +226,11 @@ def _unique(columns: list[pa.ChunkedArray], _arguments: Mapping[str, Any]) -> pa
     return pa.chunked_array([pa.array(holds)])
 
 
-def _greater(columns: list[pa.ChunkedArray], arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+def _greater(columns: list[pa.ChunkedArray], arguments: Arguments) -> pa.ChunkedArray:
     return (pc.greater_equal if arguments.get("or_equal") else pc.greater)(*columns)
 
 
-def _equal(columns: list[pa.ChunkedArray], _arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+def _equal(columns: list[pa.ChunkedArray], _arguments: Arguments) -> pa.ChunkedArray:
     first, second = columns
     return pc.fill_null(pc.equal(first, second), False)  # both null are not looked at
 

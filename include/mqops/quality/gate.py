@@ -1,8 +1,8 @@
 """The gate in front of a workflow that moves: its suites are checked on the run's snapshot, before anything is decided.
 
 `mqops.decide.core.gate` has the rules. Everything is computed in this process, as for a small snapshot
-(`mqops.quality.in_process`), with and without Spark: so a plan is the same either way. Only the columns that the suites
-ask for are in memory, one value a message; bodies are read some at a time.
+(`mqops.quality.check_table`), with and without Spark: so a plan is the same either way. Only the columns that the
+suites ask for are in memory, one value a message; bodies are read some at a time.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from mqops.ledger.core.identity import MessageOnQueue
 from mqops.message_checks import OF_MESSAGES, CheckResult, OnFailure
 from mqops.observe.core.columns import BOUND
 from mqops.observe.recorded import OBSERVED
+from mqops.quality.check_table import result_here
 from mqops.quality.frame_here import frame_here
 from mqops.quality.gate_setting import refuse_unusable
 from mqops.quality.history import History
-from mqops.quality.in_process import result_here
 from mqops.quality.scope import QueuesSeen, nothing_seen, queues_of, with_bases
 from mqops.quality.suite import Check, Suite, asked_by, columns_of
 from mqops.quality.suite_file import load_suites

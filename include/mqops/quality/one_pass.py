@@ -24,6 +24,7 @@ from pyspark.sql import functions as F
 
 from mqops.lake.parquet import read_parquet
 from mqops.message_checks import CheckResult, QualitySummary
+from mqops.quality.check_table import by_queue, not_checked_in, result_here, result_of_rows
 from mqops.quality.docs_folder import new_docs
 from mqops.quality.evaluate import (
     answer,
@@ -33,11 +34,11 @@ from mqops.quality.evaluate import (
     only_counts,
     values_there,
 )
+from mqops.quality.failed_rows import Failed, failures_of
 from mqops.quality.failures import FAILURES, count_by_check, count_by_queue, read_failures, write_rows
 from mqops.quality.files import QualityFiles
 from mqops.quality.frame import Unread
 from mqops.quality.history import History
-from mqops.quality.in_process import Failed, by_queue, failures_of, not_checked_in, result_here, result_of_rows
 from mqops.quality.outcome import Found, begun, concluded, in_turn, queue_manager_of
 from mqops.quality.own_pages import SAMPLES, write_pages
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing, queues_of, with_bases

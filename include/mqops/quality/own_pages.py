@@ -9,16 +9,13 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mqops.message_checks import CheckResult
 from mqops.printable import visible
 from mqops.quality.docs_text import LONGEST
+from mqops.quality.failed_rows import Failed
 from mqops.quality.offline_pages import INDEX, index_of, whole_page
 from mqops.quality.suite import Check, Suite
-
-if TYPE_CHECKING:
-    from mqops.quality.in_process import Failed
 
 SAMPLES = 10
 """Messages of a failed check that are shown on its page."""

@@ -4,13 +4,13 @@ them (`evaluate`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import reduce
 from itertools import combinations
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from mqops.quality.suite import Arguments
 
 
 def same(first: pa.ChunkedArray, second: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -19,17 +19,17 @@ def same(first: pa.ChunkedArray, second: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.or_(pc.fill_null(pc.equal(first, second), False), nulls)
 
 
-def all_equal(columns: list[pa.ChunkedArray], _arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+def all_equal(columns: list[pa.ChunkedArray], _arguments: Arguments) -> pa.ChunkedArray:
     """Of `multicolumn_values_to_be_equal`."""
     return reduce(pc.and_, [same(columns[0], one) for one in columns[1:]])
 
 
-def all_different(columns: list[pa.ChunkedArray], _arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+def all_different(columns: list[pa.ChunkedArray], _arguments: Arguments) -> pa.ChunkedArray:
     """Of `select_column_values_to_be_unique_within_record`."""
     return pc.invert(reduce(pc.or_, [same(*pair) for pair in combinations(columns, 2)]))
 
 
-def pair_in_set(columns: list[pa.ChunkedArray], arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+def pair_in_set(columns: list[pa.ChunkedArray], arguments: Arguments) -> pa.ChunkedArray:
     """Of `column_pair_values_to_be_in_set`."""
     one_pair = [
         reduce(
@@ -40,7 +40,7 @@ def pair_in_set(columns: list[pa.ChunkedArray], arguments: Mapping[str, Any]) ->
     return reduce(pc.or_, one_pair)
 
 
-def sum_equals(columns: list[pa.ChunkedArray], arguments: Mapping[str, Any]) -> pa.ChunkedArray:
+def sum_equals(columns: list[pa.ChunkedArray], arguments: Arguments) -> pa.ChunkedArray:
     """Of `multicolumn_sum_to_equal`: null counts as 0."""
     numbers = [pc.fill_null(column.cast(_wide(column.type)), 0) for column in columns]
     return pc.equal(reduce(pc.add, numbers), pa.scalar(arguments["sum_total"]))

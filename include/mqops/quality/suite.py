@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mqops.message_checks import OnFailure
 from mqops.quality.columns import COLUMNS, PROBLEM, problem_columns
@@ -47,6 +47,8 @@ def _bound(value: float | None) -> str:
 
 
 Argument = Value | datetime | QuantileRanges | tuple[Value | tuple[Value, ...], ...]
+Arguments: TypeAlias = Mapping[str, Any]
+"""GX's arguments by name, for who computes an expectation: it knows the kind of each, an `Argument`."""
 
 
 def as_gx(value: Argument) -> object:

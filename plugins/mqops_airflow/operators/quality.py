@@ -160,7 +160,7 @@ class QualitySubmitOperator(MqSparkSubmitOperator):
         self.snapshot = snapshot
 
     def needs_spark(self) -> bool:
-        from mqops.quality.in_process import needs_spark  # noqa: PLC0415 - loads Arrow
+        from mqops.quality.check_snapshot import needs_spark  # noqa: PLC0415 - loads Arrow
 
         return needs_spark(Path(self.snapshot), load_suites(self.repeated["--suite"].split(",")))
 

@@ -17,7 +17,7 @@ from mqops.cli import main
 from mqops.doctor.check import State
 from mqops.doctor.this_machine import from_outside
 from mqops.errors import SettingsError
-from mqops.quality.in_process import needs_spark
+from mqops.quality.check_snapshot import needs_spark
 from mqops.quality.suite_file import load_suites
 
 ESTATE = "lake: lake\nchecks: checks\nqueue_managers:\n  QM1:\n    connection: qm1\n"
