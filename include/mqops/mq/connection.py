@@ -201,9 +201,9 @@ def _refuse_no_name(queue_manager: str) -> None:
 
 def _connect(mqi: Any, queue_manager: Any, connection: MqConnection) -> None:
     # Shared: the application may have a connection of its own in this thread, and a thread has only one that is not.
-    options: dict[str, Any] = {"opts": mqi.CMQC.MQCNO_HANDLE_SHARE_BLOCK}
+    options: dict[str, Any] = {"opts": c.MQCNO_HANDLE_SHARE_BLOCK}
     if connection.client:
-        options["opts"] |= mqi.CMQC.MQCNO_CLIENT_BINDING
+        options["opts"] |= c.MQCNO_CLIENT_BINDING
     if connection.user:
         said = {"user": connection.user, "password": connection.password}
         options |= {name: text.encode("utf-8", "surrogateescape") for name, text in said.items()}
@@ -211,8 +211,8 @@ def _connect(mqi: Any, queue_manager: Any, connection: MqConnection) -> None:
         cd = mqi.CD()
         cd.ChannelName = connection.channel.encode()
         cd.ConnectionName = connection.conn_name.encode()
-        cd.ChannelType = mqi.CMQC.MQCHT_CLNTCONN
-        cd.TransportType = mqi.CMQC.MQXPT_TCP
+        cd.ChannelType = c.MQCHT_CLNTCONN
+        cd.TransportType = c.MQXPT_TCP
         cd.MaxMsgLength = LONGEST_MESSAGE  # what counts is the server-connection channel's MAXMSGL
         if connection.tls_cipher:
             cd.SSLCipherSpec = connection.tls_cipher.encode()

@@ -20,16 +20,16 @@ TABLE = "WAIT(NO)\nDESTQ(A) ACTION(RETRY)\n"
 
 @pytest.fixture
 def manager(queue_manager):
-    return queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE CHANNEL(APP) CHLTYPE(SVRCONN)\n")
 
 
 @pytest.fixture
 def without(manager, tmp_path):
     """Runs `mqops` in a process that cannot import these modules; what it prints."""
 
-    def run(modules: str, *arguments: str, text: str = "", expect: int | None = 0) -> str:
+    def run(modules: str, *arguments: str, text: str = "", expect: int | None = 0, **more: str) -> str:
         command = [sys.executable, "-c", WITHOUT, modules, *arguments]
-        environment = manager.environment | {"MQOPS_LAKE": str(tmp_path / "lake")}
+        environment = manager.environment | {"MQOPS_LAKE": str(tmp_path / "lake")} | more
         done = subprocess.run(command, input=text, env=environment, capture_output=True, text=True)
         assert expect in (done.returncode, None), done.stderr
         return done.stdout or done.stderr
@@ -63,6 +63,14 @@ def test_what_is_asked_by_mqinq_and_pcf_is_the_same(manager, without):
     (versions,) = (one["found"] for one in checks if one["check"] == "versions")
     assert "ibmmq" in versions
     assert "pymqi" not in versions
+
+
+@pytest.mark.parametrize("modules", ["no_such_module", "pymqi"])
+def test_a_client_s_connection(manager, without, modules):
+    client = {"queue_manager": "QM1", "channel": "APP", "conn_name": "localhost(1414)"}
+    manager.put("A", [({}, b"message")])
+    found = without(modules, "message", "find", "A", "-m", "QM1", MQOPS_CONNECTION=json.dumps(client))
+    assert "7 bytes" in found
 
 
 def test_without_both_the_extra_is_told(without):
