@@ -22,4 +22,4 @@ def day_chart(lake: Path, queue_manager: str, queue: str) -> Markup:
     if len(points) < FEWEST or min(known) == max(known):
         return Markup("")
     label = f"Messages on {queue} over the last day: from {min(known):,} to {max(known):,}, {known[-1]:,} at last"
-    return line(points, title=f"messages on {queue}", label=label)
+    return line(points, title="messages", label=label)

@@ -124,7 +124,8 @@ def _need(
     link_of: Callable[[str, Problem], Does | None],
 ) -> Need:
     what = f"{problem.what}{'' if problem.what.endswith('.') else '.'}"
-    does = link_of(name, problem) or (NOTHING if problem.remedy else _in_code("doctor", name))
+    has_form = problem.backout_queue or problem.looping_queue
+    does = link_of(name, problem) or (NOTHING if problem.remedy or has_form else _in_code("doctor", name))
     return Need(name, *shown, sentences(what), problem.remedy, problem, does)
 
 
