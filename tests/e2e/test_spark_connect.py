@@ -221,12 +221,13 @@ sys.exit(spark_connect.main())
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [("0.2", "listens on"), ("0.2", "it is started again"), ("60", "had no client for")]
+    ("seconds", "idle", "said"),
+    [("0.2", "60", "listens on"), ("0.2", "60", "it is started again"), ("60", "0.01", "had no client for")],
 )
-def test_a_watcher_that_is_asked_to_end_at_any_moment_ends(tmp_path: Path, seconds: str, said: str) -> None:
+def test_a_watcher_that_is_asked_to_end_at_any_moment_ends(tmp_path: Path, seconds: str, idle: str, said: str) -> None:
     """Also in the moment in which a JVM has ended. The JVM is another program here, which ends after `seconds`."""
     folder = tmp_path / "spark"
-    asked = [str(folder), "0", str(0.5 / 60), seconds, said]
+    asked = [str(folder), "0", idle, seconds, said]
     done = subprocess.run(
         [sys.executable, "-c", ENDED_AS_IT_SAYS, *asked], env=environment(), capture_output=True, timeout=PATIENCE
     )

@@ -192,7 +192,17 @@ BACKOUT = Decider(
     command="mqops.cli.backout:run",
     section=Workflow.BACKOUT_REPROCESS,
     by_rules=True,
-    form=("dry_run", "rules_file", "queues", "replay_cap", "limit", "message_ids", "unit_of_work", "pacing"),
+    form=(
+        "dry_run",
+        "rules_file",
+        "queues",
+        "first_tell",
+        "replay_cap",
+        "limit",
+        "message_ids",
+        "unit_of_work",
+        "pacing",
+    ),
     dag="each",
     dry_run_is_approvable=False,
 )

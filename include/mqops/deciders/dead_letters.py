@@ -87,6 +87,6 @@ DEAD_LETTERS = Decider(
     command="mqops.cli.dlq:run",
     section=Workflow.DLQ_RULES,
     by_rules=True,
-    form=("dry_run", "rules_file", "queue", "limit", "message_ids", "unit_of_work", "pacing"),
+    form=("dry_run", "rules_file", "queue", "first_tell", "limit", "message_ids", "unit_of_work", "pacing"),
     dag="each",
 )
