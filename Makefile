@@ -31,7 +31,7 @@ down:
 # A worker that died is not replaced: pytest-xdist may give the new one nothing to do, and wait for it for ever.
 test:
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync lint build/spark.jsa browser
-	@$(ENV) python -m pytest --numprocesses 3 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --durations=15
+	@$(ENV) python -m pytest --numprocesses 4 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --durations=15
 
 # Chromium and its driver, for the browser tests.
 browser:

@@ -57,7 +57,7 @@ def _earlier(run: RunFolder, undone: str) -> Iterator[RunFolder]:
         yield found
     runs = Runs.in_folder(run.lake_folder)
     with suppress(LakeError):  # a run that cannot be read; the others are known
-        runs.caught_up()
+        runs.caught_up(but=run.run)
     try:
         newest = replace(runs, fresh=True).proved_last(4 * BACK_RUNS)
     except LakeError as error:

@@ -158,9 +158,12 @@ class Runs:
         """LAKE/<queue manager>."""
         return folder_of(self.lake, self.queue_manager)
 
-    def caught_up(self) -> Runs:
-        """The same runs for several questions of one look: changes are read now, and not for each question again."""
-        self.ask(lambda _index: None)
+    def caught_up(self, *, but: str = "") -> Runs:
+        """The same runs for several questions of one look: changes are read now, and not for each question again.
+
+        Parameters: `but` the key of a run that is about to change further, and is not asked about.
+        """
+        asked(self.folder, self.queue_manager, _read, lambda _index: None, but=but)
         return replace(self, fresh=True)
 
     def such(self, wanted: _Wanted, *, states: Collection[RunState] = (), limit: int = 0) -> list[RunLine]:

@@ -140,8 +140,9 @@ class RunsIndex:
         """The answer to a statement."""
         return self._database.execute(statement, values)
 
-    def catch_up(self, read: Callable[[RunFolder], Row | None]) -> None:
-        """Read what changed. Parameters: `read` the row of a run, None where it was removed meanwhile.
+    def catch_up(self, read: Callable[[RunFolder], Row | None], *, but: str = "") -> None:
+        """Read what changed. Parameters: `read` the row of a run, None where it was removed meanwhile; `but` the key of
+        a run that is left for the next reader.
 
         Raises:
             LakeError: a run cannot be read; the others are kept.
@@ -167,6 +168,9 @@ class RunsIndex:
                 known |= {run: -1 for run in names - have if is_run_key(run) and run not in known}
         failed = None
         for run, kept in known.items():
+            if run == but:
+                claims.pop(run, None)
+                continue
             try:
                 if (changed := _changed(runs / run)) is None:
                     gone.add(run)
@@ -263,12 +267,13 @@ def asked(
     question: Callable[[RunsIndex], T],
     *,
     caught_up: bool = False,
+    but: str = "",
 ) -> T:
     """The answer to a question to the index, with all that changed. One that cannot be used is made again, or is done
     without. The answer is complete: it does not read on when the index is closed.
 
     Parameters: `folder` LAKE/<queue manager>; `read` as of `RunsIndex.catch_up`; `caught_up` whether what changed
-    was read just now.
+    was read just now; `but` as of `RunsIndex.catch_up`.
 
     Raises:
         LakeError: a run cannot be read.
@@ -278,7 +283,7 @@ def asked(
             with closing(_on_disk(folder)) as database:
                 index = RunsIndex(database, folder, queue_manager, kept=True)
                 if not caught_up or made_again:
-                    index.catch_up(read)
+                    index.catch_up(read, but=but)
                 return question(index)
         except sqlite3.DatabaseError as error:
             if made_again or getattr(error, "sqlite_errorcode", None) in _BUSY_OR_FULL:
@@ -288,7 +293,7 @@ def asked(
                 (folder / INDEX).unlink()
     with closing(_in_memory(folder / INDEX)) as database:
         index = RunsIndex(database, folder, queue_manager, kept=False)
-        index.catch_up(read)
+        index.catch_up(read, but=but)
         return question(index)
 
 

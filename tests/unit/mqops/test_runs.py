@@ -343,6 +343,7 @@ def test_the_names_of_all_runs_are_listed_only_where_no_mark_says_which_came_or_
         lists.clear()
         return {line.run for line in list_runs(lake)}, lists.count(folder)
 
+    assert look()[0] == {run.run}
     os.utime(folder, ns=(old, old))
     assert look() == ({run.run}, 1)
     manager.put(DLQ, [dead_letter("A", b"2")])
