@@ -212,7 +212,10 @@ def test_the_real_run_after_the_dry_run_of_an_undo_is_called_one(manager, estate
     assert "four eyes" not in page()
     eyes = "    dlq_rules: {rules: qm1.rules, approval: {four_eyes: true}}\n"
     (estate_folder / "estate.yaml").write_text(f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n{eyes}")
-    assert "its page says how long it still takes. The estate asks for four eyes: that is another person than you.</p>" in page()
+    assert (
+        "its page says how long it still takes. The estate asks for four eyes: that is another person than you.</p>"
+        in page()
+    )
 
 
 @pytest.mark.parametrize("dag_id", ["mq_recover", "mq_undo"])
