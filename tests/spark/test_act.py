@@ -13,13 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 from ledger_opened import observe
 from mq_support import DLQ, dead_letter, digests
+from spark.dealing import dealt_by_spark
 from spark_support import job_here
 
 from mqops.act.approved_plan import read_approved_plan
 from mqops.act.core.lanes import lane_of
 from mqops.act.in_process import act as act_plainly
 from mqops.act.spark import act as spark_act
-from mqops.act.spark.act import ActTask, _acted, _checked, _in_order, _with_lanes, act
+from mqops.act.spark.act import ActTask, _checked, _lengths, act
 from mqops.decide.core.pacing import NO_LIMITS, Pacing
 from mqops.decide.in_process import decide
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -73,11 +74,6 @@ def test_lanes_keep_the_order_of_a_destination(manager, spark, planned):
     assert (proved.planned, proved.moved, proved.balanced, proved.finished) == (300, 300, True, True)
 
 
-def dealt_by_spark(plan, lanes: int, pacing: Pacing):
-    """The rows of a plan with their lanes and positions, dealt in three tasks."""
-    return _with_lanes(_in_order(_acted(plan), lanes, pacing, 3), lanes, pacing)
-
-
 def test_spark_deals_the_lanes_as_python_does(manager, spark, planned):
     manager.put(DLQ, [dead_letter(f"Q.{number % 7}", b"%d" % number, MsgId=b"M" * 24) for number in range(40)])
     run = planned("DESTQ(Q.3) ACTION(IGNORE)\nDESTQ(Q.4) ACTION(DISCARD)\nACTION(RETRY) PUTAUT(CTX)\n")
@@ -93,6 +89,17 @@ def test_spark_deals_the_lanes_as_python_does(manager, spark, planned):
         approved_plan = [(row["unit_group"].encode(), row["row"]) for row in lane]
         assert approved_plan == sorted(approved_plan)
     assert {row["action"] for row in rows} == {"RETRY", "DISCARD"}
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_messages_with_the_same_identifiers_go_once_each_at_the_first_try(manager, spark, planned, monkeypatch, few):
+    bodies = [b"%d" % number for number in range(6)]
+    manager.put(DLQ, [dead_letter(f"T{number % 2}", body, MsgId=b"M" * 24) for number, body in enumerate(bodies)])
+    run = planned("ACTION(RETRY)")
+    monkeypatch.setattr(spark_act, "FEW", 50 if few else 0)
+    summary = act(spark, manager.connection, run)
+    assert (summary.moved, summary.backouts) == (6, 0)
+    assert (manager.bodies("T0"), manager.bodies("T1")) == (bodies[::2], bodies[1::2])
 
 
 def test_a_name_that_is_none_fails_its_own_message_only(manager, spark, planned):
@@ -193,14 +200,15 @@ def test_many_rows_are_checked_and_counted_by_spark_as_few_are_in_its_client(
     run = planned("DESTQ(T1) ACTION(IGNORE)\nDESTQ(T2) ACTION(DISCARD)\nACTION(RETRY)")
     plan = replace(read_approved_plan(run), pacing=pacing)
     rows = spark.read.parquet(str(run.plan))
-    here = _checked(run, rows, plan, 4)()
+    here = _lengths(_checked(run, rows, plan), 4, pacing)
     monkeypatch.setattr(spark_act, "FEW", 0)
-    assert _checked(run, rows, plan, 4)() == here
+    assert _checked(run, rows, plan) is None
+    assert _lengths(rows, 4, pacing) == here
     assert sum(here) == 20
     assert (len(here), any(here[4:])) == ((8, True) if pacing.has_canaries else (4, False))
     other = replace(plan, identity=replace(plan.identity, digest="0" * 64))
     with pytest.raises(PlanChanged, match="its files were changed"):
-        _checked(run, rows, other, 4)
+        _checked(run, rows, other)
 
 
 def test_D11_two_runs_over_the_same_queue_move_every_message_once(manager, spark, planned):

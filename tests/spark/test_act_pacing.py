@@ -13,13 +13,15 @@ from ledger_opened import observe
 from mq_support import DLQ, dead_letter, storage_estate
 from pymqi import CMQC
 from pyspark.sql.types import StructType
+from spark.dealing import dealt_by_spark
 from spark_support import meanwhile
 
 from mqops.act import in_process as plain
 from mqops.act.approved_plan import read_approved_plan
 from mqops.act.canary import CAME_BACK
+from mqops.act.core.deal import tasks_of_lanes
 from mqops.act.core.mover import BEHIND_FAILED
-from mqops.act.spark.act import _acted, _in_order, _with_lanes, act
+from mqops.act.spark.act import act
 from mqops.decide.core.pacing import Pacing
 from mqops.decide.in_process import decide
 from mqops.decide.spark.decide import Request
@@ -153,9 +155,21 @@ TABLE = EXTENDED + (
 )
 
 
-def dealt_by_spark(plan, lanes: int, pacing: Pacing):
-    """The rows of a plan with their lanes and positions, dealt in three tasks."""
-    return _with_lanes(_in_order(_acted(plan), lanes, pacing, 3), lanes, pacing)
+@pytest.mark.parametrize(
+    ("lengths", "tasks", "expected"),
+    [
+        ([5, 0, 9, 1], 2, [1, 1, 0, 1]),
+        ([7, 0, 0, 0], 1, [0, 0, 0, 0]),
+        ([3, 3, 3], 3, [0, 1, 2]),
+        ([0], 1, [0]),
+    ],
+)
+def test_lanes_are_spread_over_tasks_by_what_they_have_to_do(lengths, tasks, expected):
+    assert tasks_of_lanes(lengths, tasks, Pacing()) == expected
+
+
+def test_a_lane_and_that_of_its_canaries_are_in_one_task():
+    assert tasks_of_lanes([1, 5, 6, 0], 2, Pacing(canary=1)) == [0, 1]
 
 
 def test_plain_and_spark_decide_the_same_and_deal_the_same(manager, spark, lake):

@@ -29,6 +29,7 @@ from mqops.formats import refuse_newer_body
 from mqops.lake.files import lake_errors, make_folder, read_private, write_json
 from mqops.lake.run import queue_manager_of
 from mqops.lake.run_file import Checked
+from mqops.type_adapter import refused
 
 VARIABLE = "MQOPS_BODY_KEYS"
 NOTE = "bodies.json"
@@ -192,9 +193,9 @@ def parsed(text: str | bytes, what: str) -> BodyKeys:
         file = _KeyFile.model_validate_json(text)
     except ValidationError as error:
         refuse_newer_body(KIND, what, text.encode() if isinstance(text, str) else text)
-        first = error.errors(include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the whole"
-        raise SettingsError(f"{what} is not keys as `mqops lake rekey` makes them: {place}: {first['type']}") from None
+        place, kind, _text = refused(error)
+        place = place or "the whole"
+        raise SettingsError(f"{what} is not keys as `mqops lake rekey` makes them: {place}: {kind}") from None
     formats.refuse_newer_number(KIND, what, file.format)
     keys = [BodyKey(id=one.id, secret=bytes.fromhex(one.secret)) for one in file.keys]
     changed = [one.id for one in keys if one.id != _id_of(one.secret)]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import ValidationError
 
 from mqops.errors import LakeError
-from mqops.lake.files import lake_errors, read_json, refuse_newer, sync, write_json
+from mqops.lake.files import json_of, lake_errors, read_json, refuse_newer, sync, write_json
 from mqops.lake.run import RunFolder
-from mqops.type_adapter import adapter_of
+from mqops.type_adapter import adapter_of, refused
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -44,12 +44,17 @@ class Checked(Generic[T]):
         try:
             return self.adapter.validate_python(value)
         except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-            field = ".".join(map(str, first["loc"])) or "the file"
+            place, _kind, text = refused(error)
             raise LakeError(
-                f"{path} is not what mqops wrote: {field}: {first['msg']}. Restore it from a copy of the lake; "
+                f"{path} is not what mqops wrote: {place or 'the file'}: {text}. Restore it from a copy of the lake; "
                 "no message was lost"
             ) from error
+
+    def of_line(self, line: bytes, path: Path) -> T | None:
+        """What a line of a file says; None where it is no JSON, or does not fit."""
+        with suppress(LakeError):
+            return self.of(json_of(line, path), path)
+        return None
 
     def read(self, path: Path) -> T:
         """What a JSON file says. Raises `LakeError`: as `of`, or it is missing or not JSON, or of a newer version."""

@@ -24,9 +24,9 @@ from mqops.clock import utc_now
 from mqops.counted import counted, time_to_go
 from mqops.errors import LakeError
 from mqops.formats import numbered
-from mqops.lake.files import read_json, replace_report
+from mqops.lake.files import replace_report
 from mqops.lake.run import RunFolder
-from mqops.lake.run_file import RunFile
+from mqops.lake.run_file import Checked, RunFile
 from mqops.lake.task_files import listening
 from mqops.printable import printable
 
@@ -64,7 +64,15 @@ class StepProgress:
         return f"{self.step}: {of}, {self.per_second:,.0f} a second{f', {to_go}' if to_go else ''}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OfTask:
+    """What one task of Spark says: `done` messages."""
+
+    done: int = 0
+
+
 STEP = RunFile("step.json", StepProgress)
+_OF_TASK = Checked(_OfTask)
 
 
 class Step:
@@ -128,12 +136,12 @@ def told_by_task(run: RunFolder, batches: Iterable[pa.RecordBatch]) -> Iterator[
         done += batch.num_rows
         if time.monotonic() - written_at >= EVERY:
             written_at = time.monotonic()
-            replace_report(place, {"done": done})
+            replace_report(place, asdict(_OfTask(done=done)))
 
 
 def _done_in(path: Path) -> int:
-    with suppress(LakeError, KeyError, TypeError, ValueError):
-        return int(read_json(path)["done"])
+    with suppress(LakeError):
+        return _OF_TASK.read(path).done
     return 0
 
 

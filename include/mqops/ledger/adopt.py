@@ -229,8 +229,9 @@ def _read(got: RawMessage, rows: dict[int, str]) -> Marker | LaneToken | None:
     with suppress(LedgerBroken):
         found = unpack(got.body)
     if found is None:
-        with suppress(LedgerBroken, ValueError, RecursionError, TypeError, AttributeError):
-            found = Marker.from_json(json.loads(got.body))  # its rows may lack what came later
+        with suppress(LedgerBroken, ValueError, RecursionError):
+            body = json.loads(got.body)  # its rows may lack what came later
+            found = Marker.from_json(body) if isinstance(body, dict) else None
     if found is None or not has_own_identifiers(found, got.md):
         return None
     if isinstance(found, Marker) and any(rows.get(row.row) != row.msg_key for row in found.rows):

@@ -227,10 +227,7 @@ def _msg_ids(entry: dict[str, object]) -> list[str]:
     rows = entry.get("rows")
     if not isinstance(rows, list):
         return []
-    try:
-        return [str(row[2]) for row in rows]
-    except (IndexError, KeyError, TypeError):
-        return []
+    return [str(row[2]) for row in rows if isinstance(row, list) and len(row) > 2]
 
 
 def _about(entry: dict[str, object]) -> Iterator[tuple[str, str]]:

@@ -35,6 +35,7 @@ from mqops.lake.files import (
 )
 from mqops.lake.run_file import Checked
 from mqops.ledger.core.seal import Key, Keys
+from mqops.type_adapter import refused
 
 VARIABLE = "MQOPS_LEDGER_KEYS"
 SECRET_LENGTH = 32  # bytes, as long as the hash
@@ -231,9 +232,8 @@ class KeyRing:
             return _KeyFile.model_validate_json(content)
         except ValidationError as error:
             refuse_newer_body("keys.json", f"The key file {self.path}", content)
-            first = error.errors(include_input=False)[0]
-            place = ".".join(map(str, first["loc"])) or "file"
-            raise SettingsError(f"The key file {self.path} is not valid: {place}: {first['type']}") from None
+            place, kind, _text = refused(error)
+            raise SettingsError(f"The key file {self.path} is not valid: {place or 'file'}: {kind}") from None
 
 
 def _new_key(now: str) -> dict[str, str]:

@@ -10,17 +10,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mqops.errors import LedgerBroken
-from mqops.formats import numbered, refuse_newer
-from mqops.lake.files import read_json, write_bytes
+from mqops.formats import numbered
+from mqops.lake.files import read_json, refuse_newer, write_bytes
+from mqops.lake.run_file import Checked
 from mqops.ledger.core.chain import Head, Proof
 from mqops.ledger.segments import complete_lines
 from mqops.ledger.set_aside import append_lines
 
 NAME = "proved.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Noted:
+    """A line: a proof of the run `run`, and the number and the hash of the ledger's last line then."""
+
+    run: str
+    seq: int
+    hash: str
+
+
+_NOTED = Checked(_Noted)
 
 
 def proofs_of_runs(lake_folder: Path) -> list[Proof]:
@@ -52,10 +65,9 @@ def noted_proofs(folder: Path) -> list[Proof]:
     path = folder / NAME
     found = []
     for line in complete_lines(path) if path.exists() else ():
-        with suppress(ValueError, KeyError, TypeError):
-            said = json.loads(line)
-            refuse_newer(NAME, path, said)
-            found.append(Proof(run=str(said["run"]), head=Head(seq=int(said["seq"]), hash=str(said["hash"]))))
+        refuse_newer(path, line)
+        if said := _NOTED.of_line(line, path):
+            found.append(Proof(run=said.run, head=Head(seq=said.seq, hash=said.hash)))
     return found
 
 
@@ -72,8 +84,8 @@ def between(proofs: Iterable[Proof], first: int, last: int) -> list[Proof]:
 
 
 def _line(proof: Proof) -> bytes:
-    said = {"run": proof.run, "seq": proof.head.seq, "hash": proof.head.hash}
-    return json.dumps(numbered(NAME, said), separators=(",", ":")).encode() + b"\n"
+    said = _Noted(run=proof.run, seq=proof.head.seq, hash=proof.head.hash)
+    return json.dumps(numbered(NAME, asdict(said)), separators=(",", ":")).encode() + b"\n"
 
 
 def _proof(path: Path) -> Proof | None:

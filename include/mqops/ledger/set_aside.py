@@ -15,13 +15,13 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.counted import counted
 from mqops.formats import numbered
 from mqops.lake.files import FILE_MODE, append, lake_errors, make_folder
+from mqops.lake.run_file import Checked
 from mqops.ledger.core.received import Stranger, put_by
 
 NAME = "set_aside.jsonl"
@@ -49,6 +49,17 @@ class SetAside:
         if len(kept) < len(self.body):
             content |= {"length": str(len(self.body)), "sha256": hashlib.sha256(self.body).hexdigest()}
         return json.dumps(numbered(NAME, record | content), separators=(",", ":")).encode() + b"\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counted:
+    """What is counted of a line. Parameters: `kind` of what it was; `run` which it claims, "" where it claims none."""
+
+    kind: str
+    run: str
+
+
+_COUNTED = Checked(_Counted)
 
 
 def path_in(lake_folder: Path) -> Path:
@@ -101,10 +112,8 @@ def counts(lake_folder: Path, *, run: str = "") -> Counter[str]:
         return found
     with lake_errors(path), path.open("rb") as stream:
         for line in stream:
-            with suppress(ValueError, RecursionError, KeyError, TypeError):
-                record = json.loads(line)
-                if not run or record["run"] == run:
-                    found[str(record["kind"])] += 1
+            if (one := _COUNTED.of_line(line, path)) and (not run or one.run == run):
+                found[one.kind] += 1
     return found
 
 

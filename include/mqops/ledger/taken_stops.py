@@ -10,13 +10,25 @@ import hashlib
 import json
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.clock import utc_now
 from mqops.formats import numbered
+from mqops.lake.run_file import Checked
 from mqops.ledger.set_aside import append_lines
 
 NAME = "stops_taken.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken:
+    """A line. Parameters: `stop` SHA-256 of the body of its message, in hex."""
+
+    stop: str
+
+
+_TAKEN = Checked(_Taken)
 
 
 def note_taken(lake_folder: Path, bodies: Iterable[bytes]) -> None:
@@ -29,16 +41,10 @@ def note_taken(lake_folder: Path, bodies: Iterable[bytes]) -> None:
 
 def was_taken(lake_folder: Path, body: bytes) -> bool:
     """Whether a stop was taken back. It was not where the file cannot be read: to stop is the safe direction."""
-    digest = _digest(body)
-    with suppress(OSError), (lake_folder / "ledger" / NAME).open("rb") as lines:
-        return any(_stop_in(line) == digest for line in lines)
+    digest, path = _digest(body), lake_folder / "ledger" / NAME
+    with suppress(OSError), path.open("rb") as lines:
+        return any((taken := _TAKEN.of_line(line, path)) and taken.stop == digest for line in lines)
     return False
-
-
-def _stop_in(line: bytes) -> str:
-    with suppress(ValueError, AttributeError, RecursionError):
-        return str(json.loads(line).get("stop", ""))
-    return ""
 
 
 def _digest(body: bytes) -> str:

@@ -6,17 +6,17 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+from pydantic import ValidationError
 
 from mqops.errors import MQError, SettingsError, mq_error
 from mqops.mq.library import library
 from mqops.mq.session import Session
+from mqops.type_adapter import adapter_of, refused
 from mqwire import constants as c
-
-if TYPE_CHECKING:
-    pass
 
 LONGEST_MESSAGE = 104_857_600
 """Bytes, the most that IBM MQ allows."""
@@ -48,6 +48,8 @@ class MqConnection:
     tls_key_repository: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
 
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012 - pydantic takes no other
+
     def to_json(self) -> str:
         """JSON text, password included: for the environment of a process, nothing else."""
         return json.dumps(asdict(self))
@@ -57,12 +59,17 @@ class MqConnection:
         """The connection that `to_json` wrote.
 
         Raises:
-            SettingsError: not JSON, or keys that are not a connection's. The text itself is not shown.
+            SettingsError: not JSON, or a key that is not a connection's, or a value of another type. The key is named;
+                no value is shown.
         """
         try:
-            return cls(**json.loads(text))
-        except (TypeError, ValueError, RecursionError) as error:
-            raise SettingsError(f"{VARIABLE} is not a connection as JSON: {type(error).__name__}") from None
+            return adapter_of(cls).validate_json(text)
+        except ValidationError as error:
+            place, _kind, says = refused(error)
+            has = ", ".join(one.name for one in fields(cls))
+            raise SettingsError(
+                f"{VARIABLE} is not a connection as JSON: {place or 'the whole'}: {says}. A connection has {has}"
+            ) from None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> MqConnection:

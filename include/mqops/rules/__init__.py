@@ -25,9 +25,11 @@ IBM's text leaves a point open, the stricter reading holds:
 
 from __future__ import annotations
 
+from mqops.rules.keyword import ANY
 from mqops.rules.matcher import Miss, choose, matches, matching, misses
-from mqops.rules.model import ANY, Control, Parsed, Problem, Rule, Table
+from mqops.rules.model import Control, Parsed, Rule, Table
 from mqops.rules.parser import parse, parse_conditions
+from mqops.rules.problem import Problem
 
 __all__ = [
     "ANY",

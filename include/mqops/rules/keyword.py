@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from mqops.actions import Action
 
+ANY = "*"
+"""The value of a pattern keyword that was written but matches everything."""
 MAX_NUMBER = 999_999_999
 """Largest number a rules table accepts where no other range is stated."""
 

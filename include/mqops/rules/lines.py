@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from mqops.rules.model import Problem
+from mqops.rules.problem import Problem
 
 HEADER = "* MQOPS EXTENSIONS"
 _MARKED = "the table begins with a byte order mark (U+FEFF), unseen here: save it as UTF-8 without one"

@@ -13,8 +13,9 @@ from mqops.rules.covering import contradictions, covers, overlap
 from mqops.rules.keyword import ValueKind
 from mqops.rules.keywords import KEYWORDS
 from mqops.rules.lines import Source
-from mqops.rules.model import Control, Problem, Rule
+from mqops.rules.model import Control, Rule
 from mqops.rules.pattern_proofs import Proofs, TooMuch
+from mqops.rules.problem import Problem
 from mqwire.names import values
 
 CATCH_ALL = "ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE) HEADER(YES)"

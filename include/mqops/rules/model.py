@@ -1,4 +1,4 @@
-"""The values of the rules language: a table, its rules, and the errors of a text.
+"""The values of the rules language: a table, its rules, and what the parser found.
 
 Everything here is frozen; names are stripped of trailing blanks; no value remembers how it was written.
 """
@@ -8,35 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from mqops.actions import Action
-from mqops.printable import printable
-
-if TYPE_CHECKING:
-    from mqops.rules.conditions import Condition, Question
-
-ANY = "*"
-"""The value of a pattern keyword that was written but matches everything."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """An error or a warning at one place: `line` and `column` count from 1, `text` is that whole line.
-
-    `number` is that of the message which IBM's handler has for such an error (AMQ8752 ...), 0 where none is known.
-    """
-
-    line: int
-    column: int
-    message: str
-    text: str = ""
-    number: int = 0
-
-    def render(self, kind: str = "") -> str:
-        """Three lines: where and what (`kind` stands before it), the line itself, a caret under the place."""
-        shown = printable(self.text)
-        return f"{self.line}:{self.column}: {kind}{self.message}\n    {shown}\n    {' ' * (self.column - 1)}^"
+from mqops.rules.conditions import Condition, Question
+from mqops.rules.keyword import ANY
+from mqops.rules.problem import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,8 @@ from mqops.rules.keyword import CONDITIONS, Entry, Keyword
 from mqops.rules.keywords import KEYWORDS, keywords_of, not_loaded
 from mqops.rules.lines import HEADER, EntryText, Source
 from mqops.rules.linter import CATCH_ALL, Written, warnings_of
-from mqops.rules.model import Control, Parsed, Problem, Rule, Table, rule_keys
+from mqops.rules.model import Control, Parsed, Rule, Table, rule_keys
+from mqops.rules.problem import Problem
 from mqops.rules.syntax import EntryParser, Pair
 from mqops.rules.values import BadValue, seconds_of, typed
 

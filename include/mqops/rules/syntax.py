@@ -14,7 +14,7 @@ from typing import NamedTuple
 from mqops.rules.keyword import CONDITIONS, ValueKind
 from mqops.rules.keywords import KEYWORDS
 from mqops.rules.lines import EntryText, Source
-from mqops.rules.model import Problem
+from mqops.rules.problem import Problem
 from mqops.rules.values import folded
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")

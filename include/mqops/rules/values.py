@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from string import ascii_lowercase
 
-from mqops.rules.keyword import MAX_NUMBER, Keyword, ValueKind
-from mqops.rules.model import ANY
+from mqops.rules.keyword import ANY, MAX_NUMBER, Keyword, ValueKind
 from mqwire.names import values
 
 TOO_LONG, OUT_OF_RANGE = 8752, 8757

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mqops.errors import SettingsError
+from mqops.type_adapter import refused
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -28,8 +29,8 @@ class Form(BaseModel):
         try:
             return cls.model_validate(dict(context["params"]))
         except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-            raise SettingsError(f"the form's field {first['loc'][0]}: {first['msg']}. Start a new run") from error
+            place, _kind, text = refused(error)
+            raise SettingsError(f"the form's field {place}: {text}. Start a new run") from error
 
 
 class OfManager(Form):

@@ -70,8 +70,10 @@ def test_a_missing_library_is_told(manager):
     ("text", "error"),
     [
         ("", f"Set {VARIABLE} to the connection as JSON"),
-        ("{", f"{VARIABLE} is not a connection as JSON: JSONDecodeError"),
-        ('{"queue_manager": "QM1", "pasword": "hunter2"}', f"{VARIABLE} is not a connection as JSON: TypeError"),
+        ("{", f"{VARIABLE} is not a connection as JSON: the whole: Invalid JSON: "),
+        ('{"queue_manager": "QM1", "pasword": "hunter2"}', f"{VARIABLE} is not a connection as JSON: pasword: "),
+        ('{"queue_manager": "QM1", "password": ["hunter2"]}', f"{VARIABLE} is not a connection as JSON: password: "),
+        ('{"password": "hunter2"}', f"{VARIABLE} is not a connection as JSON: queue_manager: Field required. "),
     ],
 )
 def test_a_connection_that_is_none_is_told_without_its_text(text, error):

@@ -66,6 +66,21 @@ def home_lanes(lanes: int, pacing: Pacing) -> int:
     return lanes // 2 if pacing.has_canaries else lanes
 
 
+def tasks_of_lanes(lengths: Sequence[int], tasks: int, pacing: Pacing) -> list[int]:
+    """Which task has each home lane, so that all have about as much to do: the longest lane first, each to the task
+    that has least.
+
+    Parameters: `lengths` rows of each lane, those of canaries included; `tasks` at most so many.
+    """
+    number = home_lanes(len(lengths), pacing)
+    rows = [lengths[lane] + sum(lengths[lane + number : lane + number + 1]) for lane in range(number)]
+    found, given = [0] * number, [0] * tasks
+    for lane in sorted(range(number), key=lambda one: -rows[one]):
+        found[lane] = given.index(min(given))
+        given[found[lane]] += rows[lane]
+    return found
+
+
 def deal(rows: Iterable[RowT], lanes: int, pacing: Pacing) -> Iterator[Dealt[RowT]]:
     """Deal the rows; they come out in the order in which they are given.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +19,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from mqops.act.approved_plan import ApprovedPlan, acted_rows, check_rows, read_approved_plan
 from mqops.act.beginning import begin
 from mqops.act.canary import CanaryDecision
-from mqops.act.core.deal import deal, home_lanes
+from mqops.act.core.deal import deal, tasks_of_lanes
 from mqops.act.core.lanes import DEFAULT_LANES, DEFAULT_UNIT_SIZE, Row
 from mqops.act.core.mover import LaneResult
 from mqops.act.in_process import (
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
+AT_MOST = 10_000
+"""More tasks at a time are not counted."""
 ORDER = ("unit_group", "together", "row")
 """The columns that the rows of a lane are sorted by, `unit_group` by its bytes in UTF-8 (`core.deal.in_order`)."""
 DEALT_BY = (*ORDER, "action", "rule_key", "order_key")
@@ -93,14 +95,22 @@ def act(
         with lake_errors(run.plan):
             refuse_newer_folder(run.plan)
             plan = spark.read.schema(PLAN).parquet(str(run.plan))
+        few = _checked(run, plan, approved_plan)
         lengths, about_run, reached = begin(
-            step, approved_plan, ledger, _checked(run, plan, approved_plan, lanes), about
+            step,
+            approved_plan,
+            ledger,
+            lambda: _lengths(plan if few is None else few, lanes, approved_plan.pacing),
+            about,
         )
         first = canary_lanes(lengths, approved_plan.pacing)
         tasks = len(lengths)
-        if approved_plan.pacing.has_pace:  # no more tasks than run at a time, so that a share of the pace is not wasted
-            tasks = max(1, min(tasks, _at_a_time(spark)))
-        rows = _in_order(_acted(plan), len(lengths), approved_plan.pacing, tasks)
+        # No more tasks than run at a time: a share of the pace would be wasted, and a task of few rows costs more than
+        # what it does.
+        if approved_plan.pacing.has_pace or few is not None:
+            tasks = max(1, min(sum(map(bool, lengths)), _at_a_time(spark)))
+        acted = _acted(plan, repeated=few is None or any(row.duplicate_id for row in few))
+        rows = _in_order(acted, tasks_of_lanes(lengths, tasks, approved_plan.pacing))
         task = ActTask(
             connection=connection,
             approved_plan=replace(approved_plan, summary=replace(approved_plan.summary, table_text="", counts=())),
@@ -130,30 +140,35 @@ def act(
     return summary
 
 
-def _checked(run: RunFolder, plan: DataFrame, approved_plan: ApprovedPlan, lanes: int) -> Callable[[], list[int]]:
-    """Check the rows of the plan; returns what counts those of each lane. Few rows are read here: two Spark jobs less.
+def _checked(run: RunFolder, plan: DataFrame, approved_plan: ApprovedPlan) -> list[Row] | None:
+    """Check the rows of the plan; few rows are read here, and returned: two Spark jobs less.
 
     Raises:
         PlanChanged: the rows are not those that the plan was made with.
     """
     if approved_plan.summary.rows <= FEW:
-        rows = acted_rows(run, approved_plan)
-        return lambda: lane_lengths(rows, approved_plan.pacing, lanes)
+        return acted_rows(run, approved_plan)
     with spark_errors(run.plan):
         check_rows(approved_plan, digest_of(plan))
-    return lambda: _lengths(plan, lanes, approved_plan.pacing)
+    return None
 
 
 def _at_a_time(spark: SparkSession) -> int:
-    """How many tasks run side by side: Spark's default parallelism. Spark Connect has no other way to ask for it."""
-    return spark.range(10_000).select(F.spark_partition_id().alias("task")).distinct().count()
+    """How many tasks run side by side: Spark's default parallelism. Spark Connect has no other way to ask for it than
+    by the number of the last partition."""
+    last = spark.range(AT_MOST).where(F.col("id") == AT_MOST - 1).select(F.spark_partition_id().alias("partition"))
+    return int(last.collect()[0]["partition"]) + 1
 
 
-def _lengths(plan: DataFrame, lanes: int, pacing: Pacing) -> list[int]:
+def _lengths(plan: DataFrame | Sequence[Row], lanes: int, pacing: Pacing) -> list[int]:
+    """The number of rows in each lane. Parameters: `plan` its rows, where they are few; `lanes` without those of
+    canaries."""
+    if isinstance(plan, Sequence):
+        return lane_lengths(plan, pacing, lanes)
     number = lanes * 2 if pacing.has_canaries else lanes
     acted = plan.where(F.col("action").isin(*ACTED))
     if pacing.has_canaries:
-        of_rows = _with_lanes(_in_order(acted.select(*DEALT_BY), number, pacing, number), number, pacing)
+        of_rows = _with_lanes(_in_order(acted.select(*DEALT_BY), range(lanes)), number, pacing)
     else:
         of_rows = acted.select(_home_lane(number).alias("lane"))
     lengths = [0] * number
@@ -167,13 +182,11 @@ def _home_lane(lanes: int) -> Column:
     return F.pmod(F.crc32(F.col("unit_group").cast("binary")), F.lit(lanes)).cast("int")
 
 
-def _in_order(rows: DataFrame, lanes: int, pacing: Pacing, tasks: int) -> DataFrame:
-    """The rows as `deal` takes them, in `tasks` partitions: each home lane is whole in one of them.
-
-    Parameters: `lanes` with those of canaries.
-    """
-    home = _home_lane(home_lanes(lanes, pacing))
-    return rows.withColumn("home", home).repartition(tasks, "home").sortWithinPartitions("home", *ORDER).drop("home")
+def _in_order(rows: DataFrame, tasks: Sequence[int]) -> DataFrame:
+    """The rows as `deal` takes them. Parameters: `tasks` the partition of each home lane."""
+    partition = F.array(*map(F.lit, tasks))[F.col("home")]
+    of_lanes = rows.withColumn("home", _home_lane(len(tasks))).repartitionById(max(tasks) + 1, partition)
+    return of_lanes.sortWithinPartitions("home", *ORDER).drop("home")
 
 
 def _with_lanes(rows: DataFrame, lanes: int, pacing: Pacing) -> DataFrame:
@@ -182,8 +195,14 @@ def _with_lanes(rows: DataFrame, lanes: int, pacing: Pacing) -> DataFrame:
     return rows.mapInArrow(Deal(lanes, pacing), dealt)
 
 
-def _acted(plan: DataFrame) -> DataFrame:
-    """The rows to act on. `duplicate_id` says whether another row of the plan has the same identifiers."""
+def _acted(plan: DataFrame, *, repeated: bool) -> DataFrame:
+    """The rows to act on. `duplicate_id` says whether another row of the plan has the same identifiers.
+
+    Parameters: `repeated` whether some rows may have them: else nobody has to look.
+    """
+    acted = plan.select(*ROW_COLUMNS).where(F.col("action").isin(*ACTED))
+    if not repeated:
+        return acted.withColumn("duplicate_id", F.lit(False))
     identifiers = ["msg_id", "correl_id"]
     same = (
         plan.groupBy(*identifiers)
@@ -191,11 +210,8 @@ def _acted(plan: DataFrame) -> DataFrame:
         .where(F.col("count") > 1)
         .select(*identifiers, F.lit(True).alias("duplicate_id"))
     )
-    return (
-        plan.select(*ROW_COLUMNS)
-        .where(F.col("action").isin(*ACTED))
-        .join(same, on=identifiers, how="left")
-        .withColumn("duplicate_id", F.coalesce("duplicate_id", F.lit(False)))
+    return acted.join(same, on=identifiers, how="left").withColumn(
+        "duplicate_id", F.coalesce("duplicate_id", F.lit(False))
     )
 
 

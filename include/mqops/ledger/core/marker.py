@@ -25,7 +25,7 @@ from pydantic import ValidationError
 
 from mqops.errors import LedgerBroken, SettingsError
 from mqops.formats import number_of, refuse_newer_number
-from mqops.type_adapter import adapter_of
+from mqops.type_adapter import adapter_of, refused
 
 VERSION = number_of("ledger.jsonl")
 About: TypeAlias = Mapping[str, str | int | float | bool | None]
@@ -142,7 +142,7 @@ class Marker:
         try:
             return adapter_of(Marker).validate_python(body)
         except ValidationError as error:
-            raise LedgerBroken(f"This is not a marker: {error.errors(include_input=False)[0]['loc'][0]}") from None
+            raise LedgerBroken(f"This is not a marker: {refused(error).place}") from None
 
     @classmethod
     def unpack(cls, raw: bytes) -> Marker:
