@@ -294,6 +294,9 @@ def test_the_form_of_a_dead_letter_run_can_tell_first(of_all: Manager, estate_fo
     note = note_of_dead_letter_run(of_all, estate_folder, left=found["left"])
     assert f"Not looked at: `{DLQ} (dead-letter queue): a look discards up to 1 expired message" in note
     assert checked(dag_file("dlq_rules").qm1_dlq_rules, first_tell=False)[0]["queue"] == f"{DLQ},SECOND.DLQ"
+    of_all.mqsc(f"DEFINE QALIAS(DLQ.ALIAS) TARGET({DLQ})\n")
+    found, note = checked(dag_file("dlq_rules").qm1_dlq_rules, queue="DLQ.ALIAS")
+    assert (found["queue"], note.count("Not looked at: ")) == ("", 1)
 
 
 @pytest.mark.parametrize(

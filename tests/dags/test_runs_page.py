@@ -163,6 +163,9 @@ QUESTIONS: dict[str, Callable[[Runs], object]] = {
     "that_took": lambda runs: runs.that_took("2026-03-01T00:00:00Z"),
     "of a queue": lambda runs: runs.newest(5, queue="Q1", workflow="dlq_rules"),
     "put_on": lambda runs: runs.put_on(5),
+    "undos_of": lambda runs: runs.undos_of(["r000001"]),
+    "proved_since": lambda runs: runs.proved_since("2026-03-01T00:00:00Z"),
+    "proved_last": lambda runs: runs.proved_last(20),
 }
 
 
@@ -180,7 +183,7 @@ def test_a_question_that_a_page_asks_looks_at_no_row_of_every_run(many: Path, qu
     monkeypatch.setattr(RunsIndex, "rows", explained)
     question(runs)
     assert plans
-    few = ("COVERING", "who_ask", "who_moved")  # the entries alone; an index of few runs; as many as are asked for
+    few = ("COVERING", "who_ask", "who_moved", "by_proof_of_moves")  # the entries alone; an index of few runs; as many as are asked for
     assert [one for one in plans if one.startswith("SCAN run") and not any(name in one for name in few)] == []
 
 

@@ -158,7 +158,7 @@ TABLE = EXTENDED + (
 @pytest.mark.parametrize(
     ("lengths", "tasks", "expected"),
     [
-        ([5, 0, 9, 1], 2, [1, 1, 0, 1]),
+        ([5, 0, 9, 1], 2, [1, 0, 0, 1]),
         ([7, 0, 0, 0], 1, [0, 0, 0, 0]),
         ([3, 3, 3], 3, [0, 1, 2]),
         ([0], 1, [0]),
@@ -170,6 +170,7 @@ def test_lanes_are_spread_over_tasks_by_what_they_have_to_do(lengths, tasks, exp
 
 def test_a_lane_and_that_of_its_canaries_are_in_one_task():
     assert tasks_of_lanes([1, 5, 6, 0], 2, Pacing(canary=1)) == [0, 1]
+    assert tasks_of_lanes([9, 0, 1, 0], 2, Pacing(canary=1)) == [0, 0]
 
 
 def test_plain_and_spark_decide_the_same_and_deal_the_same(manager, spark, lake):

@@ -59,7 +59,7 @@ def _earlier(run: RunFolder, undone: str) -> Iterator[RunFolder]:
     with suppress(LakeError):  # a run that cannot be read; the others are known
         runs.caught_up(but=run.run)
     try:
-        newest = replace(runs, fresh=True).proved_last(4 * BACK_RUNS)
+        newest = replace(runs, fresh=True).proved_last(4 * BACK_RUNS)  # where no index can be kept, all are read again
     except LakeError as error:
         _log.warning("Cannot tell what became of the messages of earlier runs: %s", printable(error))
         return

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mqops.errors import LedgerBroken
-from mqops.formats import numbered
-from mqops.lake.files import read_json, refuse_newer, write_bytes
+from mqops.errors import LakeError, LedgerBroken
+from mqops.formats import numbered, refuse_newer
+from mqops.lake.files import json_of, read_json, write_bytes
 from mqops.lake.run_file import Checked
 from mqops.ledger.core.chain import Head, Proof
 from mqops.ledger.segments import complete_lines
@@ -65,8 +66,13 @@ def noted_proofs(folder: Path) -> list[Proof]:
     path = folder / NAME
     found = []
     for line in complete_lines(path) if path.exists() else ():
-        refuse_newer(path, line)
-        if said := _NOTED.of_line(line, path):
+        try:
+            value = json_of(line, path)
+        except LakeError:
+            continue
+        refuse_newer(NAME, path, value)
+        with suppress(LakeError):
+            said = _NOTED.of(value, path)
             found.append(Proof(run=said.run, head=Head(seq=said.seq, hash=said.hash)))
     return found
 

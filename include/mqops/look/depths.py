@@ -57,18 +57,19 @@ class Depths:
 _DEPTHS = Checked(Depths)
 
 
-def depths(lake_folder: Path) -> tuple[Sample, ...]:
-    """The samples of a queue manager, oldest first. Parameters: `lake_folder` LAKE/<queue manager>."""
+def depths(lake_folder: Path, now: datetime) -> tuple[Sample, ...]:
+    """The samples of the last day, oldest first. Parameters: `lake_folder` LAKE/<queue manager>."""
     path = lake_folder / FILE
     with suppress(LakeError):
-        return _DEPTHS.read(path).samples if path.exists() else ()
+        found = _DEPTHS.read(path).samples if path.exists() else ()
+        return tuple(one for one in found if one.time and now - DAY < one.time <= now)
     return ()
 
 
 def note_depths(lake_folder: Path, at: str, found: Mapping[str, int]) -> None:
     """Leave a sample (rule 1). Parameters: `at` ISO 8601 UTC; `found` queue → messages. Raises `LakeError`."""
     now = datetime.fromisoformat(at)
-    kept = [one for one in depths(lake_folder) if one.time and now - DAY < one.time <= now]
+    kept = depths(lake_folder, now)
     if kept and kept[-1].time and now - kept[-1].time < EVERY:
         return
     filled = sorted(((depth, queue) for queue, depth in found.items() if depth), reverse=True)

@@ -104,6 +104,7 @@ def _wanted(**such: Unpack[Such]) -> _Wanted:
     return wanted
 
 
+_UNDOES = "run IN (SELECT run FROM run WHERE undoes = ? AND undoes <> '')"
 _MAY_GO_ON = "run IN (SELECT run FROM run WHERE state IN ('unfinished', 'stopped'))"
 _QUEUES = """
 WITH RECURSIVE named (queue) AS (
@@ -217,13 +218,13 @@ class Runs:
 
     def proved_since(self, at: str) -> list[RunLine]:
         """The runs that were proved since. Parameters: `at` ISO 8601 UTC."""
-        return self.such(_Wanted("proved_at >= ?", (at,)))
+        return self.such(_Wanted("run IN (SELECT run FROM run WHERE proved_at >= ?)", (at,)))
 
     def proved_last(self, limit: int) -> list[str]:
         """The keys of the runs that were proved last, without undos, and without runs whose snapshots are not there
         (any more)."""
         such = "snapshot AND proved_at <> '' AND undoes = ''"
-        statement = f"SELECT run FROM run WHERE {such} ORDER BY aged DESC LIMIT ?"  # noqa: S608 - ours
+        statement = f"SELECT run FROM run WHERE {such} ORDER BY proved_at DESC LIMIT ?"  # noqa: S608 - ours
         return [str(run) for (run,) in self._rows(statement, limit)]
 
     def queues(self) -> list[str]:
@@ -274,9 +275,7 @@ class Runs:
         now, stopped = utc_now(), stop_in(self.folder) is not None
 
         def found(index: RunsIndex) -> list[tuple[RunLine, str]]:
-            undos = [
-                (as_of(one, now, stopped=stopped), run) for run in runs for one in index.lines("undoes = ?", (run,))
-            ]
+            undos = [(as_of(one, now, stopped=stopped), run) for run in runs for one in index.lines(_UNDOES, (run,))]
             return sorted(undos, key=lambda one: (one[0].at, one[0].run), reverse=True)
 
         return self.ask(found)

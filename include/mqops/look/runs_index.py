@@ -36,7 +36,7 @@ from mqops.printable import printable
 from mqops.run_key import is_run_key
 
 INDEX = "runs.sqlite"
-VERSION = 3
+VERSION = 4
 RECENT_NS = 3600 * 10**9
 """A run that changed longer ago than that is looked at only where it is marked."""
 LOCK_WAIT = 60.0
@@ -63,6 +63,7 @@ CREATE INDEX who_ask ON run (at) WHERE asks;
 CREATE INDEX who_begun ON run (sound) WHERE begun;
 CREATE INDEX who_moved ON run (at) WHERE begun AND moved;
 CREATE INDEX by_proof ON run (proved_at);
+CREATE INDEX by_proof_of_moves ON run (proved_at) WHERE snapshot AND proved_at <> '' AND undoes = '';
 CREATE INDEX by_queues ON run (workflow, queues, at, run) WHERE messages;
 CREATE INDEX who_discarded ON run (discarded) WHERE state = 'scanned' AND discarded;
 CREATE INDEX who_grew ON run (at) WHERE grew;
@@ -166,7 +167,7 @@ class RunsIndex:
                 have = {run for (run,) in self.rows("SELECT run FROM run")}
                 gone = have - names
                 known |= {run: -1 for run in names - have if is_run_key(run) and run not in known}
-        failed = None
+        failed, not_marked = None, but in known and but not in claims
         for run, kept in known.items():
             if run == but:
                 claims.pop(run, None)
@@ -179,7 +180,7 @@ class RunsIndex:
             except LakeError as error:
                 failed = failed or error
                 claims.pop(run, None)
-        if lists and (failed or at_last >= now - SETTLED_NS):
+        if lists and (failed or not_marked or at_last >= now - SETTLED_NS):
             listed = Listed(0, 0, now)
         self._write(fresh, gone & self._those(gone), listed)
         for paths in claims.values():

@@ -63,7 +63,11 @@ class MqConnection:
                 no value is shown.
         """
         try:
-            return adapter_of(cls).validate_json(text)
+            return adapter_of(cls).validate_python(json.loads(text))
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise SettingsError(
+                f"{VARIABLE} is not a connection as JSON: it is no JSON ({type(error).__name__})"
+            ) from None
         except ValidationError as error:
             place, _kind, says = refused(error)
             has = ", ".join(one.name for one in fields(cls))

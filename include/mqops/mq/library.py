@@ -29,7 +29,8 @@ def library() -> Any:
     except ImportError as error:
         missing = missing_part(error)
         if missing is None:  # pymqi tells last that its module of C is nowhere, and before that why
-            raise _cannot_be_loaded(error.__context__ or error) from error
+            before = error.__context__
+            raise _cannot_be_loaded(before if isinstance(before, ImportError) else error) from error
         try:
             import ibmmq  # noqa: PLC0415
         except ImportError as other:

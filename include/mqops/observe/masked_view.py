@@ -33,7 +33,6 @@ KEY_LENGTH = 32
 """Bytes, at least."""
 DIGITS = 32
 """Hexadecimal digits of a hash: 128 bits, so that of a billion values no two share one."""
-_SAYS_FORMAT = b'{"format":'
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
@@ -123,8 +122,8 @@ def _make_key(place: Path) -> None:
 
 
 def _secret(place: Path, content: bytes) -> bytes:
-    """The key in a file: in the JSON that `_make_key` writes, else the whole file."""
-    if not content.startswith(_SAYS_FORMAT):
+    """The key in a file: in the JSON object that `_make_key` writes, else the whole file."""
+    if not _is_object(content):
         return content
     try:
         file = adapter_of(_KeyFile).validate_json(content, strict=True)
@@ -133,6 +132,12 @@ def _secret(place: Path, content: bytes) -> bytes:
         raise SettingsError(f"{place} was changed, and is no key now: restore it from a copy of the lake") from None
     refuse_newer_number(KEY_FILE, place, file.format)
     return bytes.fromhex(file.key)
+
+
+def _is_object(content: bytes) -> bool:
+    with suppress(ValueError, RecursionError):
+        return isinstance(json.loads(content), dict)
+    return False
 
 
 def export_masked(folder: Path, file: Path, masking: Masking) -> int:

@@ -14,7 +14,15 @@ from mqops.workflow import Workflow
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
-from mqops_airflow.operators.check import CheckOperator, drain_and_log, left_by, not_looked_at, told_of, valid_table
+from mqops_airflow.operators.check import (
+    CheckOperator,
+    drain_and_log,
+    end_here,
+    left_by,
+    not_looked_at,
+    told_of,
+    valid_table,
+)
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import md
 
@@ -78,8 +86,10 @@ class BackoutCheckOperator(CheckOperator):
         queues = [queue for queue in surveyed.queues if queue not in left]
         if not surveyed.queues and surveyed.setting.unseen:
             raise SettingsError(not_seen(surveyed.setting.unseen))
+        if not queues and left:
+            return end_here(self, context, {"queue": "", **found}, not_looked_at(left.values()))
         if not queues:
-            why = not_looked_at(left.values()) or md("Nothing to do: the backout queues are empty")
+            why = md("Nothing to do: the backout queues are empty")
             return self.nothing_to_do(context, {"queue": "", **found}, Workflow.BACKOUT_REPROCESS, why)
 
         def keep(folder: RunFolder) -> None:

@@ -125,8 +125,7 @@ class DlqCheckOperator(CheckOperator):
         filled = [queue for queue, messages in depths.items() if messages and queue not in left]
         found = {"messages": sum(depths.values()), "rules": str(rules), "table_digest": table.digest} | told_of(left)
         if not filled and left:
-            why = not_looked_at(left.values())
-            return self.nothing_to_do(context, {"queue": "", **found}, Workflow.DLQ_RULES, why)
+            return end_here(self, context, {"queue": "", **found}, not_looked_at(left.values()))
         if not filled:
             why = md("Nothing to do: {} are empty", joined(", ", queues))
             if len(queues) == 1:
@@ -224,13 +223,16 @@ def left_by(
     form: given.Browses, session: Session, lake_folder: Path, queues: Iterable[str], log: Any
 ) -> dict[str, str]:
     """The queues among these that a run with "First tell" leaves → what a look at them lets the queue manager discard
-    (`mqops.expiry.core.first_tell`), which the log tells. None without it. Raises as `mqops.expiry.scan.candidates`."""
+    (`mqops.expiry.core.first_tell`), which the log tells. None without it. Each has the name that was given, which may
+    be an alias. Raises as `mqops.expiry.scan.candidates`."""
     wanted = tuple(queues)
     if not form.first_tell or not wanted:
         return {}
     from mqops.expiry.scan import candidates  # noqa: PLC0415 - loads the MQ library
 
-    return log_left(candidates(session, lake_folder, wanted, all_filled=True).at_stake(), log)
+    chosen = candidates(session, lake_folder, wanted, all_filled=True)
+    told = log_left(chosen.at_stake(), log)
+    return {name: told[base] for name in wanted if (base := chosen.aliases.get(name, name)) in told}
 
 
 def log_left(stakes: Iterable[AtStake], log: Any) -> dict[str, str]:

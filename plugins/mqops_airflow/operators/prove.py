@@ -118,7 +118,9 @@ class ProveOperator(BaseOperator):
             count_messages(context, before, summary)
         if over := ENDED.get(states.get("approve", "")):
             end_question(str(run.path), over)
-        words = outcome_text(ending_of(context, str(run.path), states, self.act_task), summary)
+        outcome = outcome_text(ending_of(context, str(run.path), states, self.act_task), summary)
+        left = not_looked_at((HANDED_ON.find(run) or NO_DAG_RUN).names("left"))
+        words = joined(" ", filter(None, (outcome, left)))
         context["ti"].xcom_push(key="return_value", value=value)
         keep_for_note(context, words)
         if acted != "skipped" and not (acted == "success" and summary.finished):
@@ -127,10 +129,10 @@ class ProveOperator(BaseOperator):
         self.log.info("%s", printable(plain(words)))
         context["outlet_events"][self.asset].extra = {**value, "told": plain(words)}
         vanish = left_foretold(self.log, context, run, self.workflow)
-        warning = trigger_again(self.log, self.queue_manager, self.workflow) if acted == "success" else ""
-        left = not_looked_at((HANDED_ON.find(run) or NO_DAG_RUN).names("left"))
-        if left or vanish or warning:
-            keep_for_note(context, joined(" ", filter(None, (words, left, vanish, warning))))
+        triggers = acted == "success" and not left  # a run that a trigger starts looks at what was left
+        warning = trigger_again(self.log, self.queue_manager, self.workflow) if triggers else ""
+        if vanish or warning:
+            keep_for_note(context, joined(" ", filter(None, (words, vanish, warning))))
         if summary.unseen:
             count_run(context, proved=False)
             raise SettingsError(not_seen(summary.unseen))

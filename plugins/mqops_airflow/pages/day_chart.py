@@ -6,6 +6,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from mqops.clock import utc
 from mqops.lake.run import folder_of
 from mqops.look.depths import depths
 from mqops_airflow.pages.charts import line
@@ -16,7 +17,7 @@ FEWEST = 3
 
 def day_chart(lake: Path, queue_manager: str, queue: str) -> Markup:
     """The chart; nothing where there are few samples, or the depth was the same in all of them."""
-    sampled = depths(folder_of(lake, queue_manager))
+    sampled = depths(folder_of(lake, queue_manager), utc())
     points = [(one.at, depth) for one in sampled if (depth := one.of(queue)) is not None]
     known = [depth for _at, depth in points]
     if len(points) < FEWEST or min(known) == max(known):

@@ -32,7 +32,7 @@ from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.words import estate as words
 from mqops.look.words import managers as of_all
-from mqops.look.words.accounted import accounted
+from mqops.look.words.accounted import accounted, goes_on
 from mqops.look.words.needs import by_need, needs
 from mqops.look.words.run import WhoAnswers
 from mqops.look.words.runs import last_runs
@@ -186,9 +186,9 @@ def _ended_early(managers: Iterable[ManagerNow], working: Collection[tuple[str, 
 def _carried_out(manager: ManagerNow, working: Collection[tuple[str, str]]) -> ManagerNow:
     """The queue manager with one more kind of problem: a run was approved and nothing carries it out, because its act
     failed, as after a stop; and without those of runs that go on by now. Parameters: `working` as of `at_work`."""
-    goes_on = {unfinished_run(run) for run in manager.acted.unfinished if (manager.name, run.run) in working}
+    under_way = {unfinished_run(run) for run in manager.acted.unfinished if goes_on(run, working)}
     idle = (approved_and_idle(run) for run in manager.approved if (manager.name, run.run) not in working)
-    return replace(manager, problems=(*(one for one in manager.problems if one not in goes_on), *idle))
+    return replace(manager, problems=(*(one for one in manager.problems if one not in under_way), *idle))
 
 
 def _of(problems: Mapping[str, Problem], name: str) -> Iterator[Problem]:

@@ -37,6 +37,10 @@ BEGUN = (
     *(TaskInstanceState.RUNNING, TaskInstanceState.SUCCESS, TaskInstanceState.FAILED),
     TaskInstanceState.UP_FOR_RETRY,
 )
+_AT_WORK = {
+    TaskInstanceState.RUNNING: "The run is at work on its task {}, and has no files in the lake yet.",
+    TaskInstanceState.UP_FOR_RETRY: "The task {} of the run has failed. Airflow tries it again soon.",
+}
 _NOT_SHARED = (
     "This page sees no files of this run, and its task {} needs them: the lake that Airflow's API server sees is not "
     f"the one of the tasks. {MOUNT}. Or somebody removed the run's folder."
@@ -146,12 +150,11 @@ def _queued(session: Session, run: DagRun) -> tuple[str, tuple[Before, ...]]:
 
 def _of_first_task(session: Session, run: DagRun) -> str:
     """That a run which has begun waits for its first task, or that this task is at work."""
-    chosen = select(TaskInstance.task_id).where(
-        TaskInstance.dag_id == run.dag_id, TaskInstance.run_id == run.run_id, TaskInstance.state.in_(BEGUN)
+    chosen = select(TaskInstance.task_id, TaskInstance.state).where(
+        TaskInstance.dag_id == run.dag_id, TaskInstance.run_id == run.run_id, TaskInstance.state.in_(_AT_WORK)
     )
-    task = session.scalars(chosen.order_by(TaskInstance.start_date.desc()).limit(1)).first()
-    if task:
-        return f"The run is at work on its task {task}, and has no files in the lake yet."
+    if found := session.execute(chosen.order_by(TaskInstance.start_date.desc()).limit(1)).first():
+        return _AT_WORK[TaskInstanceState(found[1])].format(found[0])
     return "The run waits for its first task: Airflow starts it in a moment."
 
 

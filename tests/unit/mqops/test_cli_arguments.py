@@ -90,7 +90,7 @@ def test_json_that_is_nested_too_deeply_is_not_taken(manager, mqops, tmp_path):
     manager.put(DLQ, [dead_letter("A", b"x")])
     deep = "[" * 100_000
     refused = mqops("dlq", "run", DLQ, "QM1", MQOPS_CONNECTION=deep, expect=1).stderr
-    assert refused.startswith("mqops: MQOPS_CONNECTION is not a connection as JSON: the whole: Invalid JSON: recursion")
+    assert refused.startswith("mqops: MQOPS_CONNECTION is not a connection as JSON: it is no JSON (RecursionError)")
     run = json.loads(mqops("dlq", "run", DLQ, "QM1", "--dry-run", "--json").stdout)["plan"]["run"]
     plan = tmp_path / "lake" / "QM1" / "runs" / run / "plan.json"
     plan.write_text(deep)

@@ -13,15 +13,19 @@ from mqops.look.depths import FILE, MOST, MOST_SAMPLES, Sample, depths, note_dep
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 
 
+def time(minutes: float) -> datetime:
+    return NOW + timedelta(minutes=minutes)
+
+
 def at(minutes: float) -> str:
-    return (NOW + timedelta(minutes=minutes)).isoformat()
+    return time(minutes).isoformat()
 
 
 def test_a_sample_is_left_each_quarter_of_an_hour_and_queues_without_messages_have_none_in_it(tmp_path: Path) -> None:
     for minutes, depth in ((0, 5), (1, 6), (14.9, 7), (15, 8), (31, 0)):
         note_depths(tmp_path, at(minutes), {"A": depth})
-    assert [(one.at, one.of("A")) for one in depths(tmp_path)] == [(at(0), 5), (at(15), 8), (at(31), 0)]
-    assert depths(tmp_path)[0].of("NEW") == 0
+    assert [(one.at, one.of("A")) for one in depths(tmp_path, time(31))] == [(at(0), 5), (at(15), 8), (at(31), 0)]
+    assert depths(tmp_path, time(31))[0].of("NEW") == 0
 
 
 def test_the_file_stays_small_however_long_it_is_written_to(tmp_path: Path) -> None:
@@ -30,9 +34,10 @@ def test_the_file_stays_small_however_long_it_is_written_to(tmp_path: Path) -> N
     for number in range(2 * MOST_SAMPLES):
         note_depths(tmp_path, at(15 * number), queues)
         sizes.append((tmp_path / FILE).stat().st_size)
-    assert len(depths(tmp_path)) == MOST_SAMPLES
+    last = time(15 * (2 * MOST_SAMPLES - 1))
+    assert len(depths(tmp_path, last)) == MOST_SAMPLES
     assert sizes[-1] == sizes[MOST_SAMPLES - 1]
-    newest = depths(tmp_path)[-1]
+    newest = depths(tmp_path, last)[-1]
     assert (len(newest.depths), newest.of("Q0599"), newest.of("Q0001")) == (MOST, 599, None)  # it may have some
 
 
@@ -48,10 +53,11 @@ def test_the_file_stays_small_however_long_it_is_written_to(tmp_path: Path) -> N
 def test_a_file_that_says_nothing_is_made_anew(tmp_path: Path, there: str) -> None:
     (tmp_path / FILE).write_text(there)
     note_depths(tmp_path, at(0), {"A": 3})
-    assert depths(tmp_path) == (Sample(at=at(0), depths={"A": 3}),)
+    assert depths(tmp_path, NOW) == (Sample(at=at(0), depths={"A": 3}),)
 
 
 def test_samples_of_yesterday_are_forgotten(tmp_path: Path) -> None:
     write_json(tmp_path / FILE, {"samples": [{"at": at(-24 * 60), "depths": {"A": 1}}]})
     note_depths(tmp_path, at(0), {"A": 2})
-    assert [one.of("A") for one in depths(tmp_path)] == [2]
+    assert [one.of("A") for one in depths(tmp_path, NOW)] == [2]
+    assert depths(tmp_path, time(24 * 60)) == ()  # also where no look has come since

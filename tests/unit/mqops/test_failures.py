@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -70,7 +71,7 @@ def test_a_missing_library_is_told(manager):
     ("text", "error"),
     [
         ("", f"Set {VARIABLE} to the connection as JSON"),
-        ("{", f"{VARIABLE} is not a connection as JSON: the whole: Invalid JSON: "),
+        ("{", f"{VARIABLE} is not a connection as JSON: it is no JSON (JSONDecodeError)"),
         ('{"queue_manager": "QM1", "pasword": "hunter2"}', f"{VARIABLE} is not a connection as JSON: pasword: "),
         ('{"queue_manager": "QM1", "password": ["hunter2"]}', f"{VARIABLE} is not a connection as JSON: password: "),
         ('{"password": "hunter2"}', f"{VARIABLE} is not a connection as JSON: queue_manager: Field required. "),
@@ -86,6 +87,8 @@ def test_a_connection_that_is_none_is_told_without_its_text(text, error):
 def test_a_connection_travels_as_json():
     connection = MqConnection(queue_manager="QM1", user="u", password="p", environment={"MQLITE_HOME": "/x"})
     assert MqConnection.from_environment({VARIABLE: connection.to_json()}) == connection
+    bytes_of_no_text = replace(connection, password=b"p\xff".decode("utf-8", "surrogateescape"))
+    assert MqConnection.from_environment({VARIABLE: bytes_of_no_text.to_json()}) == bytes_of_no_text
 
 
 def test_half_a_client_connection_is_told():

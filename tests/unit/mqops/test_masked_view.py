@@ -87,6 +87,7 @@ def test_what_an_export_refuses(lake: Path) -> None:
     for content, reason in (
         ('{"format": 99, "keys": []}', "was written by a newer mqops (format 99; this version reads up to 1)"),
         ('{"format": 1, "key": "k"}', "was changed, and is no key now"),
+        ('{"name": "another object, of more than 32 bytes"}', "was changed, and is no key now"),
     ):
         (lake / "short").write_text(content)
         assert reason in _export(lake, "run1", file, "--key", str(lake / "short"), expect=1).stderr

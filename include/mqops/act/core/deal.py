@@ -70,12 +70,13 @@ def tasks_of_lanes(lengths: Sequence[int], tasks: int, pacing: Pacing) -> list[i
     """Which task has each home lane, so that all have about as much to do: the longest lane first, each to the task
     that has least.
 
-    Parameters: `lengths` rows of each lane, those of canaries included; `tasks` at most so many.
+    Parameters: `lengths` rows of each lane, those of canaries included; `tasks` at most so many. Where fewer lanes have
+    rows, the last tasks have no lane.
     """
     number = home_lanes(len(lengths), pacing)
     rows = [lengths[lane] + sum(lengths[lane + number : lane + number + 1]) for lane in range(number)]
     found, given = [0] * number, [0] * tasks
-    for lane in sorted(range(number), key=lambda one: -rows[one]):
+    for lane in sorted(filter(rows.__getitem__, range(number)), key=lambda one: -rows[one]):
         found[lane] = given.index(min(given))
         given[found[lane]] += rows[lane]
     return found

@@ -110,13 +110,14 @@ def act(
         if approved_plan.pacing.has_pace or few is not None:
             tasks = max(1, min(sum(map(bool, lengths)), _at_a_time(spark)))
         acted = _acted(plan, repeated=few is None or any(row.duplicate_id for row in few))
-        rows = _in_order(acted, tasks_of_lanes(lengths, tasks, approved_plan.pacing))
+        places = tasks_of_lanes(lengths, tasks, approved_plan.pacing)
+        rows = _in_order(acted, places)
         task = ActTask(
             connection=connection,
             approved_plan=replace(approved_plan, summary=replace(approved_plan.summary, table_text="", counts=())),
             lengths=tuple(lengths),
             unit_size=unit_size,
-            shares=tasks,
+            shares=max(places) + 1,
             reached=reached,
         )
 

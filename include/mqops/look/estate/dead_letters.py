@@ -60,7 +60,7 @@ def by_kind(known: Known) -> Iterator[Problem]:
         found = _kinds(known.path(run), queue)
         if told := found.sentences():
             name = f'the run "{name_of(run)}"'
-            what = f"Messages that {name} found on {queue}, and that no run has taken since: {'; '.join(told)}"
+            what = f"No run has taken these messages from {queue} since {name} found them: {'; '.join(told)}"
             yield Problem(what=what, place=Place.DEAD_LETTERS, about=queue)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
+from mqops.clock import utc
 from mqops.decide.core.staying import staying
 from mqops.decide.preflight_record import read_preflight
 from mqops.expiry.core.candidates import Known as Scanned
@@ -148,7 +149,7 @@ def _in_lake(known: Known, reading: _Reading, folder: Path) -> ManagerNow:
     today = reading.of(
         "The runs of the last day cannot be read", lambda: _today(known), dict[str, list[tuple[str, int]]]()
     )
-    sampled = depths(folder)
+    sampled = depths(folder, utc())
     stop = reading.of("The kill switch cannot be read", lambda: stop_in(folder), None)
     queues = (
         QueueNow(

@@ -90,8 +90,9 @@ def _stands(asked: Asked, lake: Path, more_checks: Sequence[Check]) -> Stands:
     )
     stopped = (f"All acting on {name} is stopped {now.stopped}",) if now.stopped else live.stops
     resume = f"`{command('mqops', 'resume', '-m', name)}` takes it back"
+    of_another = "" if now.stopped else "; one of another lake needs `--why REASON`, too"
     more = (
-        *(Problem(what=text, remedy=resume) for text in stopped),
+        *(Problem(what=text, remedy=f"{resume}{of_another}") for text in stopped),
         *(Problem(what=text) for text in live.problems),
     )
     alone = left_alone(now.approved, now.acted.unproved, utc())

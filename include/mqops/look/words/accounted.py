@@ -36,7 +36,7 @@ def accounted(
     has at work, `ended_early` of those that are not proved, and that nothing is at work on."""
     total = sum(one.acted.total for one in managers)
     proved = sum(one.acted.proved for one in managers)
-    unfinished = sum((one.name, run.run) not in working for one in managers for run in one.acted.unfinished)
+    unfinished = sum(not goes_on(run, working) for one in managers for run in one.acted.unfinished)
     under_way = [run for one in managers for run in _under_way(one, working)]
     unknown = any(not one.acted.known for one in managers)
     broken = any(one.ledger and one.ledger.found.error for one in managers)
@@ -104,10 +104,14 @@ def _scanned(managers: Iterable[ManagerNow]) -> Text:
     return joined("", [said(f"{first} that scans made it discard."), *grew]) if number else NOTHING
 
 
+def goes_on(run: RunLine, working: Collection[tuple[str, str]]) -> bool:
+    """Whether nothing is wrong with a run, and a DAG run is at work on it: a stopped one does not go on. Parameters:
+    `working` as of `accounted`."""
+    return run.state in {RunState.BEGUN, RunState.UNFINISHED} and (run.queue_manager, run.run) in working
+
+
 def _under_way(one: ManagerNow, working: Collection[tuple[str, str]]) -> list[RunLine]:
-    """The runs that nothing is wrong with, and that a DAG run is at work on."""
-    runs = (run for run in (*one.acted.unproved, *one.acted.unfinished) if (one.name, run.run) in working)
-    return [run for run in runs if run.state in {RunState.BEGUN, RunState.UNFINISHED}]
+    return [run for run in (*one.acted.unproved, *one.acted.unfinished) if goes_on(run, working)]
 
 
 def _runs(

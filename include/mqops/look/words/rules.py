@@ -31,7 +31,7 @@ def lines(rules: str, marks: Mapping[int, Sequence[Text]], used: RulesInUse | No
     table that is not valid."""
     of_line = {one.rule.line: one for one in used.hits} if used else {}
     rows: list[Sequence[Cell]] = []
-    for number, line in enumerate(rules.removesuffix("\n").split("\n"), 1):
+    for number, line in enumerate(rules.removesuffix("\n").split("\n") if rules else (), 1):
         hit = of_line.get(number)
         trend = Trend("messages in each of the last runs, the newest at the right", list(hit.by_run) if hit else ())
         text = said("{:file_line}{}", line, Lines(marks.get(number, ())))
