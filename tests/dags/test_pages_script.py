@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from browser_support import Browser, window
 from mq_support import DLQ, Manager, create, dead_letter
-from pages_lake import check_quality
+from pages_lake import check_quality, settle
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 
@@ -465,6 +465,7 @@ def test_a_very_long_name_of_a_run_makes_no_page_wider_and_is_nowhere_cut_withou
     for anatomy in (lake / "QM1" / "anatomy").glob("*.json"):
         anatomy.write_text(anatomy.read_text().replace(run.run, name))
     run.path.rename(run.path.parent / name)
+    settle(run.lake_folder)
     ids = [message[0]["MsgId"].hex() for message in [*manager.messages("A"), *manager.messages(DLQ)]]
     for path in ("/estate", "/dead_letters", "/rules", "/run", "/plan", "/messages", "/messages/one"):
         query = {"queue": DLQ, "msg_id": ids[1]} if path == "/messages/one" else {}
