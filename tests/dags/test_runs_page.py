@@ -183,7 +183,8 @@ def test_a_question_that_a_page_asks_looks_at_no_row_of_every_run(many: Path, qu
     monkeypatch.setattr(RunsIndex, "rows", explained)
     question(runs)
     assert plans
-    few = ("COVERING", "who_ask", "who_moved", "by_proof_of_moves")  # the entries alone; an index of few runs; as many as are asked for
+    # the entries alone; an index of few runs; as many as are asked for
+    few = ("COVERING", "who_ask", "who_moved", "by_proof_of_moves")
     assert [one for one in plans if one.startswith("SCAN run") and not any(name in one for name in few)] == []
 
 
