@@ -196,7 +196,9 @@ def test_reports_and_messages_that_expire_are_told_by_number_and_reason(doctor, 
     mqops_here("snapshot", DLQ, "-m", "QM1")
     said = " ".join(mqops_here("estate", "status", str(tmp_path / "estate.yaml"), expect=1).stdout.split())
     assert f'to know: QM1: No run has taken these messages from {DLQ} since the run "snapshot of QM1, ' in said
-    assert f"found them: 5 of them are reports that could not be put on the reply-to queue ({reports}); 1 of them" in said
+    assert (
+        f"found them: 5 of them are reports that could not be put on the reply-to queue ({reports}); 1 of them" in said
+    )
 
 
 def test_what_ams_could_not_open_is_a_problem_and_the_queue_a_dead_letter_queue(doctor, manager, mqops_here, tmp_path):
