@@ -8,12 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Condition
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from cachetools import LRUCache, cached
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class OfArrow(Protocol):
+    """A table or an array of Arrow."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its values."""
+
+
+def bytes_of(*values: OfArrow) -> int:
+    """The size of an entry that has these values, for `kept`: their bytes, and what the entry takes beside them."""
+    return 1000 + sum(int(value.nbytes) for value in values)
 
 
 def _one(_value: object) -> int:

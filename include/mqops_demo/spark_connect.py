@@ -298,9 +298,8 @@ def taken(port: int) -> str:
 def held(port: int) -> str:
     """Who has the port, in words."""
     user = peer.holder(port)
-    return (
-        f"Port {port} of this machine is held by {'another process' if user is None else f'a process of user {user}'}"
-    )
+    whose = "another process" if user is None else f"a process of user {user}"
+    return f"Port {port} of this machine is held by {whose}"
 
 
 async def _until_ended(listener: socket.socket, folder: Path, idle: float) -> int:

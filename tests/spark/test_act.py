@@ -19,6 +19,7 @@ from spark_support import job_here
 from mqops.act.approved_plan import read_approved_plan
 from mqops.act.core.lanes import lane_of
 from mqops.act.in_process import act as act_plainly
+from mqops.act.in_process import lane_lengths
 from mqops.act.spark import act as spark_act
 from mqops.act.spark.act import ActTask, _checked, _lengths, act
 from mqops.decide.core.pacing import NO_LIMITS, Pacing
@@ -200,7 +201,7 @@ def test_many_rows_are_checked_and_counted_by_spark_as_few_are_in_its_client(
     run = planned("DESTQ(T1) ACTION(IGNORE)\nDESTQ(T2) ACTION(DISCARD)\nACTION(RETRY)")
     plan = replace(read_approved_plan(run), pacing=pacing)
     rows = spark.read.parquet(str(run.plan))
-    here = _lengths(_checked(run, rows, plan), 4, pacing)
+    here = lane_lengths(_checked(run, rows, plan), pacing, 4)
     monkeypatch.setattr(spark_act, "FEW", 0)
     assert _checked(run, rows, plan) is None
     assert _lengths(rows, 4, pacing) == here

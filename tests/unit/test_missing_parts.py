@@ -7,13 +7,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
-from wheel_support import COMMANDS, runs_with_part, unpack
+from wheel_support import COMMANDS
 
 from mqops.cli import main
 from mqops.cli.tables import GivenFile
@@ -33,16 +33,6 @@ WITHOUT_A_QUEUE_MANAGER = {"lake prune", "quality suggest"}
 """They need numpy all the same."""
 ANSWERS = {"doctor", "estate check", "ledger verify"}
 """They say it in their answer, or have another one without the queue manager."""
-
-
-@pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack(tmp_path_factory.mktemp("wheel"))
-
-
-@pytest.fixture
-def with_part(unpacked: Path) -> Callable[..., Any]:
-    return runs_with_part(unpacked)
 
 
 def commands(group: click.Group, *path: str) -> Iterator[tuple[str, click.Command]]:

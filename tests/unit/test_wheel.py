@@ -9,12 +9,12 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from wheel_support import COMMANDS, EXTRAS, OURS, PROJECT, ROOT, runs_with_part, unpack
+from wheel_support import COMMANDS, EXTRAS, OURS, PROJECT, ROOT
 
 from mqops.parts import PART_OF
 
@@ -45,16 +45,6 @@ for name in json.loads(sys.argv[1]):
         failed[name] = repr(error)
 print(json.dumps(failed))
 """
-
-
-@pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack(tmp_path_factory.mktemp("wheel"))
-
-
-@pytest.fixture
-def with_part(unpacked: Path) -> Callable[..., Any]:
-    return runs_with_part(unpacked)
 
 
 def test_manual_pages_and_completion_are_in_it(unpacked: Path) -> None:

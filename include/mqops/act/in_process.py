@@ -273,7 +273,7 @@ def canary_lanes(lanes: Sequence[int], pacing: Pacing) -> range:
     return range(home_lanes(len(lanes), pacing), len(lanes))
 
 
-def lane_lengths(rows: Iterable[Row], pacing: Pacing, lanes: int = 1) -> list[int]:
+def lane_lengths(rows: list[Row], pacing: Pacing, lanes: int = 1) -> list[int]:
     """The number of rows in each lane. Parameters: `lanes` without those of canaries."""
     number = lanes * 2 if pacing.has_canaries else lanes
     counts = Counter(dealt.lane for dealt in deal(sorted(rows, key=in_order), number, pacing))

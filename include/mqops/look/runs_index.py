@@ -167,11 +167,9 @@ class RunsIndex:
                 have = {run for (run,) in self.rows("SELECT run FROM run")}
                 gone = have - names
                 known |= {run: -1 for run in names - have if is_run_key(run) and run not in known}
-        failed, not_marked = None, but in known and but not in claims
+        failed = None
+        forgets = known.pop(but, None) is not None and claims.pop(but, None) is None  # no mark tells the next reader
         for run, kept in known.items():
-            if run == but:
-                claims.pop(run, None)
-                continue
             try:
                 if (changed := _changed(runs / run)) is None:
                     gone.add(run)
@@ -180,7 +178,7 @@ class RunsIndex:
             except LakeError as error:
                 failed = failed or error
                 claims.pop(run, None)
-        if lists and (failed or not_marked or at_last >= now - SETTLED_NS):
+        if lists and (failed or forgets or at_last >= now - SETTLED_NS):
             listed = Listed(0, 0, now)
         self._write(fresh, gone & self._those(gone), listed)
         for paths in claims.values():

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from mqops.actions import Action
 from mqops.errors import LakeError
-from mqops.kept import kept
+from mqops.kept import bytes_of, kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.marker import MarkerKind, MarkerRow
@@ -150,7 +150,7 @@ def taken(taken_by: Sequence[Taker]) -> Mapping[str, pa.Array]:
 
 
 def _bytes(found: Mapping[str, pa.ChunkedArray]) -> int:
-    return 1000 + sum(int(keys.nbytes) for keys in found.values())
+    return bytes_of(*found.values())
 
 
 @kept(most=MOST, size=_bytes)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mqops.kept import kept
+from mqops.kept import bytes_of, kept
 from mqops.lake.parquet import read_parquet, rows_as
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality.units import about_values, with_unit
@@ -68,7 +68,7 @@ def failed_messages(summary: QualitySummary, most: int, after: int = 0) -> tuple
     return [found[place] for place in wanted.to_pylist()], len(order)
 
 
-@kept(most=32 * 2**20, size=lambda order: 1000 + int(order.nbytes))
+@kept(most=32 * 2**20, size=bytes_of)
 def _worst_first(failures: str, _checked_at: str) -> pa.Array:
     """The numbers of the rows that are not tolerated, in the order of a page. A run can have a failure a message, so
     Arrow sorts. Parameters: as of `failed_critical`. Raises `LakeError`."""
@@ -117,7 +117,7 @@ def _failed(row: _Row, check: CheckResult | None) -> FailedMessage:
 
 
 def _bytes(found: pa.Table | None) -> int:
-    return 1000 + (int(found.nbytes) if found is not None else 0)
+    return bytes_of(*([] if found is None else [found]))
 
 
 @kept(most=32 * 2**20, size=_bytes)

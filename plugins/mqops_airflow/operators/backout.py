@@ -14,15 +14,8 @@ from mqops.workflow import Workflow
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
-from mqops_airflow.operators.check import (
-    CheckOperator,
-    drain_and_log,
-    end_here,
-    left_by,
-    not_looked_at,
-    told_of,
-    valid_table,
-)
+from mqops_airflow.operators.check import CheckOperator, drain_and_log, end_here, valid_table
+from mqops_airflow.operators.first_tell import left_by, not_looked_at, told_of
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import md
 

@@ -12,7 +12,9 @@ from mqops.counted import counted
 from mqops.errors import RulesError, SettingsError
 from mqops.given_file import table_text
 from mqops.lake.run import RunFolder
+from mqops.misnamed import is_alias
 from mqops.printable import printable
+from mqops.queue_names import not_seen
 from mqops.rules import parse
 from mqops.workflow import Workflow
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
@@ -21,9 +23,10 @@ from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.operators.depth import trigger_again
+from mqops_airflow.operators.first_tell import left_by, not_looked_at, told_of
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
-from mqops_airflow.ui.markdown import NOTHING, Markdown, joined, md, plain
+from mqops_airflow.ui.markdown import Markdown, joined, md, plain
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from mqops.decide.core import PlanSummary
-    from mqops.expiry.core.first_tell import AtStake
     from mqops.mq.session import Session
     from mqops.rules import Table
 
@@ -219,41 +221,15 @@ def tell_before_look(lake_folder: Path, queue_manager: str, queues: Iterable[str
         log.warning("%s", printable(line))
 
 
-def left_by(
-    form: given.Browses, session: Session, lake_folder: Path, queues: Iterable[str], log: Any
-) -> dict[str, str]:
-    """The queues among these that a run with "First tell" leaves → what a look at them lets the queue manager discard
-    (`mqops.expiry.core.first_tell`), which the log tells. None without it. Each has the name that was given, which may
-    be an alias. Raises as `mqops.expiry.scan.candidates`."""
-    wanted = tuple(queues)
-    if not form.first_tell or not wanted:
-        return {}
-    from mqops.expiry.scan import candidates  # noqa: PLC0415 - loads the MQ library
-
-    chosen = candidates(session, lake_folder, wanted, all_filled=True)
-    told = log_left(chosen.at_stake(), log)
-    return {name: told[base] for name in wanted if (base := chosen.aliases.get(name, name)) in told}
-
-
-def log_left(stakes: Iterable[AtStake], log: Any) -> dict[str, str]:
-    """Queue → what a look at it lets the queue manager discard; the log tells it."""
-    told = {one.queue: one.sentence() for one in stakes}
-    for sentence in told.values():
-        log.warning("%s", printable(sentence))
-    return told
-
-
-def told_of(left: Mapping[str, str]) -> dict[str, list[str]]:
-    """What is handed on of the queues that are left, for the run's note."""
-    return {"left": list(left.values())} if left else {}
-
-
-def not_looked_at(sentences: Iterable[str]) -> Markdown:
-    """What a run with "First tell" has left, for its note; nothing where it has left nothing."""
-    told = tuple(sentences)
-    if not told:
-        return NOTHING
-    return md("Not looked at: {}. To look all the same, start a run without First tell.", joined("; ", told))
+def log_choice(inhibited: Iterable[str], aliases: Mapping[str, str], unseen: Sequence[str], log: Any) -> None:
+    """Log which queues are looked at. Parameters: `inhibited` those with GET(DISABLED), which are not; `aliases` alias
+    → the queue behind it; `unseen` those that are meant and of which nothing is known."""
+    for alias, base in aliases.items():
+        log.info("%s", printable(is_alias(alias, base)))
+    for queue in inhibited:
+        log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
+    if unseen:
+        log.error("%s", printable(not_seen(unseen)))
 
 
 def drain_and_log(session: Session, lake_folder: Path, queue_manager: str, log: Any) -> int:

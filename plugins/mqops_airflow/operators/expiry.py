@@ -22,8 +22,9 @@ from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.foretold import foretold
 from mqops_airflow.notices.outcome_text import keep_for_note
-from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, log_left, not_looked_at, told_of
+from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, log_choice
 from mqops_airflow.operators.depth import trigger_again
+from mqops_airflow.operators.first_tell import log_left, not_looked_at, told_of
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import Markdown, joined, md, number, thousands
@@ -80,12 +81,9 @@ class ExpiryCheckOperator(CheckOperator):
         for line in chosen.about_shared():
             log = self.log.warning if line == chosen.expryint else self.log.info
             log("%s", printable(line))
-        for queue in chosen.inhibited:
-            self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
+        log_choice(chosen.inhibited, chosen.aliases, chosen.unseen, self.log)
         for queue, why in chosen.why.items():
             self.log.info("%s: %s", printable(queue), printable(why))
-        for alias, base in chosen.aliases.items():
-            self.log.info("%s", printable(is_alias(alias, base)))
         self.log.info("worth a scan: %d of %s", len(chosen.why), counted(chosen.looked_at, "queue"))
         found: dict[str, object] = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at}
         found["inhibited"] = list(chosen.inhibited)
@@ -93,7 +91,6 @@ class ExpiryCheckOperator(CheckOperator):
             found["aliases"] = dict(chosen.aliases)
         if chosen.unseen:
             found["unseen"] = list(chosen.unseen)
-            self.log.error("%s", printable(not_seen(chosen.unseen)))
         found |= told_of(left)
         if not chosen.why:
             refuse_unseen(chosen.unseen)

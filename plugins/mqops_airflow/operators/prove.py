@@ -21,8 +21,8 @@ from mqops_airflow.notices.foretold import left_foretold
 from mqops_airflow.notices.metrics import count_messages, count_run
 from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.notices.outcome_text import ending_of, keep_for_note, outcome_text
-from mqops_airflow.operators.check import not_looked_at
 from mqops_airflow.operators.depth import trigger_again
+from mqops_airflow.operators.first_tell import not_looked_at
 from mqops_airflow.runs.lineage import Lineage, of_proof
 from mqops_airflow.runs.run_folder import XCom, found_folder
 from mqops_airflow.ui.markdown import code, joined, plain

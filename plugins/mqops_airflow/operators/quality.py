@@ -15,7 +15,6 @@ from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.message_checks import LEARNS, CheckResult, QualitySummary
-from mqops.misnamed import is_alias
 from mqops.printable import printable
 from mqops.quality.no_message import check_no_message, keep_no_message
 from mqops.quality.scope import QueuesSeen
@@ -27,15 +26,8 @@ from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.notices.outcome_text import keep_for_note
-from mqops_airflow.operators.check import (
-    NOTHING_TO_DO,
-    CheckOperator,
-    end_here,
-    left_by,
-    not_looked_at,
-    tell_before_look,
-    told_of,
-)
+from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here, log_choice, tell_before_look
+from mqops_airflow.operators.first_tell import left_by, not_looked_at, told_of
 from mqops_airflow.pages.data_docs import DataDocsLink, address
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
@@ -80,12 +72,7 @@ class QualityCheckOperator(CheckOperator):
             choice = choose_queues(session, form.queues)
             aliases = choice.aliases | aliases_in(session, suites)
             left = left_by(form, session, lake(estate), choice.depths, self.log)
-        for alias, base in aliases.items():
-            self.log.info("%s", printable(is_alias(alias, base)))
-        for queue in choice.inhibited:
-            self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
-        if choice.unseen:
-            self.log.error("%s", printable(not_seen(choice.unseen)))
+        log_choice(choice.inhibited, aliases, choice.unseen, self.log)
         messages = sum(choice.depths.values())
         self.log.info(
             "%s on %s; %s empty",

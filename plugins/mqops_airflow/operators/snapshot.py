@@ -7,23 +7,14 @@ from typing import TYPE_CHECKING
 from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
-from mqops.misnamed import is_alias
-from mqops.printable import printable
 from mqops.queue_names import not_seen
 from mqops.workflow import Workflow
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.outcome_text import keep_for_note
-from mqops_airflow.operators.check import (
-    NOTHING_TO_DO,
-    CheckOperator,
-    end_here,
-    left_by,
-    not_looked_at,
-    tell_before_look,
-    told_of,
-)
+from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here, log_choice, tell_before_look
 from mqops_airflow.operators.expiry import refuse_unseen
+from mqops_airflow.operators.first_tell import left_by, not_looked_at, told_of
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import Markdown, joined, md, words
@@ -56,12 +47,7 @@ class SnapshotCheckOperator(CheckOperator):
         with connect(connection_for(self.queue_manager, estate)) as session:
             choice = choose_queues(session, form.queues)
             at_stake = left_by(form, session, lake(estate), choice.depths, self.log)
-        for alias, base in choice.aliases.items():
-            self.log.info("%s", printable(is_alias(alias, base)))
-        for queue in choice.inhibited:
-            self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
-        if choice.unseen:
-            self.log.error("%s", printable(not_seen(choice.unseen)))
+        log_choice(choice.inhibited, choice.aliases, choice.unseen, self.log)
         emptied = sorted({*choice.empty} & filled_before(lake(estate), self.queue_manager))
         depths = {queue: depth for queue, depth in choice.depths.items() if queue not in at_stake}
         queues, messages = [*depths, *emptied], sum(depths.values())

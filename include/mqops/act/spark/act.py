@@ -100,7 +100,11 @@ def act(
             step,
             approved_plan,
             ledger,
-            lambda: _lengths(plan if few is None else few, lanes, approved_plan.pacing),
+            lambda: (
+                _lengths(plan, lanes, approved_plan.pacing)
+                if few is None
+                else lane_lengths(few, approved_plan.pacing, lanes)
+            ),
             about,
         )
         first = canary_lanes(lengths, approved_plan.pacing)
@@ -110,14 +114,14 @@ def act(
         if approved_plan.pacing.has_pace or few is not None:
             tasks = max(1, min(sum(map(bool, lengths)), _at_a_time(spark)))
         acted = _acted(plan, repeated=few is None or any(row.duplicate_id for row in few))
-        places = tasks_of_lanes(lengths, tasks, approved_plan.pacing)
-        rows = _in_order(acted, places)
+        task_of = tasks_of_lanes(lengths, tasks, approved_plan.pacing)
+        rows = _in_order(acted, task_of)
         task = ActTask(
             connection=connection,
             approved_plan=replace(approved_plan, summary=replace(approved_plan.summary, table_text="", counts=())),
             lengths=tuple(lengths),
             unit_size=unit_size,
-            shares=max(places) + 1,
+            shares=max(task_of) + 1,
             reached=reached,
         )
 
@@ -161,11 +165,8 @@ def _at_a_time(spark: SparkSession) -> int:
     return int(last.collect()[0]["partition"]) + 1
 
 
-def _lengths(plan: DataFrame | Sequence[Row], lanes: int, pacing: Pacing) -> list[int]:
-    """The number of rows in each lane. Parameters: `plan` its rows, where they are few; `lanes` without those of
-    canaries."""
-    if isinstance(plan, Sequence):
-        return lane_lengths(plan, pacing, lanes)
+def _lengths(plan: DataFrame, lanes: int, pacing: Pacing) -> list[int]:
+    """As `lane_lengths`, by Spark."""
     number = lanes * 2 if pacing.has_canaries else lanes
     acted = plan.where(F.col("action").isin(*ACTED))
     if pacing.has_canaries:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from mqops.act.sources import PROTECTION_ERRORS
 from mqops.actions import Action
 from mqops.counted import counted
-from mqops.kept import kept
+from mqops.kept import bytes_of, kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine
@@ -106,11 +106,7 @@ def _ambiguous(known: Known, queues: Iterable[str]) -> dict[str, _Ambiguous]:
     return {queue: one for queue, one in found.items() if one.messages}
 
 
-def _bytes(found: pa.Table) -> int:
-    return 1000 + int(found.nbytes)
-
-
-@kept(most=32 * 2**20, size=_bytes)
+@kept(most=32 * 2**20, size=bytes_of)
 def _ambiguous_of(run: Path, queue: str) -> pa.Table:
     """Queue and identity of the messages of a queue whose origin is ambiguous by a plan. A plan never changes."""
     plan = pa.Table.from_batches(read_parquet(RunFolder(run).plan, ["queue", "msg_key", "action"]))

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from mqops.act.sources import PROTECTION_ERRORS
 from mqops.counted import counted
-from mqops.kept import kept
+from mqops.kept import bytes_of, kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.look.estate.known import Known
@@ -70,11 +70,7 @@ def _kinds(run: Path, queue: str) -> Kinds:
     return kinds_of(Kind(row["msg_type"], row["feedback"], row["expiry"]) for row in there.to_pylist())
 
 
-def _bytes(found: pa.Table) -> int:
-    return 1000 + int(found.nbytes)
-
-
-@kept(most=32 * 2**20, size=_bytes)
+@kept(most=32 * 2**20, size=bytes_of)
 def _told_of(run: Path, queue: str) -> pa.Table:
     """The reports, and the messages with a lifetime, of a queue in a snapshot. A snapshot never changes."""
     if not RunFolder(run).snapshot.is_dir():

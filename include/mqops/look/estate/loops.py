@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.counted import counted
-from mqops.kept import kept
+from mqops.kept import bytes_of, kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine
@@ -77,11 +77,7 @@ def _looping(queue: QueueFigures, counts: Sequence[int], run: RunLine) -> Proble
     return Problem(what=what, urgency=urgency, place=Place.MESSAGES, about=run.run, looping_queue=loops)
 
 
-def _bytes(found: pa.Table) -> int:
-    return 1000 + int(found.nbytes)
-
-
-@kept(most=32 * 2**20, size=_bytes)
+@kept(most=32 * 2**20, size=bytes_of)
 def _backed_out(run: Path) -> pa.Table:
     """Queue, identity and backout count of messages of a snapshot that were backed out. A snapshot never changes."""
     if not RunFolder(run).snapshot.is_dir():

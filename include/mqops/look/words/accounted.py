@@ -130,9 +130,9 @@ def _runs(
         yield said("Not proved: {}{}.", named(run), _why_unproved(run, early=(one.name, run.run) in ended_early))
     if (more := len(unproved) - FEW) > 0:
         yield said(f"{counted(more, 'more run')} of {{}} {is_are(more)} not proved.", one.name)
-    goes_on = "What is not dealt with yet is where it was; the page of the run says how it goes on."
+    how = "What is not dealt with yet is where it was; the page of the run says how it goes on."
     for run in unfinished[:FEW]:
-        yield said(f"Proved up to {{:time}}, and not finished: {{}}. {goes_on}", run.proved_at, named(run))
+        yield said(f"Proved up to {{:time}}, and not finished: {{}}. {how}", run.proved_at, named(run))
     if (more := len(unfinished) - FEW) > 0:
         yield said(f"{counted(more, 'more run')} of {{}} {is_are(more)} not finished.", one.name)
     absent = "and the lake does not have this run: they are not proved here."
