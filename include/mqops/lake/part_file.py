@@ -36,10 +36,10 @@ _AT_A_TIME = 2000
 
 
 @contextmanager
-def opened(path: Path, columns: Sequence[str] = ()) -> Iterator[PartFile]:
+def opened(path: Path, columns: Sequence[str] = (), sealing: Sealing | None = None) -> Iterator[PartFile]:
     """A file, open until the end of the block.
 
-    Parameters: `columns` that it must have.
+    Parameters: `columns` that it must have; `sealing` of its bodies, None for that of its run.
 
     Raises:
         LakeError: it cannot be read, it is not a whole Parquet file, or it lacks a column.
@@ -47,7 +47,7 @@ def opened(path: Path, columns: Sequence[str] = ()) -> Iterator[PartFile]:
     """
     with lake_errors(path):
         try:
-            file = PartFile(path)
+            file = PartFile(path, sealing)
             try:
                 file.refuse_without(columns)
                 yield file
@@ -73,14 +73,15 @@ def refuse_newer(part: Path, footer: pq.FileMetaData) -> None:
 
 
 class PartFile:
-    """Parameters: `path` of the file, below the folder of its run if it is encrypted. Raises
-    `NewerFormat`.
+    """Parameters: `path` of the file, below the folder of its run if it is encrypted; `sealing` of its bodies, None for
+    that of the run. Raises `NewerFormat`.
 
     Attributes: `names` of the columns that can be asked for; `metadata` its footer.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, sealing: Sealing | None = None) -> None:
         self._path = path
+        self._given = sealing
         self._file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
         try:
             refuse_newer(path, self._file.metadata)
@@ -169,7 +170,7 @@ class PartFile:
 
     @cached_property
     def _sealing(self) -> Sealing:
-        return sealing_of(run_of(self._path.parent))
+        return self._given or sealing_of(run_of(self._path.parent))
 
 
 def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -39,7 +39,7 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
 
     begun(files)
     suites = with_bases(suites, files.aliases)
-    frame = frame_for(spark, files, suites).frame().persist()
+    frame = frame_for(spark, files, suites).persist()
     try:
         with unreadable(files.snapshot):
             found, not_checked = _found(frame, files.observed, checked_sql(suites))
