@@ -19,7 +19,18 @@ import pyarrow.parquet as pq
 from mqops import formats
 from mqops.errors import LakeError, NewerFormat
 from mqops.lake.files import lake_errors
-from mqops.lake.sealing import BODY_COLUMNS, NEEDED, SEALED, Broken, Sealing, broken, in_clear, run_of, sealing_of
+from mqops.lake.sealing import (
+    BODY_COLUMNS,
+    NEEDED,
+    SEALED,
+    Broken,
+    Sealing,
+    broken,
+    in_clear,
+    run_of,
+    sealing_of,
+    some_at_a_time,
+)
 
 UTC_TIME = pa.timestamp("us", tz="UTC")
 """The type of a time in the lake."""
@@ -30,9 +41,9 @@ FORMAT = {formats.PARQUET_KEY: str(formats.number_of(KIND))}
 SPARK_FORMAT = {formats.PARQUET_KEY: formats.number_of(KIND)}
 """Metadata of a column, by which Spark says the format: it writes no metadata of the file's own."""
 _SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
-_SPARK_NUMBER = re.compile(f'"{re.escape(formats.PARQUET_KEY)}":([0-9]{{1,9}})'.encode())
 _AT_A_TIME = 2000
-"""Rows of a batch with bodies that are decrypted."""
+"""Rows of a batch with bodies that are decrypted, at most."""
+_SPARK_NUMBER = re.compile(f'"{re.escape(formats.PARQUET_KEY)}":([0-9]{{1,9}})'.encode())
 
 
 @contextmanager
@@ -132,7 +143,10 @@ class PartFile:
             if keep is not None:
                 found = batch.filter(keep.slice(begin, batch.num_rows).combine_chunks())
                 left, begin = left - found.num_rows, begin + batch.num_rows
-            yield in_utc(self._opened(found, columns) if opens else found.select(list(columns)))
+            if opens:
+                yield from (in_utc(self._opened(some, columns)) for some in some_at_a_time(found))
+            else:
+                yield in_utc(found.select(list(columns)))
             if not left:
                 return
 
@@ -151,7 +165,8 @@ class PartFile:
         if not opens:
             return table.select(list(columns))
         parts = table.to_batches(_AT_A_TIME) or [pa.RecordBatch.from_pylist([], schema=table.schema)]
-        return pa.Table.from_batches([self._opened(batch, columns) for batch in parts])
+        slices = (some for batch in parts for some in some_at_a_time(batch))
+        return pa.Table.from_batches([self._opened(some, columns) for some in slices])
 
     def _stored(self, columns: Sequence[str]) -> tuple[list[str], bool]:
         """What is read of the file, and whether it has to be decrypted."""
