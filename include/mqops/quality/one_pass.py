@@ -34,8 +34,8 @@ from mqops.quality.evaluate import (
     only_counts,
     values_there,
 )
-from mqops.quality.failed_rows import Failed, failures_of
-from mqops.quality.failures import FAILURES, count_by_check, count_by_queue, read_failures, write_rows
+from mqops.quality.failed_rows import Failed, failures_of, write_failed
+from mqops.quality.failures import FAILURES, write_rows
 from mqops.quality.files import QualityFiles
 from mqops.quality.history import History
 from mqops.quality.outcome import Found, begun, concluded, in_turn, queue_manager_of
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+FEW_FAILURES = 100_000
+"""Most failing rows that come to the driver."""
 NAME, QUEUE, OF_CHECK, FAILING = "queue manager", "queue", "check", "failing"
 _COUNTS = ("number", "about", "there", "checked", "failed")
 _TEXTS = ("kind", *(one.name for one in FAILURES if one.name not in {"position", "tolerated"}))
@@ -108,10 +110,9 @@ def check_in_one_pass(
         queue_manager = queue_manager_of(sorted(heard.names)[:2], files)
         results, failed = _results(everywhere, suites, seen, heard, History(files.of_run, now))
         _log.info("Writing which messages failed which expectation")
-        _write(told, results, failed, files.failures)
+        _write(told, heard, results, failed, files.failures)
     finally:
         told.unpersist()
-    failures = read_failures(spark, files.failures)
     return concluded(
         files,
         suites,
@@ -121,8 +122,6 @@ def check_in_one_pass(
             messages=heard.messages,
             not_checked=heard.others,
             results=tuple(results),
-            by_check=count_by_check(failures),
-            by_queue=count_by_queue(failures),
             docs=_docs(files, queue_manager, suites, results),
         ),
         now=now,
@@ -176,9 +175,10 @@ def _added_up(told: DataFrame, files: QualityFiles) -> Heard:
     """The counts of all workers. This is what reads the messages."""
     observed = files.observed.queues if files.observed else ()
     heard = Heard(messages=dict.fromkeys((one.queue for one in observed), 0), others={}, names=set(), counts={})
-    sums = [F.sum(one).alias(one) for one in Counts._fields]
-    of_workers = told.where(F.col("kind") != FAILING)
-    for row in of_workers.groupBy("kind", "queue_manager", "queue", "number").agg(*sums).collect():
+    of_what = ["kind", "queue_manager", "queue", "number"]
+    of_workers = told.where(F.col("kind") != FAILING).select(*of_what, *Counts._fields).toArrow()
+    sums = of_workers.group_by(of_what).aggregate([(one, "sum") for one in Counts._fields])
+    for row in sums.rename_columns(of_workers.column_names).to_pylist():
         if row["kind"] == OF_CHECK:
             heard.counts[row["number"]] = Counts(*(row[one] for one in Counts._fields))
             continue
@@ -234,13 +234,18 @@ def _counted(suite: Suite, check: Check, seen: QueuesSeen, counts: Counts) -> Ch
     return result_of_rows(suite, check, checked=counts.checked, failed=counts.failed)
 
 
-def _write(told: DataFrame, results: Sequence[CheckResult], failed: Iterable[Failed], folder: Path) -> None:
+def _write(
+    told: DataFrame, heard: Heard, results: Sequence[CheckResult], failed: Iterable[Failed], folder: Path
+) -> None:
     """The table of failures: the rows of the workers, and those of the driver."""
     tolerated = [number for number, result in enumerate(results) if result.met]
     rows = told.where(F.col("kind") == FAILING).withColumn("tolerated", F.col("number").isin(tolerated))
-    tables = [rows.select(*FAILURES.fieldNames())]
-    tables += [told.sparkSession.createDataFrame(one.rows) for one in failed]
-    write_rows(reduce(DataFrame.unionByName, tables), folder)
+    rows = rows.select(*FAILURES.fieldNames())
+    if sum(one.failed for one in heard.counts.values()) <= FEW_FAILURES:
+        write_failed([rows.toArrow(), *(one.rows for one in failed)], folder)
+        return
+    others = [told.sparkSession.createDataFrame(one.rows) for one in failed]
+    write_rows(reduce(DataFrame.unionByName, [rows, *others]), folder)
 
 
 def _docs(files: QualityFiles, queue_manager: str, suites: Sequence[Suite], results: Sequence[CheckResult]) -> str:
