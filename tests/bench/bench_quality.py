@@ -6,7 +6,8 @@ two cores. In each round every way runs once, one after the other; the first rou
 not count. Told are the medians and their ratio, by the clock and by the processor time of this process, its JVM and its
 Python workers: that hardly depends on what else the machine does. The scan is Spark's own, of the same columns as the
 suite names them, and nothing is done with a row. Great Expectations has the same suite, and the same table of failures
-is written. Payloads are also checked in this process, without Spark. MQOPS_BENCH_MESSAGES and MQOPS_BENCH_PAYLOADS say how many messages.
+is written. Payloads are also checked in this process, without Spark. MQOPS_BENCH_MESSAGES and MQOPS_BENCH_PAYLOADS say
+how many messages.
 """
 
 from __future__ import annotations
