@@ -16,17 +16,21 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from mqops.decide.in_process import decide as decide_plainly
 from mqops.decide.spark.decide import Request, decide
-from mqops.errors import BodiesLocked
+from mqops.errors import BodiesLocked, LakeError
 from mqops.lake.body_keys import add_key
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.sealing import BODY_COLUMNS, SEALED
+from mqops.message_checks import QualitySummary
 from mqops.observe.arrow import SEALED as SEALED_SCHEMA
 from mqops.observe.spark.observe import observe
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.observe.spark.sealed import ENCRYPTED, read_snapshot
+from mqops.quality.files import QualityFiles
 from mqops.quality.frame import frame_of
+from mqops.quality.one_pass import check_in_one_pass
 from mqops.quality.snapshot_frame import read_snapshot as read_for_quality
+from mqops.quality.suite_file import load_suites
 from mqops.rules import parse
 from mqops.spark_job import known_error
 from mqwire.rfh2 import MQRFH2
@@ -53,6 +57,15 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def by_arrow(run: RunFolder) -> list[dict[str, Any]]:
     return [row for batch in read_parquet(run.snapshot, ["position", *BODY_COLUMNS]) for row in batch.to_pylist()]
+
+
+def one_pass(spark: Any, run: RunFolder, folder: Path) -> QualitySummary:
+    """A check of a property of the messages, by Spark's workers."""
+    suite = folder.with_suffix(".json")
+    expects = {"expect": "column_values_to_be_in_set", "column": "usr.country", "value_set": ["DE"]}
+    suite.write_text(json.dumps({"suite": "s", "expectations": [{"id": "country", **expects}]}))
+    files = QualityFiles.of(run.path, folder=folder)
+    return check_in_one_pass(spark, files, load_suites([suite]), now="2026-11-21T12:00:00Z")
 
 
 def test_spark_and_pyarrow_read_what_the_other_has_encrypted(
@@ -98,9 +111,18 @@ def test_spark_and_pyarrow_read_what_the_other_has_encrypted(
     assert kind == "LakeError"
     assert text.startswith(f"{part} was changed: the body of the message at position 3 of {DLQ} is not")
 
+    assert [(one.met, one.checked) for one in one_pass(spark, on_spark, tmp_path / "q1").checks] == [
+        (True, 1),
+        (True, 4),
+    ]
+    with pytest.raises(LakeError, match=f"^{part} was changed: the body of the message at position 3 of {DLQ} is not"):
+        one_pass(spark, plain, tmp_path / "q2")
+
     keys.unlink()
     with pytest.raises(BodiesLocked, match=f"The key file {keys} is not there"):
         decide(spark, Request(folder=on_spark, table_text=TABLE))
+    with pytest.raises(BodiesLocked, match=f"The key file {keys} is not there"):
+        one_pass(spark, on_spark, tmp_path / "q3")
     assert decide(spark, Request(folder=on_spark, table_text="ACTION(RETRY)\n")).rows == 4
     narrow = frame_of(read_for_quality(spark, on_spark.snapshot, needs_body=False), ["dlh_reason"])
     assert [row["dlh_reason"] for row in narrow.collect()] == [2053] * 4

@@ -929,6 +929,7 @@ def test_a_first_suite_is_suggested_which_the_snapshot_meets_and_faults_do_not(
     assert not re.search("TOPSECRET|47[0-9]{2}|DE89|xxx|FR", text)
     (suite, other) = load_suites([made, kept])
     assert 15 <= len(re.findall("- {id", text)) <= 30
+    assert '  # 3,600 to 3,600\n  - {id: "age_seconds_bound"' in text  # whole seconds, in the reason too
     by_id = {one.id: one for one in suite.checks}
     assert by_id["id_form"].arguments["regex"] == "^[A-Z]{9}.{1}[0-9]{4}$"
     assert by_id["put_appl_name_known"].arguments["value_set"] == programs

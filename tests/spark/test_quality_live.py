@@ -11,10 +11,10 @@ import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.observe.spark.observe import observe
 from mqops.quality.check import QualityFiles, check
-from mqops.quality.failures import read_failures
 from mqops.quality.suite_file import load_suites
 from mqwire import constants as c
 from mqwire.folder import folder
@@ -74,9 +74,10 @@ def checked(manager: Manager, spark: Any, lake: Path, *suites: Path) -> Any:
     return check(spark, QualityFiles.of(run.path), load_suites(suites or SUITES), now="2026-11-21T12:00:00Z")
 
 
-def found(spark: Any, summary: Any) -> set[tuple[str, str]]:
-    rows = read_failures(spark, Path(summary.failures)).collect()
-    return {(row["expectation"], row["msg_id"]) for row in rows}
+def found(summary: Any) -> set[tuple[str, str]]:
+    columns = ("expectation", "msg_id")
+    batches = read_parquet(Path(summary.failures), columns)
+    return {(row["expectation"], row["msg_id"]) for batch in batches for row in batch.to_pylist()}
 
 
 def test_D05_each_fault_is_found_on_the_message_that_has_it_and_good_messages_pass(
@@ -102,7 +103,7 @@ def test_D05_each_fault_is_found_on_the_message_that_has_it_and_good_messages_pa
     (example, *_) = re.findall("```yaml\n(.*?)```", (SHIPPED / "README.md").read_text(), re.DOTALL)
     (tmp_path / "readme.yaml").write_text(example)
     summary = checked(manager, spark, tmp_path / "lake", *SUITES, tmp_path / "readme.yaml")
-    assert found(spark, summary) == expected
+    assert found(summary) == expected
     assert [one.failed for one in summary.checks if one.suite == "payments"] == [1]  # the example can fail
     assert summary.balanced
     assert not summary.ok

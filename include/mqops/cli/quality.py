@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mqops.as_json import JsonObject
-from mqops.cli.columns import show_folded, show_table
+from mqops.cli.columns import show_command, show_folded, show_table
 from mqops.cli.group import Group
 from mqops.cli.outcome import error_document, json_option, known_errors, lake_option, show_json, show_line, show_text
 from mqops.cli.run_argument import snapshot_folder, snapshot_option
@@ -256,6 +256,16 @@ def _verdict(summary: QualitySummary) -> str:
     return f"{'passed' if summary.ok else 'NOT PASSED'}; which message failed what: {summary.failures}"
 
 
+def _show_next(summary: QualitySummary) -> None:
+    """How the failed messages of a queue are moved; nothing where none failed, or the result is kept apart."""
+    queue = next((one.queue for one in summary.queues if one.left), "")
+    suite = next((one.suite for one in summary.checks if not one.met and one.failed), "")
+    if summary.check and queue and suite:
+        show_folded("they move to a queue of your choice, after a question, by:")
+        move = ("mqops", "message", "move", queue, "-m", summary.queue_manager)
+        show_command(command(*move, "--failed", suite, "--to", "QUEUE"))
+
+
 def _show_summary(summary: QualitySummary) -> None:
     from mqops.quality.summary import describe  # noqa: PLC0415
     from mqops.quality.vocabulary import SEVERITIES  # noqa: PLC0415
@@ -273,5 +283,6 @@ def _show_summary(summary: QualitySummary) -> None:
     for problem in summary.problems:
         show_folded(f"does not balance: {problem}")
     show_folded(_verdict(summary))
+    _show_next(summary)
     if summary.docs:
         show_folded(f"Data Docs: {summary.docs}")

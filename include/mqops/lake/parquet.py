@@ -110,6 +110,12 @@ class Chunk(NamedTuple):
     rows: int
 
 
+def chunks_of(part: Path, footer: pq.FileMetaData, rows: int) -> Iterator[Chunk]:
+    """A file in pieces of about so many rows, or of one row group. Parameters: `footer` of the file."""
+    for groups in _groups(footer, rows, range(footer.num_row_groups), first=rows):
+        yield Chunk(part.name, tuple(groups), sum(footer.row_group(number).num_rows for number in groups))
+
+
 def chunks_with(folder: Path, column: str, low: Any, high: Any) -> list[Chunk]:
     """The row groups in which a column can have a value from `low` to `high`: their footers say so. They are read once
     as long as no file comes or goes.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +19,18 @@ import pyarrow.parquet as pq
 from mqops import formats
 from mqops.errors import LakeError, NewerFormat
 from mqops.lake.files import lake_errors
-from mqops.lake.sealing import BODY_COLUMNS, NEEDED, SEALED, Broken, Sealing, broken, in_clear, run_of, sealing_of
+from mqops.lake.sealing import (
+    BODY_COLUMNS,
+    NEEDED,
+    SEALED,
+    Broken,
+    Sealing,
+    broken,
+    in_clear,
+    run_of,
+    sealing_of,
+    some_at_a_time,
+)
 
 UTC_TIME = pa.timestamp("us", tz="UTC")
 """The type of a time in the lake."""
@@ -30,16 +41,16 @@ FORMAT = {formats.PARQUET_KEY: str(formats.number_of(KIND))}
 SPARK_FORMAT = {formats.PARQUET_KEY: formats.number_of(KIND)}
 """Metadata of a column, by which Spark says the format: it writes no metadata of the file's own."""
 _SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
-_SPARK_NUMBER = re.compile(f'"{re.escape(formats.PARQUET_KEY)}":([0-9]{{1,9}})'.encode())
 _AT_A_TIME = 2000
-"""Rows of a batch with bodies that are decrypted."""
+"""Rows of a batch with bodies that are decrypted, at most."""
+_SPARK_NUMBER = re.compile(f'"{re.escape(formats.PARQUET_KEY)}":([0-9]{{1,9}})'.encode())
 
 
 @contextmanager
-def opened(path: Path, columns: Sequence[str] = ()) -> Iterator[PartFile]:
+def opened(path: Path, columns: Sequence[str] = (), sealing: Sealing | None = None) -> Iterator[PartFile]:
     """A file, open until the end of the block.
 
-    Parameters: `columns` that it must have.
+    Parameters: `columns` that it must have; `sealing` of its bodies, None for that of its run.
 
     Raises:
         LakeError: it cannot be read, it is not a whole Parquet file, or it lacks a column.
@@ -47,7 +58,7 @@ def opened(path: Path, columns: Sequence[str] = ()) -> Iterator[PartFile]:
     """
     with lake_errors(path):
         try:
-            file = PartFile(path)
+            file = PartFile(path, sealing)
             try:
                 file.refuse_without(columns)
                 yield file
@@ -73,15 +84,18 @@ def refuse_newer(part: Path, footer: pq.FileMetaData) -> None:
 
 
 class PartFile:
-    """Parameters: `path` of the file, below the folder of its run if it is encrypted. Raises
-    `NewerFormat`.
+    """Parameters: `path` of the file, below the folder of its run if it is encrypted; `sealing` of its bodies, None for
+    that of the run. Raises `NewerFormat`.
 
     Attributes: `names` of the columns that can be asked for; `metadata` its footer.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, sealing: Sealing | None = None) -> None:
         self._path = path
-        self._file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        self._given = sealing
+        there = path.stat()
+        footer = _footer(path, there.st_ino, there.st_size, there.st_mtime_ns)
+        self._file = pq.ParquetFile(path, metadata=footer, coerce_int96_timestamp_unit="us")
         try:
             refuse_newer(path, self._file.metadata)
         except NewerFormat:
@@ -131,7 +145,10 @@ class PartFile:
             if keep is not None:
                 found = batch.filter(keep.slice(begin, batch.num_rows).combine_chunks())
                 left, begin = left - found.num_rows, begin + batch.num_rows
-            yield in_utc(self._opened(found, columns) if opens else found.select(list(columns)))
+            if opens:
+                yield from (in_utc(self._opened(some, columns)) for some in some_at_a_time(found))
+            else:
+                yield in_utc(found.select(list(columns)))
             if not left:
                 return
 
@@ -150,7 +167,8 @@ class PartFile:
         if not opens:
             return table.select(list(columns))
         parts = table.to_batches(_AT_A_TIME) or [pa.RecordBatch.from_pylist([], schema=table.schema)]
-        return pa.Table.from_batches([self._opened(batch, columns) for batch in parts])
+        slices = (some for batch in parts for some in some_at_a_time(batch))
+        return pa.Table.from_batches([self._opened(some, columns) for some in slices])
 
     def _stored(self, columns: Sequence[str]) -> tuple[list[str], bool]:
         """What is read of the file, and whether it has to be decrypted."""
@@ -169,7 +187,14 @@ class PartFile:
 
     @cached_property
     def _sealing(self) -> Sealing:
-        return sealing_of(run_of(self._path.parent))
+        return self._given or sealing_of(run_of(self._path.parent))
+
+
+@lru_cache(maxsize=1)
+def _footer(path: Path, _inode: int, _size: int, _changed: int) -> pq.FileMetaData:
+    """The footer of a file as it is now. A snapshot of a million messages can have 500 row groups, and to read what the
+    footer says of them takes as long as to read some columns: who reads the file piece by piece reads it once."""
+    return pq.read_metadata(path)
 
 
 def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -37,6 +37,8 @@ NEEDED = ("queue", "position", SEALED)
 """What `Sealing.opened` needs."""
 NONCE = 12  # bytes, as NIST SP 800-38D has it for random ones: 2**32 messages of a key, and each run has its own
 _TEXT, _PROPERTIES = 1, 2
+_OF_BYTES = 4 << 20
+"""Encrypted bytes of the values that are opened together, on average."""
 _DATA_KEY_LENGTH = 32  # bytes: AES-256
 
 
@@ -46,6 +48,15 @@ class Broken(Exception):
     def __init__(self, queue: str, position: int) -> None:
         super().__init__(queue, position)
         self.queue, self.position = queue, position
+
+
+def some_at_a_time(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """A batch in slices, at least one, for `Sealing.opened`: encrypted, compressed, and as an object of Python each
+    value is there several times. Parameters: `batch` with the columns NEEDED."""
+    bytes_of_one = batch.column(SEALED).nbytes // max(batch.num_rows, 1)
+    step = max(1, _OF_BYTES // max(bytes_of_one, 1))
+    for begin in range(0, max(batch.num_rows, 1), step):
+        yield batch.slice(begin, step)
 
 
 def sealed_schema(schema: pa.Schema) -> pa.Schema:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated
 
 import pyarrow as pa
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from mqops.counted import counted
 from mqops.errors import SettingsError
@@ -40,7 +40,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 class _KeyFile:
     """LAKE/masking.key. Parameters: `key` hexadecimal."""
 
-    format: int
+    format: StrictInt
     key: Annotated[str, Field(pattern=r"^([0-9a-f]{2}){32,}\z")] = field(repr=False)
 
 
@@ -123,21 +123,19 @@ def _make_key(place: Path) -> None:
 
 def _secret(place: Path, content: bytes) -> bytes:
     """The key in a file: in the JSON object that `_make_key` writes, else the whole file."""
-    if not _is_object(content):
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+    if not isinstance(found, dict):
         return content
     try:
-        file = adapter_of(_KeyFile).validate_json(content, strict=True)
+        file = adapter_of(_KeyFile).validate_python(found)
     except ValueError:  # pydantic's error is one
         refuse_newer_body(KEY_FILE, place, content)
         raise SettingsError(f"{place} was changed, and is no key now: restore it from a copy of the lake") from None
     refuse_newer_number(KEY_FILE, place, file.format)
     return bytes.fromhex(file.key)
-
-
-def _is_object(content: bytes) -> bool:
-    with suppress(ValueError, RecursionError):
-        return isinstance(json.loads(content), dict)
-    return False
 
 
 def export_masked(folder: Path, file: Path, masking: Masking) -> int:

@@ -5,12 +5,12 @@ Nothing but the answers is kept of a body, and few bodies at a time are Python o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mqops.quality.body import Message, look, place
-from mqops.quality.columns import COLUMNS, ColumnKind
+from mqops.quality.columns import COLUMNS, ColumnKind, Source, of_source
 from mqops.quality.payload import Asked, Payload
 from mqops.quality.probes import asked_of
 from mqwire.errors import WireError
@@ -23,6 +23,11 @@ BODY_INPUT = ("format", "encoding", "ccsid", "body")
 """The columns of a snapshot that are read for the answers."""
 _AT_A_TIME, _OF_BYTES = 64, 1 << 20
 """Bodies that are Python objects together: at most so many, and on average of at most so many bytes in all."""
+
+
+def needs_body(wanted: Iterable[str], asked: Sequence[Asked] = ()) -> bool:
+    """Whether the bodies are read for these columns (names of `COLUMNS`), and for what suites ask."""
+    return bool(asked or of_source(wanted, Source.BODY))
 
 
 class Answered(NamedTuple):

@@ -34,12 +34,12 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
         SettingsError: what lies there is no snapshot, a suite cannot be run, or the folder of the pages is not ours.
         LakeError: the disk refused.
     """
-    from mqops.quality.failures import count_by_check, count_by_queue, read_failures, write_failures  # noqa: PLC0415
+    from mqops.quality.failures import write_failures  # noqa: PLC0415
     from mqops.quality.validation import Validator  # noqa: PLC0415
 
     begun(files)
     suites = with_bases(suites, files.aliases)
-    frame = frame_for(spark, files, suites).frame().persist()
+    frame = frame_for(spark, files, suites).persist()
     try:
         with unreadable(files.snapshot):
             found, not_checked = _found(frame, files.observed, checked_sql(suites))
@@ -54,7 +54,6 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
         docs = _docs(validator, files, queue_manager, results, suites)
     finally:
         frame.unpersist()
-    failures = read_failures(spark, files.failures)
     return concluded(
         files,
         suites,
@@ -64,8 +63,6 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
             messages=found,
             not_checked=not_checked,
             results=tuple(results),
-            by_check=count_by_check(failures),
-            by_queue=count_by_queue(failures),
             docs=docs,
         ),
         now=now,

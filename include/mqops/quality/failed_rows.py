@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from mqops.lake.files import make_durable, make_folder
+from mqops.lake.parquet import write_parquet
 from mqops.message_checks import CheckResult
 from mqops.quality.columns import IDENTITY, is_payload, problem_of
 from mqops.quality.shown import masked, shown
@@ -25,6 +28,13 @@ FAILURES = pa.schema(
     ]
 )
 """The table of failures, as `mqops.quality.failures` has it for Spark."""
+
+
+def write_failed(tables: Iterable[pa.Table], folder: Path) -> None:
+    """Write rows as the table of failures, durably. Raises `LakeError`: the disk refused."""
+    make_folder(folder)
+    write_parquet(folder, FAILURES, (batch for one in tables for batch in one.cast(FAILURES).to_batches()))
+    make_durable(folder)
 
 
 class Failed(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import reduce
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from mqops.lake.part_file import SPARK_FORMAT
 from mqops.observe.core.mask import SHOWN_BYTES
 from mqops.quality.columns import IDENTITY, is_payload, problem_of
 from mqops.quality.validation import Failing
-from mqops.quality.vocabulary import SEVERITIES
 
 FAILURES = StructType(
     [
@@ -90,25 +89,3 @@ def _masked(text: Column) -> Column:
     """The shape of a text, as `mqops.observe.core.mask.masked_text` has it."""
     letters = F.regexp_replace(F.substring(text, 1, SHOWN_BYTES), r"[\p{L}\p{M}]", "x")
     return F.regexp_replace(F.regexp_replace(letters, r"\p{N}", "9"), r"[^\x20-\x7e]", ".")
-
-
-def read_failures(spark: SparkSession, folder: Path) -> DataFrame:
-    """The table as it is on disk."""
-    return spark.read.schema(FAILURES).parquet(str(folder))
-
-
-def count_by_check(failures: DataFrame) -> Mapping[tuple[str, str], int]:
-    """(suite, expectation) → rows of the table."""
-    rows = failures.groupBy("suite", "expectation").count().collect()
-    return {(row["suite"], row["expectation"]): row["count"] for row in rows}
-
-
-def count_by_queue(failures: DataFrame) -> Mapping[str, Mapping[str, int]]:
-    """Queue → severity → messages that fail a check of it; `any`: of any. Tolerated ones do not count."""
-    messages = [
-        F.count_distinct(F.when(F.col("severity") == severity, F.col("position"))).alias(severity)
-        for severity in SEVERITIES
-    ]
-    counted = failures.where("NOT tolerated").groupBy("queue")
-    rows = counted.agg(F.count_distinct("position").alias("any"), *messages).collect()
-    return {row["queue"]: {name: row[name] for name in ("any", *SEVERITIES)} for row in rows}

@@ -7,8 +7,7 @@ answers leaves the worker.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -30,8 +29,6 @@ from mqops.quality.payload import Asked
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Batches: TypeAlias = "Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
-"""What a Spark task does to its rows."""
 _TYPES: Mapping[ColumnKind, DataType] = {
     ColumnKind.TEXT: StringType(),
     ColumnKind.NUMBER: LongType(),
@@ -40,47 +37,18 @@ _TYPES: Mapping[ColumnKind, DataType] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unread:
-    """A frame before its bodies are read.
-
-    Attributes: `rows` of the snapshot; `read` what a Python worker does to them, None where it does nothing; `schema`
-    of the frame.
-    """
-
-    rows: DataFrame
-    read: Batches | None
-    schema: StructType
-
-    def frame(self) -> DataFrame:
-        """The frame."""
-        return self.rows.mapInArrow(self.read, self.schema) if self.read else self.rows
-
-    def then(self, work: Batches, schema: str) -> DataFrame:
-        """What `work` makes of the frame's batches: in the worker that reads the bodies, so that rows go from Java to
-        Python once. Parameters: `schema` of what it makes."""
-        read = self.read
-        return self.rows.mapInArrow(work if read is None else lambda batches: work(read(batches)), schema)
-
-
 def frame_of(snapshot: DataFrame, wanted: Iterable[str], asked: Sequence[Asked] = ()) -> DataFrame:
     """The wanted columns (names of `COLUMNS`), those of `IDENTITY` and those that suites ask, one row a message.
 
     Parameters: `snapshot` with the columns of `mqops.observe.spark.schema.SNAPSHOT`; the session's time zone is UTC.
     """
-    return unread(snapshot, wanted, asked).frame()
-
-
-def unread(snapshot: DataFrame, wanted: Iterable[str], asked: Sequence[Asked] = ()) -> Unread:
-    """The same, before the bodies are read. Parameters: as of `frame_of`."""
     names = {*wanted, *IDENTITY, *(one.path for one in asked if one.language == "column")}
     carried = [name for name in COLUMNS if name in names and COLUMNS[name].source is not Source.BODY]
     derived = derived_columns()
     native = [_native(name, derived).alias(name) for name in carried]
     body = of_source(names, Source.BODY)
     if not body and not asked:
-        rows = snapshot.select(*native)
-        return Unread(rows=rows, read=None, schema=rows.schema)
+        return snapshot.select(*native)
     needed = [F.col(name).alias(f"_{name}") for name in BODY_INPUT]
     rows = snapshot.select(*native, *needed)
     made = [
@@ -88,12 +56,7 @@ def unread(snapshot: DataFrame, wanted: Iterable[str], asked: Sequence[Asked] = 
         for one in answered(body, asked)
     ]
     schema = StructType([*(field for field in rows.schema if not field.name.startswith("_")), *made])
-    return Unread(rows=rows, read=_reader(carried, body, asked), schema=schema)
-
-
-def needs_body(wanted: Iterable[str], asked: Sequence[Asked] = ()) -> bool:
-    """Whether `frame_of` reads the bodies for these columns."""
-    return bool(asked or of_source({*wanted}, Source.BODY))
+    return rows.mapInArrow(_reader(carried, body, asked), schema)
 
 
 def _native(name: str, derived: Mapping[str, Column]) -> Column:
@@ -115,7 +78,9 @@ def derived_columns() -> Mapping[str, Column]:
     }
 
 
-def _reader(carried: list[str], body: list[str], asked: Sequence[Asked]) -> Batches:
+def _reader(
+    carried: list[str], body: list[str], asked: Sequence[Asked]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that Spark's workers run: batches with bodies in, batches with answers out."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

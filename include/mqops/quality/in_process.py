@@ -7,18 +7,15 @@ expectations are computed by `mqops.quality.evaluate` and the pages are our own.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mqops.lake.files import make_durable, make_folder
-from mqops.lake.parquet import write_parquet
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality.check_table import by_queue, not_checked_in, result_here
 from mqops.quality.docs_folder import new_docs
-from mqops.quality.failed_rows import FAILURES, Failed, failures_of
+from mqops.quality.failed_rows import Failed, failures_of, write_failed
 from mqops.quality.files import QualityFiles
 from mqops.quality.frame_here import frame_here
 from mqops.quality.history import History
@@ -26,11 +23,7 @@ from mqops.quality.outcome import Found, begun, concluded, in_turn, queue_manage
 from mqops.quality.own_pages import write_pages
 from mqops.quality.scope import QueuesSeen, on_nothing, with_bases
 from mqops.quality.suite import Suite, asked_by, columns_of
-from mqops.quality.vocabulary import SEVERITIES
 from mqops.quality.where import chosen
-
-if TYPE_CHECKING:
-    pass
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +44,8 @@ def check_here(files: QualityFiles, suites: tuple[Suite, ...], *, now: str) -> Q
     queue_manager = queue_manager_of(pc.unique(table["queue_manager"]).to_pylist()[:2], files)
     seen = files.seen(found)
     results, failed = _results(table, suites, seen, History(files.of_run, now))
-    _write(files, failed)
+    _log.info("Writing which messages failed which expectation")
+    write_failed([one.rows for one in failed], files.failures)
     docs = ""
     if files.docs is not None:
         with new_docs(files.docs) as folder:
@@ -66,8 +60,6 @@ def check_here(files: QualityFiles, suites: tuple[Suite, ...], *, now: str) -> Q
             messages=found,
             not_checked=not_checked_in(table, suites),
             results=tuple(results),
-            by_check={(one.result.suite, one.result.expectation): one.rows.num_rows for one in failed},
-            by_queue=_failed_by_queue(failed),
             docs=docs,
         ),
         now=now,
@@ -89,23 +81,3 @@ def _results(
             if rows is not None and len(rows):
                 failed.append(Failed(result, failures_of(table.take(rows), check, result)))
     return results, failed
-
-
-def _write(files: QualityFiles, failed: list[Failed]) -> None:
-    _log.info("Writing which messages failed which expectation")
-    make_folder(files.failures)
-    write_parquet(files.failures, FAILURES, (batch for one in failed for batch in one.rows.to_batches()))
-    make_durable(files.failures)
-
-
-def _failed_by_queue(failed: Iterable[Failed]) -> dict[str, Mapping[str, int]]:
-    """Queue → severity → messages that fail a check of it; `any`: of any. Tolerated ones do not count."""
-    messages: dict[str, dict[str, set[int]]] = {}
-    for one in failed:
-        if one.result.met:
-            continue
-        for queue, position in zip(one.rows["queue"].to_pylist(), one.rows["position"].to_pylist(), strict=True):
-            counts = messages.setdefault(queue, {name: set() for name in ("any", *SEVERITIES)})
-            counts["any"].add(position)
-            counts[one.result.severity].add(position)
-    return {queue: {name: len(places) for name, places in counts.items()} for queue, counts in messages.items()}

@@ -1,8 +1,8 @@
 """A quality run by Spark for a snapshot that is too large for `mqops.quality.in_process`: one pass over the messages.
 
-1. The rows come as `mqops.quality.frame` has them, and the worker that reads their bodies does to its batches what one
-   process does to a whole snapshot (`mqops.quality.evaluate`): it hands on how many messages a check is about and how
-   many fail it, and the rows of the table of failures.
+1. A worker does to a piece of the snapshot (`mqops.quality.pieces`) what one process does to a whole one
+   (`mqops.quality.evaluate`): it hands on how many messages a check is about and how many fail it, and the rows of the
+   table of failures.
 2. What needs every message at once (unique values, quantiles, checks between messages) is computed on the driver from
    the columns that it names, and from no others.
 """
@@ -34,35 +34,34 @@ from mqops.quality.evaluate import (
     only_counts,
     values_there,
 )
-from mqops.quality.failed_rows import Failed, failures_of
-from mqops.quality.failures import FAILURES, count_by_check, count_by_queue, read_failures, write_rows
+from mqops.quality.failed_rows import Failed, failures_of, write_failed
+from mqops.quality.failures import FAILURES, write_rows
 from mqops.quality.files import QualityFiles
-from mqops.quality.frame import Unread
 from mqops.quality.history import History
 from mqops.quality.outcome import Found, begun, concluded, in_turn, queue_manager_of
 from mqops.quality.own_pages import SAMPLES, write_pages
+from mqops.quality.pieces import Pieces, pieces
 from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing, queues_of, with_bases
-from mqops.quality.snapshot_frame import frame_for, unreadable
-from mqops.quality.suite import Check, Suite
+from mqops.quality.suite import Check, Suite, asked_by, columns_of
 from mqops.quality.summary import NO_VALUE, result_of
 from mqops.quality.where import chosen
+from mqops.spark_job import spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _log = logging.getLogger(__name__)
 
-ROWS = 50_000
-"""Most rows that a worker looks at together."""
+FEW_FAILURES = 100_000
+"""Most failing rows that come to the driver."""
 NAME, QUEUE, OF_CHECK, FAILING = "queue manager", "queue", "check", "failing"
 _COUNTS = ("number", "about", "there", "checked", "failed")
 _TEXTS = ("kind", *(one.name for one in FAILURES if one.name not in {"position", "tolerated"}))
-HEARD = ", ".join([f"{one} long" for one in (*_COUNTS, "position")] + [f"{one} string" for one in _TEXTS])
-"""What workers hand on: a queue manager, the messages of a queue (`about`, of them `checked`), the counts of a check, a
-failing row."""
-_HEARD = pa.schema(
+HEARD = pa.schema(
     [*(pa.field(one, pa.int64()) for one in (*_COUNTS, "position")), *(pa.field(one, pa.string()) for one in _TEXTS)]
 )
+"""What workers hand on: a queue manager, the messages of a queue (`about`, of them `checked`), the counts of a check, a
+failing row."""
 
 
 class Counts(NamedTuple):
@@ -101,19 +100,19 @@ def check_in_one_pass(
     """
     begun(files)
     suites = with_bases(suites, files.aliases)
-    unread = frame_for(spark, files, suites)
-    told = unread.then(Pass(suites), HEARD).persist()
+    snapshot = pieces(files.snapshot, columns_of(suites), asked_by(suites))
+    told = snapshot.mapped(spark, Pass(suites), HEARD).persist()
     try:
-        with unreadable(files.snapshot):
+        with spark_errors(files.snapshot):
             heard = _added_up(told, files)
+            everywhere = _on_the_driver(spark, snapshot, suites)
         seen = files.seen(heard.messages)
         queue_manager = queue_manager_of(sorted(heard.names)[:2], files)
-        results, failed = _results(unread, suites, seen, heard, History(files.of_run, now))
+        results, failed = _results(everywhere, suites, seen, heard, History(files.of_run, now))
         _log.info("Writing which messages failed which expectation")
-        _write(told, results, failed, files.failures)
+        _write(told, heard, results, failed, files.failures)
     finally:
         told.unpersist()
-    failures = read_failures(spark, files.failures)
     return concluded(
         files,
         suites,
@@ -123,8 +122,6 @@ def check_in_one_pass(
             messages=heard.messages,
             not_checked=heard.others,
             results=tuple(results),
-            by_check=count_by_check(failures),
-            by_queue=count_by_queue(failures),
             docs=_docs(files, queue_manager, suites, results),
         ),
         now=now,
@@ -133,15 +130,11 @@ def check_in_one_pass(
 
 @dataclass(frozen=True)
 class Pass:
-    """What a Spark task does to its rows. Parameters: `suites` with the queues that aliases lead to."""
+    """What a Spark task does to a piece. Parameters: `suites` with the queues that aliases lead to."""
 
     suites: tuple[Suite, ...]
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in _together(batches):
-            yield from self._found(table).to_batches()
-
-    def _found(self, table: pa.Table) -> pa.Table:
+    def __call__(self, table: pa.Table) -> pa.Table:
         others = not_checked_in(table, self.suites)
         rows: list[dict[str, Any]] = [
             *({"kind": NAME, "queue_manager": name} for name in pc.unique(table["queue_manager"]).to_pylist()),
@@ -161,20 +154,7 @@ class Pass:
             rows.append({"kind": OF_CHECK, "number": number, **counts._asdict()})
             if len(failing):
                 tables.append(_told(table.take(failing), suite, check, number))
-        return pa.concat_tables([pa.Table.from_pylist(rows, _HEARD), *tables])
-
-
-def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Spark's batches, several as one table of at most about `ROWS` rows."""
-    kept: list[pa.RecordBatch] = []
-    for batch in batches:
-        if batch.num_rows:
-            kept.append(batch)
-        if sum(one.num_rows for one in kept) >= ROWS:
-            yield pa.Table.from_batches(kept).combine_chunks()
-            kept = []
-    if kept:
-        yield pa.Table.from_batches(kept).combine_chunks()
+        return pa.concat_tables([pa.Table.from_pylist(rows, HEARD), *tables])
 
 
 def _all_checks(suites: Iterable[Suite]) -> Iterator[tuple[Suite, Check]]:
@@ -187,17 +167,18 @@ def _told(rows: pa.Table, suite: Suite, check: Check, number: int) -> pa.Table:
     found = failures_of(rows, check, result_of(suite, check, met=False))
     columns = {name: found[name] for name in found.column_names if name != "tolerated"}
     columns |= {"kind": pa.array([FAILING] * rows.num_rows), "number": pa.array([number] * rows.num_rows, pa.int64())}
-    empty = {one.name: pa.nulls(rows.num_rows, one.type) for one in _HEARD if one.name not in columns}
-    return pa.table({**columns, **empty}).select(_HEARD.names).cast(_HEARD)
+    empty = {one.name: pa.nulls(rows.num_rows, one.type) for one in HEARD if one.name not in columns}
+    return pa.table({**columns, **empty}).select(HEARD.names).cast(HEARD)
 
 
 def _added_up(told: DataFrame, files: QualityFiles) -> Heard:
     """The counts of all workers. This is what reads the messages."""
     observed = files.observed.queues if files.observed else ()
     heard = Heard(messages=dict.fromkeys((one.queue for one in observed), 0), others={}, names=set(), counts={})
-    sums = [F.sum(one).alias(one) for one in Counts._fields]
-    of_workers = told.where(F.col("kind") != FAILING)
-    for row in of_workers.groupBy("kind", "queue_manager", "queue", "number").agg(*sums).collect():
+    of_what = ["kind", "queue_manager", "queue", "number"]
+    of_workers = told.where(F.col("kind") != FAILING).select(*of_what, *Counts._fields).toArrow()
+    sums = of_workers.group_by(of_what).aggregate([(one, "sum") for one in Counts._fields])
+    for row in sums.rename_columns(of_workers.column_names).to_pylist():
         if row["kind"] == OF_CHECK:
             heard.counts[row["number"]] = Counts(*(row[one] for one in Counts._fields))
             continue
@@ -211,12 +192,14 @@ def _added_up(told: DataFrame, files: QualityFiles) -> Heard:
 
 
 def _results(
-    unread: Unread, suites: tuple[Suite, ...], seen: QueuesSeen, heard: Heard, history: History
+    table: pa.Table, suites: tuple[Suite, ...], seen: QueuesSeen, heard: Heard, history: History
 ) -> tuple[list[CheckResult], list[Failed]]:
-    """The results of all checks in their order, and the failing rows of those that the driver computes."""
+    """The results of all checks in their order, and the failing rows of those that the driver computes.
+
+    Parameters: `table` of `_on_the_driver`.
+    """
     results, failed = list[CheckResult](), list[Failed]()
     numbers = count()
-    table = _on_the_driver(unread, suites)
     for suite in in_turn(suites, sum(heard.messages.values())):
         messages = sum(heard.messages[queue] for queue in queues_of(suite, heard.messages))
         for check, number in zip(suite.checks, numbers, strict=False):
@@ -232,12 +215,12 @@ def _results(
     return results, failed
 
 
-def _on_the_driver(unread: Unread, suites: Iterable[Suite]) -> pa.Table:
+def _on_the_driver(spark: SparkSession, snapshot: Pieces, suites: Iterable[Suite]) -> pa.Table:
     """The columns of the checks that see all messages at once, each once; no row where there is no such check."""
     wanted = [name for _, check in _all_checks(suites) if not computed_by_rows(check) for name in columns_for(check)]
     if not wanted:
         return pa.table({})
-    return unread.frame().select(*dict.fromkeys(wanted)).toArrow().combine_chunks()
+    return snapshot.columns(spark, wanted)
 
 
 def _counted(suite: Suite, check: Check, seen: QueuesSeen, counts: Counts) -> CheckResult:
@@ -251,13 +234,18 @@ def _counted(suite: Suite, check: Check, seen: QueuesSeen, counts: Counts) -> Ch
     return result_of_rows(suite, check, checked=counts.checked, failed=counts.failed)
 
 
-def _write(told: DataFrame, results: Sequence[CheckResult], failed: Iterable[Failed], folder: Path) -> None:
+def _write(
+    told: DataFrame, heard: Heard, results: Sequence[CheckResult], failed: Iterable[Failed], folder: Path
+) -> None:
     """The table of failures: the rows of the workers, and those of the driver."""
     tolerated = [number for number, result in enumerate(results) if result.met]
     rows = told.where(F.col("kind") == FAILING).withColumn("tolerated", F.col("number").isin(tolerated))
-    tables = [rows.select(*FAILURES.fieldNames())]
-    tables += [told.sparkSession.createDataFrame(one.rows) for one in failed]
-    write_rows(reduce(DataFrame.unionByName, tables), folder)
+    rows = rows.select(*FAILURES.fieldNames())
+    if sum(one.failed for one in heard.counts.values()) <= FEW_FAILURES:
+        write_failed([rows.toArrow(), *(one.rows for one in failed)], folder)
+        return
+    others = [told.sparkSession.createDataFrame(one.rows) for one in failed]
+    write_rows(reduce(DataFrame.unionByName, [rows, *others]), folder)
 
 
 def _docs(files: QualityFiles, queue_manager: str, suites: Sequence[Suite], results: Sequence[CheckResult]) -> str:

@@ -17,6 +17,7 @@ from mqops.message_checks import NOTHING, CheckResult, QualitySummary, QueueQual
 from mqops.model import ObserveSummary
 from mqops.printable import printable
 from mqops.quality.docs_folder import refuse_foreign
+from mqops.quality.failure_counts import counted_failures
 from mqops.quality.files import QualityFiles
 from mqops.quality.no_message import summary_of
 from mqops.quality.results import keep
@@ -29,10 +30,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What was found in a snapshot.
+    """What was found in a snapshot, beside the table of failures.
 
-    Attributes: `messages` queue → how many; `not_checked` queue → how many of them no check is about; `by_check`
-    (suite, expectation) → rows in the table of failures; `by_queue` queue → severity → messages; `docs` first page.
+    Attributes: `messages` queue → how many; `not_checked` queue → those of them that no check is about; `docs` first
+    page.
     """
 
     queue_manager: str
@@ -40,8 +41,6 @@ class Found:
     messages: Mapping[str, int]
     not_checked: Mapping[str, int]
     results: tuple[CheckResult, ...]
-    by_check: Mapping[tuple[str, str], int]
-    by_queue: Mapping[str, Mapping[str, int]]
     docs: str
 
 
@@ -76,9 +75,11 @@ def in_turn(suites: Sequence[Suite], messages: int) -> Iterator[Suite]:
 
 
 def concluded(files: QualityFiles, suites: tuple[Suite, ...], found: Found, *, now: str) -> QualitySummary:
-    """The summary, written. Parameters: `now` ISO 8601. Raises `LakeError`: the disk refused."""
-    problems = disagreements(found.results, found.by_check, found.messages, files.observed)
-    queues = _queues(found.messages, found.not_checked, found.by_queue)
+    """The summary, written. The table of failures is there. Parameters: `now` ISO 8601. Raises `LakeError`: the disk
+    refused."""
+    failures = counted_failures(files.failures)
+    problems = disagreements(found.results, failures.by_check, found.messages, files.observed)
+    queues = _queues(found.messages, found.not_checked, failures.by_queue)
     summary = replace(
         summary_of(suites, found.results, found.seen),
         run=files.run,

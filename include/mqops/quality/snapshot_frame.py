@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.parquet import refuse_newer_folder
+from mqops.quality.answers import needs_body
 from mqops.quality.suite import Suite, asked_by, columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from mqops.quality.files import QualityFiles
-    from mqops.quality.frame import Unread
 
 
-def frame_for(spark: SparkSession, files: QualityFiles, suites: Sequence[Suite]) -> Unread:
+def frame_for(spark: SparkSession, files: QualityFiles, suites: Sequence[Suite]) -> DataFrame:
     """The rows that suites are about, not cached. Raises as `read_snapshot`."""
-    from mqops.quality.frame import needs_body, unread  # noqa: PLC0415
+    from mqops.quality.frame import frame_of  # noqa: PLC0415
 
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     columns, asked = columns_of(suites), asked_by(suites)
     snapshot = read_snapshot(spark, files.snapshot, needs_body=needs_body(columns, asked))
-    return unread(snapshot, columns, asked)
+    return frame_of(snapshot, columns, asked)
 
 
 def read_snapshot(spark: SparkSession, folder: Path, *, needs_body: bool = True) -> DataFrame:

@@ -127,7 +127,7 @@ def _bounds(table: pa.Table) -> Iterator[Suggested]:
             continue
         yield _check(
             f"{name}_bound",
-            f"{low:,} to {high:,}",
+            f"{low:,.0f} to {high:,.0f}",
             "column_values_to_be_between",
             column=name,
             severity="warning",

@@ -216,8 +216,12 @@ def test_the_messages_that_failed_a_check_are_found_and_moved(manager, run, mqop
     bodies = (b'{"amount": 5}', b'{"amount": 0}', b'{"amount": "x"}', b'{"amount": -1}')
     manager.put("IN", [({"Format": "MQSTR", "CodedCharSetId": 1208}, body) for body in bodies])
     taken = json.loads(mqops_here("snapshot", "IN", "-m", "QM1", "--json").stdout)
-    check = ("quality", "check", "--snapshot", taken["run"], "--suite", str(suite), "--json")
-    assert json.loads(mqops_here(*check, expect=1).stdout)["left"] == 3
+    check = ("quality", "check", "--snapshot", taken["run"], "--suite", str(suite))
+    told = mqops_here(*check, expect=1).stdout
+    assert "mqops message move IN -m QM1 --failed payments --to QUEUE\n" in told.replace(" \\\n", "")
+    apart = mqops_here(*check, "--out", str(tmp_path / "apart"), expect=1).stdout
+    assert "mqops message move" not in apart  # `--failed` does not look there
+    assert json.loads(mqops_here(*check, "--json", expect=1).stdout)["left"] == 3
     manager.put("IN", [({"Format": "MQSTR", "CodedCharSetId": 1208}, b'{"amount": -2}')])
 
     def found(*arguments: str, expect: int = 0) -> list[int]:

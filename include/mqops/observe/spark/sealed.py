@@ -23,6 +23,7 @@ from mqops.lake.sealing import (
     broken,
     run_of,
     sealing_of,
+    some_at_a_time,
 )
 from mqops.observe.spark.schema import SNAPSHOT
 
@@ -78,7 +79,7 @@ def _opener(
     def opened(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415
 
-        for batch in batches:
+        for batch in (some for one in batches for some in some_at_a_time(one)):
             try:
                 made = sealing.opened(batch.select(NEEDED), wanted)
             except Broken as error:
