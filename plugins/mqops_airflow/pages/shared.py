@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Condition
-from typing import ParamSpec, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 from cachetools import TLRUCache, cached
 
@@ -17,6 +17,22 @@ KEPT = 1.0
 """Seconds for which an answer is given again."""
 MOST = 100
 """Answers of one page that are kept at the same time."""
+
+
+class Same(Generic[T]):
+    """A value as an argument of a shared function: this object, and not one that is equal. To compare figures or cells
+    may take as long as what is made of them. What was shared itself stays the same object for as long."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
 
 
 def shared(function: Callable[P, T]) -> Callable[P, T]:
