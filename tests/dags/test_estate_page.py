@@ -40,6 +40,7 @@ from mqops.look.estate.problem import Problem
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
+from mqops.look.words.runs import name_of
 from mqops.message_checks import QualitySummary, QueueQuality
 from mqops.mq.connection import connect
 from mqops.prove.prove import prove
@@ -713,17 +714,19 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     manager.put(DLQ, dead)
     run, plan = plan_run(DEAD_LETTERS, request)
     carry_out(DEAD_LETTERS, request, run, plan)
+    last = name_of(run_line(run))
     assert notes() == [
-        "No program has these queues open for input, and runs put messages there: A (CURDEPTH 2), OFFERS (CURDEPTH 1). "
-        "The queue Check that the application of each runs; it is in order only where a person reads them"
+        f"No program has {one} open for input, and runs put messages there; the last one was {last}. The queue Check "
+        "that its application runs; it is in order only where a person reads the queue"
+        for one in ("A (CURDEPTH 2)", "OFFERS (CURDEPTH 1)")
     ]
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
         (note,) = notes()
         assert re.fullmatch(
-            r"No program has this queue open for input, and runs put messages there: A \(CURDEPTH 2\); the last one "
+            r"No program has A \(CURDEPTH 2\) open for input, and runs put messages there; the last one "
             r"was dead letters of QM1, [-0-9]+ [:0-9]+, real\. The queue "
-            "Check that the application of each runs; it is in order only where a person reads it",
+            "Check that its application runs; it is in order only where a person reads the queue",
             note,
         )
         manager.mqsc("ALTER QLOCAL(A) MAXDEPTH(2)")
@@ -740,7 +743,8 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     estate_file = Path(os.environ["MQOPS_ESTATE"])
     estate_file.write_text(ESTATE.replace("    dlq_rules:", "    storage: [OFF*, A]\n    dlq_rules:"))
     assert notes() == [
-        "Messages lie in storage until a person looks at them: A (CURDEPTH 2), OFFERS (CURDEPTH 1). The queue"
+        f"Messages lie in storage until a person looks at them: {one}. The queue"
+        for one in ("A (CURDEPTH 2)", "OFFERS (CURDEPTH 1)")
     ]
     assert page().count('<div class="quiet">storage</div>') == 3
 
