@@ -318,13 +318,17 @@ def test_lines_that_came_after_a_ledger_was_verified_are_not_accounted_for_yet(m
 
 
 def test_a_small_ledger_is_verified_again_as_soon_as_it_was_written_to(manager, lake, page, monkeypatch):
-    """The tile has its colour when the run has ended, not some seconds later."""
+    """The tile has its colour when the run has ended, not some seconds later. What all runs say of the ledger is not
+    read for it again."""
     acted(manager, lake, "A")
     assert tile(page()).startswith("good: ")
     monkeypatch.setattr(estate.LEDGERS, "kept", 3600.0)
     monkeypatch.setattr(estate, "QUICK", 60.0)  # however busy the machine is
     acted(manager, lake, "A")
     assert tile(page()).startswith(f"good: {ALL} 2 of 2 runs that acted are proved")
+    monkeypatch.setattr(LedgerFile, "proofs", lambda _file: 1 // 0)
+    acted(manager, lake, "A")
+    assert tile(page()).startswith(f"good: {ALL} 3 of 3 runs that acted are proved"), "a year of runs is read once"
 
 
 def test_a_ledger_that_does_not_verify_and_a_run_that_does_not_balance_are_told(manager, lake, page):
