@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Condition
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from cachetools import TLRUCache, cached
 
@@ -37,5 +37,9 @@ class Same(Generic[T]):
 
 def shared(function: Callable[P, T]) -> Callable[P, T]:
     """A function whose results are shared for KEPT seconds, as of `mqops.kept.kept`."""
-    cache: TLRUCache[object, T] = TLRUCache(maxsize=MOST, ttu=lambda _key, _value, now: now + KEPT)
-    return cached(cache, condition=Condition())(function)
+    return cached(kept_for_a_moment(), condition=Condition())(function)
+
+
+def kept_for_a_moment(most: int = MOST) -> TLRUCache[Any, Any]:
+    """A cache of answers, each of which is there for KEPT seconds."""
+    return TLRUCache(maxsize=most, ttu=lambda _key, _value, now: now + KEPT)
