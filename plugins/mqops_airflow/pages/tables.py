@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from jinja2 import pass_context
-from jinja2.runtime import Context
 from markupsafe import Markup
 
 from mqops.look.words.shown_table import ShownCell, ShownColumn, ShownTable, shown_table
@@ -14,11 +13,11 @@ from mqops.look.words.text import Column, Table
 from mqops_airflow.pages.elements import attributes, element, in_a_row
 from mqops_airflow.pages.shared import Same, shared
 from mqops_airflow.pages.shown import breaks
-from mqops_airflow.pages.told import said, told
+from mqops_airflow.pages.told import Where, said, told
 
 
 @pass_context
-def rows(context: Context, of: Table | None) -> Markup:
+def rows(context: Where, of: Table | None) -> Markup:
     """A table; nothing where it has no row. What all of its rows have alike stands above it; tables.js adds the sort,
     and the filter where there are many rows. Where it is wider than its place, each row is a list of its cells with the
     headings of their columns (pages.css)."""
