@@ -14,9 +14,9 @@ from mq_support import DLQ, create, dead_letter
 
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
-from mqops.lake.files import SETTLED_NS, write_json
+from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
-from mqops.look.runs_index import INDEX
+from mqops.look.runs_index import INDEX, RECENT_NS
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.rules import parse
 from mqwire.folder import folder
@@ -109,10 +109,10 @@ def check_quality(run: RunFolder, failures: int, expectations: tuple[str, ...] =
 
 
 def settle(lake_folder: Path) -> None:
-    """Make every run so old that the index keeps it: one that changed within the last seconds may change again. Copies
-    come by other hands than those that mark runs: the index is made anew."""
+    """Make every run so old that a look does not ask for its time: one that changed within the last hour may change
+    again. Copies come by other hands than those that mark runs: the index is made anew."""
     (lake_folder / INDEX).unlink(missing_ok=True)
-    old = time.time_ns() - 2 * SETTLED_NS
+    old = time.time_ns() - 2 * RECENT_NS
     for path in (lake_folder / "runs").iterdir():
         os.utime(path, ns=(old, old))
 

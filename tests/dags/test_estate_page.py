@@ -41,6 +41,7 @@ from mqops.look.estate.problem import Problem
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
+from mqops.look.words.runs import name_of
 from mqops.message_checks import QualitySummary, QueueQuality
 from mqops.mq.connection import connect
 from mqops.prove.prove import prove
@@ -318,13 +319,17 @@ def test_lines_that_came_after_a_ledger_was_verified_are_not_accounted_for_yet(m
 
 
 def test_a_small_ledger_is_verified_again_as_soon_as_it_was_written_to(manager, lake, page, monkeypatch):
-    """The tile has its colour when the run has ended, not some seconds later."""
+    """The tile has its colour when the run has ended, not some seconds later. What all runs say of the ledger is not
+    read for it again."""
     acted(manager, lake, "A")
     assert tile(page()).startswith("good: ")
     monkeypatch.setattr(estate.LEDGERS, "kept", 3600.0)
     monkeypatch.setattr(estate, "QUICK", 60.0)  # however busy the machine is
     acted(manager, lake, "A")
     assert tile(page()).startswith(f"good: {ALL} 2 of 2 runs that acted are proved")
+    monkeypatch.setattr(LedgerFile, "proofs", lambda _file: 1 // 0)
+    acted(manager, lake, "A")
+    assert tile(page()).startswith(f"good: {ALL} 3 of 3 runs that acted are proved"), "a year of runs is read once"
 
 
 def test_a_ledger_that_does_not_verify_and_a_run_that_does_not_balance_are_told(manager, lake, page):
@@ -714,17 +719,19 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     manager.put(DLQ, dead)
     run, plan = plan_run(DEAD_LETTERS, request)
     carry_out(DEAD_LETTERS, request, run, plan)
+    last = name_of(run_line(run))
     assert notes() == [
-        "No program has these queues open for input, and runs put messages there: A (CURDEPTH 2), OFFERS (CURDEPTH 1). "
-        "The queue Check that the application of each runs; it is in order only where a person reads them"
+        f"No program has {one} open for input, and runs put messages there; the last one was {last}. The queue Check "
+        "that its application runs; it is in order only where a person reads the queue"
+        for one in ("A (CURDEPTH 2)", "OFFERS (CURDEPTH 1)")
     ]
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
         (note,) = notes()
         assert re.fullmatch(
-            r"No program has this queue open for input, and runs put messages there: A \(CURDEPTH 2\); the last one "
+            r"No program has A \(CURDEPTH 2\) open for input, and runs put messages there; the last one "
             r"was dead letters of QM1, [-0-9]+ [:0-9]+, real\. The queue "
-            "Check that the application of each runs; it is in order only where a person reads it",
+            "Check that its application runs; it is in order only where a person reads the queue",
             note,
         )
         manager.mqsc("ALTER QLOCAL(A) MAXDEPTH(2)")
@@ -741,7 +748,8 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     estate_file = Path(os.environ["MQOPS_ESTATE"])
     estate_file.write_text(ESTATE.replace("    dlq_rules:", "    storage: [OFF*, A]\n    dlq_rules:"))
     assert notes() == [
-        "Messages lie in storage until a person looks at them: A (CURDEPTH 2), OFFERS (CURDEPTH 1). The queue"
+        f"Messages lie in storage until a person looks at them: {one}. The queue"
+        for one in ("A (CURDEPTH 2)", "OFFERS (CURDEPTH 1)")
     ]
     assert page().count('<div class="quiet">storage</div>') == 3
 

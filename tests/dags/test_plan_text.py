@@ -129,6 +129,11 @@ def test_samples_stand_last_one_of_each_of_the_largest_groups() -> None:
     assert text.index("Digest:") < text.index("Samples, masked")
 
 
+def test_a_plan_of_no_message_says_that_there_is_nothing_to_do() -> None:
+    empty = replace(plan(), observed=0, rows=0, bytes=0, rules=())
+    assert "of `SYSTEM.DEAD.LETTER.QUEUE` on `QM1`: nothing to do." in plan_text.body(empty)
+
+
 def test_groups_beyond_the_table_are_counted() -> None:
     many = [COUNT] * (plan_text.GROUPS_SHOWN + 5)
     assert "… and 12 smaller groups" in plan_text.body(plan(*many, left_off=7))

@@ -317,5 +317,6 @@ def test_runs_that_cannot_be_read_take_no_others_away(lake: Path, client: Any) -
 def test_a_run_of_today_has_the_time_alone_and_a_proved_one_says_how_long_it_took(many: Path) -> None:
     (line,) = page_of_runs(many, ["QM1"], WantedRuns(state=RunState.APPROVED), most=1).runs
     assert name_of(line, "2026-03-04T23:00:00Z", "operator") == "dead letters of QM1, 12:00, real, by operator"
+    assert name_of(line, "2026-03-04T23:00:00Z", "operator", seconds=True).startswith("dead letters of QM1, 12:00:00,")
     ends = ("2026-03-04T12:00:41Z", "2026-03-04T12:03:05Z", "2026-03-04T14:03:05Z", "2026-03-07T12:00:00Z", "")
     assert [took(replace(line, proved_at=end)) for end in ends] == ["41 s", "3 min 05 s", "2 h 03 min", "3 days", ""]

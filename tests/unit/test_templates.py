@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import mqops_airflow
-from mqops.look.words.text import STYLES, said
+from mqops.look.words.text import STYLES, Table, said
+from mqops_airflow.pages import tables
 from mqops_airflow.pages.told import told
 
 TEMPLATES = sorted(Path(mqops_airflow.__file__).parent.rglob("templates/*.html"))
@@ -45,3 +46,18 @@ def test_what_a_hole_is_called_is_shown_and_text_of_others_stays_text(style: str
 def test_a_time_is_an_element_and_one_that_is_not_known_a_dash() -> None:
     assert '<time datetime="2026-11-26T12:00:00+00:00">' in told({}, said("{:time}", "2026-11-26T12:00:00Z"))
     assert told({}, said("{:time}, {:ago}", "", "")) == "–, –"
+
+
+def test_a_table_is_drawn_once_for_all_who_are_shown_it_within_a_second() -> None:
+    """It, and not one that is equal; for another place its links are others."""
+    where = {"root": "/mqops", "airflow": ""}
+    table = Table("Queues", ["*Queue|name", "Messages|number"], [("<b>", 3), ("B", 4)])
+    drawn = tables.rows(where, table)
+    assert tables.rows(where, table) is drawn
+    again = tables.rows(where, Table(*table))
+    assert again == drawn
+    assert again is not drawn
+    assert tables.rows({**where, "root": "/other"}, table) is not drawn
+    assert '<th class="name" scope="row">&lt;b&gt;</th>' in drawn
+    assert '<td class="number">4</td>' in drawn
+    assert tables.rows(where, None) == tables.rows(where, Table("None", ["Queue"], [])) == ""

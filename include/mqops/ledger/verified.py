@@ -42,14 +42,16 @@ def verified(
     cores: int = 1,
     again: bool = True,
     without_archive: bool = False,
+    known: tuple[list[Proof], str] | None = None,
 ) -> Verified:
     """Check each line of a ledger, that it holds what the proofs of its runs name, and that its checkpoints are true.
 
     Parameters: `wanted` numbers of lines whose hashes are given; `cores` that check closed segments at once; `again`
     whether closed segments are checked whose files are as they were when this process checked them; `without_archive`
-    whether the lines behind an archive that cannot be read are checked, by the head that its statement says.
+    whether the lines behind an archive that cannot be read are checked, by the head that its statement says; `known`
+    the proofs as of `proofs_of`, None to read those of all runs.
     """
-    proofs, error = proofs_of(file)
+    proofs, error = known or proofs_of(file)
     numbers = frozenset(wanted) | {proof.head.seq for proof in proofs} | {1}
     found = Sum(wanted={*wanted, 1})
     torn, signed_from = 0, 0

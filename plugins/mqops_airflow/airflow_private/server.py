@@ -7,7 +7,7 @@ from airflow.api_fastapi.auth.managers.base_auth_manager import ResourceMethod
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
-from airflow.api_fastapi.core_api.security import bearer_scheme, get_user, requires_access_dag
+from airflow.api_fastapi.core_api.security import bearer_scheme, get_user
 
 __all__ = [
     "BaseUser",
@@ -19,5 +19,4 @@ __all__ = [
     "get_auth_manager",
     "get_user",
     "init_auth_manager",
-    "requires_access_dag",
 ]

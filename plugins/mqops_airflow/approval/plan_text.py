@@ -86,7 +86,7 @@ def body(plan: PlanSummary, found: Preflight | None = None, compared: Compared |
             number(plan.bytes, "byte"),
             plan.queue,
             plan.queue_manager,
-            actions,
+            actions or md("nothing to do"),
         ),
         problems(found),
         joined("\n", (md("- {}", remark) for remark in (*plan.remarks, *(found.remarks if found else ())))),

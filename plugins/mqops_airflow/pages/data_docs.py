@@ -67,13 +67,14 @@ def router() -> Any:
     from fastapi import APIRouter, Depends, HTTPException  # noqa: PLC0415
     from fastapi.responses import FileResponse  # noqa: PLC0415
 
-    from mqops_airflow.airflow_private.server import DagAccessEntity, requires_access_dag  # noqa: PLC0415
+    from mqops_airflow.pages.security import may, person  # noqa: PLC0415
 
-    made = APIRouter()
-    may_see = Depends(requires_access_dag("GET", DagAccessEntity.TASK_LOGS))
+    made, who = APIRouter(), Depends(person)
 
-    @made.get(f"{PATH}/{{dag_id}}/{{run_id}}/{{page:path}}", dependencies=[may_see])
-    def data_docs(dag_id: str, run_id: str, page: str) -> Any:
+    @made.get(f"{PATH}/{{dag_id}}/{{run_id}}/{{page:path}}")
+    def data_docs(dag_id: str, run_id: str, page: str, user: Any = who) -> Any:
+        if not may(user, dag_id, entity="TASK_LOGS"):
+            raise HTTPException(403, "You may not read the task logs of this DAG.")
         try:
             found = page_of(dag_id, run_id, page or FIRST)
         except MqopsError:

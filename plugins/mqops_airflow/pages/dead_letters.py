@@ -43,7 +43,7 @@ from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.queue_named import named_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
-from mqops_airflow.pages.shared import shared
+from mqops_airflow.pages.shared import Same, shared
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
@@ -84,7 +84,7 @@ def router(page: Page) -> APIRouter:
             own_depth=words.nothing_seen(own, depth, figures),
             missing=words.not_found(queue, named.said if named else "", may_look=bool(dag_id)),
             day_chart=day_chart(place, name, found.anatomy.queue if found else queue or own),
-            words=_InWords(place, found, figures, may_look=bool(dag_id)) if found else None,
+            words=_in_words(place, Same(found), Same(figures), may_look=bool(dag_id)) if found else None,
             dag_id=dag_id,
             may_start=bool(dag_id) and who.may_start(dag_id),
             four_eyes=asks_for_four_eyes(who.estate, dag_id),
@@ -119,6 +119,11 @@ class _InWords:
         self.gone_groups = words.gone_groups(found)
         self.groups = table
         self.aged = aged_by_md(queue.aged_by_md)
+
+
+@shared
+def _in_words(place: Path, found: Same[DeadLetters], figures: Same[Figures], *, may_look: bool) -> _InWords:
+    return _InWords(place, found.value, figures.value, may_look=may_look)
 
 
 def _trend_label(found: DeadLetters) -> str:

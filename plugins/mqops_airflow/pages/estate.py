@@ -24,6 +24,7 @@ from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.lake.run import folder_of
 from mqops.look.accounted import LedgerNow, ledger_now, written_since
+from mqops.look.core.run_state import RunLine
 from mqops.look.estate.expiring import Expiring, expiring_now
 from mqops.look.estate.now import ManagerNow, manager_now
 from mqops.look.estate.problem import Problem
@@ -36,7 +37,7 @@ from mqops.look.words.accounted import accounted, goes_on
 from mqops.look.words.needs import by_need, needs
 from mqops.look.words.run import WhoAnswers
 from mqops.look.words.runs import last_runs
-from mqops.look.words.text import NOTHING, AirflowLink, Link, Text
+from mqops.look.words.text import NOTHING, AirflowLink, Link, Table, Text
 from mqops.quality.not_in_order import NOT_IN_ORDER
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
@@ -46,7 +47,7 @@ from mqops_airflow.pages.queue_figures import ANSWERS, figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import RECOVER, STOP
 from mqops_airflow.pages.security import Reader, own_dags, reader
-from mqops_airflow.pages.shared import shared
+from mqops_airflow.pages.shared import Same, shared
 from mqops_airflow.pages.unseen_lake import unseen
 from mqops_airflow.pages.which_run import ASKERS, at_work, next_by_schedule
 from mqops_airflow.pages.who_answers import Open, asks_for_four_eyes, open_questions, still_asked
@@ -103,7 +104,7 @@ def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTM
         four_eyes=partial(asks_for_four_eyes, who.estate),
         morning=morning,
         state_of=partial(_state, asked),
-        last_runs=partial(last_runs, today=utc_now(), asked=ASKERS),
+        last_runs=lambda one: _last_runs(Same(one.runs), one.name),
         by_schedule=_by_schedule,
         next_runs=following,
         may_stop=who.may_start(STOP),
@@ -230,6 +231,11 @@ class _Said:
             expiring=expiring.at if expiring else "",
         )
         return cls(figures=figures, looked=looked, ledger=ledger, expiring=expiring, moments=moments)
+
+
+@shared
+def _last_runs(runs: Same[tuple[RunLine, ...]], name: str) -> Table:
+    return last_runs(runs.value, name, utc_now(), ASKERS)
 
 
 @shared

@@ -29,7 +29,7 @@ from mqops.look.reveal import MOST_WHY, NotRevealed, refuse_unless_named
 from mqops.look.runs import run_line
 from mqops.look.words import search as in_words
 from mqops.look.words.run_name import name_of
-from mqops.look.words.text import NOTHING
+from mqops.look.words.text import NOTHING, Table
 from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
@@ -48,6 +48,7 @@ from mqops_airflow.pages.reveal_right import may_not_see, why_masked
 from mqops_airflow.pages.run_forms import RECOVER
 from mqops_airflow.pages.searches import Searches, TooSlow
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import Same, shared
 from mqops_airflow.pages.shown import size
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
@@ -233,11 +234,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         of_name=place.said,
         unseen=_unseen(place.run, queue) if found and not found.messages else (),
         searched_in=in_words.looked_at(found.looked_at, line.messages if line and not queue else 0) if found else "",
-        messages=in_words.messages(
-            found.messages, name, place.chosen, more=bool(found.next), put_at=put_at, size=size, ticks=may_choose
-        )
-        if found
-        else None,
+        messages=_table(Same(found), name, place.chosen, ticks=may_choose) if found else None,
         actions=place.planned.actions,
         asked=asked,
         fields=FIELDS,
@@ -259,6 +256,12 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         forbidden=answer.forbidden,
         command=answer.command,
     )
+
+
+@shared
+def _table(found: Same[FoundPage], name: str, run: str, *, ticks: bool) -> Table:
+    page = found.value
+    return in_words.messages(page.messages, name, run, more=bool(page.next), put_at=put_at, size=size, ticks=ticks)
 
 
 def _on_queue(who: Reader, place: _Place) -> Which | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -21,7 +22,7 @@ from mqops.look.words import plan as words
 from mqops.look.words.fates import rule_in_words
 from mqops.look.words.planned import discarded, title
 from mqops.look.words.run import beside
-from mqops.look.words.text import NOTHING, AirflowLink, Link, Text, said, sentences
+from mqops.look.words.text import NOTHING, AirflowLink, Link, Table, Text, said, sentences
 from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY, undone_run
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.answers import Answers
@@ -30,7 +31,7 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import RECOVER, real_run, to_ask_again
 from mqops_airflow.pages.run_seen import MESSAGES
 from mqops_airflow.pages.security import Reader
-from mqops_airflow.pages.shared import shared
+from mqops_airflow.pages.shared import Same, shared
 from mqops_airflow.pages.shown import below, size
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, asked_by, started_of, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
@@ -125,9 +126,8 @@ class _InWords:
     """The plan in words. Parameters: `seen` the destinations of the plan."""
 
     def __init__(self, who: Reader, view: PlanView, seen: Seen, answer: _Answer) -> None:
-        plan, workflow = view.plan, view.plan.workflow
+        plan, tables = view.plan, _tables(Same(view))
         asks = "{}?" if answer.open else "would {}" if answer.dry else "plan to {}"
-        decided = partial(rule_in_words, None, by_choice=by_choice(workflow), fates=fates_of(workflow))
         problems = view.found.findings if view.found else ()
         by_hand = not plan.actions.keys().isdisjoint(BY_HAND)
         news = words.folded(_news(view, seen.looked))
@@ -138,15 +138,31 @@ class _InWords:
         self.since_then = [(kind, f"Since the plan was made: {text}") for kind, text in news]
         self.sums = words.sums(view, size(plan.bytes))
         self.compared = words.compared(view)
-        self.groups = words.groups(view, GROUPS, decided)
+        self.groups = tables.groups
         self.may_move = by_hand and who.may_start(RECOVER)
         self.left_off = len(view.groups[GROUPS:]) + plan.counts_left_off
-        self.gone = words.gone_groups(view)
+        self.gone = tables.gone
         self.more_gone = max(0, len(view.gone) - words.MOST_GONE)
         self.destinations = words.destinations(destinations(seen.looked))
-        self.samples = words.samples(view)
+        self.samples = tables.samples
         self.rules = below(plan.table_source, who.estate.path.parent)
         self.this_plan_only = THIS_PLAN_ONLY
+
+
+class _Tables(NamedTuple):
+    """The tables of a plan that depend on nothing else."""
+
+    groups: Table
+    gone: Table
+    samples: Table
+
+
+@shared
+def _tables(view: Same[PlanView]) -> _Tables:
+    workflow = view.value.plan.workflow
+    decided = partial(rule_in_words, None, by_choice=by_choice(workflow), fates=fates_of(workflow))
+    groups = words.groups(view.value, GROUPS, decided)
+    return _Tables(groups, words.gone_groups(view.value), words.samples(view.value))
 
 
 def _is_dry_run(story: RunStory, task: Task | None) -> bool:

@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from mqops.counted import counted
-from mqops_airflow.pages import charts, shown, told
+from mqops_airflow.pages import charts, shown, tables, told
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.ui.table import PAGES, PREFIX, Page
 from mqops_airflow.ui.views import address, airflow_path
@@ -114,7 +114,7 @@ def _environment() -> Environment:
     made.filters.update(
         {one.__name__: one for one in (*shown.FILTERS, *told.FILTERS, line_of_markdown, of_markdown, counted)}
     )
-    made.globals.update({one.__name__: one for one in (*told.GLOBALS, charts.sparkline)})
+    made.globals.update({one.__name__: one for one in (*told.GLOBALS, tables.rows, charts.sparkline)})
     return made
 
 

@@ -15,12 +15,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mqops.errors import MqopsError
 from mqops.printable import printable
-from mqops_airflow.airflow_private.server import get_user
 from mqops_airflow.pages import chosen, data_docs, message_one, queue_names
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.refusal import refusal
 from mqops_airflow.pages.render import FOLDER, render
-from mqops_airflow.pages.security import HEADERS
+from mqops_airflow.pages.security import HEADERS, person
 from mqops_airflow.ui.table import PAGES, page
 
 log = logging.getLogger(__name__)
@@ -35,7 +34,7 @@ def application() -> FastAPI:
     made.include_router(message_one.router(page("messages")))
     for other in (data_docs, chosen, queue_names):
         made.include_router(other.router())
-    logged_in = Depends(get_user)
+    logged_in = Depends(person)
 
     @made.get("/", dependencies=[logged_in])
     def first(request: Request) -> Response:

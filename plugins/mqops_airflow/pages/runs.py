@@ -16,6 +16,7 @@ from mqops.look.runs_page import PageOfRuns, Place, WantedRuns, page_of_runs
 from mqops.look.words import run_name
 from mqops.look.words import runs as words
 from mqops.look.words.state import RunState
+from mqops.look.words.text import Table
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
@@ -97,7 +98,7 @@ def router(page: Page) -> APIRouter:
             day=date.fromisoformat(asked.day) if asked.day else None,
             msg_id=asked.msg_id,
         )
-        found = _found(lake(who.estate), tuple(names), wanted, asked.behind)
+        found, table = _found(lake(who.estate), tuple(names), wanted, asked.behind)
         return render_page(
             *(request, page, who, asked.queue_manager),
             asked=asked,
@@ -112,7 +113,7 @@ def router(page: Page) -> APIRouter:
                 fits=bool(asked.filters),
             ),
             problems=tuple(words.unreadable(found.problems)),
-            runs=words.table(found.runs, utc_now(), ASKERS, part=bool(asked.behind or found.behind)),
+            runs=table,
             pages=words.pages(asked.query, str(found.behind or ""), first=not asked.behind),
         )
 
@@ -120,5 +121,6 @@ def router(page: Page) -> APIRouter:
 
 
 @shared
-def _found(place: Path, names: tuple[str, ...], wanted: WantedRuns, behind: str) -> PageOfRuns:
-    return page_of_runs(place, names, wanted, most=MOST, behind=Place.of(behind))
+def _found(place: Path, names: tuple[str, ...], wanted: WantedRuns, behind: str) -> tuple[PageOfRuns, Table]:
+    found = page_of_runs(place, names, wanted, most=MOST, behind=Place.of(behind))
+    return found, words.table(found.runs, utc_now(), ASKERS, part=bool(behind or found.behind))

@@ -3,7 +3,8 @@
 1. PROCESSES search at once, of a person one: whoever asks for many waits for himself alone.
 2. A search has SECONDS from its beginning, and the memory of `mqops.look.search_process`. What needs more is a matter
    of the command line, and the page says so with the command.
-3. A process that has answered in time is kept for the next search: to start one takes half a second. One that has not
+3. Who asks for what another one was answered within a second gets the same answer: the caller has checked his rights.
+4. A process that has answered in time is kept for the next search: to start one takes half a second. One that has not
    is killed.
 """
 
@@ -15,7 +16,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +27,14 @@ from pydantic import TypeAdapter
 from mqops.errors import MqopsError, SettingsError
 from mqops.look.find import FoundPage
 from mqops_airflow.connections.body_keys import passwords_for
+from mqops_airflow.pages.shared import kept_for_a_moment
 from mqops_airflow.pages.turns import Turns
 
 PROCESSES = 3
 MOST_OF_PERSON, MOST = 20, 100
 SECONDS = 20.0
+MOST_KEPT = 20
+"""Answers that are kept at the same time."""
 
 
 class TooSlow(MqopsError):
@@ -90,20 +94,23 @@ class Searches:
         self._threads = ThreadPoolExecutor(PROCESSES, thread_name_prefix="mqops searches")
         self._idle: list[subprocess.Popen[str]] = []
         self._turns = Turns(at_once=1, most_of_person=MOST_OF_PERSON, most=MOST)
+        self._answered: MutableMapping[str, Found] = kept_for_a_moment(MOST_KEPT)
 
     async def found(self, person: str, asked: Mapping[str, object]) -> Found:
         """The messages that fit.
 
-        Parameters: `person` who asks; `asked` as of `mqops.look.search_process.answer`.
+        Parameters: `person` who asks, and may see what is found; `asked` as of `mqops.look.search_process.answer`.
 
         Raises:
             TooSlow: the search takes too much time or memory.
             HTTPException: 429, the person has too many searches open, or all people have.
             SettingsError: the search is not valid, or the snapshot cannot be read.
         """
-        search = _Search(asked)
+        search, key = _Search(asked), json.dumps(asked, sort_keys=True)
         try:
             async with self._turns.turn(person):
+                if (known := self._answered.get(key)) is not None:
+                    return known
                 reply = await asyncio.wrap_future(self._threads.submit(self._run, search))
         finally:
             search.end()
@@ -111,7 +118,9 @@ class Searches:
             raise SettingsError(reply.problem)
         if reply.found is None:
             raise TooSlow
-        return Found(reply.found, reply.fitting)
+        found = Found(reply.found, reply.fitting)
+        self._answered[key] = found
+        return found
 
     def _run(self, search: _Search) -> _Reply:
         process = self._ready()

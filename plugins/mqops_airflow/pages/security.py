@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airflow.configuration import conf
-from fastapi import Depends, HTTPException
+from fastapi import Depends, HTTPException, Request
 
 from mqops.counted import counted
 from mqops.errors import SettingsError
@@ -22,7 +22,17 @@ from mqops.estate_parts import MANAGERS, SECTIONS
 from mqops.estate_sections import Section, dag_prefix
 from mqops.look.words.text import Name, Text, joined, said
 from mqops_airflow.airflow_private.database import DagModel
-from mqops_airflow.airflow_private.server import DagAccessEntity, DagDetails, ResourceMethod, get_auth_manager, get_user
+from mqops_airflow.airflow_private.server import (
+    BaseUser,
+    DagAccessEntity,
+    DagDetails,
+    ResourceMethod,
+    bearer_scheme,
+    get_auth_manager,
+    get_user,
+)
+from mqops_airflow.pages.frames import USER
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.runs.dags_for_all import FOR_ALL
 from mqops_airflow.runs.workplace import estate_to_look
 from mqops_airflow.ui.table import Right
@@ -110,13 +120,23 @@ class Reader:
         return may_answer(self.user, dag_id)
 
 
+async def person(request: Request) -> BaseUser:
+    """The person: whom the API server has let in and named in the scope (`mqops_airflow.pages.frames`), else who logs
+    in with the request itself. No `dependency_overrides` of FastAPI: with one, each request makes all dependencies of
+    its route anew. Raises `HTTPException` 401."""
+    if USER in request.scope:
+        found: BaseUser = get_auth_manager().deserialize_user(request.scope[USER])
+        return found
+    return await get_user(request, None, await bearer_scheme(request))
+
+
 def reader(right: Right) -> Any:
     """The dependency of a route that needs this right: the person with the rights."""
     return Depends(_reader(right))
 
 
 def _reader(right: Right) -> Callable[..., Reader]:
-    def found(user: Any = Depends(get_user)) -> Reader:  # noqa: B008 - FastAPI's way
+    def found(user: Any = Depends(person)) -> Reader:  # noqa: B008 - FastAPI's way
         estate = estate_to_look()
         managers = estate.estate.queue_managers
         seen = tuple(
@@ -165,10 +185,16 @@ def may(user: Any, dag_id: str, *, method: ResourceMethod = "GET", entity: str =
 
     Parameters: `entity` a name of Airflow's `DagAccessEntity`, "" for the DAG itself.
     """
-    team = DagModel.get_team_name(dag_id) if conf.getboolean("core", "multi_team") else None
+    team = DagModel.get_team_name(dag_id) if _has_teams() else None
     return get_auth_manager().is_authorized_dag(
         method=method,
         access_entity=DagAccessEntity[entity] if entity else None,
         details=DagDetails(id=dag_id, team_name=team),
         user=user,
     )
+
+
+@shared
+def _has_teams() -> bool:
+    """Whether DAGs have teams. A page asks for the rights on hundreds of DAGs."""
+    return bool(conf.getboolean("core", "multi_team"))

@@ -24,11 +24,11 @@ import threading
 from functools import partial
 
 import anyio.to_thread
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Send
 
-from mqops_airflow.airflow_private.server import BaseUser, get_auth_manager, get_user, init_auth_manager
-from mqops_airflow.pages.frames import USER, latin, read_frame, scope_of, write_frame
+from mqops_airflow.airflow_private.server import init_auth_manager
+from mqops_airflow.pages.frames import latin, read_frame, scope_of, write_frame
 
 NICE = 5
 THREADS = 16
@@ -47,12 +47,6 @@ def made() -> FastAPI:
     gc.collect()
     gc.freeze()
     return found
-
-
-def _let_in(request: Request) -> BaseUser:
-    """The person, whom the API server has let in."""
-    user: BaseUser = get_auth_manager().deserialize_user(request.scope[USER])
-    return user
 
 
 class Server:
@@ -154,7 +148,6 @@ def main() -> None:
 async def _served(listener: socket.socket) -> None:
     init_auth_manager(FastAPI())
     app = made()
-    app.dependency_overrides[get_user] = _let_in
     os.nice(NICE)  # not before: the first reader waits
     await Server(app, listener).serve()
 

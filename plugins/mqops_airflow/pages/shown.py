@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from mqops.counted import length_of_time
 from mqops.printable import visible
+from mqops_airflow.pages.elements import attributes, element, in_a_row
 
 SHORT = 24
 """Characters of a name that are shown where there is little room."""
@@ -52,7 +53,8 @@ def moment(when: str | datetime | None) -> Markup | str:
     found = _time(when)
     if found is None:
         return "–"
-    return Markup('<time datetime="{}">{}</time>').format(found.isoformat(), f"{found:%Y-%m-%d %H:%M:%S} UTC")
+    to_the_second = found.replace(microsecond=0, tzinfo=None).isoformat(" ")
+    return element("time", f"{to_the_second} UTC", attributes({"datetime": found.isoformat()}))
 
 
 def lines(texts: Iterable[str]) -> Markup:
@@ -89,7 +91,7 @@ def dated(text: str) -> Markup:
         return text
     parts = _TIME.split("; ".join(text.split("\n")))  # every second one is a time
     shown = (moment(one) if place % 2 and _time(one) else visible(one) for place, one in enumerate(parts))
-    return Markup("").join(shown)
+    return in_a_row(shown)
 
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))")

@@ -7,35 +7,37 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from mqops.look.words import text as words
-from mqops.look.words.shown_table import ShownCell, shown_table
 from mqops.look.words.text import AirflowLink, Label, Lines, Link, OfRun, Part, ShortName, Text, Tick, Trend, Value
 from mqops.printable import visible
 from mqops_airflow.pages.charts import sparkline
+from mqops_airflow.pages.elements import attributes, element, in_a_row
 from mqops_airflow.pages.shown import breaks, dated, lines, moment, shortened, since
 
 COMMANDS = ("mqops ", "ALTER ", "DEFINE ", "DELETE ", "SET ", "START ", "REFRESH ", "RESET ")
 """What a command of ours, and one of MQSC, begins with."""
+Where: TypeAlias = Context | Mapping[str, str]
+"""Where the pages lie: `root`, and `airflow` its own (`mqops_airflow.pages.render`)."""
 
 
 @pass_context
-def told(context: Context, text: Value | None) -> Markup | str:
+def told(context: Where, text: Value | None) -> Markup | str:
     """A sentence, or a part of a sentence, as markup; None is a dash."""
     if isinstance(text, Text):
-        return Markup("").join(_shown(context, part) for part in text.parts)
+        return in_a_row([_shown(context, part) for part in text.parts])
     if text is None:
         return "–"
     return f"{text:,}" if isinstance(text, int) else _shown(context, text)
 
 
-def _shown(context: Context, part: Part) -> Markup:
+def _shown(context: Where, part: Part) -> Markup:
     if isinstance(part, str):
         return _styled(part)
     if isinstance(part, Label):
@@ -46,51 +48,51 @@ def _shown(context: Context, part: Part) -> Markup:
         return _link(context, part, dated(part.said) if part.kind == "" and " " in part.said else breaks(part.said))
     if isinstance(part, AirflowLink):
         path = f"{context['airflow']}{part.path}"
-        return Markup('<a href="{}" data-airflow-page>{}</a>').format(path, visible(part.said))
+        return element("a", visible(part.said), attributes({"href": path, "data-airflow-page": ""}))
     return _drawn(context, part)
 
 
-def _drawn(context: Context, part: Tick | Trend | Lines) -> Markup:
+def _drawn(context: Where, part: Tick | Trend | Lines) -> Markup:
     if isinstance(part, Trend):
         return sparkline(part.numbers, label=part.said)
     return _tick(part) if isinstance(part, Tick) else _lines(context, part)
 
 
-def _lines(context: Context, lines: Lines) -> Markup:
-    made = (Markup("<div{}>{}</div>").format(_kind(lines.kind), told(context, text)) for text in lines.texts)
-    return Markup("").join(made)
+def _lines(context: Where, lines: Lines) -> Markup:
+    kind = _kind(lines.kind)
+    return in_a_row([element("div", told(context, text), kind) for text in lines.texts])
 
 
 def _tick(tick: Tick) -> Markup:
     of = {"name": "message_ids", "value": tick.msg_id, "data-listed": "", "data-queue": tick.queue}
-    return Markup('<input type="checkbox"{}>').format(attributes({**of, "aria-label": visible(tick.said)}))
+    return Markup("<input{}>").format(attributes({"type": "checkbox", **of, "aria-label": visible(tick.said)}))
 
 
-_ELEMENTS: Mapping[type[str], tuple[Markup, Callable[[str], str]]] = {
-    words.Name: (Markup('<span class="name">{}</span>'), breaks),
-    words.StrongName: (Markup('<strong class="name">{}</strong>'), visible),
-    words.Breaks: (Markup("{}"), breaks),
-    words.Strong: (Markup("<strong>{}</strong>"), visible),
-    words.Discards: (Markup('<span class="discards">{}</span>'), visible),
-    words.Quiet: (Markup('<span class="quiet">{}</span>'), visible),
-    words.FileLine: (Markup('<code class="line">{}</code>'), lambda line: lines([line])),
-    words.Code: (Markup("<code>{}</code>"), visible),
-    words.Time: (Markup("{}"), moment),
-    words.Ago: (Markup("{}"), since),
+_ELEMENTS: Mapping[type[str], tuple[str, str, Callable[[str], str]]] = {
+    words.Name: ("span", "name", breaks),
+    words.StrongName: ("strong", "name", visible),
+    words.Breaks: ("", "", breaks),
+    words.Strong: ("strong", "", visible),
+    words.Discards: ("span", "discards", visible),
+    words.Quiet: ("span", "quiet", visible),
+    words.FileLine: ("code", "line", lambda line: lines([line])),
+    words.Code: ("code", "", visible),
+    words.Time: ("", "", moment),
+    words.Ago: ("", "", since),
 }
-"""What a part of a sentence is → its element, and what makes its words."""
+"""What a part of a sentence is → its element, "" for none, the class of that, and what makes its words."""
 
 
 def _styled(part: str) -> Markup:
     if isinstance(part, ShortName):
-        return Markup('<span title="{}" class="name">{}</span>').format(visible(part), breaks(shortened(part)))
+        return element("span", breaks(shortened(part)), attributes({"title": visible(part), "class": "name"}))
     if isinstance(part, words.Code) and part.startswith(COMMANDS):
         return to_copy(part)
-    element, shown = _ELEMENTS.get(type(part), (Markup("{}"), dated))
-    return element.format(shown(part))
+    name, kind, shown = _ELEMENTS.get(type(part), ("", "", dated))
+    return element(name, shown(part), _kind(kind)) if name else escape(shown(part))
 
 
-def _of_run(context: Context, of: OfRun) -> Markup:
+def _of_run(context: Where, of: OfRun) -> Markup:
     query = {"queue_manager": of.queue_manager, "run": of.run}
     if of.short:
         return _link(context, Link("", "run", query, title=of.run), breaks(shortened(of.run)))
@@ -102,26 +104,29 @@ def _of_run(context: Context, of: OfRun) -> Markup:
 def copies(text: str, what: str) -> Markup:
     """A button that copies a text. Parameters: `what` the text is."""
     told = {"data-copy": visible(text), "aria-label": f"Copy {what} {visible(text)}"}
-    return Markup(' <button type="button" class="copy"{}>Copy</button>').format(attributes(told))
+    return in_a_row([" ", element("button", "Copy", attributes({"type": "button", "class": "copy", **told}))])
 
 
 def to_copy(text: str) -> Markup:
     """A command, with the button that copies it."""
-    return Markup("<code>{}</code>{}").format(visible(text), copies(text, "command"))
+    return element("code", visible(text)) + copies(text, "command")
+
+
+_NO_KIND = Markup("")
 
 
 def _kind(kind: str) -> Markup:
-    return Markup(' class="{}"').format(kind) if kind else Markup("")
+    return attributes({"class": kind}) if kind else _NO_KIND
 
 
-def _link(context: Context, link: Link, words: Markup) -> Markup:
-    title = Markup(' title="{}"').format(visible(link.title)) if link.title else ""
-    made = Markup('<a{} href="{}"{}>{}</a>').format(_kind(link.kind), address(context, link), title, words)
+def _link(context: Where, link: Link, words: Markup) -> Markup:
+    title = visible(link.title) if link.title else None
+    made = element("a", words, attributes({"class": link.kind or None, "href": address(context, link), "title": title}))
     return made + copies(link.query["msg_id"], "MsgId") if link.page == "messages/one" else made
 
 
 @pass_context
-def address(context: Context, link: Link) -> str:
+def address(context: Where, link: Link) -> str:
     """The address that a link leads to."""
     path = f"{context['root']}/{link.page}" if link.page else ""
     query = "&".join(f"{name}={quote(value, safe='/')}" for name, value in link.query.items())
@@ -144,33 +149,21 @@ def to_dag(context: Context, dag_id: str, words: str = "") -> Markup:
 
 
 @pass_context
-def cell(context: Context, column: words.Column, shown: ShownCell) -> Markup:
-    """A cell of a table. Parameters: `shown` what stands in the column."""
-    value = shown.value
-    words = breaks(value) if column.kind == "name" and type(value) is str else told(context, value)
-    by = shown.by if shown.by != str(value) else None
-    more = attributes({"data-value": by, "data-nil": "" if shown.nil else None})
-    if column.heads:
-        return Markup('<th{} scope="row"{}>{}</th>\n').format(_kind(column.kind), more, words)
-    return Markup("<td{}{}>{}</td>\n").format(_kind(column.kind), more, words)
-
-
-@pass_context
-def said(context: Context, texts: Value | Iterable[Value] | None, kind: str = "", word: str = "") -> Markup:
+def said(context: Where, texts: Value | Iterable[Value] | None, kind: str = "", word: str = "") -> Markup:
     """A paragraph for each sentence; nothing without a sentence.
 
     Parameters: `kind` as of the style sheet, such as `problem note`; `word` in front of each sentence.
     """
-    before = Markup("<strong>{}:</strong> ").format(word) if word else Markup("")
-    made = (Markup("<p{}>{}{}</p>\n").format(_kind(kind), before, told(context, one)) for one in _each(texts))
-    return Markup("").join(made)
+    before = element("strong", f"{word}:") + " " if word else ""
+    of = _kind(kind)
+    return in_a_row([element("p", in_a_row([before, told(context, one)]), of) + "\n" for one in _each(texts)])
 
 
 @pass_context
 def listed(context: Context, texts: Iterable[Value]) -> Markup:
     """A list of sentences; nothing without a sentence."""
-    items = [Markup("<li>{}</li>\n").format(told(context, one)) for one in texts]
-    return Markup("<ul>\n{}</ul>\n").format(Markup("").join(items)) if items else Markup("")
+    items = [element("li", told(context, one)) + "\n" for one in texts]
+    return element("ul", in_a_row(["\n", *items])) + "\n" if items else Markup("")
 
 
 def _each(texts: Value | Iterable[Value] | None) -> Iterable[Value]:
@@ -181,12 +174,12 @@ def _each(texts: Value | Iterable[Value] | None) -> Iterable[Value]:
 
 def label(word: str, kind: str = "quiet") -> Markup:
     """A word with a colour. Parameters: `kind` as of `mqops.look.words.text.Label`."""
-    return Markup('<span class="badge {}">{}</span>').format(kind, visible(word))
+    return element("span", visible(word), attributes({"class": f"badge {kind}"}))
 
 
 def empty(text: str) -> Markup:
     """The sentence in place of a table without rows."""
-    return Markup('<p class="empty">{}</p>\n').format(visible(text))
+    return element("p", visible(text), _kind("empty")) + "\n"
 
 
 @pass_context
@@ -195,17 +188,6 @@ def to_airflow(context: Context, path: str, words: str) -> Markup:
     return _shown(context, AirflowLink(words, path))
 
 
-def attributes(of: Mapping[str, object]) -> Markup:
-    """The attributes of an element, each with a blank before it. Parameters: `of` name → value; None leaves the
-    attribute out, and a blank value gives an attribute without one."""
-    shown = (
-        Markup(" {}").format(name) if value == "" else Markup(' {}="{}"').format(name, value)
-        for name, value in of.items()
-        if value is not None and value is not False
-    )
-    return Markup("").join(shown)
-
-
-FILTERS = (told, attributes, address, cell, shown_table)
+FILTERS = (told, attributes, address)
 GLOBALS = (said, listed, label, empty, to_airflow, to_dag, to_page, copies, to_copy)
 """What templates call."""

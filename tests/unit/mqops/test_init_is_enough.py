@@ -157,7 +157,8 @@ def test_what_looks_at_all_queues_names_those_that_cannot_be_seen(as_app: Any, m
     for words in (("expiry", "scan"), ("backout", "run"), ("trigger", "audit")):
         assert why in as_app(*words, "-m", "QM1", text="ACTION(RETRY)\n", expect=1)
     assert json.loads(as_app("trigger", "audit", "QM1", "--json", expect=1))["unseen"] == ["NOT.OURS"]
-    assert f"to know: QM1: {why}" in as_app("estate", "status", expect=None)
+    mend = "SET AUTHREC PROFILE(NOT.OURS) OBJTYPE(QUEUE) PRINCIPAL(user) AUTHADD(DSP,INQ,BROWSE)"
+    assert f"to know: QM1: {why}. To mend it: {mend}" in as_app("estate", "status", expect=None)
     checks = json.loads(as_app("doctor", "QM1", "--json", expect=1))["checks"]
     assert [(one["state"], one["found"]) for one in checks if one["check"] == "poison"] == [("unknown", why)]
 

@@ -51,6 +51,8 @@ class Problem(Finding):
     looping_queue: str = ""
 
 
+MOST_LINES = 5
+"""Queues with the same problem that have a line of their own, with its link or command; the others share one."""
 _WORST = (Place.CONNECTION, Place.ACCOUNTED)
 """What is worse than all else: nothing of the queue manager is known, or what was done is not proved."""
 

@@ -66,7 +66,9 @@ def snapshot(line: RunLine, depth: int | None) -> Text:
 def sums(view: PlanView, size: str) -> Text:
     """The messages of a plan by action. Parameters: `size` of all of them, in words."""
     plan = view.plan
-    actions = ", ".join(f"{action} {count:,}" for action, count in plan.actions.items())
+    if not plan.observed:
+        return said("There was no message on {:name} on {}: the plan does nothing.", plan.queue, plan.queue_manager)
+    actions = ", ".join(f"{action} {count:,}" for action, count in plan.actions.items()) or "nothing"
     of, here = (plan.rows, counted(plan.observed, "message"), size), (plan.queue, plan.queue_manager)
     return said("{:strong} of {} ({}) of {:name} on {}: {}.", *of, *here, actions)
 

@@ -28,14 +28,15 @@ def kinds(workflows: Iterable[str]) -> dict[str, str]:
     return {name: KINDS.get(name, name) for name in (*KINDS, *filter(None, workflows))}
 
 
-def name_of(run: RunLine, today: str = "", asked: str = "") -> str:
+def name_of(run: RunLine, today: str = "", asked: str = "", *, seconds: bool = False) -> str:
     """A run by what it is: "dead letters of QM1, 21:16, real, by operator". Times are UTC.
 
     Parameters: `today` ISO 8601, "" to say the day of each run; `asked` the words for who asked for it, "" for what its
-    line has.
+    line has; `seconds` whether the time has them, where a list without keys has to tell runs of one minute apart.
     """
     at = moment(run.at)
-    when = "" if at is None else f"{at:%H:%M}" if run.at[:10] == today[:10] else f"{at:%Y-%m-%d %H:%M}"
+    day = "" if run.at[:10] == today[:10] else "%Y-%m-%d "
+    when = at.strftime(f"{day}%H:%M{':%S' if seconds else ''}") if at else ""
     how = "real" if run.real else "dry run" if run.planned or run.state.value == "planned" else ""
     by = asked or run.requested_by
     what = KINDS.get(run.workflow, run.workflow or "run")
