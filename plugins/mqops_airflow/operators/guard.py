@@ -63,7 +63,7 @@ class GuardPlanOperator(CheckOperator):
                 raise SettingsError(not_seen(unseen))
             nothing = md("Nothing to do: no message is at or over its BOTHRESH")
             left = not_looked_at(loops.left)
-            return end_here(self, context, found, md("{} {}", left, nothing) if left else nothing)
+            return end_here(self, context, found, md("{} {}.", left, nothing) if left else nothing)
         with begun(self, context, request.lake, self.queue_manager, found) as run:
             if run is None:
                 return found
