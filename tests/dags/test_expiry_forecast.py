@@ -33,7 +33,6 @@ from mqops.prove.prove import prove
 from mqops_airflow.notices.outcome_text import KEY
 from mqops_airflow.operators.expiry import ExpiryCheckOperator, ExpiryReportOperator
 from mqops_airflow.operators.prove import ProveOperator
-from mqops_airflow.operators.recover import RecoverPlanOperator
 from mqops_airflow.runs.workplace import estate_file
 
 ESTATE = """\

@@ -94,7 +94,7 @@ def undo(
 def _runs(key: str, queue_manager: str, lake: Path, *, session: bool, since: datetime | None) -> list[RunFolder]:
     """The runs that are asked for, newest first. Raises `SettingsError`, `LakeError`."""
     from mqops.lake.run import find_run  # noqa: PLC0415
-    from mqops.undo.several import runs_of_session, runs_since  # noqa: PLC0415
+    from mqops.look.runs_to_undo import runs_of_session, runs_since  # noqa: PLC0415
 
     if bool(key) == bool(since) or (session and since):
         raise click.UsageError("Name a run (with --session: all passes of its handler), or a time with --since")
