@@ -1,4 +1,4 @@
-"""`--first-tell` of every command that browses: told and asked before anything is browsed, and who says no leaves it."""
+"""`--first-tell` of every command that browses: told and asked before a look, and who says no leaves the queues."""
 
 from __future__ import annotations
 
