@@ -10,6 +10,7 @@ from pathlib import Path
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker, MarkerRow
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.writer import writer_of
 
 UNIT = 200
 """Messages of a unit of work."""
@@ -61,7 +62,7 @@ def make_ledger(
     """Record so many messages of so many runs that are gone. Parameters: `at_once` lines that
     are added at once; `segment_size` as of `LedgerFile`."""
     file = LedgerFile(lake_folder, lambda: AT, segment_size=segment_size)
-    with file.writer() as writer:
+    with writer_of(file) as writer:
         lines = markers(messages, unit)
         while some := list(islice(lines, at_once)):
             writer.add(some)

@@ -34,6 +34,7 @@ from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, stop
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.signing import add_key
 from mqops.look import accounted
 from mqops.look.estate import expiring as expiring_of_estate
 from mqops.look.estate.problem import Problem
@@ -474,7 +475,7 @@ def test_what_the_check_of_a_ledger_remarks_is_told(manager, lake, page):
     assert "QM1: 1 message on MQOPS.LEDGER did not come from mqops" in tile(page())
     file = LedgerFile(lake / "QM1", utc_now)
     file.keys.path.unlink()
-    file.rekey()
+    add_key(file)
     with file.path.open("ab") as stream:
         stream.write(b'{"unit"')
     said = tile(page())

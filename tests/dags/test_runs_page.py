@@ -23,7 +23,8 @@ from mqops.lake.run import RunFolder
 from mqops.look.runs import Runs, count_runs, list_runs
 from mqops.look.runs_index import RECENT_NS, RunsIndex
 from mqops.look.runs_page import PageOfRuns, Place, WantedRuns, page_of_runs
-from mqops.look.words.runs import name_of, took
+from mqops.look.words.run_name import name_of
+from mqops.look.words.runs import took
 from mqops.look.words.state import RunState
 from mqops.prove.prove import prove
 from mqops_airflow.pages import shared

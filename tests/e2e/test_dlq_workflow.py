@@ -17,6 +17,7 @@ from pymqi import CMQC
 
 from mqops.clock import utc_now
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.writer import writer_of
 from mqops_demo.airflow_client import FINISHED, POLL, AirflowClient, RunResult
 from mqops_demo.airflow_processes import AirflowFailed, running
 
@@ -146,7 +147,7 @@ def test_law5_a_run_that_does_not_balance_is_told_by_the_estates_notifier(site: 
     (run,) = site.client.call("GET", f"/dags/{dag_id}/dagRuns")["dag_runs"]
     lake = site.folder / "lake" / "KILLED"
     markers = [one for one in LedgerFile(lake, str).markers() if one.kind == "acted"]
-    with LedgerFile(lake, utc_now).writer() as writer:
+    with writer_of(LedgerFile(lake, utc_now)) as writer:
         writer.add([replace(markers[0], unit="ab" * 24)])
     again = {"dry_run": False, "dag_run_id": run["dag_run_id"], "task_ids": ["prove"], "only_failed": False}
     site.client.call("POST", f"/dags/{dag_id}/clearTaskInstances", json=again)

@@ -29,6 +29,7 @@ from mqops.ledger.core.replays import put_in_runs, replays
 from mqops.ledger.core.tries import count_tries
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.verified import verified
+from mqops.ledger.writer import writer_of
 
 KILLS = int(os.environ.get("MQOPS_LEDGER_KILLS", "8"))
 HISTORIES = int(os.environ.get("MQOPS_LEDGER_SEGMENTS", "12"))
@@ -116,7 +117,7 @@ def test_a_ledger_in_segments_says_what_its_lines_say(history, size):
             if name == "add":
                 markers, step = given
                 before = len(list(LedgerFile(lake).lines()))
-                with killed_at(step), LedgerFile(lake, str, segment_size=size).writer() as writing:
+                with killed_at(step), writer_of(LedgerFile(lake, str, segment_size=size)) as writing:
                     writing.add(markers)
                 if len(list(LedgerFile(lake).lines())) > before:
                     for one in markers:
@@ -126,7 +127,7 @@ def test_a_ledger_in_segments_says_what_its_lines_say(history, size):
                 agrees(lake, model)
         agrees(lake, model)
         file = LedgerFile(lake, str, segment_size=size)
-        with file.writer() as writing:  # what was killed is finished
+        with writer_of(file) as writing:  # what was killed is finished
             assert writing.add(model.values()) == 0
         last = file.segments.last_checkpoint()
         assert file.segments.numbers()[0] == file.segments.numbers()[1]
@@ -192,7 +193,7 @@ def record(lake: Path, first: int, told: Connection) -> None:
     """Record one unit of work after another, and tell each that is recorded."""
     file = LedgerFile(lake, str, segment_size=1000)
     for number in range(first, 10**6):
-        with file.writer() as writing:
+        with writer_of(file) as writing:
             writing.add([marker(number, PLANS[number % 3], "acted", IDS[:2])])
         told.send(number)
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from graphlib import TopologicalSorter
+
+import grimp
+import pytest
 from house_picture import MADE, PAGE, implied, imports, layers, page
 
 
@@ -17,3 +21,11 @@ def test_an_import_is_drawn_or_implied_and_every_room_is_there() -> None:
     assert "lake" in direct["act"]
     assert implied("cli", "errors", direct)
     assert not implied("a", "b", {"a": {"b", "c"}, "b": set(), "c": set()})
+
+
+@pytest.mark.parametrize("package", ["mqops", "mqlite", "mqwire", "mqops_airflow", "mqops_demo"])
+def test_no_file_is_in_a_circle_of_imports(package: str) -> None:
+    """Those for typing count too."""
+    graph = grimp.build_graph(package)
+    imported = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    TopologicalSorter(imported).prepare()  # raises CycleError, which names the files

@@ -21,6 +21,7 @@ from mqops.ledger.before_act import refuse_broken
 from mqops.ledger.core.marker import About, MarkerKind
 from mqops.ledger.drain import check_signer, drain
 from mqops.ledger.opened import OpenLedger
+from mqops.ledger.signing import make_key
 from mqops.ledger.stop_message import refuse_if_stopped_for_all
 from mqops.mq.connection import OneSession, connect
 from mqops.mq.session import Session, has_ended
@@ -65,7 +66,7 @@ def begin(
         refuse_if_stopped_for_all(session, ledger.keys, approved_plan.queue_manager)
         if ledger.noted is None:
             _refuse_led_elsewhere(session, approved_plan)
-        ledger.file.make_key()
+        make_key(ledger.file)
         refuse_broken(session, ledger.file)
         check_signer(ledger)
         if ledger.issued is not None:

@@ -39,7 +39,9 @@ from mqops.ledger.kept_head import HeadsThere, heads_there
 from mqops.ledger.missing import cut_off, not_recorded, noted_by_runs, on_queue
 from mqops.ledger.queue import NAME
 from mqops.ledger.set_aside import counts, remark
+from mqops.ledger.signing import add_key
 from mqops.ledger.verified import Verified, proofs_of, verified
+from mqops.ledger.writer import writer_of
 from mqops.printable import printable
 from mqops.prove.core.outcome import MEANING, OutcomeSummary
 
@@ -326,7 +328,7 @@ def rekey(*, queue_manager: str, named: str, revoke: bool, lake: Path, as_json: 
     if not (folder / "ledger").is_dir():
         raise SettingsError(f"{lake} has no ledger of {queue_manager}")
     file = LedgerFile(folder)
-    key = file.rekey(revoke=revoke)
+    key = add_key(file, revoke=revoke)
     if as_json:
         show_json({"queue_manager": queue_manager, "key": key, "path": str(file.keys.path)})
     else:
@@ -350,7 +352,7 @@ def index(*, queue_managers: tuple[str, ...], more: tuple[str, ...], lake: Path,
         file = LedgerFile(folder_of(lake, name))
         if not file.exists():
             raise SettingsError(f"{lake} has no ledger of {name}")
-        with file.writer():  # what is closed has its checkpoint
+        with writer_of(file):  # what is closed has its checkpoint
             file.index.remove()
             file.index.fill()
         held = file.index.up_to()

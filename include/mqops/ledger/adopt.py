@@ -32,6 +32,7 @@ from mqops.ledger.elsewhere import programs_at_work
 from mqops.ledger.noted import Issued
 from mqops.ledger.opened import OpenLedger
 from mqops.ledger.queue import BATCH, NAME, LedgerQueue
+from mqops.ledger.signing import make_key
 from mqops.model import AsJson
 from mqops.mq.session import RawMessage, Session
 
@@ -162,7 +163,7 @@ def adopt(session: Session, ledger: OpenLedger, *, who: str, why: str) -> Unsign
             f"A program has {NAME} open for input, perhaps the run itself: nothing was changed. Wait until it has "
             f"ended: DISPLAY QSTATUS({NAME}) TYPE(HANDLE) tells who it is"
         )
-    ledger.file.make_key()
+    make_key(ledger.file)
     refuse_broken(session, ledger.file)
     found = look(session, ledger)
     if found.problems:

@@ -17,6 +17,7 @@ from mqops.ledger.keys import VARIABLE
 from mqops.ledger.opened import OpenLedger
 from mqops.ledger.queue import NAME, LedgerQueue, batches
 from mqops.ledger.set_aside import SetAside
+from mqops.ledger.writer import writer_of
 from mqops.mq.session import RawMessage, Session
 
 
@@ -52,7 +53,7 @@ def _recorded(session: Session, queue: LedgerQueue, ledger: OpenLedger, *, forei
     Parameters: `foreign` whether those signed by an unknown key are set aside, too; else they stay.
     """
     added = 0
-    with ledger.file.writer() as writer:
+    with writer_of(ledger.file) as writer:
         for batch in batches(_taken(queue, ledger, foreign=foreign)):
             markers, strangers = sorted_out(batch, ledger.keys)
             added += writer.add(markers)

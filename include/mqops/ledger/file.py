@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from mqops.clock import utc_now
 from mqops.command import command
-from mqops.errors import InProgress, LakeError, LedgerBroken, SettingsError
+from mqops.errors import InProgress, LakeError, LedgerBroken
 from mqops.lake.files import lake_errors, make_folder, refuse_foreign
 from mqops.lake.lock_file import locked
 from mqops.lake.run import RunFolder, queue_manager_of
@@ -33,7 +33,6 @@ from mqops.ledger.core.chain import (
     head_of,
     heads,
     held,
-    is_signed,
     linked,
     read_line,
     unit_of,
@@ -44,11 +43,10 @@ from mqops.ledger.core.marker import Marker, MarkerKind
 from mqops.ledger.index import Asked, LedgerIndex, Line, read_places
 from mqops.ledger.index_tables import Place
 from mqops.ledger.keys import KeyRing
-from mqops.ledger.noted import ISSUED, PLANNED
+from mqops.ledger.noted import PLANNED
 from mqops.ledger.proofs import NAME as PROVED
 from mqops.ledger.proofs import add_proof, noted_proofs, proofs_of_runs, write_proofs
 from mqops.ledger.segments import Opened, Segments
-from mqops.ledger.writer import LedgerWriter
 
 T = TypeVar("T")
 _BLOCK = 1 << 20
@@ -93,71 +91,6 @@ class LedgerFile:
         with locked(self.folder / "ledger.lock", wait=wait, refused=refused, place=self.path):
             yield
 
-    def make_key(self) -> None:
-        """Make the ledger's first key where nothing was ever signed; see that the key file is the right one. Raises as
-        `writer`."""
-        if self.keys.exists() and self.keys.is_noted:
-            self.keys.check()
-            return
-        with self.lock():
-            self._make_key()
-
-    def _make_key(self) -> None:
-        """As `make_key`; the lock is held."""
-        if self.keys.exists() or self.keys.is_noted:
-            self.keys.check()
-            if not self.keys.is_noted:  # an earlier version made the key
-                self.keys.note()
-            return
-        last, number = b"", 0
-        for number, last in enumerate(self.lines(), start=1):  # noqa: B007 - both are needed behind the loop
-            pass
-        if last and is_signed(last):
-            rekey = command("mqops", "ledger", "rekey", queue_manager_of(self.folder.parent))
-            raise SettingsError(
-                f"The lines of {self.path} are signed, and the key file {self.keys.path} is gone: put it back from a "
-                f"copy; `{rekey}` makes a new one where there is no copy"
-            )
-        if begun := self._signed_run():
-            raise SettingsError(
-                f"Run {begun} was begun with a key, and the key file {self.keys.path} is not there: give every process "
-                f"the same MQOPS_LEDGER_KEYS, or put the file back from a copy"
-            )
-        self.keys.make(number + 1, self.now())
-
-    def _signed_run(self) -> str:
-        """A run whose lane tokens were signed, "" where there is none: an earlier version did not note its key."""
-        for path in self.folder.parent.glob(f"runs/*/{ISSUED.name}"):
-            if ISSUED.read(RunFolder(path.parent)).signed:
-                return path.parent.name
-        return ""
-
-    def rekey(self, *, revoke: bool = False) -> str:
-        """Add a key, which signs from now on, and give its id. A key file that is gone is made anew.
-
-        Parameters: `revoke` as for `KeyRing.add`. Raises `LakeError`, `SettingsError`.
-        """
-        with self.lock():
-            if self.keys.exists():
-                return self.keys.add(self.now(), revoke=revoke)
-            self.keys.make(sum(1 for _ in self.lines()) + 1, self.now())
-            self.head_note.unlink(missing_ok=True)  # no key verifies the head that the lost one signed
-            return self.keys.newest().id
-
-    @contextmanager
-    def writer(self) -> Iterator[LedgerWriter]:
-        """Hold the ledger's lock and add lines. Waits for the process that holds it.
-
-        Raises:
-            LakeError: the file cannot be opened or written.
-            LedgerBroken: its last line is not one that mqops wrote.
-            SettingsError: something was signed, and the key file is gone, not private or another one.
-        """
-        with self.lock():
-            self._make_key()
-            with LedgerWriter.opened(self) as writer:
-                yield writer
-
     def exists(self) -> bool:
         """Whether there is a ledger."""
         return self.path.exists() or self.segments.folder.exists()
@@ -177,11 +110,6 @@ class LedgerFile:
         """
         with self.segments.opened(after) as opened:
             yield from opened.lines()
-
-    def head(self) -> Head:
-        """Number and hash of the last line, which is on disk. Raises as `writer`."""
-        with self.writer() as writer:
-            return writer.head
 
     def torn(self) -> int:
         """Bytes of a half-written last line, 0 if there is none. Its marker is still on the ledger queue (rule 1)."""

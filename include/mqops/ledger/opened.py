@@ -13,6 +13,7 @@ from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.noted import ISSUED, Issued
+from mqops.ledger.writer import writer_of
 
 
 class OpenLedger:
@@ -70,7 +71,7 @@ class OpenLedger:
             at=at,
             about=about,
         )
-        with self.file.writer() as writer:
+        with writer_of(self.file) as writer:
             writer.add([line])
 
     def sums(self) -> Account:

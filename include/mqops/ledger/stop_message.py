@@ -31,6 +31,7 @@ from mqops.ledger.core.seal import BadSignature, read_message, sign_message
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import NAME, browsed, descriptor, has_correl_id
+from mqops.ledger.signing import make_key
 from mqops.ledger.taken_stops import note_taken, was_taken
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.session import RawMessage, Session, is_gone
@@ -160,7 +161,7 @@ def stop_all(connection: MqConnection, lake_folder: Path, what: Stop) -> str:
                 is_there = any(one.verified for one in found)
             if not is_there:
                 with suppress(MqopsError):  # on a disk that is full the stop is put without a signature
-                    LedgerFile(lake_folder).make_key()  # the first command in a lake may be a stop
+                    make_key(LedgerFile(lake_folder))  # the first command in a lake may be a stop
                 put_stop(session, what, keys)
     except MqopsError as error:
         return str(error)

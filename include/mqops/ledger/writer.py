@@ -14,7 +14,6 @@ import logging
 import os
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from mqops.errors import LakeError, LedgerBroken
 from mqops.lake.files import FILE_MODE, append, lake_errors, sync
@@ -22,17 +21,40 @@ from mqops.ledger import closing
 from mqops.ledger.core.chain import Head, Proof, head_of, refuse_newer_line, unit_of, write_line
 from mqops.ledger.core.checkpoint import Checkpoint
 from mqops.ledger.core.marker import Marker
+from mqops.ledger.file import LedgerFile
 from mqops.ledger.proofs import NAME as PROVED
 from mqops.ledger.proofs import forget_proofs, noted_proofs
 from mqops.ledger.segments import holds_line
 from mqops.ledger.set_aside import SetAside, set_aside
+from mqops.ledger.signing import make_key_under_lock
 from mqops.printable import printable
-
-if TYPE_CHECKING:
-    from mqops.ledger.file import LedgerFile
 
 _BLOCK = 1 << 20
 _log = logging.getLogger(__name__)
+
+
+@contextmanager
+def writer_of(file: LedgerFile) -> Iterator[LedgerWriter]:
+    """Hold a ledger's lock and add lines. Waits for the process that holds it.
+
+    Raises:
+        LakeError: the file cannot be opened or written.
+        LedgerBroken: its last line is not one that mqops wrote.
+        SettingsError: something was signed, and the key file is gone, not private or another one.
+    """
+    with file.lock():
+        make_key_under_lock(file)
+        writer = LedgerWriter(file)
+        try:
+            yield writer
+        finally:
+            writer.close()
+
+
+def head_on_disk(file: LedgerFile) -> Head:
+    """Number and hash of a ledger's last line, which is on disk. Raises as `writer_of`."""
+    with writer_of(file) as writer:
+        return writer.head
 
 
 class LedgerWriter:
@@ -43,17 +65,8 @@ class LedgerWriter:
         self._descriptor = -1
         self._begin()
 
-    @classmethod
-    @contextmanager
-    def opened(cls, file: LedgerFile) -> Iterator[LedgerWriter]:
-        """A writer. Raises `LakeError`, `LedgerBroken`."""
-        writer = cls(file)
-        try:
-            yield writer
-        finally:
-            writer._end()
-
-    def _end(self) -> None:
+    def close(self) -> None:
+        """Close the open segment's file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -73,7 +86,7 @@ class LedgerWriter:
             try:
                 self._read()
             except BaseException:
-                self._end()
+                self.close()
                 raise
         self._last = last
 
@@ -183,7 +196,7 @@ class LedgerWriter:
         else:
             if made is None:
                 return
-        self._end()
+        self.close()
         self._begin()
 
     @property

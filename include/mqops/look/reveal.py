@@ -14,6 +14,7 @@ from mqops.lake.run import folder_of
 from mqops.ledger.core.identity import line_id
 from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerKind, MarkerRow
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.writer import writer_of
 from mqops.model import EVERYBODY, Account
 from mqops.storage import estate_here
 
@@ -146,7 +147,7 @@ def record_reveals(
                 about={"requested_by": who, "queue": queue} | ({"comment": why} if why else {}),
             )
         )
-    with LedgerFile(folder_of(lake, queue_manager)).writer() as writer:
+    with writer_of(LedgerFile(folder_of(lake, queue_manager))) as writer:
         writer.add(lines)
 
 

@@ -24,6 +24,7 @@ from mqops.ledger.core.chain import Proof
 from mqops.ledger.core.identity import MessageOnQueue
 from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerKind, MarkerRow
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.writer import writer_of
 from mqops.mq.connection import Reach
 from mqops.mq.inquire import depth
 from mqops.mq.session import RawMessage, Session
@@ -74,7 +75,7 @@ def look(
         at = now()
         current = {one.row: outcome for one, outcome in outcomes(messages.pending, seen, at)}
         changed = {row: outcome for row, outcome in current.items() if outcome and outcome != known.get(row)}
-        with ledger.writer() as writer:
+        with writer_of(ledger) as writer:
             writer.add(_lines(approved_plan, messages.rows, changed, at))
             head = writer.head
     summary = replace(_summary(messages, {**known, **changed}, changed, at), ledger_seq=head.seq, ledger_head=head.hash)

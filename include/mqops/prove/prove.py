@@ -36,6 +36,7 @@ from mqops.ledger.noted import ACTED
 from mqops.ledger.opened import OpenLedger
 from mqops.ledger.queue import NAME
 from mqops.ledger.set_aside import remark
+from mqops.ledger.writer import head_on_disk
 from mqops.model import RunSummary
 from mqops.mq.browse import browse
 from mqops.mq.connection import Reach, connect
@@ -96,7 +97,7 @@ def prove(connection: Reach, run: RunFolder, *, file: LedgerFile | None = None) 
             sums, there = _at_rest(session, ledger, approved_plan, is_undo=undoes is not None)
             left.clear()
             left.update(there.left)
-            head = ledger.file.head()
+            head = head_on_disk(ledger.file)
             lacking = without_authority(run, sums)
             aside = filter(None, [remark(run.lake_folder, run=run.run)])
             with_remarks = replace(

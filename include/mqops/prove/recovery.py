@@ -27,6 +27,7 @@ from mqops.ledger.opened import OpenLedger
 from mqops.ledger.queue import NAME, LedgerQueue, batches
 from mqops.ledger.set_aside import SetAside, remark
 from mqops.ledger.stop_message import is_copy, is_stop
+from mqops.ledger.writer import writer_of
 from mqops.mq.session import RawMessage, Session
 from mqops.printable import printable
 from mqops.prove.records import SUMMARY, UNDO_RECORD
@@ -188,7 +189,7 @@ class _Sweep:
         queue = LedgerQueue(self._session, self._file.keys)
         try:
             for batch in batches(self._taken(queue)):
-                with self._file.writer() as writer:
+                with writer_of(self._file) as writer:
                     writer.set_aside(batch)
                 self._session.commit()
         finally:
@@ -271,7 +272,7 @@ def _has_open_lanes(session: Session, ledger: OpenLedger) -> bool:
         for lane, length in enumerate(sums.lengths):
             position = sums.done.get(lane, 0)
             if strangers := queue.take_used_lane_tokens(plan, lane, length if position >= length else position):
-                with ledger.file.writer() as writer:
+                with writer_of(ledger.file) as writer:
                     writer.set_aside(strangers_of(strangers, plan))
                 session.commit()
     finally:

@@ -27,6 +27,7 @@ from mqops.lake.sealing import DATA_KEY
 from mqops.ledger.core.identity import line_id
 from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.writer import writer_of
 from mqops.look.runs import Runs, run_line
 from mqops.model import AsJson
 from mqops.retention.core.due import OVER, Decided, Due, Part, Policy, decided
@@ -122,7 +123,7 @@ def _record(folder: Path, queue_manager: str, sized: list[tuple[Due, int]], *, w
         about: About = {"requested_by": who, "removed": ", ".join(what), "bytes": size, "why": one.why}
         unit = line_id(MarkerKind.PRUNED, queue_manager, one.run, at)
         lines.append(Marker(unit=unit, run=one.run, plan="", kind=MarkerKind.PRUNED, at=at, about=about))
-    with LedgerFile(folder).writer() as writer:
+    with writer_of(LedgerFile(folder)) as writer:
         writer.add(lines)
     for one, size in sized:
         run = RunFolder(folder / "runs" / one.run)

@@ -28,7 +28,7 @@ from mqops.look.plan_view import Planned, planned_actions
 from mqops.look.reveal import MOST_WHY, NotRevealed, refuse_unless_named
 from mqops.look.runs import run_line
 from mqops.look.words import search as in_words
-from mqops.look.words.runs import name_of
+from mqops.look.words.run_name import name_of
 from mqops.look.words.text import NOTHING
 from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues

@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse
 from mqops.clock import utc_now
 from mqops.deciders.registry import names as names_of_deciders
 from mqops.look.runs_page import PageOfRuns, Place, WantedRuns, page_of_runs
+from mqops.look.words import run_name
 from mqops.look.words import runs as words
 from mqops.look.words.state import RunState
 from mqops_airflow.pages.render import render_page
@@ -101,7 +102,7 @@ def router(page: Page) -> APIRouter:
             *(request, page, who, asked.queue_manager),
             asked=asked,
             states=[(one.value, "not in order" if one is RunState.FAILED else one.value) for one in RunState],
-            kinds=words.kinds((*names_of_deciders(), asked.workflow)),
+            kinds=run_name.kinds((*names_of_deciders(), asked.workflow)),
             askers=list(ASKERS.values()),
             shown=words.shown(
                 len(found.runs),

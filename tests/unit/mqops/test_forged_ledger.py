@@ -26,6 +26,7 @@ from mqops.ledger.core.marker import LaneToken, Marker
 from mqops.ledger.core.seal import Key, Keys, sign_message
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.set_aside import counts
+from mqops.ledger.signing import make_key
 from mqops.ledger.writer import LedgerWriter
 from mqops.mq.connection import connect
 from mqops.mq.session import RawMessage, Session
@@ -88,7 +89,7 @@ def test_law2_forged_markers_of_a_plan_of_a_dry_run_are_set_aside_and_nothing_is
     run, _plan = planned(manager, lake)
     plan = plan_of(run)
     own = LedgerFile(lake / "QM1", str)
-    own.make_key()
+    make_key(own)
     guessed = Keys([Key(id=own.keys.newest().id, secret=b"guessed")])  # the id can be seen in any message
     attack = [*forged(plan, 3), *signed(STRANGE_KEY, forged(plan, 3)), *signed(guessed, forged(plan, 3))]
     for message in attack:

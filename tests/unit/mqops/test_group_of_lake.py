@@ -53,7 +53,11 @@ def kubelet(folder: Path) -> None:
 def in_pod(code: str, *, user: int = POD, groups: tuple[int, ...] = (GROUP,)) -> str:
     """Run Python as a user of a pod; gives what it printed, and the error that it ended with."""
     becomes = f"os.setgroups({list(groups)}); os.setgid({user}); os.setuid({user})\n"
-    ledger = "from mqops.ledger.file import LedgerFile\n" if "LedgerFile" in code else ""
+    ledger = (
+        "from mqops.ledger.file import LedgerFile\nfrom mqops.ledger.writer import writer_of\n"
+        if "LedgerFile" in code
+        else ""
+    )
     command = [sys.executable, "-c", IMPORTS + ledger + becomes + code]
     done = subprocess.run(command, text=True, capture_output=True, check=False)
     return done.stdout + (done.stderr.splitlines()[-1] if done.returncode else "")
@@ -64,7 +68,7 @@ def test_a_lake_on_a_volume_of_the_own_group_works_and_works_again_after_the_nex
     make = f"""
 run = RunFolder.at(pathlib.Path({str(lake)!r}), "QM1", "r").create()
 file = LedgerFile(run.lake_folder)
-with run.lock(), file.writer():
+with run.lock(), writer_of(file):
     write_json(run.path / "x.json", {{}})
 print(file.keys.newest().id)
 """

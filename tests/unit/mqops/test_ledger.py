@@ -21,6 +21,7 @@ from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import LaneToken, Marker, MarkerKind, MarkerRow, about_from_json, unpack
 from mqops.ledger.core.replays import CAPPED, TO_BACKOUT_QUEUE, put_in_runs, undone_plans
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.writer import writer_of
 
 PLAN = PlanIdentity(run="run 1", digest="ab" * 32)
 
@@ -50,7 +51,7 @@ def ledger(tmp_path) -> LedgerFile:
 
 
 def add(file: LedgerFile, *markers: Marker) -> int:
-    with file.writer() as writer:
+    with writer_of(file) as writer:
         return writer.add(markers)
 
 
@@ -165,7 +166,7 @@ def test_a_unit_of_work_is_recorded_once(tmp_path):
     file = ledger(tmp_path)
     assert add(file, marker(0), marker(0)) == 1
     assert add(file, marker(0), marker(1)) == 1
-    with file.writer() as writer:  # a drain adds batch after batch
+    with writer_of(file) as writer:  # a drain adds batch after batch
         assert [writer.add([marker(number)]) for number in (2, 3, 2, 1)] == [1, 1, 0, 0]
     assert len(list(file.entries())) == 4
 
@@ -218,7 +219,7 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path, monkeypatch):
         whole_write(descriptor, bytes(content)[:10])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with file.writer() as writer:
+    with writer_of(file) as writer:
         monkeypatch.setattr(os, "write", full)
         with pytest.raises(LakeError, match="No space left on device; make room on the disk, no message was lost"):
             writer.add([marker(1)])

@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from mqops.ledger.signing import add_key
+from mqops.ledger.writer import writer_of
+
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from big_ledger import make_ledger, markers, msg_id, plan
 
@@ -70,7 +73,7 @@ def test_a_ledger_with_an_archive_is_read_and_verified_as_before(file, tmp_path,
     assert verified(again(file), [1, 3]) == verified(again(file), [1, 3], cores=2)
     assert (verified(again(file)).error, verified(again(file)).lines) == ("", len(expected))
     again(file).refuse_broken()
-    with again(file).writer() as writer:
+    with writer_of(again(file)) as writer:
         assert writer.add(expected) == 0  # nothing is recorded a second time
         assert writer.first == json.loads(content.partition(b"\n")[0])["hash"]
         assert writer.end == len(content)
@@ -85,7 +88,7 @@ def test_an_archive_that_is_not_there_keeps_no_run_from_acting_and_is_named_wher
     place.rename(tmp_path / "unmounted")
     lines = file.segments.archived().head.seq
     again(file).refuse_broken(head_is_held=True)
-    with again(file).writer() as writer:
+    with writer_of(again(file)) as writer:
         assert writer.add(list(markers(44, 2))[40:]) == 4
     assert list(again(file).markers(plan=plan(20))) == list(markers(42, 2))[40:42]
     with pytest.raises(LakeError, match=rf"Lines 1 to {lines} .*mount its folder"):
@@ -153,7 +156,7 @@ def test_a_statement_that_mqops_did_not_sign_for_these_segments_hides_nothing(fi
     elif how == "further":  # a segment that is in the lake is removed, too
         file.segments.path(file.segments.numbers()[0][-1]).unlink()
     else:
-        with again(file).writer() as writer:
+        with writer_of(again(file)) as writer:
             for marker in list(markers(80, 2))[40:]:
                 writer.add([marker])
         archive(again(file), tmp_path / "cold")
@@ -175,10 +178,10 @@ def test_a_segment_that_was_changed_is_not_archived(file, tmp_path):
 
 def test_a_key_that_is_revoked_takes_the_archive_along(file, tmp_path):
     archive(again(file), tmp_path / "cold")
-    again(file).rekey(revoke=True)
+    add_key(again(file), revoke=True)
     assert verified(again(file)).error == ""
     again(file).refuse_broken()
-    with again(file).writer() as writer:
+    with writer_of(again(file)) as writer:
         assert writer.add(list(markers(42, 2))) == 2
     assert verified(again(file)).error == ""
     assert list(again(file).markers()) == list(markers(42, 2))
@@ -187,7 +190,7 @@ def test_a_key_that_is_revoked_takes_the_archive_along(file, tmp_path):
 def test_a_process_that_is_killed_while_it_revokes_a_key_leaves_a_ledger_that_is_whole(file, tmp_path):
     archive(again(file), tmp_path / "cold")
     for step in range(100):
-        ended = killed(lambda: again(file).rekey(revoke=True), step)
+        ended = killed(lambda: add_key(again(file), revoke=True), step)
         assert ended in {0, -signal.SIGKILL}
         again(file).refuse_broken()
         assert verified(again(file)).error == ""
@@ -195,7 +198,7 @@ def test_a_process_that_is_killed_while_it_revokes_a_key_leaves_a_ledger_that_is
         if ended == 0:
             break
     assert step >= 2  # the key file, and the note of the newest key
-    with again(file).writer() as writer:
+    with writer_of(again(file)) as writer:
         assert writer.add(list(markers(42, 2))) == 2
 
 

@@ -15,6 +15,8 @@ from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.set_aside import counts
+from mqops.ledger.signing import add_key, make_key
+from mqops.ledger.writer import head_on_disk
 from mqops.mq.connection import connect
 from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
@@ -74,7 +76,7 @@ def test_law1_nothing_is_moved_with_a_second_key(manager, lake, tmp_path, monkey
 def test_a_key_that_was_read_verifies_on_and_another_key_file_in_its_place_is_refused(tmp_path):
     mine, other = (LedgerFile(tmp_path / name / "QM1", str) for name in ("mine", "other"))
     for ledger in (mine, other):
-        ledger.make_key()
+        make_key(ledger)
     key = mine.keys.newest()
     mine.keys.path.unlink()
     assert mine.keys.find(key.id) == key
@@ -86,16 +88,16 @@ def test_a_key_that_was_read_verifies_on_and_another_key_file_in_its_place_is_re
 
 def test_a_key_file_that_others_may_read_by_now_is_refused_though_its_key_was_read(tmp_path):
     ledger = LedgerFile(tmp_path / "QM1", str)
-    ledger.make_key()
+    make_key(ledger)
     ledger.keys.newest()
     ledger.keys.path.chmod(0o644)
     with pytest.raises(SettingsError, match=r"Others may read or write the key file .*: chmod 600"):
-        ledger.head()
+        head_on_disk(ledger)
 
 
 def test_nothing_is_signed_where_the_last_key_is_revoked(tmp_path):
     ledger = LedgerFile(tmp_path / "QM1", str)
-    ledger.make_key()
+    make_key(ledger)
     file = read_json(ledger.keys.path)
     revoked = file | {"keys": [file["keys"][0] | {"revoked": True}]}
     ledger.keys.path.write_text(json.dumps(revoked))
@@ -112,7 +114,7 @@ def test_a_key_file_without_the_key_that_began_the_run_is_refused(manager, lake,
     note = lake / "QM1" / "ledger" / "signed_by.json"
     note.unlink()
     other = LedgerFile(tmp_path / "other" / "QM1", str)
-    other.make_key()
+    make_key(other)
     key = read_json(run.issued_json)["key"]
     with pytest.raises(SettingsError, match=f"is signed with key {key}, and the key file .*QM1.json does not have it"):
         step(manager.connection, run)
@@ -125,7 +127,7 @@ def test_a_run_that_the_ledger_has_to_its_end_is_proved_without_the_key_that_beg
     prove(manager.connection, run)
     ledger = LedgerFile(run.lake_folder, str)
     ledger.keys.path.unlink()
-    assert ledger.rekey() != read_json(run.issued_json)["key"]
+    assert add_key(ledger) != read_json(run.issued_json)["key"]
     assert proved(manager, run) == {"planned": 3, "moved": 3}
 
 
@@ -151,7 +153,7 @@ def test_markers_of_a_run_in_work_signed_by_an_unknown_key_stay_and_stop_the_pro
     del issued["key"]
     write_json(run.issued_json, issued)
     wrong = LedgerFile(tmp_path / "other" / "QM1", str)
-    wrong.make_key()
+    make_key(wrong)
     wrong.keys.path.rename(ledger / "keys.json")
     expected = f"2 markers of run {run.run} on {LEDGER} are signed with a key that this lake does not have"
     with pytest.raises(SettingsError, match=expected) as refused:

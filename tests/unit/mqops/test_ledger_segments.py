@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from mqops.ledger.signing import add_key
+from mqops.ledger.writer import head_on_disk, writer_of
+
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from big_ledger import make_ledger, markers, plan
 
@@ -73,7 +76,7 @@ def test_a_ledger_in_segments_is_unbroken_and_reads_as_one(file):
     assert list(again(file).markers()) == expected
     assert [entry["seq"] for entry in again(file).entries()] == list(range(1, len(expected) + 1))
     assert list(again(file).markers(plan=plan(3))) == expected[6:8]
-    with again(file).writer() as writer:
+    with writer_of(again(file)) as writer:
         assert writer.add(expected) == 0
         assert writer.end == sum(path.stat().st_size for path in file.folder.rglob("*.jsonl"))
         assert writer.first == again(file).first()
@@ -84,7 +87,7 @@ def test_the_bytes_that_a_head_names_are_found_in_their_segment(file):
     for line in again(file).lines():
         reached += len(line)
         entry = json.loads(line)
-        head = replace(again(file).head(), seq=entry["seq"], hash=entry["hash"])
+        head = replace(head_on_disk(again(file)), seq=entry["seq"], hash=entry["hash"])
         assert again(file).holds(head, reached)
         assert not again(file).holds(head, reached + 1)
         assert not again(file).holds(replace(head, hash="0" * 64), reached)
@@ -174,7 +177,7 @@ def test_a_chain_written_anew_without_the_key_behind_the_checkpoints_is_refused(
 
 def test_all_that_stands_behind_an_earlier_checkpoint_was_cut_off_with_it(file):
     """What remains is a whole ledger: the proofs of the runs, or the head on the ledger queue, miss the lines."""
-    head = again(file).head()
+    head = head_on_disk(again(file))
     run = file.folder.parent / "runs" / "proved"
     run.mkdir(parents=True)
     (run / "summary.json").write_text(json.dumps({"run": "proved", "ledger_seq": head.seq, "ledger_head": head.hash}))
@@ -189,7 +192,7 @@ def test_all_that_stands_behind_an_earlier_checkpoint_was_cut_off_with_it(file):
 
 
 def test_only_the_proofs_since_the_last_checkpoint_are_read_before_act(file):
-    head = again(file).head()
+    head = head_on_disk(again(file))
     again(file).note_proof(Proof(run="noted", head=head))
     assert refused(file) == ""
     run = file.folder.parent / "runs" / "unread"
@@ -206,11 +209,11 @@ def test_only_the_proofs_since_the_last_checkpoint_are_read_before_act(file):
 def test_a_proof_that_the_lines_do_not_hold_keeps_their_segment_open(tmp_path):
     file = LedgerFile(tmp_path / "QM1", str, segment_size=SIZE)
     lines = list(markers(40, 2))
-    with file.writer() as writer:
+    with writer_of(file) as writer:
         writer.add(lines[:2])
         head = writer.head
     file.note_proof(Proof(run="other", head=replace(head, hash="ab" * 32)))
-    with file.writer() as writer:
+    with writer_of(file) as writer:
         for one in lines:
             writer.add([one])
     assert file.segments.numbers() == ([], [])
@@ -254,7 +257,7 @@ def test_what_is_closed_while_it_is_read_is_read_once(file, monkeypatch, closing
         monkeypatch.undo()
         many = len(numbers()[0]) + closings
         while len(numbers()[0]) < many:
-            with again(file).writer() as writer:
+            with writer_of(again(file)) as writer:
                 writer.add([next(more)])
         return numbers()
 
@@ -272,14 +275,14 @@ def test_a_line_that_the_index_leads_to_wrongly_is_no_record(file):
     connection.close()
     with again(file).lock():
         file.index.write_note(file.segments.last_checkpoint())
-    with again(file).writer() as writer:
+    with writer_of(again(file)) as writer:
         assert writer.add([new]) == 1
 
 
 def test_a_ledger_of_one_file_becomes_the_first_segment_as_it_is(tmp_path):
     old = make_ledger(tmp_path / "QM1", 40, unit=2, segment_size=10**9)
     content = old.path.read_bytes()
-    with again(old).writer() as writer:
+    with writer_of(again(old)) as writer:
         assert writer.add(list(markers(44, 2))) == 4
     assert segment(old, 0).read_bytes() == content
     assert segment(old, 0).name == "000000000000000001.jsonl"
@@ -289,10 +292,10 @@ def test_a_ledger_of_one_file_becomes_the_first_segment_as_it_is(tmp_path):
 
 def test_what_a_key_signed_that_is_lost_is_checked_by_its_hashes_and_stated_anew(file):
     file.keys.path.unlink()
-    again(file).rekey()
+    add_key(again(file))
     assert again(file).segments.last_checkpoint() is None
     assert (told(file), refused(file)) == ("", "")
-    with again(file).writer() as writer:
+    with writer_of(again(file)) as writer:
         assert writer.add(list(markers(42, 2))) == 2
     assert again(file).segments.last_checkpoint().number == file.segments.numbers()[0][-1]
     assert (told(file), refused(file)) == ("", "")
@@ -323,7 +326,7 @@ def test_segments_are_checked_by_several_processes(file, monkeypatch):
 def test_the_reason_of_what_became_of_a_message_is_found_in_an_earlier_segment(file):
     issued, acted = list(markers(40, 2))[2:4]
     late = replace(acted, unit="ee" * 24, rows=(acted.rows[0]._replace(msg_id="ab" * 24),))
-    with again(file).writer() as writer:
+    with writer_of(again(file)) as writer:
         writer.add([late])
     found = [Marker.from_json(entry) for entry in again(file).about('"' + "ab" * 24)]
     of_its_run = [one for one in found if one.run == late.run]
@@ -342,7 +345,7 @@ def dated(lake_folder: Path, days: int) -> LedgerFile:
     lines.insert(days, replace(issued, at=lines[days].at, **by_another))
     lines.append(replace(acted, at=lines[-1].at, unit="ee" * 24))
     file = LedgerFile(lake_folder, lambda: "2026-02-01T00:00:00+00:00", segment_size=SIZE)
-    with file.writer() as writer:
+    with writer_of(file) as writer:
         for one in lines:
             writer.add([one])
     assert len(file.segments.numbers()[0]) > 8

@@ -31,6 +31,7 @@ from mqops.ledger.core.marker import Marker
 from mqops.ledger.core.seal import LINE
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.queue import NAME
+from mqops.ledger.writer import writer_of
 from mqops.prove import prove as proving
 from mqops.prove.outcomes import look
 from mqops.prove.prove import prove
@@ -68,7 +69,7 @@ def identity(run: RunFolder) -> PlanIdentity:
 
 def record(run: RunFolder, *markers: Marker) -> None:
     """Add lines to the ledger as the project writes them."""
-    with LedgerFile(run.lake_folder, lambda: "2026-11-22T12:00:00.000000Z").writer() as writer:
+    with writer_of(LedgerFile(run.lake_folder, lambda: "2026-11-22T12:00:00.000000Z")) as writer:
         assert writer.add(markers) == len(markers)
 
 

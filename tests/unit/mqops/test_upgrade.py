@@ -28,6 +28,7 @@ from mqops.ledger.core.seal import _END_LENGTH, ARCHIVED, CHECKPOINT, HEAD, MESS
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import NAME
+from mqops.ledger.writer import writer_of
 
 GOLDEN = sorted((Path(__file__).parents[2] / "data" / "golden").glob("*.tar.xz"))
 assert GOLDEN
@@ -258,7 +259,7 @@ def test_a_message_of_a_newer_version_stays_where_it_is(killed, kind):
 def test_a_line_of_a_newer_version_is_not_followed_by_one_of_this(killed, monkeypatch):
     file = LedgerFile(killed.lake / "QM1", str)
     line = Marker(unit="ab" * 24, run="r9", plan="", kind=MarkerKind.PRUNED, at="2027-01-01T00:00:00Z", about={})
-    with monkeypatch.context() as newer, file.writer() as writer:
+    with monkeypatch.context() as newer, writer_of(file) as writer:
         newer.setattr("mqops.ledger.core.marker.VERSION", 99)
         writer.add([line])
     before = file.path.read_bytes()

@@ -16,7 +16,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem, Urgency
 from mqops.look.taken_since import not_taken
-from mqops.look.words.runs import name_of
+from mqops.look.words.run_name import name_of
 from mqops.observe.core.dead_letters import Kind, Kinds, kinds_of, protected
 from mqwire import constants as c
 

@@ -16,7 +16,7 @@ from mqops.look.estate.expiring import Expiring
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.figures import Figures
 from mqops.look.runs import MOST_LOOKED_AT, Runs
-from mqops.look.words.runs import name_of
+from mqops.look.words.run_name import name_of
 
 DAY = timedelta(days=1)
 MOST_OF_A_DAY = 200

@@ -9,7 +9,7 @@ from mqops.clock import utc_text
 from mqops.look.core.run_state import RunLine
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem, Urgency
-from mqops.look.words.runs import name_of
+from mqops.look.words.run_name import name_of
 from mqops.look.words.state import RunState
 
 QUIET = timedelta(minutes=10)
