@@ -50,7 +50,7 @@ def message() -> None:
 @click.option("--position", type=click.IntRange(0), help="The place on the queue, from 0, where several messages fit.")
 @click.option("--rules", type=GivenFile(), help="Judge it by this rules table. Default: that of the run or estate.")
 @click.option("--reveal", is_flag=True, help="Show the payload. The estate says who may; the ledger says who did.")
-@click.option("--why", default="", metavar="TEXT", help="The reason of --reveal, which the ledger keeps. Needed.")
+@click.option("--why", default="", metavar="TEXT", help="The reason of --reveal, which the ledger keeps.")
 @lake_option
 @json_option
 @known_errors
@@ -94,8 +94,10 @@ def show(
         wanted = _with_id(wanted, msg_id)
     table = _table(rules)
     if why and not reveal:
-        raise click.UsageError("--why is the reason of --reveal: give both, or neither")
-    to = Reveal(who=this_user(), kind=Account.SYSTEM, why=why_of(why)) if reveal else None
+        raise click.UsageError("--why is the reason of --reveal: give both")
+    to = Reveal(who=this_user(), kind=Account.SYSTEM, why=why_of(why) if why else "") if reveal else None
+    if reveal and not why:
+        warn("--reveal without a reason is deprecated: give --why TEXT, which the ledger keeps. 0.3.0 will ask for it")
     asks = wanted.asks_for_payload or (table is not None and asks_for_payload(table.table.questions))
     if folder is not None:
         if asks:

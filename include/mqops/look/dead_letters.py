@@ -168,7 +168,7 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
     recorded = run is not None and any(run.snapshot.glob("*.parquet"))
     known = Runs(lake, anatomy.queue_manager).caught_up()
     taken_by = takers(known, [anatomy.queue], since=anatomy.observed_at)
-    unknown = [one.run.run.name for one in taken_by if not RunFolder(one.run.run).plan.is_dir()]
+    unknown = [one.run.run.name for one in taken_by if one.plan_removed]
     if run is not None and recorded and taken_by and not unknown:
         left = _left(run.path, anatomy.queue, anatomy.observed_at, taken_by)
     if table is None:

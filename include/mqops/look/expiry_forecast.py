@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -43,13 +43,15 @@ class Slots(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """Parameters: `limit` such as the next 08:00; `hours` beginning of an hour → messages of all queues; `beyond`
-    messages that expire behind these hours, and when the first of them does, None if none does."""
+    messages that expire behind these hours, and when the first of them does, None if none does; `removed` queue → the
+    run that has taken messages from it since its snapshot, and whose plan was removed: the queue is not counted."""
 
     limit: datetime
     queues: tuple[QueueForecast, ...]
     hours: Mapping[datetime, int]
     beyond: int = 0
     next_beyond: datetime | None = None
+    removed: Mapping[str, str] = field(default_factory=dict)
 
 
 def next_time(now: datetime, at: time) -> datetime:
@@ -76,9 +78,15 @@ def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, 
     found, known = [], Runs(lake, queue_manager).caught_up()
     runs = known.folder / "runs"
     beyond: Counter[datetime] = Counter()
+    removed: dict[str, str] = {}
     for line, queues in _newest(known):
-        slots = _slots(RunFolder(runs / line.run).snapshot, takers(known, queues, since=line.at))
+        taken_by = takers(known, queues, since=line.at)
+        if any(one.plan_removed for one in taken_by):
+            removed |= {queue: run for queue in queues if (run := _unknown(known, queue, since=line.at))}
+        slots = _slots(RunFolder(runs / line.run).snapshot, tuple(one for one in taken_by if not one.plan_removed))
         for queue in queues:
+            if queue in removed:
+                continue
             one = slots.get(queue, Slots({}, 0))
             found.append(_queue(queue, line.run, line.at, one, begin=begin, end=end))
             for slot, number in one.by_slot.items():
@@ -93,7 +101,13 @@ def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, 
         hours=by_hour,
         beyond=beyond.total(),
         next_beyond=min(beyond, default=None),
+        removed=removed,
     )
+
+
+def _unknown(known: Runs, queue: str, *, since: str) -> str:
+    """A run that has taken messages from a queue since then, and whose plan was removed; "" where there is none."""
+    return next((one.run.run.name for one in takers(known, [queue], since=since) if one.plan_removed), "")
 
 
 def _newest(known: Runs) -> list[tuple[RunLine, list[str]]]:

@@ -47,7 +47,7 @@ def placed_since(run: RunFolder, left: Collection[Placed], *, at: str) -> dict[P
         fits=lambda one: one.at >= at and one.run != run.run and one.workflow != Workflow.DLQ_RULES,
     )
     found: dict[Placed, str] = {}
-    for taker in islice((one for one in later if RunFolder(one.run.run).plan.is_dir()), MOST_LATER):
+    for taker in islice((one for one in later if not one.plan_removed), MOST_LATER):
         for queue, keys in taken([taker]).items():
             here = [one for one in left if one.queue == queue]
             there = pc.is_in(pa.array([one.msg_key for one in here], pa.string()), keys).to_pylist()

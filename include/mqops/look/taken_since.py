@@ -52,6 +52,11 @@ class Taker(NamedTuple):
     run: Proved
     undos: tuple[Proved, ...]
 
+    @property
+    def plan_removed(self) -> bool:
+        """Whether a pass of retention has removed the plan: which messages were taken is not known any more."""
+        return not RunFolder(self.run.run).plan.is_dir()
+
 
 def takers(
     known: Runs, queues: Collection[str], *, since: str, fits: Callable[[RunLine], bool] = lambda _line: True
@@ -103,7 +108,7 @@ def not_taken(run: RunFolder, messages: pa.Table) -> pa.Table:
     if own is None or not own.at:
         return messages
     later = takers(known, messages["queue"].unique().to_pylist(), since=own.at)
-    return without(messages, [one for one in later if RunFolder(one.run.run).plan.is_dir()])
+    return without(messages, [one for one in later if not one.plan_removed])
 
 
 def rows_still_there(run: RunFolder) -> pa.Array | None:
@@ -113,7 +118,7 @@ def rows_still_there(run: RunFolder) -> pa.Array | None:
     own = known.one(run.run)
     if own is None or not own.at:
         return None
-    later = [one for one in takers(known, own.queue.split(","), since=own.at) if RunFolder(one.run.run).plan.is_dir()]
+    later = [one for one in takers(known, own.queue.split(","), since=own.at) if not one.plan_removed]
     gone = taken(later)
     if not gone:
         return None
@@ -157,7 +162,7 @@ def _bytes(found: Mapping[str, pa.ChunkedArray]) -> int:
 def _taken(one: Taker) -> Mapping[str, pa.ChunkedArray]:
     """Queue → identities of the messages that a run has taken from it. A proof never changes. Raises as `without`."""
     run = RunFolder(one.run.run)
-    if not run.plan.is_dir():
+    if one.plan_removed:
         raise LakeError(f"The plan of run {run.run} was removed: which messages it has taken is not known any more")
     plan = pa.Table.from_batches(list(read_parquet(run.plan, ("row", "queue", "msg_key"))))
     rows = np.fromiter(chain(_numbers(run, TAKES), read_gone(run).because), np.int64)

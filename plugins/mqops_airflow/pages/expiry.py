@@ -94,7 +94,7 @@ def router(page: Page) -> APIRouter:
             no_chart=words.no_chart(found, chart_ends),
             beyond=words.beyond(found, chart_ends),
             queues=words.queues(found, told, figures, limit=short, until=until),
-            uncounted=words.uncounted(uncounted, told, recorded, scans, seen_at=figures.seen_at),
+            uncounted=words.uncounted(uncounted, told, recorded, scans, removed=found.removed, seen_at=figures.seen_at),
             scan={"queues": to_scan, "all_filled": True},
             scan_id=f"scan-{'-'.join(to_scan)}",
             to_scan=words.named(to_scan) if to_scan else NOTHING,

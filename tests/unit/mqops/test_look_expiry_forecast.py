@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from datetime import UTC, datetime, time, timedelta
 
-import pytest
 from ledger_opened import observe
 from mq_support import DLQ, dead_letter
 
@@ -13,7 +12,6 @@ from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
-from mqops.errors import LakeError
 from mqops.lake.run import RunFolder
 from mqops.look.expiry_forecast import forecast, next_time
 from mqops.prove.prove import prove
@@ -78,17 +76,21 @@ def test_a_snapshot_with_a_limit_is_not_the_newest_of_its_queue(queue_manager, l
     assert counted(lake) == {"A": (12, 0)}
 
 
-def test_what_a_run_has_taken_is_not_known_when_its_plan_was_removed(queue_manager, lake):
+def test_a_queue_from_which_a_run_without_a_plan_has_taken_messages_is_not_counted_and_others_are(queue_manager, lake):
     manager = queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+    manager.put("A", [({"Expiry": HOUR}, b"x")] * 3)
     manager.put(DLQ, [dead_letter("A", b"x", Expiry=HOUR)])
     request = DeadLetterRequest(
         connection=manager.connection, lake=lake, table=parse("ACTION(RETRY)").table, text="ACTION(RETRY)"
     )
     run, plan = plan_run(DEAD_LETTERS, request)
+    observe(manager.connection, RunFolder.at(lake, "QM1", "both"), [DLQ, "A"])
     carry_out(DEAD_LETTERS, request, run, plan)
+    assert counted(lake) == {DLQ: (0, 0), "A": (3, 0)}
     shutil.rmtree(run.plan)
-    with pytest.raises(LakeError, match=f"The plan of run {run.run} was removed: which messages it has taken"):
-        counted(lake)
+    assert counted(lake) == {"A": (3, 0)}
+    now = datetime.now(UTC)
+    assert forecast(lake, "QM1", now=now, limit=now + timedelta(days=1)).removed == {DLQ: run.run}
 
 
 def test_what_runs_moved_or_discarded_since_is_left_out_and_what_they_left_counts(queue_manager, lake):

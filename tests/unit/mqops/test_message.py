@@ -318,6 +318,12 @@ def test_law9_a_queue_manager_that_no_estate_names_needs_no_entry_and_the_ledger
         assert "account of this system" in mqops(*show, expect=1, MQOPS_ESTATE=str(path)).stdout
     path.write_text('lake: lake\nqueue_managers:\n  QM1: {connection: mq_qm1, reveal: {system: ["*"]}}\n')
     assert json.loads(mqops(*show, MQOPS_ESTATE=str(path)).stdout)["body"]["text"] == SECRET
+    bare = tuple(word for word in show if word not in {"--why", "a customer asks"})  # as 0.1.0 had it
+    said = mqops(*bare, MQOPS_ESTATE=str(path))
+    assert json.loads(said.stdout)["body"]["text"] == SECRET
+    assert "--reveal without a reason is deprecated: give --why TEXT" in said.stderr
+    revealed = [one["about"] for one in LedgerFile(lake / "QM1", str).entries() if one["kind"] == "revealed"]
+    assert [about.get("comment", "") for about in revealed] == ["a customer asks", "a customer asks", ""]
 
 
 def test_law9_only_whom_the_estate_names_sees_payload_and_the_ledger_says_so(manager, mqops, lake, tmp_path):

@@ -73,19 +73,24 @@ def uncounted(
     recorded: Collection[str],
     scans: Mapping[str, Known],
     *,
+    removed: Mapping[str, str],
     seen_at: str,
 ) -> Table:
-    """The messages that are in no snapshot. Parameters: `figures` of their queues; `recorded` queues that have one;
-    `scans` queue → its last scan; `seen_at` when the figures were seen, ISO 8601 UTC."""
+    """The messages that are in no snapshot.
+
+    Parameters: `figures` of their queues; `recorded` queues that have one; `scans` queue → its last scan; `removed`
+    queue → a run whose plan was removed; `seen_at` when the figures were seen, ISO 8601 UTC.
+    """
     rows = []
     for one in figures:
-        what = _known(one, told[one.name], scans.get(one.name), recorded=one.name in recorded)
+        scan, run = scans.get(one.name), removed.get(one.name, "")
+        what = _known(one, told[one.name], scan, recorded=one.name in recorded, removed=run)
         rows.append((one.name, told[one.name].unrecorded, what))
     caption = f"Messages at {seen_at[:16].replace('T', ' ')} UTC that are in no snapshot"
     return Table(caption, ["*Queue|name", "Messages|number", "What is known"], rows)
 
 
-def _known(queue: QueueFigures, known: Expires, scan: Known | None, *, recorded: bool) -> Text:
+def _known(queue: QueueFigures, known: Expires, scan: Known | None, *, recorded: bool, removed: str) -> Text:
     from mqops.look.core.expires import NO_SCAN  # noqa: PLC0415
 
     first = NOTHING
@@ -93,6 +98,11 @@ def _known(queue: QueueFigures, known: Expires, scan: Known | None, *, recorded:
         has = counted(queue.depth, "message")
         unknown = " When they expire is not known." if known.unknown and not known.some else ""
         first = said("The queue has {} now, and its newest snapshot does not have these.{}", has, unknown)
+    elif removed:
+        took = (
+            "Run {:name} has taken messages since the newest snapshot. Its plan was removed: which ones is not known."
+        )
+        first = said(took, removed)
     elif known.why == NO_SCAN:
         first = said("No run has looked at all of it yet.")
     elif known.why and scan:
