@@ -118,6 +118,11 @@ class InProgress(MqopsError):
     """Another process is at work on the same run; wait for it to end and repeat."""
 
 
+class NotLookedAt(MqopsError):
+    """Queues were not looked at, because of what the queue manager must discard then. Nothing was moved. To look all
+    the same, agree, or start without First tell (`--first-tell`)."""
+
+
 class Stopped(MqopsError):
     """The run was stopped. What was done is in the ledger, the rest is where it was. To go on: `mqops resume`."""
 

@@ -33,7 +33,6 @@ from mqops.prove.prove import prove
 from mqops_airflow.notices.outcome_text import KEY
 from mqops_airflow.operators.expiry import ExpiryCheckOperator, ExpiryReportOperator
 from mqops_airflow.operators.prove import ProveOperator
-from mqops_airflow.operators.recover import RecoverPlanOperator
 from mqops_airflow.runs.workplace import estate_file
 
 ESTATE = """\
@@ -348,21 +347,46 @@ def moved_and_then_expiring(manager: Manager, lake: Path) -> RunFolder:
     return run
 
 
+def by_hand(dag: DAG, kept: dict[str, Any], **form: object) -> dict[str, Any]:
+    """What the task plan of a run by hand has found; its note goes to `kept`."""
+    given = {name: dag.params.get_param(name).value for name in dag.params}
+    run = SimpleNamespace(
+        run_type="manual", conf={}, dag_id=dag.dag_id, run_id="manual__1", triggering_user_name="operator"
+    )
+    asked = given | {"queue_manager": "QM1", "dry_run": True} | form
+    found: dict[str, Any] = dag.get_task("plan").execute({**context(kept), "params": asked, "dag_run": run})  # type: ignore[attr-defined]
+    return found
+
+
 @pytest.mark.parametrize("action", ["move", "restore"])
 def test_a_run_by_hand_and_an_undo_tell_before_they_browse(
     site: Manager, estate_folder: Path, dag_file: Any, capsys: pytest.CaptureFixture[str], action: str
 ) -> None:
-    lake = estate_folder / "lake"
+    lake, dag, kept = estate_folder / "lake", dag_file("recover").mq_recover, dict[str, Any]()
     done = moved_and_then_expiring(site, lake)
-    form = {"action": action, "run": done.run} if action == "restore" else {"action": action, "queue": DLQ}
-    params = dag_file("recover").mq_recover.params
-    given = {name: params.get_param(name).value for name in params} | {"queue_manager": "QM1", "destination": "PAY"}
-    task = RecoverPlanOperator(task_id="plan", four_eyes=False)
-    run = SimpleNamespace(
-        run_type="manual", conf={}, dag_id="mq_recover", run_id="manual__1", triggering_user_name="operator"
-    )
-    task.execute({**context({}), "params": given | {"all_messages": True} | form, "dag_run": run})
+    form = {"run": done.run} if action == "restore" else {"queue": DLQ, "all_messages": True, "destination": "PAY"}
+    runs = sorted((lake / "QM1" / "runs").iterdir())
+    found = by_hand(dag, kept, action=action, first_tell=True, **form)
+    assert f"Not looked at: `{DLQ} (dead-letter queue): a look discards up to 3 expired messages" in kept[KEY]
+    assert (found["queue"], len(found["left"]), sorted((lake / "QM1" / "runs").iterdir())) == ("", 1, runs)
+    assert by_hand(dag, {}, action=action, **form)["rows"] > 0
     assert f"{DLQ} (dead-letter queue): a look discards up to 3 expired messages" in capsys.readouterr().out
+
+
+def test_the_form_of_the_poison_guard_can_tell_first(site: Manager, estate_folder: Path, dag_file: Any) -> None:
+    (estate_folder / "estate.yaml").write_text(f"{ESTATE}    poison_guard: {{watch: 1s}}\n")
+    site.mqsc("ALTER QLOCAL(PAY) BOTHRESH(3)\nDEFINE QLOCAL(OTHER) BOTHRESH(3)\n")
+    site.put("PAY", [({"Expiry": 3000}, b"x")])
+    site.put("OTHER", [({"Persistence": 0}, b"x")])
+    look(site, estate_folder / "lake")
+    dag, kept = dag_file("poison_guard").qm1_poison_guard, dict[str, Any]()
+    by_hand(dag, kept, first_tell=True)
+    assert "Not looked at: `PAY (queue): a look discards up to 1 expired message, 1 is persistent`" in kept[KEY]
+    assert kept[KEY].endswith("Nothing to do: no message is at or over its BOTHRESH.")
+    by_hand(dag, kept, first_tell=True, queues=["PAY"])
+    assert (kept[KEY].count("Not looked at: `PAY"), "Nothing to do" in kept[KEY]) == (1, False)
+    by_hand(dag, kept)
+    assert "Not looked at" not in kept[KEY]
 
 
 def test_an_undo_from_the_command_line_tells_before_it_browses(

@@ -34,7 +34,14 @@ def test_each_queue_manager_with_the_section_has_the_dag(dags: dict[str, DAG]) -
     assert set(dags) == {"qm1_poison_guard", "mvs-1_poison_guard"}
     dag, other = dags["qm1_poison_guard"], dags["mvs-1_poison_guard"]
     assert (dag.schedule, other.schedule, dag.catchup) == ("*/5 * * * *", None, False)
-    wanted = {"dry_run": True, "queue_manager": "QM1", "queues": ["PAY.IN"], "limit": 10, "unit_of_work": 200}
+    wanted = {
+        "dry_run": True,
+        "queue_manager": "QM1",
+        "queues": ["PAY.IN"],
+        "first_tell": False,
+        "limit": 10,
+        "unit_of_work": 200,
+    }
     assert dag.params.dump() == wanted
     assert other.params.dump()["queue_manager"] == "MVS/1"
     assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {

@@ -22,7 +22,7 @@ _count = MQMD_LAYOUT.reader("backout_count")
 
 class Loops(NamedTuple):
     """Parameters: `found` the queues with messages that loop; `not_seen` those that could not be browsed: not
-    authorized, inhibited, exclusive, or gone."""
+    authorized, inhibited, exclusive, gone, or left because of what a look would do."""
 
     found: tuple[Poison, ...]
     not_seen: tuple[str, ...]
@@ -34,12 +34,17 @@ class Loops(NamedTuple):
 
 
 def looping(
-    session: Session, definitions: Iterable[QueueDefinition], *, apart: Collection[str], queue_manager: str
+    session: Session,
+    definitions: Iterable[QueueDefinition],
+    *,
+    apart: Collection[str],
+    queue_manager: str,
+    left: Collection[str] = (),
 ) -> Loops:
     """The queues with messages at or over BOTHRESH.
 
     Parameters: `definitions` of all queues; `apart` the dead-letter queue and backout queues, where messages keep their
-    count and nothing loops.
+    count and nothing loops; `left` queues that are not to be looked at.
 
     Raises:
         MQError: the connection is lost.
@@ -48,7 +53,7 @@ def looping(
     found: list[Poison] = []
     not_seen: list[str] = []
     for name in sorted(name for name, one in known.items() if can_loop(one) and name not in apart):
-        counts = _counts(session, name)
+        counts = None if name in left else _counts(session, name)
         if counts is None:
             not_seen.append(name)
             continue

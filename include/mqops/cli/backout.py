@@ -11,6 +11,7 @@ import click
 
 from mqops.cli.columns import show_folded
 from mqops.cli.exit_code import ExitCode
+from mqops.cli.first_tell import asking, first_tell_option, refuse_table_where_asked, refused_or_done
 from mqops.cli.group import Group
 from mqops.cli.outcome import (
     connection_to,
@@ -69,6 +70,7 @@ def backout() -> None:
 @queue_manager_option
 @connecting_options
 @rules_option
+@first_tell_option
 @dry_run_option
 @unit_size_option
 @pacing_options
@@ -107,6 +109,7 @@ def run(
     queues: tuple[str, ...],
     queue_manager: str,
     rules_file: IO[bytes],
+    tells_first: bool,
     dry_run: bool,
     unit_size: int,
     pacing: Pacing,
@@ -124,7 +127,8 @@ def run(
     is ambiguous stays unless a rule names a queue for it. Where several queues share a backout queue, the table of
     origins in the estate (MQOPS_ESTATE, else the project's) says which messages came from which.
     """
-
+    asks = asking(tells_first=tells_first, quiet=as_json)
+    refuse_table_where_asked(asks, rules_file)
     table, text = read_table(rules_file, origins=True)
     what = BackoutRequest(
         connection=connection_to(queue_manager.strip()),
@@ -140,6 +144,7 @@ def run(
         pacing=pacing,
         requested_by=this_user(),
         warn=warn,
+        first_tell=asks,
     )
     try:
         done = run_once(
@@ -150,8 +155,8 @@ def run(
             explain=partial(_explain, as_json=as_json) if explain else None,
         )
     except NothingToDo as nothing:
-        sys.exit(_show_nothing(nothing.selection, as_json=as_json))
-    sys.exit(ending(done))
+        sys.exit(refused_or_done(asks, _show_nothing(nothing.selection, as_json=as_json)))
+    sys.exit(refused_or_done(asks, ending(done)))
 
 
 def _explain(run: RunFolder, *, as_json: bool) -> JsonObject:
@@ -185,6 +190,7 @@ def _explain(run: RunFolder, *, as_json: bool) -> JsonObject:
     show_default=True,
     help="Seconds to look at the queues: how fast is BackoutCount rising?",
 )
+@first_tell_option
 @dry_run_option
 @yes_option
 @unit_size_option
@@ -197,6 +203,7 @@ def guard(
     queue_manager: str,
     limit: int,
     watch: float,
+    tells_first: bool,
     dry_run: bool,
     yes: bool,
     unit_size: int,
@@ -216,6 +223,7 @@ def guard(
     from mqops.deciders.guard import GUARD, GuardRequest  # noqa: PLC0415
 
     refuse_to_ask(as_json=as_json, answered=dry_run or yes)
+    asks = asking(tells_first=tells_first, yes=yes, quiet=as_json)
     what = GuardRequest(
         connection=connection_to(queue_manager.strip()),
         lake=lake,
@@ -225,6 +233,7 @@ def guard(
         unit_size=unit_size,
         requested_by=this_user(),
         warn=warn,
+        first_tell=asks,
     )
     try:
         done = run_once(
@@ -235,8 +244,8 @@ def guard(
             question="" if yes else "Take these messages from their queue?",
         )
     except NothingToDo as nothing:
-        sys.exit(_show_no_loop(nothing.selection, as_json=as_json))
-    sys.exit(ending(done))
+        sys.exit(refused_or_done(asks, _show_no_loop(nothing.selection, as_json=as_json)))
+    sys.exit(refused_or_done(asks, ending(done)))
 
 
 def _show_no_loop(found: Selection, *, as_json: bool) -> ExitCode:

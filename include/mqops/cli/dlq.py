@@ -16,6 +16,7 @@ from mqops.cli.anatomy import anatomy
 from mqops.cli.columns import show_folded
 from mqops.cli.ending import Ending
 from mqops.cli.exit_code import ExitCode, of_run
+from mqops.cli.first_tell import asking, first_tell_option, refuse_table_where_asked
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
@@ -79,6 +80,7 @@ dlq.add_command(act)
 @queue_manager_argument
 @rules_option
 @strict_option
+@first_tell_option
 @dry_run_option
 @click.option(
     "--split-groups",
@@ -102,6 +104,7 @@ def run(
     named: str,
     rules_file: IO[bytes],
     strict: bool,
+    tells_first: bool,
     dry_run: bool,
     split_groups: bool,
     once: bool,
@@ -135,6 +138,8 @@ def run(
     from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest  # noqa: PLC0415
     from mqops.deciders.run import discard_if_empty, plan_run  # noqa: PLC0415
 
+    asks = asking(tells_first=tells_first, quiet=as_json)
+    refuse_table_where_asked(asks, rules_file)
     read_password()  # the first line of standard input, before the table
     try:
         table, text = read_table(rules_file, strict=strict, numbers=True)
@@ -154,6 +159,7 @@ def run(
         requested_by=this_user(),
         split_groups=split_groups,
         warn=_Once(),
+        first_tell=asks,
     )
     try:
         if dry_run:

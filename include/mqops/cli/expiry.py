@@ -13,13 +13,11 @@ from mqops.cli.columns import show_folded
 from mqops.cli.exit_code import ExitCode
 from mqops.cli.expiry_forecast import (
     all_option,
-    asking,
-    first_tell_option,
     forecast,
     next_expires,
     recheck_option,
-    refused_or_done,
 )
+from mqops.cli.first_tell import asking, first_tell_option, refused_or_done
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
@@ -86,7 +84,7 @@ def scan(
         all_filled=all_filled,
         first_tell=asks,
     )
-    code = refused_or_done(asks, whole=summary.balanced)
+    code = ExitCode.DONE if summary.balanced else ExitCode.NO
     if as_json:
         show_json(
             {
@@ -98,7 +96,7 @@ def scan(
                 "shared": tuple(found.about_shared()),
             }
         )
-        sys.exit(code)
+        sys.exit(refused_or_done(asks, code))
     _show_aliases(found.aliases)
     for line in found.about_shared():
         show_folded(line)
@@ -106,9 +104,7 @@ def scan(
         show_folded(f"{queue} is not looked at: GET(DISABLED)")
     show_folded(f"{summary.queue_manager}: worth a scan: {len(found.why):,} of {counted(found.looked_at, 'queue')}")
     _show(summary)
-    if asks and asks.refused:
-        warn(f"not looked at: {', '.join(asks.refused)}")
-    sys.exit(code)
+    sys.exit(refused_or_done(asks, code))
 
 
 expiry.add_command(forecast)
@@ -124,6 +120,7 @@ def _show_aliases(aliases: Mapping[str, str]) -> None:
 @click.option("--older-than", required=True, help="The age from which messages are discarded: 90s, 30m, 12h, 7d.")
 @queue_manager_option
 @connecting_options
+@first_tell_option
 @dry_run_option
 @yes_option
 @unit_size_option
@@ -135,6 +132,7 @@ def age_out(
     queues: tuple[str, ...],
     older_than: str,
     queue_manager: str,
+    tells_first: bool,
     dry_run: bool,
     yes: bool,
     unit_size: int,
@@ -157,6 +155,7 @@ def age_out(
         limit = duration(older_than)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--older-than") from None
+    asks = asking(tells_first=tells_first, yes=yes, quiet=as_json)
     what = AgeOutRequest(
         connection=connection_to(queue_manager),
         lake=lake,
@@ -165,13 +164,14 @@ def age_out(
         unit_size=unit_size,
         requested_by=this_user(),
         warn=warn,
+        first_tell=asks,
     )
     question = "" if yes else "Discard these messages?"
     try:
         done = run_once(AGE_OUT, what, dry_run=dry_run, as_json=as_json, question=question)
     except NothingToDo as nothing:
         sys.exit(_show_nothing(nothing.selection, as_json=as_json))
-    sys.exit(ending(done))
+    sys.exit(refused_or_done(asks, ending(done)))
 
 
 def _show_nothing(found: Selection, *, as_json: bool) -> ExitCode:

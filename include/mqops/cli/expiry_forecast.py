@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import click
 from mqops.as_json import Json, JsonObject, as_json
 from mqops.cli.columns import show_folded
 from mqops.cli.exit_code import ExitCode
+from mqops.cli.first_tell import asking, first_tell_option, refused_or_done
 from mqops.cli.outcome import (
     connection_to,
     format_option,
@@ -27,7 +27,6 @@ from mqops.cli.run_argument import queue_manager_option
 from mqops.cli.user_option import connecting_options
 from mqops.clock import utc_text
 from mqops.expiry.core.calendar import Calendar
-from mqops.expiry.core.first_tell import AtStake
 from mqops.expiry.core.forecast import Outlook, QueueOutlook, openmetrics, sentence, sentences
 from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
 from mqops.expiry.look_ahead import LookAhead
@@ -35,13 +34,6 @@ from mqops.misnamed import is_alias
 from mqops.observe.core.expired import Expired
 from mqops.queue_names import not_seen
 
-first_tell_option = click.option(
-    "--first-tell",
-    "tells_first",
-    is_flag=True,
-    help="Before a queue is browsed, say what the queue manager must discard because of it, where expiration reports, "
-    "persistent messages or messages that wait for a person are among it, and ask. Who says no leaves these queues.",
-)
 all_option = click.option(
     "--all",
     "all_filled",
@@ -55,41 +47,6 @@ recheck_option = click.option(
     type=click.IntRange(0),
     help="Seconds after which a queue is browsed in any case.",
 )
-
-
-class Asks:
-    """Tells what is at stake and asks, once. `refused` are the queues that are left because of the answer.
-
-    Parameters: `yes` it is told, and not asked; `quiet` it is told on standard error.
-    """
-
-    def __init__(self, *, yes: bool, quiet: bool) -> None:
-        self._yes, self._quiet = yes, quiet
-        self.refused: tuple[str, ...] = ()
-
-    def __call__(self, told: Sequence[AtStake]) -> bool:
-        """Whether these queues are to be looked at."""
-        for one in told:
-            show_line(one.sentence(), err=True) if self._quiet else show_folded(one.sentence())
-        if self._yes or click.confirm("Look at these queues?"):
-            return True
-        self.refused = tuple(one.queue for one in told)
-        return False
-
-
-def asking(*, tells_first: bool, yes: bool, quiet: bool) -> Asks | None:
-    """What `--first-tell` does, None without it. Parameters: `quiet` standard output is for a program: nothing is asked
-    there. Raises `click.UsageError`: it would have to ask, and cannot."""
-    if not tells_first:
-        return None
-    if quiet and not yes:
-        raise click.UsageError("--first-tell cannot ask where a program reads the output: give --yes with it")
-    return Asks(yes=yes, quiet=quiet)
-
-
-def refused_or_done(asks: Asks | None, *, whole: bool) -> ExitCode:
-    """The exit code. Parameters: `whole` whether all queues that are meant could be seen."""
-    return ExitCode.DONE if whole and not (asks and asks.refused) else ExitCode.NO
 
 
 @click.command()
@@ -154,9 +111,7 @@ def forecast(
         _show(made)
     if made.summary.unseen:
         warn(not_seen(made.summary.unseen))
-    if asks and asks.refused:
-        warn(f"not looked at: {', '.join(asks.refused)}")
-    sys.exit(refused_or_done(asks, whole=not made.summary.unseen))
+    sys.exit(refused_or_done(asks, ExitCode.NO if made.summary.unseen else ExitCode.DONE))
 
 
 def _calendar(given: Path | None) -> Calendar:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mqops.cli.criteria import criteria_options
+from mqops.cli.first_tell import asking, first_tell_option
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option
 from mqops.cli.passes import (
@@ -61,6 +62,7 @@ def _command(name: str, help_text: str, *options: Callable[[Any], Any]) -> click
         queue_manager: str,
         wanted: Criteria,
         everything: bool,
+        tells_first: bool,
         dry_run: bool,
         yes: bool,
         unit_size: int,
@@ -90,6 +92,7 @@ def _command(name: str, help_text: str, *options: Callable[[Any], Any]) -> click
             pacing=pacing or NO_LIMITS,
             requested_by=this_user(),
             warn=warn,
+            first_tell=asking(tells_first=tells_first, yes=yes, quiet=as_json),
         )
         question = "" if yes else f"{name.capitalize()} these messages?"
         done = run_once(RECOVER, request, dry_run=dry_run, as_json=as_json, question=question)
@@ -103,6 +106,7 @@ def _command(name: str, help_text: str, *options: Callable[[Any], Any]) -> click
         criteria_options,
         click.option("--all", "everything", is_flag=True, help="All messages of QUEUE, where nothing else chooses."),
         *options,
+        first_tell_option,
         dry_run_beside_all,
         yes_option,
         unit_size_option,

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from mqops.message_checks import CheckResult, QualitySummary
 
 MOST_RUNS, MOST_MESSAGES = 50, 100
+MOST_COUNTED = 1000
+"""Further runs that are counted: to count all of them would take the longer the older the lake is."""
 
 
 @click.command()
@@ -75,7 +77,8 @@ def runs(
         "since": since,
     }
     shown = list_runs(lake, limit=limit, **such)
-    more = count_runs(lake, **such) - len(shown) if limit and len(shown) == limit else 0
+    most = len(shown) + MOST_COUNTED
+    more = count_runs(lake, most=most, **such) - len(shown) if limit and len(shown) == limit else 0
     if as_json:
         show_json({"runs": shown, "more": more})
         return
@@ -84,7 +87,8 @@ def runs(
     if not shown:
         show_folded(f"{lake}: no such runs")
     if more:
-        show_folded(f"{counted(more, 'more run')}: --limit 0 shows all")
+        least = "at least " if more == MOST_COUNTED else ""
+        show_folded(f"{least}{counted(more, 'more run')}: --limit 0 shows all")
 
 
 def _line(line: RunLine) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mqops.cli.columns import show_command, show_folded, show_table
+from mqops.cli.first_tell import asking, first_tell_option, yes_to_look_option
 from mqops.cli.group import Group
 from mqops.cli.outcome import (
     connection_to,
@@ -56,13 +57,25 @@ def snapshot() -> None:
 @click.option(
     "--limit", type=click.IntRange(0), default=0, help="The largest number of messages of each queue. 0: all."
 )
+@first_tell_option
+@yes_to_look_option
 @lake_option
 @json_option
 @known_errors
-def take(*, queues: tuple[str, ...], queue_manager: str, limit: int, lake: Path, as_json: bool) -> None:
+def take(
+    *,
+    queues: tuple[str, ...],
+    queue_manager: str,
+    limit: int,
+    tells_first: bool,
+    yes: bool,
+    lake: Path,
+    as_json: bool,
+) -> None:
     """Copy every message of QUEUES (none: the dead-letter queue), whole, to Parquet files in the lake."""
     from mqops.deciders.run import new_run_key  # noqa: PLC0415
     from mqops.expiry.before_look import told_before_look  # noqa: PLC0415
+    from mqops.expiry.first_tell import refuse_at_stake  # noqa: PLC0415
     from mqops.lake.run import RunFolder  # noqa: PLC0415
     from mqops.ledger.file import LedgerFile  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
@@ -71,10 +84,12 @@ def take(*, queues: tuple[str, ...], queue_manager: str, limit: int, lake: Path,
     from mqops.observe.core.expired import remarks  # noqa: PLC0415
     from mqops.observe.in_process import observe  # noqa: PLC0415
 
+    asks = asking(tells_first=tells_first, yes=yes, quiet=as_json)
     connection = connection_to(queue_manager)
     with connect(connection) as session:
         run = RunFolder.at(lake, queue_manager_name(session), new_run_key())
         names = queues or (usable_dead_letter_queue(session),)
+        refuse_at_stake(asks, session, lake, names)
     for line in told_before_look(lake, run.queue_manager, names):
         warn(line)
     try:

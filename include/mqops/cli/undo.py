@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mqops.cli.columns import show_folded, show_lines
+from mqops.cli.first_tell import asking, first_tell_option
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
@@ -32,6 +33,7 @@ from mqops.counted import counted
 from mqops.look.words.in_lines import undo_plan_lines, undo_summary_lines
 
 if TYPE_CHECKING:
+    from mqops.expiry.core.first_tell import FirstTell
     from mqops.lake.run import RunFolder
     from mqops.mq.connection import MqConnection
 
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     type=click.DateTime(TIMES),
     help="Instead of RUN: undo every run of the queue manager since this time (UTC), newest first. Needs -m.",
 )
+@first_tell_option
 @dry_run_option
 @yes_option
 @unit_size_option
@@ -60,6 +63,7 @@ def undo(
     queue_manager: str,
     session: bool,
     since: datetime | None,
+    tells_first: bool,
     dry_run: bool,
     yes: bool,
     unit_size: int,
@@ -76,20 +80,21 @@ def undo(
     is one line. What a later run moved again is back by then.
     """
     refuse_to_ask(as_json=as_json, answered=dry_run or yes)
+    asks = asking(tells_first=tells_first, yes=yes, quiet=as_json)
     runs = _runs(run, queue_manager.strip(), lake, session=session, since=since)
     if len(runs) != 1 and not as_json:
         show_folded(f"{counted(len(runs), 'run')} to undo{': ' if runs else ''}{', '.join(one.run for one in runs)}")
     failed = False
     for one in runs:
         connection = connection_for(one.queue_manager, queue_manager)
-        failed |= _undo(connection, one, dry_run=dry_run, yes=yes, unit_size=unit_size, as_json=as_json)
+        failed |= _undo(connection, one, asks=asks, dry_run=dry_run, yes=yes, unit_size=unit_size, as_json=as_json)
     sys.exit(int(failed))
 
 
 def _runs(key: str, queue_manager: str, lake: Path, *, session: bool, since: datetime | None) -> list[RunFolder]:
     """The runs that are asked for, newest first. Raises `SettingsError`, `LakeError`."""
     from mqops.lake.run import find_run  # noqa: PLC0415
-    from mqops.undo.several import runs_of_session, runs_since  # noqa: PLC0415
+    from mqops.look.runs_to_undo import runs_of_session, runs_since  # noqa: PLC0415
 
     if bool(key) == bool(since) or (session and since):
         raise click.UsageError("Name a run (with --session: all passes of its handler), or a time with --since")
@@ -102,7 +107,14 @@ def _runs(key: str, queue_manager: str, lake: Path, *, session: bool, since: dat
 
 
 def _undo(
-    connection: MqConnection, undone: RunFolder, *, dry_run: bool, yes: bool, unit_size: int, as_json: bool
+    connection: MqConnection,
+    undone: RunFolder,
+    *,
+    asks: FirstTell | None,
+    dry_run: bool,
+    yes: bool,
+    unit_size: int,
+    as_json: bool,
 ) -> bool:
     """Undo one run; whether something could not be undone."""
     from mqops.act.approved_plan import read_approved_plan, refuse_other_queue_manager  # noqa: PLC0415
@@ -120,6 +132,7 @@ def _undo(
         requested_by=user,
         approved_by=user,
         warn=warn,
+        first_tell=asks,
     )
     with one_session(connection) as step:
         with connect(step) as session:

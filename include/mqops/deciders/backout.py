@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from mqops.backout.core.origin import Setting
 from mqops.backout.core.origin_table import OriginRow
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.deciders.gate import ask_gate
-from mqops.errors import SettingsError, mq_error
+from mqops.errors import NotLookedAt, SettingsError, mq_error
 from mqops.misnamed import is_alias, misnamed
 from mqops.rules import Table
 from mqops.workflow import Workflow
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 DEFAULT_CAP = 3
 DEFAULT_QUARANTINE = "MQOPS.QUARANTINE"
 _LOCAL = "name a local queue"
+Leaves: TypeAlias = Callable[[Iterable[str]], Mapping[str, str]]
+"""Names of queues → those of them that are left, and why (`mqops.expiry.first_tell.left_by`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +53,13 @@ class BackoutRequest(RunRequest):
 class BackoutQueues(Selection):
     """The backout queues of a queue manager.
 
-    Parameters: `queues` those that have messages; `setting` what decides about their messages; `depths` queue → its
-    depth, of all of them.
+    Parameters: `queues` those that have messages and are looked at; `setting` what decides about their messages;
+    `depths` queue → its depth, of all of them; `left` those that are left (`mqops.expiry.first_tell`) → why.
     """
 
     setting: Setting
     depths: dict[str, int]
+    left: Mapping[str, str] = field(default_factory=dict)
 
     def prepare(self, run: RunFolder) -> None:
         """Write RUN/backout.json, so that replays are counted with the snapshot. Raises `LakeError`."""
@@ -65,15 +69,21 @@ class BackoutQueues(Selection):
 
 
 def select(session: Session, request: BackoutRequest) -> BackoutQueues:
-    """The backout queues. Raises as `survey`."""
-    return survey(
+    """The backout queues. Raises as `survey`; `NotLookedAt` where all that have messages are left."""
+    from mqops.expiry.first_tell import left_by  # noqa: PLC0415 - loads the MQ library
+
+    found = survey(
         session,
         queues=request.queues,
         replay_cap=request.replay_cap,
         quarantine=request.quarantine,
         backoff=request.backoff,
         origins=request.origins,
+        leaves=partial(left_by, request.first_tell, session, request.lake),
     )
+    if found.left and not found.queues:
+        raise NotLookedAt(*found.left.values())
+    return found
 
 
 def survey(
@@ -84,6 +94,7 @@ def survey(
     quarantine: str,
     backoff: tuple[int, ...] = (),
     origins: tuple[OriginRow, ...] | None = None,
+    leaves: Leaves = lambda _queues: {},
 ) -> BackoutQueues:
     """Find the backout queues by PCF inquiry and what their definitions say.
 
@@ -93,7 +104,7 @@ def survey(
     Without `queues`, every queue is meant: one that this user may not inquire can be a backout queue, or name one.
 
     Parameters: `queues` these instead of all; `replay_cap`, `quarantine` and `backoff` as in `Setting`; `origins`
-    as in `BackoutRequest`.
+    as in `BackoutRequest`; `leaves` hears the queues that would be browsed, also those whose programs may loop.
 
     Raises:
         MQError: the queue manager cannot be inquired, or has no queue of a name (2085).
@@ -102,6 +113,7 @@ def survey(
     """
     from mqops.act.sources import check_source  # noqa: PLC0415 - loads the MQ library
     from mqops.backout.core.origin import backout_queues, setting  # noqa: PLC0415
+    from mqops.backout.core.poison import can_loop  # noqa: PLC0415
     from mqops.backout.of_estate import gate_quarantines_of, origins_of  # noqa: PLC0415
     from mqops.backout.poison import looping  # noqa: PLC0415
     from mqops.ledger.queue import NAME as LEDGER  # noqa: PLC0415
@@ -133,7 +145,10 @@ def survey(
     apart = {*no_backout_queues, *(bases.get(one, "") for one in no_backout_queues), LEDGER}
     chosen = tuple(queues) or tuple(queue for queue in backout_queues(definitions) if queue not in apart)
     away = {*apart, *backout_queues(definitions)}
-    loops = looping(session, definitions, apart=away, queue_manager=name)
+    filled = tuple(queue for queue in chosen if local[queue])
+    inputs = [one.name for one in definitions if can_loop(one) and one.name not in away]
+    left = leaves([*filled, *inputs])
+    loops = looping(session, definitions, apart=away, queue_manager=name, left=left)
     notes += loops.remarks()
     where = setting(
         definitions,
@@ -147,9 +162,13 @@ def survey(
         backoff=backoff,
         origins=origins_of(name) if origins is None else origins,
     )
-    depths = {queue: local[queue] for queue in chosen}
-    filled = tuple(queue for queue in chosen if depths[queue])
-    return BackoutQueues(queues=filled, some_may_end=not queues, setting=where, depths=depths)
+    return BackoutQueues(
+        queues=tuple(queue for queue in filled if queue not in left),
+        some_may_end=not queues,
+        setting=where,
+        depths={queue: local[queue] for queue in chosen},
+        left={queue: left[queue] for queue in filled if queue in left},
+    )
 
 
 def _refuse_quarantine(quarantine: str, definitions: Sequence[QueueDefinition], queue_manager: str) -> None:

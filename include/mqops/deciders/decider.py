@@ -20,6 +20,7 @@ from mqops.look.words.fates import MOVES, Fates
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
+    from mqops.expiry.core.first_tell import FirstTell
     from mqops.lake.run import RunFolder
     from mqops.model import ActSummary
     from mqops.mq.connection import Reach
@@ -35,7 +36,7 @@ class RunRequest:
     Parameters: `connection` by which the queue manager is reached, in `Decider.decide` by the session of the step;
     `lake` the folder of runs; `unit_size` most messages in a unit of work; `pacing` canaries, rate limit
     and the like; `requested_by` and `approved_by` user@host, for the ledger; `warn` gets a line for each earlier run
-    that was begun and is not finished.
+    that was begun and is not finished; `first_tell` as of `mqops.expiry.first_tell.left_by`.
     """
 
     connection: Reach
@@ -45,6 +46,7 @@ class RunRequest:
     requested_by: str = ""
     approved_by: str = ""
     warn: Callable[[str], None] = _log.warning
+    first_tell: FirstTell | None = None
 
 
 R = TypeVar("R", bound=RunRequest)

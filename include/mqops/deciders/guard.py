@@ -15,7 +15,7 @@ from mqops.backout.core.guard import Candidate, Guarded, Placed, Way, is_last, p
 from mqops.backout.core.origin import backout_queues
 from mqops.deciders.choice import Choice, choose_each
 from mqops.deciders.decider import Decider, RunRequest, Selection
-from mqops.errors import GateStopped, SettingsError, mq_error
+from mqops.errors import GateStopped, NotLookedAt, SettingsError, mq_error
 from mqops.lake.run_file import RunFile
 from mqops.ledger.core.marker import About
 from mqops.misnamed import is_alias
@@ -56,9 +56,11 @@ class GuardRequest(RunRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loops(Selection):
-    """The input queues with messages that loop. Parameters: `guarded` what was seen of them."""
+    """The input queues with messages that loop. Parameters: `guarded` what was seen of them; `left` a sentence for each
+    queue that was not watched because of what a look would do (`mqops.expiry.first_tell`)."""
 
     guarded: Guarded = field(default_factory=lambda: Guarded(queue_manager=""))
+    left: tuple[str, ...] = ()
 
     def prepare(self, run: RunFolder) -> None:
         """Write RUN/guard.json. Raises `LakeError`."""
@@ -84,8 +86,10 @@ def select(session: Session, request: GuardRequest) -> Loops:
     Raises:
         SettingsError: a queue that was named is no input queue, or has BOTHRESH(0).
         MQError: the queue manager cannot be inquired, or has no queue of a name (2085).
+        NotLookedAt: all queues are left because of what a look would do (`mqops.expiry.first_tell`).
     """
     from mqops.backout.guard_look import opened_for_puts, watched  # noqa: PLC0415 - loads the MQ library
+    from mqops.expiry.first_tell import left_by  # noqa: PLC0415
     from mqops.mq.inquire import deadq, queue_definitions, queue_manager_name, queue_names  # noqa: PLC0415
 
     before = set() if request.queues else queue_names(session)
@@ -100,10 +104,15 @@ def select(session: Session, request: GuardRequest) -> Loops:
     ]
     usable = _base(dead_letters, known) if _takes_dead_letters(dead_letters, known) else ""
 
+    left = left_by(request.first_tell, session, request.lake, (one.name for one in inputs if one.threshold))
+
     def goes(one: QueueDefinition) -> Way:
         return way_of(one, known, dead_letter_queue=usable, opened=opened_for_puts(session, [one]))
 
-    found = watched(session, inputs, goes, seconds=request.watch)
+    watches = [one for one in inputs if one.name not in left]
+    if left and not watches:
+        raise NotLookedAt(*left.values())
+    found = watched(session, watches, goes, seconds=request.watch)
     guarded = Guarded(
         queue_manager=queue_manager_name(session),
         queues=found.found,
@@ -111,7 +120,12 @@ def select(session: Session, request: GuardRequest) -> Loops:
         unseen=tuple(sorted(name for name in hidden if selected(name, ["*"]))),
         notes=tuple(is_alias(name, base) for name in request.queues if (base := _base(name, known)) != name),
     )
-    return Loops(queues=tuple(one.queue for one in found.found), some_may_end=not request.queues, guarded=guarded)
+    return Loops(
+        queues=tuple(one.queue for one in found.found),
+        some_may_end=not request.queues,
+        guarded=guarded,
+        left=tuple(left.values()),
+    )
 
 
 def _is_of_application(name: str) -> bool:
@@ -229,7 +243,7 @@ GUARD = Decider(
     act=act,
     command="mqops.cli.backout:guard",
     section=Workflow.POISON_GUARD,
-    form=("dry_run", "queue_manager", "queues", "limit", "unit_of_work"),
+    form=("dry_run", "queue_manager", "queues", "first_tell", "limit", "unit_of_work"),
     dag="each",
     asks_by_hand=False,
 )

@@ -15,11 +15,12 @@ from mqops.decide.core.gate import GateSetting
 from mqops.decide.gate import write_setting
 from mqops.decide.preflight import preflight
 from mqops.decide.recorded import PLAN
-from mqops.deciders.decider import Decider, NothingToDo, R, Selection
+from mqops.deciders.decider import Decider, NothingToDo, R, RunRequest, Selection
 from mqops.deciders.gate import gate_of
 from mqops.deciders.registry import decider_named
-from mqops.errors import PlanChanged, SettingsError, Stopped
+from mqops.errors import NotLookedAt, PlanChanged, SettingsError, Stopped
 from mqops.expiry.before_look import told_before_look
+from mqops.expiry.first_tell import left_by
 from mqops.lake.run import RunFolder, find_run
 from mqops.ledger.core.marker import About
 from mqops.ledger.file import LedgerFile
@@ -27,6 +28,7 @@ from mqops.ledger.noted import ISSUED
 from mqops.model import RunSummary
 from mqops.mq.connection import MqConnection, Reach, connect, one_session
 from mqops.mq.inquire import queue_manager_name
+from mqops.mq.session import Session
 from mqops.observe import anatomy
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.in_process import observe
@@ -50,6 +52,7 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
 
     Raises:
         NothingToDo: the decider selected no queue.
+        NotLookedAt: all of them are left (`mqops.expiry.first_tell`).
         GateStopped: a check of the gate that the estate has for the workflow stops the run.
         MqopsError: the queue manager, the lake or the request is at fault. Nothing was moved.
     """
@@ -59,6 +62,8 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
             selection = decider.select(session, request)
             if not selection.queues:
                 raise NothingToDo(selection)
+            if decider.reads_queues:
+                selection = _without_left(session, request, selection)
             gate = gate_of(estate_here() if selection.gated else None, queue_manager, decider, session, selection)
             record_earlier_runs(session, request.lake, queue_manager, request.warn)
         if decider.reads_queues:
@@ -71,6 +76,15 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
             run.discard()  # a plan that is not whole is of no use to anybody
             raise
     return PlannedRun(run, plan)
+
+
+def _without_left(session: Session, request: RunRequest, selection: Selection) -> Selection:
+    """The selection without the queues that are left because of what a look would do. Raises as `plan_run`."""
+    left = left_by(request.first_tell, session, request.lake, selection.queues)
+    queues = tuple(queue for queue in selection.queues if queue not in left)
+    if not queues:
+        raise NotLookedAt(*left.values())
+    return replace(selection, queues=queues)
 
 
 def plan_selected(

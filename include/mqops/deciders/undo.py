@@ -36,11 +36,13 @@ def select(_session: Session, request: UndoRequest) -> Selection:
 
 
 def decide(request: UndoRequest, run: RunFolder) -> PlanSummary:
-    """Copy the originals and plan what is put back. Raises as `mqops.undo.in_process.plan_undo`."""
+    """Copy the originals and plan what is put back. Raises as `mqops.undo.in_process.plan_undo`; `NotLookedAt`."""
     from mqops.expiry.before_look import told_before_look  # noqa: PLC0415
-    from mqops.undo.in_process import plan_undo  # noqa: PLC0415 - loads the MQ library
+    from mqops.expiry.first_tell import refuse_at_stake  # noqa: PLC0415 - loads the MQ library
+    from mqops.undo.in_process import plan_undo  # noqa: PLC0415
 
-    def tell(queues: Collection[str]) -> None:
+    def tell(session: Session, queues: Collection[str]) -> None:
+        refuse_at_stake(request.first_tell, session, request.lake, queues)
         for line in told_before_look(request.lake, run.queue_manager, queues):
             request.warn(line)
 
@@ -61,7 +63,7 @@ UNDO = Decider(
     decide=decide,
     act=act,
     command="mqops.cli.undo:undo",
-    form=("queue_manager", "run", "dry_run", "unit_of_work"),
+    form=("queue_manager", "run", "first_tell", "dry_run", "unit_of_work"),
     dag="all",
     dry_run_is_approvable=False,
     reads_queues=False,

@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 from mqops.clock import utc
 from mqops.expiry.core.calendar import Calendar
+from mqops.expiry.core.first_tell import FirstTell
 from mqops.expiry.core.forecast import Outlook, openmetrics, outlook
 from mqops.expiry.core.outcome import ExpirySummary, QueueScan
 from mqops.expiry.record import known, note_seen
 from mqops.expiry.recorded import as_scanned, of_scans, recorded_outlook
-from mqops.expiry.scan import Candidates, FirstTell, run_scan
+from mqops.expiry.scan import Candidates, run_scan
 from mqops.lake.files import make_folder, write_bytes
 from mqops.lake.run import folder_of
 from mqops.mq.connection import MqConnection

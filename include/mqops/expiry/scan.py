@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from mqops.clock import utc, utc_text
 from mqops.errors import MQError
 from mqops.expiry.core.candidates import Known, QueueNow, Scanner, differing_expryint, worth_scanning
-from mqops.expiry.core.first_tell import AtStake, at_stake
+from mqops.expiry.core.first_tell import AtStake, FirstTell, at_stake
 from mqops.expiry.core.outcome import DeadLetterQueue, ExpirySummary, QueueScan, summarise
 from mqops.expiry.group import Member, known_by_all, left_to_others, members, note_group, scanners
 from mqops.expiry.queue_manager import (
@@ -33,7 +33,6 @@ from mqops.mq.session import Session, is_gone
 from mqops.queue_names import selected
 
 DEFAULT_RECHECK = timedelta(hours=1)
-FirstTell: TypeAlias = Callable[[Sequence[AtStake]], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +67,14 @@ class Candidates:
     def at_stake(self) -> tuple[AtStake, ...]:
         """What a look at the candidates lets the queue manager discard, as far as a report or a value is at stake."""
         return tuple(at_stake(self.queues, self.why, self.known, now=utc()))
+
+    def refused(self, first_tell: FirstTell | None) -> dict[str, str]:
+        """The candidates that are not to be looked at → what a look lets the queue manager discard. Parameters:
+        `first_tell` None where nobody wants to be told; it is not called where nothing is at stake."""
+        told = self.at_stake() if first_tell else ()
+        if first_tell is None or not told or first_tell(told):
+            return {}
+        return {one.queue: one.sentence() for one in told}
 
     def without(self, left: Container[str]) -> Candidates:
         """The other candidates. Parameters: `left` names of queues."""
@@ -189,8 +196,7 @@ def run_scan(
         found = candidates(
             session, lake, patterns, recheck=recheck, all_filled=all_filled, forecast=forecast, waiting=waiting
         )
-        if first_tell and (told := found.at_stake()) and not first_tell(told):
-            found = found.without({one.queue for one in told})
+        found = found.without(found.refused(first_tell))
         scans = scan(session, lake, found)
     return found, summarise(scans.done, run="", queue_manager=found.queue_manager, gone=scans.gone, unseen=found.unseen)
 
@@ -213,8 +219,7 @@ def refresh(
         by = "scan"
         depths: dict[str, int] = {}
         name = before.aliases.get(generic_name, generic_name)
-        refused = bool(first_tell and (told := before.at_stake()) and not first_tell(told))
-        if refused:
+        if before.refused(first_tell):
             before, by = replace(before, why={}), ""
         elif has_refresh(session):
             depths = {queue.name: queue.depth for queue in named_by(local_queues(session), named(name))}

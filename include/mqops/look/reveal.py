@@ -34,7 +34,8 @@ class NotRevealed(MqopsError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reveal:
     """Who is to see the payload of a message. Parameters: `who` and `kind` as of `refuse_unless_named`; `why` as
-    `why_of` gives it, "" for none; `action` REVEAL or DOWNLOAD; `most` bytes of the data as text and hex, None for all."""
+    `why_of` gives it, "" for none; `action` REVEAL or DOWNLOAD; `most` bytes of the data as text and hex, None for
+    all."""
 
     who: str
     kind: Account

@@ -29,7 +29,7 @@ from mqops.look.runs_index import Row, RunsIndex, asked
 from mqops.look.words.state import RunState
 from mqops.message_checks import QualitySummary
 from mqops.observe.recorded import OBSERVED
-from mqops.prove.records import SUMMARY, UNDO_RECORD
+from mqops.prove.records import SESSION, SUMMARY, UNDO_RECORD
 from mqops.workflow import Workflow
 
 T = TypeVar("T")
@@ -60,9 +60,10 @@ def list_runs(lake: Path, *, limit: int = 0, **such: Unpack[Such]) -> list[RunLi
     return found[:limit] if limit else found
 
 
-def count_runs(lake: Path, **such: Unpack[Such]) -> int:
-    """How many runs fit. Errors as of `list_runs`."""
-    return sum(runs.number(_wanted(**such), states=such.get("states", ())) for runs in _runs(lake, such))
+def count_runs(lake: Path, *, most: int, **such: Unpack[Such]) -> int:
+    """How many runs fit; no more than `most` of a queue manager are counted. Errors as of `list_runs`."""
+    wanted, states = _wanted(**such), such.get("states", ())
+    return min(most, sum(runs.number(wanted, states=states, most=most) for runs in _runs(lake, such)))
 
 
 def _runs(lake: Path, such: Such) -> list[Runs]:
@@ -191,13 +192,17 @@ class Runs:
 
         return self.ask(lines)
 
-    def number(self, wanted: _Wanted, *, states: Collection[RunState] = ()) -> int:
-        """How many runs fit. Only where a state is asked for that may be another one by now, the runs are read."""
+    def number(self, wanted: _Wanted, *, states: Collection[RunState] = (), most: int) -> int:
+        """How many runs fit, counted up to `most`. Only where a state is asked for that may be another one by now, the
+        runs are read."""
         if not MAY_CHANGE.isdisjoint(states):
-            return len(self.such(wanted, states=states))
-        of_queue = "run IN (SELECT run FROM queue_of WHERE queue = ?)" if wanted.queue else "?"
-        statement = f"SELECT COUNT(*) FROM run WHERE {of_queue} AND {wanted.where}"  # noqa: S608 - ours
-        ((number,),) = self._rows(statement, wanted.queue or 1, *wanted.values)
+            return len(self.such(wanted, states=states, limit=most))
+        tables, values = "run", wanted.values
+        if wanted.queue:
+            of_queue = "SELECT run AS of_run FROM queue_of WHERE queue = ?"
+            tables, values = f"({of_queue}) CROSS JOIN run ON run = of_run", (wanted.queue, *values)
+        statement = f"SELECT COUNT(*) FROM (SELECT 1 FROM {tables} WHERE {wanted.where} LIMIT ?)"  # noqa: S608 - ours
+        ((number,),) = self._rows(statement, *values, most)
         return int(number)
 
     def newest(self, limit: int, *, queue: str = "", workflow: str = "") -> list[RunLine]:
@@ -271,6 +276,14 @@ class Runs:
             return [(run, *one) for run in runs for one in index.rows(statement, (run.run,))]
 
         return self.ask(found)
+
+    def begun_since(self, at: str) -> list[RunLine]:
+        """The runs that have begun to act, and whose snapshot is not older. Parameters: `at` ISO 8601 UTC."""
+        return self.such(_Wanted("begun AND at >= ?", (at,)))
+
+    def of_session(self, session: str) -> list[RunLine]:
+        """The passes of a handler. Parameters: `session` the key of its first one."""
+        return self.such(_Wanted(_few("session = ? AND session <> ''"), (session,)))
 
     def that_took(self, since: str) -> list[RunLine]:
         """The runs that were proved since (ISO 8601 UTC), of whose messages some were moved, discarded or gone."""
@@ -370,6 +383,7 @@ def _read(run: RunFolder) -> Row | None:
         return Row(
             line=line_of(run.run, run.queue_manager, files),
             undoes=undo.run if undo else "",
+            session=passed.session if (passed := SESSION.find(run)) else "",
             verdict=run.quality_json.stat().st_mtime_ns if files.quality else 0,
             grew_on=there.name if there and grew > 0 else "",
             grew=max(0, grew),

@@ -36,7 +36,7 @@ from mqops.printable import printable
 from mqops.run_key import is_run_key
 
 INDEX = "runs.sqlite"
-VERSION = 4
+VERSION = 5
 RECENT_NS = 3600 * 10**9
 """A run that changed longer ago than that is looked at only where it is marked."""
 LOCK_WAIT = 60.0
@@ -47,7 +47,8 @@ _SCHEMA = """
 CREATE TABLE run (
     run TEXT PRIMARY KEY, changed INTEGER, at TEXT, state TEXT, workflow TEXT, queues TEXT, proved_at TEXT,
     begun INTEGER, sound INTEGER, asks INTEGER, moved INTEGER, takes INTEGER, discarded INTEGER, messages INTEGER,
-    undoes TEXT, verdict INTEGER, grew_on TEXT, grew INTEGER, aged TEXT, snapshot INTEGER, plan INTEGER, line TEXT
+    undoes TEXT, session TEXT, verdict INTEGER, grew_on TEXT, grew INTEGER, aged TEXT, snapshot INTEGER, plan INTEGER,
+    line TEXT
 );
 CREATE TABLE queue_of (queue TEXT, at TEXT, run TEXT, PRIMARY KEY (queue, at, run)) WITHOUT ROWID;
 CREATE TABLE person_of (person TEXT, at TEXT, run TEXT, PRIMARY KEY (person, at, run)) WITHOUT ROWID;
@@ -68,6 +69,7 @@ CREATE INDEX by_queues ON run (workflow, queues, at, run) WHERE messages;
 CREATE INDEX who_discarded ON run (discarded) WHERE state = 'scanned' AND discarded;
 CREATE INDEX who_grew ON run (at) WHERE grew;
 CREATE INDEX who_undo ON run (undoes) WHERE undoes <> '';
+CREATE INDEX passes ON run (session) WHERE session <> '';
 CREATE INDEX verdicts ON run (verdict) WHERE verdict;
 CREATE INDEX has_snapshot ON run (aged, snapshot) WHERE snapshot;
 CREATE INDEX has_plan ON run (aged, plan) WHERE plan;
@@ -82,14 +84,15 @@ log = logging.getLogger(__name__)
 
 
 class Row(NamedTuple):
-    """What the index has of a run besides its line. Parameters: `undoes` the run that it undoes, blank for none;
-    `verdict` when quality checks were written, in nanoseconds, 0 for none; `grew_on` the dead-letter queue that a scan
-    for expired messages has seen to grow, by `grew` messages; `snapshot` and `plan` bytes of these folders, 0 where
-    there is none; `observed` its snapshot's queues, with their messages; `put_on` the queues (name, queue manager) on
-    which it puts messages by its plan."""
+    """What the index has of a run besides its line. Parameters: `undoes` the run that it undoes, and `session` the
+    first pass of the handler that it is a pass of, blank for none; `verdict` when quality checks were written, in
+    nanoseconds, 0 for none; `grew_on` the dead-letter queue that a scan for expired messages has seen to grow, by
+    `grew` messages; `snapshot` and `plan` bytes of these folders, 0 where there is none; `observed` its snapshot's
+    queues, with their messages; `put_on` the queues (name, queue manager) on which it puts messages by its plan."""
 
     line: RunLine
     undoes: str = ""
+    session: str = ""
     verdict: int = 0
     grew_on: str = ""
     grew: int = 0
@@ -249,6 +252,7 @@ def _values(changed: int, row: Row) -> tuple[object, ...]:
             line.discarded,
             line.messages,
             row.undoes,
+            row.session,
         ),
         *(row.verdict, row.grew_on, row.grew, line.proved_at or line.at, row.snapshot, row.plan),
         json.dumps(told, ensure_ascii=False),

@@ -54,8 +54,8 @@ GETS = {Action.RETURN, Action.WITHDRAW}
 _read = MQMD_LAYOUT.reader("expiry", "report", "backout_count")
 
 
-BeforeLook: TypeAlias = Callable[[Collection[str]], None]
-"""Hears the names of the queues that are browsed next."""
+BeforeLook: TypeAlias = Callable[[Session, Collection[str]], None]
+"""Hears the names of the queues that are browsed next, and may refuse that."""
 
 
 def plan_undo(
@@ -68,7 +68,8 @@ def plan_undo(
 ) -> PlanSummary:
     """Plan the undo of `run` in `folder`, a new run's: snapshot, plan, plan.json, preflight.json. Nothing is moved.
 
-    Parameters: `before_look` as of `mqops.expiry.before_look`: a browse has the queue manager discard what has expired.
+    Parameters: `before_look` tells of a browse (`mqops.expiry.before_look`) or refuses it (`mqops.expiry.first_tell`):
+    the queue manager discards what has expired.
 
     Raises:
         SettingsError: `run` is an undo itself, or a load.
@@ -253,7 +254,7 @@ def _choices(
     proof = {one.queue for one in done if one.discarded}
     queues = sorted({name for name, _ in wanted})
     if before_look:
-        before_look(queues)
+        before_look(session, queues)
     looks = _Looks(session, wanted, todo.destinations)
     for queue in queues:
         looks.at(queue, whole=queue in proof)

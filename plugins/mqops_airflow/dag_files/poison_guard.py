@@ -27,7 +27,11 @@ def build(file: EstateFile, name: str, _settings: QueueManager, section: PoisonG
         plan_operator=GuardPlanOperator,
         description=f"Messages that loop on {name}",
         page=poison_guard_page(name, section),
-        form={"queues": params.input_queues(section.queues), "limit": params.limit(section.limit)},
+        form={
+            "queues": params.input_queues(section.queues),
+            "first_tell": params.first_tell(),
+            "limit": params.limit(section.limit),
+        },
     )
 
 

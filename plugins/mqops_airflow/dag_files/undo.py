@@ -19,6 +19,6 @@ def dags() -> dict[str, DAG]:
         estate_file(),
         description="Undo a run: put back what it moved and discarded",
         page=UNDO,
-        form={"run": params.run()},
+        form={"run": params.run(), "first_tell": params.first_tell(leaves="all of the run's queues")},
     )
     return {"mq_undo": dag}

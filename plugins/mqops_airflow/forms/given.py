@@ -51,7 +51,7 @@ class ToAct(OfManager):
     unit_of_work: int
 
 
-class Undo(OfManager):
+class Undo(OfManager, Browses):
     """mq_undo."""
 
     run: str
@@ -77,7 +77,7 @@ class Stop(OfManager):
     why: str | None
 
 
-class Guard(ToAct):
+class Guard(ToAct, Browses):
     """poison_guard. Parameters: `queues` none for all input queues; `limit` None for all messages."""
 
     queues: tuple[str, ...] | None
@@ -153,7 +153,7 @@ class Quality(Browses):
     limit: int | None
 
 
-class Recover(OfManager, CarriedOut):
+class Recover(OfManager, CarriedOut, Browses):
     """mq_recover."""
 
     action: str

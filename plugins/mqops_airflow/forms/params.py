@@ -310,6 +310,7 @@ def recovery() -> dict[str, Param]:
             "fields but Queue manager, Dry run and Unit of work are ignored.",
         ),
         "queue": _or_nothing("Queue", MQ_NAME, "Has the messages. Empty for restore only."),
+        "first_tell": first_tell(leaves="all queues of the run"),
         "message_ids": message_ids(),
         "where": _or_nothing(
             *("Filter", FILTER),

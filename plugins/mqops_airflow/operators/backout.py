@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mqops import form_files
@@ -14,7 +15,8 @@ from mqops.workflow import Workflow
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
-from mqops_airflow.operators.check import CheckOperator, drain_and_log, end_here, valid_table
+from mqops_airflow.operators.begin import end_here
+from mqops_airflow.operators.check import CheckOperator, drain_and_log, valid_table
 from mqops_airflow.operators.first_tell import left_by, not_looked_at, told_of
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import md
@@ -57,10 +59,10 @@ class BackoutCheckOperator(CheckOperator):
                 quarantine=section.quarantine,
                 backoff=tuple(int(one.total_seconds()) for one in section.backoff),
                 origins=rows_of(section),
+                leaves=partial(left_by, form, session, lake(estate), log=self.log),
             )
             looked_at = replace(surveyed, queues=tuple(surveyed.depths))
             gate = gate_of(estate, self.queue_manager, BACKOUT, session, looked_at)
-            left = left_by(form, session, lake(estate), surveyed.queues, self.log)
         for remark in surveyed.setting.remarks():
             self.log.warning("%s", printable(remark))
         for queue, depth in surveyed.depths.items():
@@ -74,13 +76,13 @@ class BackoutCheckOperator(CheckOperator):
             "remarks": list(surveyed.setting.remarks()),
             "rules": str(rules),
             "table_digest": table.digest,
-            **told_of(left),
+            **told_of(surveyed.left.values()),
         }
-        queues = [queue for queue in surveyed.queues if queue not in left]
-        if not surveyed.queues and surveyed.setting.unseen:
+        queues = surveyed.queues
+        if not queues and not surveyed.left and surveyed.setting.unseen:
             raise SettingsError(not_seen(surveyed.setting.unseen))
-        if not queues and left:
-            return end_here(self, context, {"queue": "", **found}, not_looked_at(left.values()))
+        if not queues and surveyed.left:
+            return end_here(self, context, {"queue": "", **found}, not_looked_at(surveyed.left.values()))
         if not queues:
             why = md("Nothing to do: the backout queues are empty")
             return self.nothing_to_do(context, {"queue": "", **found}, Workflow.BACKOUT_REPROCESS, why)

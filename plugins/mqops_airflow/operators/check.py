@@ -18,15 +18,15 @@ from mqops.queue_names import not_seen
 from mqops.rules import parse
 from mqops.workflow import Workflow
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
-from mqops_airflow.approval.which_run import acting, acts, one_at_a_time, waited_for
+from mqops_airflow.approval.which_run import acts
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
-from mqops_airflow.notices.outcome_text import keep_for_note
+from mqops_airflow.operators.begin import NOTHING_TO_DO, begun, end_here
 from mqops_airflow.operators.depth import trigger_again
 from mqops_airflow.operators.first_tell import left_by, not_looked_at, told_of
-from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
+from mqops_airflow.runs.run_folder import XCom
 from mqops_airflow.runs.workplace import estate_file, lake
-from mqops_airflow.ui.markdown import Markdown, joined, md, plain
+from mqops_airflow.ui.markdown import Markdown, joined, md
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.mq.session import Session
     from mqops.rules import Table
-
-NOTHING_TO_DO = md("Nothing to do")
 
 
 class CheckOperator(BaseOperator, SkipMixin):
@@ -74,17 +72,15 @@ class CheckOperator(BaseOperator, SkipMixin):
     ) -> XCom:
         """Make the run's folder and hand on what was found; or end the run where another one is waited for.
 
-        Parameters: `queues` to work on; `keep` what else is written into the folder, before.
+        Parameters: `queues` to work on; `keep` what else is written into the folder.
         """
-        found = {"queue": ",".join(queues), **found}
-        with one_at_a_time(lake_folder, self.queue_manager):
-            if why := waited_for(context, lake_folder, self.queue_manager, queues):
-                return end_here(self, context, found, why)
-            with own_folder(context, lake_folder, self.queue_manager) as folder:
-                keep(folder)
-                handed = hand_on(context, folder, found | form.arguments() | acting(context))
+        found = {"queue": ",".join(queues), **found, **form.arguments()}
+        with begun(self, context, lake_folder, self.queue_manager, found) as run:
+            if run is None:
+                return found
+            keep(run.folder)
         tell_before_look(lake_folder, self.queue_manager, queues, self.log)
-        return handed
+        return run.handed
 
 
 class DlqCheckOperator(CheckOperator):
@@ -125,7 +121,8 @@ class DlqCheckOperator(CheckOperator):
                 note_empty(lake(estate), self.queue_manager, queue)
         self.log.info("%s of earlier runs recorded", counted(drained, "marker"))
         filled = [queue for queue, messages in depths.items() if messages and queue not in left]
-        found = {"messages": sum(depths.values()), "rules": str(rules), "table_digest": table.digest} | told_of(left)
+        found = {"messages": sum(depths.values()), "rules": str(rules), "table_digest": table.digest}
+        found |= told_of(left.values())
         if not filled and left:
             return end_here(self, context, {"queue": "", **found}, not_looked_at(left.values()))
         if not filled:
@@ -173,15 +170,6 @@ def note_empty(lake_folder: Path, queue_manager: str, queue: str) -> None:
     from mqops.observe import anatomy  # noqa: PLC0415 - loads pyarrow
 
     anatomy.note_empty(RunFolder.at(lake_folder, queue_manager, "any").lake_folder, queue_manager, queue, utc_now())
-
-
-def end_here(operator: BaseOperator, context: Context, found: XCom, why: Markdown = NOTHING_TO_DO) -> XCom:
-    """Skip everything behind the task, and say why."""
-    operator.log.info("%s", printable(plain(why)))
-    keep_for_note(context, why)
-    context["ti"].xcom_push(key="return_value", value=found)
-    SkipMixin().skip(context["ti"], context["task"].get_flat_relatives(upstream=False))  # type: ignore[no-untyped-call]
-    return found
 
 
 def valid_table(path: Path, queue_manager: str, log: Any, *, origins: bool = False) -> Table:

@@ -22,9 +22,10 @@ from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.foretold import foretold
 from mqops_airflow.notices.outcome_text import keep_for_note
-from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, log_choice
+from mqops_airflow.operators.begin import NOTHING_TO_DO
+from mqops_airflow.operators.check import CheckOperator, log_choice
 from mqops_airflow.operators.depth import trigger_again
-from mqops_airflow.operators.first_tell import log_left, not_looked_at, told_of
+from mqops_airflow.operators.first_tell import not_looked_at, tells, told_of
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import Markdown, joined, md, number, thousands
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from mqops.estate import EstateFile
     from mqops.estate_sections import ExpiryScan, Notify
-    from mqops.expiry.core.first_tell import AtStake
     from mqops.expiry.core.outcome import ExpirySummary
 
 
@@ -71,7 +71,7 @@ class ExpiryCheckOperator(CheckOperator):
                 waiting=told,
                 interval=_interval(estate, self.queue_manager) if _by_schedule(context) else None,
             )
-        left = log_left(chosen.at_stake() if form.first_tell else (), self.log)
+        left = chosen.refused(tells(form, self.log))
         chosen = chosen.without(left)
         if section is None or form.queues == section.queues:
             note_seen(folder_of(lake(estate), self.queue_manager), chosen.queues, chosen.group)
@@ -91,7 +91,7 @@ class ExpiryCheckOperator(CheckOperator):
             found["aliases"] = dict(chosen.aliases)
         if chosen.unseen:
             found["unseen"] = list(chosen.unseen)
-        found |= told_of(left)
+        found |= told_of(left.values())
         if not chosen.why:
             refuse_unseen(chosen.unseen)
             why = foretold(self.log, context, self.queue_manager, estate=estate, notify=self.notify)
@@ -165,16 +165,10 @@ class RefreshExpiryOperator(BaseOperator):
         from mqops.expiry.scan import refresh  # noqa: PLC0415 - loads the MQ library
 
         form, estate = given.Refresh.of(context), estate_file()
-        told: dict[str, str] = {}
-
-        def first_tell(stakes: Sequence[AtStake]) -> bool:
-            told.update(log_left(stakes, self.log))
-            return False
-
-        asks = first_tell if form.first_tell else None
+        asks = tells(form, self.log)
         summary = refresh(connection_for(form.queue_manager, estate), lake(estate), form.name, first_tell=asks)
-        if told:
-            keep_for_note(context, md("{} Nothing was done.", not_looked_at(told.values())))
+        if asks and asks.told:
+            keep_for_note(context, md("{} Nothing was done.", not_looked_at(asks.told)))
             return summary.to_json()
         self.log.info(
             "TYPE(EXPIRY) NAME(%s) on %s: done by %s",

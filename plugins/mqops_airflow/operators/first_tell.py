@@ -8,7 +8,7 @@ from mqops.printable import printable
 from mqops_airflow.ui.markdown import NOTHING, Markdown, joined, md
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from mqops.expiry.core.first_tell import AtStake
@@ -16,33 +16,41 @@ if TYPE_CHECKING:
     from mqops_airflow.forms import given
 
 
+class Tells:
+    """Tells the log what is at stake. Its answer is no, since nobody can be asked while the task runs.
+
+    Attributes: `told` the sentences.
+    """
+
+    def __init__(self, log: Any) -> None:
+        self._log = log
+        self.told: list[str] = []
+
+    def __call__(self, stakes: Sequence[AtStake]) -> bool:
+        """Whether these queues are to be looked at: no."""
+        self.told += [one.sentence() for one in stakes]
+        for one in stakes:
+            self._log.warning("%s", printable(one.sentence()))
+        return False
+
+
+def tells(form: given.Browses, log: Any) -> Tells | None:
+    """Who hears what is at stake; None for a run without "First tell"."""
+    return Tells(log) if form.first_tell else None
+
+
 def left_by(
     form: given.Browses, session: Session, lake_folder: Path, queues: Iterable[str], log: Any
 ) -> dict[str, str]:
-    """The queues among these that a run with "First tell" leaves → what a look at them lets the queue manager discard
-    (`mqops.expiry.core.first_tell`), which the log tells. None without it. Each has the name that was given, which may
-    be an alias. Raises as `mqops.expiry.scan.candidates`."""
-    wanted = tuple(queues)
-    if not form.first_tell or not wanted:
-        return {}
-    from mqops.expiry.scan import candidates  # noqa: PLC0415 - loads the MQ library
+    """The queues among these that a run with "First tell" leaves. Raises as `mqops.expiry.first_tell.left_by`."""
+    from mqops.expiry import first_tell  # noqa: PLC0415 - loads the MQ library
 
-    chosen = candidates(session, lake_folder, wanted, all_filled=True)
-    told = log_left(chosen.at_stake(), log)
-    return {name: told[base] for name in wanted if (base := chosen.aliases.get(name, name)) in told}
+    return first_tell.left_by(tells(form, log), session, lake_folder, queues)
 
 
-def log_left(stakes: Iterable[AtStake], log: Any) -> dict[str, str]:
-    """Queue → what a look at it lets the queue manager discard; the log tells it."""
-    told = {one.queue: one.sentence() for one in stakes}
-    for sentence in told.values():
-        log.warning("%s", printable(sentence))
-    return told
-
-
-def told_of(left: Mapping[str, str]) -> dict[str, list[str]]:
-    """What is handed on of the queues that are left, for the run's note."""
-    return {"left": list(left.values())} if left else {}
+def told_of(left: Iterable[str]) -> dict[str, list[str]]:
+    """What is handed on of the queues that are left, for the run's note. Parameters: `left` a sentence for each."""
+    return {"left": told} if (told := list(left)) else {}
 
 
 def not_looked_at(sentences: Iterable[str]) -> Markdown:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mqops.errors import SettingsError
+from mqops.errors import NotLookedAt, SettingsError
 from mqops.printable import printable
 from mqops.queue_names import not_seen
 from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
-from mqops_airflow.approval.which_run import acting, one_at_a_time, waited_for
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
-from mqops_airflow.operators.check import CheckOperator, drain_and_log, end_here, told
-from mqops_airflow.runs.run_folder import hand_on, own_folder
+from mqops_airflow.operators.begin import begun, end_here
+from mqops_airflow.operators.check import CheckOperator, drain_and_log, told
+from mqops_airflow.operators.first_tell import not_looked_at, tells, told_of
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import md
 
@@ -49,25 +48,27 @@ class GuardPlanOperator(CheckOperator):
 
         with connect(step) as session:
             drain_and_log(session, request.lake, self.queue_manager, self.log)
-            loops = select(session, request)
+            try:
+                loops = select(session, request)
+            except NotLookedAt as refused:
+                return end_here(self, context, {"queue": "", **told_of(refused.args)}, not_looked_at(refused.args))
             gate = gate_of(estate_file(), self.queue_manager, GUARD, session, loops)
         for remark in loops.guarded.remarks():
             self.log.warning("%s", printable(remark))
-        found = {"queue": ",".join(loops.queues)}
+        found = {"queue": ",".join(loops.queues), **told_of(loops.left)}
         if unseen := loops.guarded.unseen:
             self.log.error("%s", printable(not_seen(unseen)))
         if not loops.queues:
             if unseen:
                 raise SettingsError(not_seen(unseen))
-            return end_here(self, context, found, md("Nothing to do: no message is at or over its BOTHRESH"))
-        with ExitStack() as of_run:
-            with one_at_a_time(request.lake, self.queue_manager):
-                if why := waited_for(context, request.lake, self.queue_manager, loops.queues):
-                    return end_here(self, context, found, why)
-                folder = of_run.enter_context(own_folder(context, request.lake, self.queue_manager))
-                handed = hand_on(context, folder, found | acting(context))
-            plan = plan_selected(GUARD, replace(request, connection=step), folder, loops, gate)
-            return {**handed, **told(self.log, plan, folder)}
+            nothing = md("Nothing to do: no message is at or over its BOTHRESH")
+            left = not_looked_at(loops.left)
+            return end_here(self, context, found, md("{} {}.", left, nothing) if left else nothing)
+        with begun(self, context, request.lake, self.queue_manager, found) as run:
+            if run is None:
+                return found
+            plan = plan_selected(GUARD, replace(request, connection=step), run.folder, loops, gate)
+            return {**run.handed, **told(self.log, plan, run.folder)}
 
     def _request(self, context: Context) -> GuardRequest:
         from mqops.deciders.guard import GuardRequest  # noqa: PLC0415
@@ -83,4 +84,5 @@ class GuardPlanOperator(CheckOperator):
             watch=section.watch.total_seconds(),
             unit_size=form.unit_of_work,
             requested_by=requester(context),
+            first_tell=tells(form, self.log),
         )

@@ -26,7 +26,8 @@ from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.notify import Notice, tell_people
 from mqops_airflow.notices.outcome_text import keep_for_note
-from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here, log_choice, tell_before_look
+from mqops_airflow.operators.begin import NOTHING_TO_DO, end_here
+from mqops_airflow.operators.check import CheckOperator, log_choice, tell_before_look
 from mqops_airflow.operators.first_tell import left_by, not_looked_at, told_of
 from mqops_airflow.pages.data_docs import DataDocsLink, address
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
@@ -88,7 +89,7 @@ class QualityCheckOperator(CheckOperator):
             "aliases": aliases,
             "suites": ",".join(map(str, paths)),
             "limit": form.limit or 0,
-            **told_of(left),
+            **told_of(left.values()),
         }
         if left:
             return end_here(self, context, found, md("{} Nothing was checked.", not_looked_at(left.values())))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
-
-from airflow.sdk import SkipMixin
 
 from mqops.errors import SettingsError
 from mqops.model import Account
 from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
-from mqops_airflow.approval.which_run import acting, one_at_a_time, waited_for
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
-from mqops_airflow.operators.check import drain_and_log, end_here, tell_before_look, told
+from mqops_airflow.operators.begin import begun, end_here
+from mqops_airflow.operators.check import drain_and_log, tell_before_look, told
+from mqops_airflow.operators.first_tell import left_by, not_looked_at, told_of
 from mqops_airflow.operators.undo import UndoPlanOperator
-from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
+from mqops_airflow.runs.run_folder import XCom
 from mqops_airflow.runs.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -29,15 +27,13 @@ RESTORE = "restore"
 """The action of the form that is an undo."""
 
 
-class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
+class RecoverPlanOperator(UndoPlanOperator):
     """Plans what the form asks for: an undo, or `mqops.deciders.recover`.
 
     What Airflow cannot check before the run is queued, because it concerns two fields, is checked here first: nothing
     is looked at then, and the text names the field. Where a run of any DAG is at work on the queue, the run ends here.
     The queue is handed on before it is browsed, so that other runs of this DAG see it from then on.
     """
-
-    inherits_from_skipmixin = True
 
     def execute(self, context: Context) -> XCom:
         form = given.Recover.of(context)
@@ -59,15 +55,16 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
                 queues = selection.queues
                 gate = gate_of(estate, name, RECOVER, session, selection)
                 drain_and_log(session, request.lake, name, self.log)
-            with ExitStack() as of_run:
-                with one_at_a_time(request.lake, name):
-                    if why := waited_for(context, request.lake, name, queues):
-                        return end_here(self, context, {"queue": request.queue}, why)
-                    folder = of_run.enter_context(own_folder(context, request.lake, name))
-                    handed = hand_on(context, folder, {"queue": ",".join(queues)} | acting(context))
+                left = left_by(form, session, request.lake, queues, self.log)
+            if left:
+                return end_here(self, context, {"queue": "", **told_of(left.values())}, not_looked_at(left.values()))
+            found = {"queue": ",".join(queues)}
+            with begun(self, context, request.lake, name, found) as run:
+                if run is None:
+                    return found
                 tell_before_look(request.lake, name, queues, self.log)
-                plan = plan_selected(RECOVER, replace(request, connection=step), folder, selection, gate)
-        return {**handed, **told(self.log, plan, folder)}
+                plan = plan_selected(RECOVER, replace(request, connection=step), run.folder, selection, gate)
+                return {**run.handed, **told(self.log, plan, run.folder)}
 
 
 def refuse_contradictions(form: given.Recover) -> None:

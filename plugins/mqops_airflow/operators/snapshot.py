@@ -12,7 +12,8 @@ from mqops.workflow import Workflow
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.outcome_text import keep_for_note
-from mqops_airflow.operators.check import NOTHING_TO_DO, CheckOperator, end_here, log_choice, tell_before_look
+from mqops_airflow.operators.begin import NOTHING_TO_DO, end_here
+from mqops_airflow.operators.check import CheckOperator, log_choice, tell_before_look
 from mqops_airflow.operators.expiry import refuse_unseen
 from mqops_airflow.operators.first_tell import left_by, not_looked_at, told_of
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
@@ -58,7 +59,7 @@ class SnapshotCheckOperator(CheckOperator):
             "limit": form.limit or 0,
             "inhibited": list(choice.inhibited),
             "unseen": list(choice.unseen),
-            **told_of(at_stake),
+            **told_of(at_stake.values()),
         }
         left = _not_looked_at(choice)
         if not queues:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, SkipMixin
 
 from mqops.counted import counted
+from mqops.errors import NotLookedAt
 from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.approval.which_run import run_named
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
+from mqops_airflow.operators.begin import end_here
 from mqops_airflow.operators.check import drain_and_log, tell_before_look
+from mqops_airflow.operators.first_tell import not_looked_at, tells, told_of
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from airflow.sdk import Context
 
+    from mqops.mq.session import Session
 
-class UndoPlanOperator(BaseOperator):
+
+class UndoPlanOperator(BaseOperator, SkipMixin):
     """Looks where the messages of the form's run are now, copies the originals into a run of its own, makes the plan.
 
     RUN/handed_on.json says which run is undone; the XCom tells people of the plan, no task reads it.
@@ -31,6 +37,7 @@ class UndoPlanOperator(BaseOperator):
     """
 
     operator_extra_links = (RunLink(),)
+    inherits_from_skipmixin = True
 
     def __init__(self, *, four_eyes: bool, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -39,24 +46,31 @@ class UndoPlanOperator(BaseOperator):
     def execute(self, context: Context) -> XCom:
         from mqops.decide.core.preflight import shown  # noqa: PLC0415
         from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
-        from mqops.mq.connection import connect, one_session  # noqa: PLC0415 - loads the MQ library
+        from mqops.expiry.first_tell import refuse_at_stake  # noqa: PLC0415 - loads the MQ library
+        from mqops.mq.connection import connect, one_session  # noqa: PLC0415
         from mqops.undo.in_process import plan_undo  # noqa: PLC0415
 
         if self.four_eyes:
             must_tell_people_apart(context)
         form, estate = given.Undo.of(context), estate_file()
-        name, lake_folder = form.queue_manager, lake(estate)
+        name, lake_folder, asks = form.queue_manager, lake(estate), tells(form, self.log)
+
+        def look(session: Session, queues: Collection[str]) -> None:
+            refuse_at_stake(asks, session, lake_folder, queues)
+            tell_before_look(lake_folder, name, queues, self.log)
+
         run = run_named(lake_folder, name=form.run, queue_manager=name, planned=True)
-        with one_session(connection_for(name, estate)) as step:
-            with connect(step) as session:
-                drain_and_log(session, lake_folder, name, self.log)
-            with own_folder(context, lake_folder, name) as folder:
-                plan = plan_undo(
-                    step, run, folder, before_look=partial(tell_before_look, lake_folder, name, log=self.log)
-                )
-                found = read_preflight(folder)
-                handed = hand_on(context, folder, {"undoes": run.run, "requested_by": requester(context)})
-                handed |= {"run": plan.run, "digest": plan.digest}
+        try:
+            with one_session(connection_for(name, estate)) as step:
+                with connect(step) as session:
+                    drain_and_log(session, lake_folder, name, self.log)
+                with own_folder(context, lake_folder, name) as folder:
+                    plan = plan_undo(step, run, folder, before_look=look)
+                    found = read_preflight(folder)
+                    handed = hand_on(context, folder, {"undoes": run.run, "requested_by": requester(context)})
+                    handed |= {"run": plan.run, "digest": plan.digest}
+        except NotLookedAt as refused:
+            return end_here(self, context, {"queue": "", **told_of(refused.args)}, not_looked_at(refused.args))
         for action, count in sorted(plan.actions.items()):
             (self.log.info if action.acts else self.log.warning)("%s: %s", printable(action), counted(count, "message"))
         for remark in (*plan.remarks, *(shown(found.findings) if found else ())):

@@ -16,7 +16,7 @@ from pymqi import CMQC
 from mqops.cli import main
 from mqops.cli.exit_code import MEANING, ExitCode
 from mqops.decide.core.message_groups import WAY_OUT
-from mqops.undo.several import runs_since
+from mqops.look.runs_to_undo import runs_since
 
 TABLE = "ACTION(RETRY)\n"
 QUEUES = "DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\n"

@@ -18,6 +18,7 @@ from mq_support import DLQ, dead_letter, until
 from pymqi import CMQC
 
 from mqops.act.in_process import act
+from mqops.cli import runs as cli_runs
 from mqops.errors import Stopped
 from mqops.lake.files import CHANGED, make_folder, read_json, write_json
 from mqops.lake.run import RunFolder, find_run
@@ -204,7 +205,7 @@ def test_a_stopped_and_a_killed_run(manager, mqops, lake):
     assert "DOES NOT BALANCE\n              a\N{REPLACEMENT CHARACTER}b\n" in mqops("run", "show", run.run).stdout
 
 
-def test_filters_choose_runs(manager, mqops, lake):
+def test_filters_choose_runs(manager, mqops, lake, monkeypatch):
     manager.put(DLQ, [dead_letter("A", b"1")])
     manager.put("A", [({}, b"1")])
     first = run_of(mqops, "--once")
@@ -219,6 +220,9 @@ def test_filters_choose_runs(manager, mqops, lake):
     assert one["workflow"] == "snapshot"
     assert mqops("runs", "--limit", "1").stdout.endswith("2 more runs: --limit 0 shows all\n")
     assert mqops("runs", "--limit", "1", "--state", "done").stdout.endswith("1 more run: --limit 0 shows all\n")
+    monkeypatch.setattr(cli_runs, "MOST_COUNTED", 1)
+    assert mqops("runs", "--limit", "1").stdout.endswith("at least 1 more run: --limit 0 shows all\n")
+    assert json.loads(mqops("runs", "--limit", "1", "--json").stdout)["more"] == 1
     assert shown(mqops, undo)["undoes"] == first
     assert mqops("run", "show", "no", expect=1).stderr.startswith("mqops: ")
 

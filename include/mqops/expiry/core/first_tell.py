@@ -10,9 +10,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from mqops.counted import counted
 from mqops.expiry.core.candidates import Kind, Known, QueueNow
@@ -46,6 +47,10 @@ class AtStake:
             else ""
         )
         return f"{self.queue} ({self.kind}): a look {'; and '.join(filter(None, (known, rest)))}"
+
+
+FirstTell: TypeAlias = Callable[[Sequence[AtStake]], bool]
+"""Hears what is at stake before anything is browsed, and says whether these queues are to be looked at."""
 
 
 def at_stake(
