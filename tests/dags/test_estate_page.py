@@ -41,7 +41,7 @@ from mqops.look.estate.problem import Problem
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
-from mqops.look.words.runs import name_of
+from mqops.look.words.run_name import name_of
 from mqops.message_checks import QualitySummary, QueueQuality
 from mqops.mq.connection import connect
 from mqops.prove.prove import prove
