@@ -206,7 +206,8 @@ def unreadable(path: Path, error: OSError | UnicodeDecodeError) -> str:
     """What people are told of an estate file that cannot be read, and what to do where there is none."""
     told = f"estate file {path} cannot be read: {why_unread(error)}"
     if isinstance(error, FileNotFoundError):
-        told += ". Name the one that you have (MQOPS_ESTATE is the default), or begin with `mqops estate example FOLDER`"
+        told += ". Name the one that you have (MQOPS_ESTATE is the default), or begin with "
+        told += "`mqops estate example FOLDER`"
     return told
 
 
