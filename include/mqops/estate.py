@@ -16,7 +16,7 @@ from mqops.estate_parts import MANAGERS, Usable, may_ask_for_four_eyes, part_of,
 from mqops.estate_sections import Estate, Gate, QueueManager, RulesWorkflow, four_eyes
 from mqops.estate_values import MQ_NAME
 from mqops.formats import KEY, refuse_newer
-from mqops.given_file import text_of
+from mqops.given_file import text_of, why_unread
 from mqops.lake_place import lake_named
 from mqops.settings_file import Document, FieldPath, Problem, read
 
@@ -202,6 +202,15 @@ def parse(text: str, *, source: str = "estate.yaml") -> tuple[Estate | None, Doc
     return document.check(Estate), document
 
 
+def unreadable(path: Path, error: OSError | UnicodeDecodeError) -> str:
+    """What people are told of an estate file that cannot be read, and what to do where there is none."""
+    told = f"estate file {path} cannot be read: {why_unread(error)}"
+    if isinstance(error, FileNotFoundError):
+        told += ". Name the one that you have (MQOPS_ESTATE is the default), or begin with "
+        told += "`mqops estate example FOLDER`"
+    return told
+
+
 def load(path: str | Path) -> EstateFile:
     """The estate that stands in `path`, all of it.
 
@@ -224,7 +233,7 @@ def load_usable(path: str | Path) -> EstateFile:
     try:
         text = text_of(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"estate file {path} cannot be read: {error}") from error
+        raise SettingsError(unreadable(path, error)) from error
     return _loaded(path, text)
 
 

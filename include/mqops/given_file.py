@@ -24,6 +24,13 @@ def opener(path: str, _flags: int) -> int:
     return descriptor
 
 
+def why_unread(error: OSError | UnicodeDecodeError) -> str:
+    """Why a file could not be read: for a sentence that has its name."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8 text (byte {error.start} is not)"
+    return error.strerror or str(error)
+
+
 def text_of(path: Path) -> str:
     """The text of a file. Raises `OSError`, also for one of more than MOST bytes, and `UnicodeDecodeError`."""
     return bytes_of(path).decode("utf-8")

@@ -21,3 +21,7 @@ class Workflow(StrEnum):
     EXPIRY_SCAN = "expiry_scan"  # the queue manager discards what has expired
     SNAPSHOT = "snapshot"  # the messages of queues are copied into the lake, for people and programs that read them
     SNAPSHOT_QUALITY = "snapshot_quality"  # suites check the messages of a snapshot
+
+
+COPIES = frozenset({Workflow.UNDO, Workflow.MESSAGE_LOAD})
+"""Workflows whose snapshots are copies of what was on queues before, or of a file."""

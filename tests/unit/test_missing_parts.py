@@ -29,8 +29,8 @@ TOLD = re.compile(
 )
 OF_A_RUN = {"ledger outcomes", "stop", "undo"}
 """They reach the queue manager of a run; there is none here."""
-WITHOUT_A_QUEUE_MANAGER = {"lake prune", "quality suggest"}
-"""They need numpy all the same."""
+WITHOUT_A_QUEUE_MANAGER = {"quality suggest"}
+"""It needs numpy all the same."""
 ANSWERS = {"doctor", "estate check", "ledger verify"}
 """They say it in their answer, or have another one without the queue manager."""
 

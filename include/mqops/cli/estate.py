@@ -16,7 +16,7 @@ from mqops.cli.outcome import connection_to, json_option, known_errors, show_jso
 from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
-from mqops.estate import EstateFile, as_plain, load, parse
+from mqops.estate import EstateFile, as_plain, load, parse, unreadable
 from mqops.estate_sections import RulesWorkflow
 from mqops.given_file import table_text, text_of
 from mqops.lake_place import lake_named
@@ -94,8 +94,12 @@ def example(*, folder: Path, as_json: bool) -> None:
         raise SettingsError(f"already there: {', '.join(there)}. Nothing was written; name another folder")
     for name in sorted(names):
         place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes((source / name).read_bytes())
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes((source / name).read_bytes())
+        except OSError as error:
+            why = error.strerror or error
+            raise SettingsError(f"{place} cannot be written: {why}; name another folder") from error
     if as_json:
         show_json({"files": [str(folder / name) for name in sorted(names)]})
     for name in [] if as_json else sorted(names):
@@ -153,7 +157,7 @@ def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
     try:
         text = text_of(file)
     except (OSError, UnicodeDecodeError) as error:
-        return [f"{file}: cannot be read: {error}"], None
+        return [unreadable(file, error)], None
     found, document = parse(text, source=str(file))
     if found is None:
         return [str(problem) for problem in document.problems], None

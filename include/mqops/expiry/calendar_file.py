@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from mqops.errors import SettingsError
 from mqops.estate_sections import Block
 from mqops.expiry.core.calendar import EVERY_MORNING, Calendar, Weekday
-from mqops.given_file import text_of
+from mqops.given_file import text_of, why_unread
 from mqops.settings_file import read
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def calendar_of(path: Path) -> Calendar:
     try:
         text = text_of(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"calendar {path} cannot be read: {error}") from error
+        raise SettingsError(f"calendar {path} cannot be read: {why_unread(error)}") from error
     document = read(text, source=str(path))
     found = document.check(CalendarFile)
     if found is None:

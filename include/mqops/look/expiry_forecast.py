@@ -21,11 +21,9 @@ from mqops.look.core.run_state import RunLine
 from mqops.look.runs import MOST_LOOKED_AT, Runs
 from mqops.look.taken_since import Taker, takers, without
 from mqops.observe.recorded import OBSERVED
-from mqops.workflow import Workflow
+from mqops.workflow import COPIES
 from mqwire.constants import MQEI_UNLIMITED
 
-COPIES = frozenset({Workflow.UNDO, Workflow.MESSAGE_LOAD})
-"""Workflows whose snapshots are copies of what was on queues before, or of a file."""
 MORNING = time(8)
 """The time of day, UTC, that the pages look forward to."""
 SLOT = 900

@@ -20,10 +20,10 @@ from mqops.expiry.core.outcome import ExpirySummary
 from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.look.expiry_forecast import COPIES
 from mqops.look.runs import list_runs
 from mqops.observe.core.reasons import reason_symbol
 from mqops.observe.recorded import OBSERVED
+from mqops.workflow import COPIES
 from mqwire import constants as c
 
 COLUMNS = ("queue", "msg_type", "feedback", "dlh_reason", "dlh_put_date", "dlh_put_time")

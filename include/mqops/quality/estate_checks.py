@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mqops.errors import SettingsError
-from mqops.given_file import text_of
+from mqops.given_file import text_of, why_unread
 from mqops.outside import Group, Outside
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _in_folder(folder: Path) -> Mapping[str, Outside]:
     try:
         parser.read_string(text_of(folder / POINTS))
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"checks: {folder / POINTS} cannot be read: {error}") from error
+        raise SettingsError(f"checks: {folder / POINTS} cannot be read: {why_unread(error)}") from error
     except Error as error:
         raise SettingsError(f"checks: {folder / POINTS} is not valid: {' '.join(str(error).split())}") from error
     if other := [one for one in parser.sections() if one != Group.CHECKS]:
@@ -128,4 +128,4 @@ def _refuse_what_others_can_change(folder: Path) -> None:
             if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not sticky:
                 raise SettingsError(f"checks: others can change {path}, which is code: chmod go-w it, and look at it")
     except OSError as error:
-        raise SettingsError(f"checks: {folder} cannot be read: {error}") from error
+        raise SettingsError(f"checks: {folder} cannot be read: {why_unread(error)}") from error

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from mqops.given_file import text_of
+from mqops.given_file import text_of, why_unread
 from mqops.message_checks import OnFailure
 from mqops.quality.columns import COLUMNS, PROBLEM, Column, is_payload
 from mqops.quality.json_schemas import json_validator
@@ -110,7 +110,7 @@ class Named:
         try:
             text = text_of(self._folder / name)
         except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"{name} cannot be read: {error}") from error
+            raise ValueError(f"{name} cannot be read: {why_unread(error)}") from error
         try:
             _SCHEMAS[takes](text)
         except ValueError as error:

@@ -29,7 +29,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mqops.errors import SettingsError
-from mqops.given_file import text_of
+from mqops.given_file import text_of, why_unread
 from mqops.message_checks import OF_MESSAGES, ON_FAILURE, OnFailure
 from mqops.quality.arguments import argument_value, column_value, value_of
 from mqops.quality.columns import COLUMNS, Column, ColumnKind, Source
@@ -87,7 +87,7 @@ def read_suite(path: Path) -> tuple[Suite | None, list[str]]:
         why = "it is not there: write it, or correct its path (`mqops estate check` has the line)"
         return None, [f"{path}: the suite cannot be read: {why}"]
     except (OSError, UnicodeDecodeError) as error:
-        return None, [f"{path}: the suite cannot be read: {error}"]
+        return None, [f"{path}: the suite cannot be read: {why_unread(error)}"]
     suite, problems = parse(text, source=str(path))
     return suite, [str(problem) for problem in problems]
 

@@ -16,11 +16,11 @@ from typing import Any
 from mqops.clock import utc_text
 from mqops.lake.stop import stop_in
 from mqops.look.core.run_state import RunLine, as_of
-from mqops.look.expiry_forecast import COPIES
 from mqops.look.runs import Runs
 from mqops.look.runs_index import RunsIndex
 from mqops.look.words.state import RunState
 from mqops.retention.core.due import OVER, Ages, Candidate, Policy
+from mqops.workflow import COPIES
 
 _COLUMNS = "SELECT run.run, run.state, run.line, run.snapshot, run.plan"
 _RUN = f"{_COLUMNS} FROM run WHERE "

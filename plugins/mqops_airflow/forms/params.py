@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from airflow.sdk import Param
 
 from mqops.estate_sections import PacingSection
+from mqops_airflow.forms.field import field
 from mqops_airflow.forms.formats import (
     FAILED,
     FILTER,
@@ -43,7 +44,7 @@ CARRIED_OUT = "How the plan is carried out"
 def queue_manager(names: Iterable[str]) -> Param:
     """One of the estate's queue managers. Where there are several, a person has to choose: none is filled in."""
     listed = sorted(names)
-    return Param(
+    return field(
         listed[0] if len(listed) == 1 else None,
         title="Queue manager",
         type="string",
@@ -59,18 +60,18 @@ def within(least: int, most: int) -> list[dict[str, int]]:
 
 def _or_nothing(title: str, form: str, description: str, default: str | None = None) -> Param:
     """A text that may be empty. Parameters: `form` its format."""
-    return Param(default, title=title, type=["null", "string"], format=form, description=description)
+    return field(default, title=title, type=["null", "string"], format=form, description=description)
 
 
 def _names(title: str, form: str, description: str, default: Iterable[str] = ()) -> Param:
     """Texts, one a line; none is possible. Parameters: `form` the format of each."""
     items = {"type": "string", "format": form}
-    return Param(list(default), title=title, type=["null", "array"], items=items, description=description)
+    return field(list(default), title=title, type=["null", "array"], items=items, description=description)
 
 
 def _text(title: str, form: str, description: str, default: str | None = None) -> Param:
     """A text that may not be empty. Parameters: `form` its format; `default` None: the person has to write one."""
-    return Param(default, title=title, type="string", format=form, description=description)
+    return field(default, title=title, type="string", format=form, description=description)
 
 
 def run() -> Param:
@@ -85,7 +86,7 @@ def run() -> Param:
 def dry_run(*, scheduled: bool = True) -> Param:
     """Plan only; True unless the person says otherwise. `scheduled` whether the workflow has a schedule."""
     also = " Scheduled runs ignore this and act under the approval policy." if scheduled else ""
-    return Param(True, title="Dry run", type="boolean", description=f"Plan only: nothing is moved.{also}")
+    return field(True, title="Dry run", type="boolean", description=f"Plan only: nothing is moved.{also}")
 
 
 def queue(default: str | None, *, what: str) -> Param:
@@ -101,7 +102,7 @@ def triggered_queue() -> Param:
 
 def queues(default: Iterable[str]) -> Param:
     """Queues, by name or by the beginning of it."""
-    return Param(
+    return field(
         list(default),
         title="Queues",
         type="array",
@@ -119,7 +120,7 @@ def backout_queues(default: Iterable[str] | None) -> Param:
 
 def input_queues(default: Iterable[str] | None) -> Param:
     """Queues that programs read; empty means all of them."""
-    return Param(
+    return field(
         list(default or ()),
         title="Queues",
         type=["null", "array"],
@@ -131,7 +132,7 @@ def input_queues(default: Iterable[str] | None) -> Param:
 
 def replay_cap(default: int) -> Param:
     """How often a message is put back."""
-    return Param(
+    return field(
         default,
         title="Replay cap",
         type="integer",
@@ -149,7 +150,7 @@ def generic_name() -> Param:
 
 def all_filled() -> Param:
     """Whether queues are scanned that should have no expired message."""
-    return Param(
+    return field(
         False,
         title="All queues with messages",
         type="boolean",
@@ -159,7 +160,7 @@ def all_filled() -> Param:
 
 def first_tell(*, leaves: str = "that queue") -> Param:
     """Whether queues are left on which a look would let something at stake be discarded. Parameters: `leaves` what."""
-    return Param(
+    return field(
         False,
         title="First tell",
         type="boolean",
@@ -178,7 +179,7 @@ def _offered(default: Iterable[str], choices: Iterable[str]) -> list[str]:
 
 def suites(default: Iterable[str], choices: Sequence[str]) -> Param:
     """Suites of expectations, relative to the estate file; `choices` those that a form may name."""
-    return Param(
+    return field(
         list(default),
         title="Suites",
         type="array",
@@ -191,7 +192,7 @@ def suites(default: Iterable[str], choices: Sequence[str]) -> Param:
 
 def rules_file(default: str, choices: Sequence[str]) -> Param:
     """A rules table, relative to the estate file; `choices` those that a form may name."""
-    return Param(
+    return field(
         default,
         title="Rules file",
         type="string",
@@ -203,7 +204,7 @@ def rules_file(default: str, choices: Sequence[str]) -> Param:
 
 def limit(default: int | None = None) -> Param:
     """At most so many messages."""
-    return Param(
+    return field(
         default,
         title="Limit",
         type=["null", "integer"],
@@ -220,7 +221,7 @@ def message_ids() -> Param:
 
 def unit_of_work(default: int, maximum: int) -> Param:
     """Messages moved per unit of work."""
-    return Param(
+    return field(
         default,
         title="Unit of work",
         type="integer",
@@ -262,7 +263,7 @@ def pacing(default: PacingSection) -> dict[str, Param]:
 def _count(default: int, title: str, description: str, maximum: int = MOST) -> Param:
     """A number from 0 to `maximum`, or to the estate's own default where that is higher."""
     bounds = within(0, max(default, maximum))
-    return Param(default, title=title, type="integer", section=CARRIED_OUT, description=description, allOf=bounds)
+    return field(default, title=title, type="integer", section=CARRIED_OUT, description=description, allOf=bounds)
 
 
 def stopped_run() -> Param:
@@ -276,7 +277,7 @@ def stopped_run() -> Param:
 
 def switch() -> Param:
     """Stop or go on."""
-    return Param(
+    return field(
         "stop",
         title="Do",
         type="string",
@@ -287,7 +288,7 @@ def switch() -> Param:
 
 def why() -> Param:
     """The reason, for people who find the run stopped. A stop does not wait for words: it may be empty."""
-    return Param(
+    return field(
         None,
         title="Why",
         type=["null", "string"],
@@ -300,7 +301,7 @@ def why() -> Param:
 def recovery() -> dict[str, Param]:
     """What is done with which messages (`mqops.deciders.recover`)."""
     return {
-        "action": Param(
+        "action": field(
             "replay",
             title="Action",
             type="string",
@@ -324,14 +325,14 @@ def recovery() -> dict[str, Param]:
         ),
         "since": _or_nothing("Put since", "date-time", "Put date and time of the message, UTC."),
         "until": _or_nothing("Put before", "date-time", "Put date and time of the message, UTC."),
-        "all_messages": Param(
+        "all_messages": field(
             False, title="All messages", type="boolean", description="Needed where no other field chooses messages."
         ),
         "destination": _or_nothing("Destination", MQ_NAME, "The queue to put on: for move, copy and park."),
         "destination_queue_manager": _or_nothing(
             "Destination queue manager", MQ_NAME, "Empty: the queue manager that has the messages."
         ),
-        "header": Param(
+        "header": field(
             "keep",
             title="Header",
             type="string",

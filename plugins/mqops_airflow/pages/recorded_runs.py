@@ -12,9 +12,8 @@ from mqops.errors import SettingsError
 from mqops.lake.pruned import removed
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine
-from mqops.look.expiry_forecast import COPIES
 from mqops.look.runs import MOST_LOOKED_AT, Runs
-from mqops.workflow import Workflow
+from mqops.workflow import COPIES, Workflow
 from mqops_airflow.pages.shared import shared
 
 MOST_RUNS = 50

@@ -13,6 +13,7 @@ from click.shell_completion import ShellComplete
 from mq_support import DLQ, dead_letter
 
 from mqops.cli import main
+from mqops.cli.tables import GivenFile
 
 TABLE = "ACTION(RETRY)\n"
 
@@ -59,6 +60,43 @@ def test_every_error_of_usage_is_an_object_with_json(mqops_here, words):
     assert error["code"] == "NoSuchOption"
     assert error["message"] in done.stderr
     assert error["what_to_do"] == f"`main {' '.join(words)} --help` shows how the command is used"
+
+
+@pytest.mark.parametrize("wrong", ["not there", "a folder", "below a file", "not text"])
+def test_no_command_tells_a_file_that_it_cannot_use_in_the_words_of_python(run, mqops_here, tmp_path, wrong):
+    table = tmp_path / "table"
+    table.write_text(TABLE)
+    raw = re.compile(r"\[Errno|codec|Traceback")
+    told = {}
+    for words, command in EVERY.items():
+        for file in (one for one in command.params if isinstance(one.type, click.Path | GivenFile)):
+            places = {name: tmp_path / name for name in ("not there", "a folder", "not text")}
+            places["a folder"].mkdir(exist_ok=True)
+            places["not text"].write_bytes(b"\xff\xfe")
+            place = {**places, "below a file": table / "file"}[wrong]
+            known = {"queue": DLQ, "qmgr": "QM1", "queue_manager": "QM1", "older_than": "1d", "msg_id": "41" * 24}
+            known |= {"run": run, "snapshot": run, str(file.name): str(place)}
+            given = list(words)
+            for one in (one for one in command.params if one.required or one is file):
+                value = known.get(str(one.name), str(table) if isinstance(one.type, click.Path | GivenFile) else run)
+                given += [value] if isinstance(one, click.Argument) else [one.opts[-1], value]
+            done = mqops_here(*given, expect=None)
+            told[" ".join(given)] = done.output
+            assert isinstance(done.exception, SystemExit | None), given
+            if wrong == "not there":
+                shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+    assert len(told) > 60
+    assert {given: text for given, text in told.items() if raw.search(text)} == {}
+
+
+@pytest.mark.parametrize("words", [("estate", "check"), ("estate", "status")], ids=" ".join)
+def test_an_estate_file_that_is_not_there_is_told_with_what_to_do(mqops_here, tmp_path, words):
+    done = mqops_here(*words, str(tmp_path / "none.yaml"), expect=None)
+    assert done.exit_code in {1, 2}
+    assert (
+        f"estate file {tmp_path / 'none.yaml'} cannot be read: No such file or directory. Name the one that you have "
+        "(MQOPS_ESTATE is the default), or begin with `mqops estate example FOLDER`\n"
+    ) in done.output
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from mqops.lake.run import RunFolder
 from mqops.look.accounted import LedgerNow
 from mqops.look.core.run_state import RunLine
 from mqops.look.estate.expiring import Expiring
-from mqops.look.expiry_forecast import COPIES
 from mqops.look.figures import Figures
 from mqops.look.runs import MOST_LOOKED_AT, Runs
 from mqops.look.words.run_name import name_of
+from mqops.workflow import COPIES
 
 DAY = timedelta(days=1)
 MOST_OF_A_DAY = 200
