@@ -14,8 +14,9 @@ from mqops.lake.run import RunFolder, folder_of, queue_managers
 from mqops.ledger.core.history import COLUMNS, Event, events
 from mqops.ledger.core.marker import MarkerKind
 from mqops.ledger.file import LedgerFile, all_ledgers
+from mqops.look.runs import Runs
+from mqops.look.sightings import seen_in_snapshots
 from mqops.prove.core.whereabouts import Whereabouts
-from mqops.prove.sightings import seen_in_snapshots
 from mqops.run_key import is_run_key
 
 
@@ -76,7 +77,7 @@ def history(lake: Path, msg_id: str) -> History:
         acted = [event for event in mine if event.outcome == MarkerKind.ACTED and event.action != Action.COPY]
         done = {(event.run, event.msg_key) for event in acted}
         try:
-            last = seen_in_snapshots(lake, name, msg_id, done)
+            last = seen_in_snapshots(Runs(lake, name).caught_up(), msg_id, done)
             seen += (_with_try(one, mine) for one in last if not _is_done_since(one, acted))
         except (LakeError, LedgerBroken) as error:
             errors.append(f"{name}: {error}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,6 +17,7 @@ from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
 from mqops.expiry.record import SCANNED
 from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
+from mqops.lake.parquet import bounds
 from mqops.lake.pruned import there_of
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of, queue_managers
 from mqops.lake.run_file import RunFile
@@ -28,11 +29,14 @@ from mqops.look.core.run_state import BEGUN_AND_OPEN, MAY_CHANGE, PlanKnown, Run
 from mqops.look.runs_index import Row, RunsIndex, asked
 from mqops.look.words.state import RunState
 from mqops.message_checks import QualitySummary
+from mqops.model import ObserveSummary
 from mqops.observe.recorded import OBSERVED
 from mqops.prove.records import SESSION, SUMMARY, UNDO_RECORD
-from mqops.workflow import Workflow
+from mqops.workflow import COPIES, Workflow
 
 T = TypeVar("T")
+NO_IDS = (b"", b"")
+"""Of a snapshot without a message: no MsgId lies between them."""
 MOST_LOOKED_AT = 50
 """Runs of which the newest is sought that has still what is needed: a retention removes that of the oldest."""
 
@@ -111,6 +115,11 @@ def _few(where: str) -> str:
     return f"run IN (SELECT run FROM run WHERE {where})"  # noqa: S608 - ours
 
 
+_MAY_HAVE = (
+    "(snapshot OR plan) AND (least_id IS NULL OR least_id <= ? AND greatest_id >= ?) "
+    f"AND workflow NOT IN ({', '.join('?' * len(COPIES))})"
+)
+_BEHIND = "SELECT at, run FROM queue_of WHERE queue = ? AND (at, run) > (?, ?) ORDER BY at, run LIMIT ?"
 _UNDOES = _few("undoes = ? AND undoes <> ''")
 _MAY_GO_ON = _few("state IN ('unfinished', 'stopped')")
 _QUEUES = """
@@ -289,6 +298,18 @@ class Runs:
         """The runs that were proved since (ISO 8601 UTC), of whose messages some were moved, discarded or gone."""
         return self.such(_Wanted(_few("takes AND proved_at >= ?"), (since,)))
 
+    def that_may_have(self, least: bytes, greatest: bytes, limit: int) -> list[RunLine]:
+        """The newest runs whose snapshot, or plan where that was removed, may have a MsgId from `least` to `greatest`.
+        Undos and loads are left out: their snapshots are not of a queue."""
+        return self.such(_Wanted(_few(_MAY_HAVE), (greatest, least, *sorted(COPIES))), limit=limit)
+
+    def behind(self, line: RunLine, queue: str) -> Iterator[str]:
+        """The runs of a queue whose snapshots began after that of a run, the oldest first."""
+        after: tuple[object, ...] = (line.at, line.run)
+        while found := self._rows(_BEHIND, queue, *after, MOST_LOOKED_AT):
+            yield from (str(run) for _at, run in found)
+            after = found[-1]
+
     def undos_of(self, runs: Iterable[str]) -> list[tuple[RunLine, str]]:
         """The undos of the runs, the newest first, each with the run that it undoes."""
         now, stopped = utc_now(), stop_in(self.folder) is not None
@@ -389,6 +410,7 @@ def _read(run: RunFolder) -> Row | None:
             grew=max(0, grew),
             snapshot=there_of(run.snapshot),
             plan=there_of(run.plan),
+            msg_ids=_msg_ids(run, files.observe),
             observed=tuple((one.queue, one.messages) for one in files.observe.queues) if files.observe else (),
             put_on=_put_on(files.plan) if files.plan else (),
         )
@@ -396,6 +418,18 @@ def _read(run: RunFolder) -> Row | None:
         if not run.path.is_dir():
             return None
         raise
+
+
+def _msg_ids(run: RunFolder, observed: ObserveSummary | None) -> tuple[bytes, bytes] | None:
+    """The least and the greatest MsgId of a snapshot, else of the plan: of no message `NO_IDS`, None where the footers
+    of the files do not say them."""
+    if observed is not None and not any(one.messages for one in observed.queues):
+        return NO_IDS
+    for folder in (run.snapshot, run.plan):
+        with suppress(LakeError):  # who reads the messages will find it
+            (found,) = bounds(folder, "msg_id")
+            return found
+    return None
 
 
 def _put_on(plan: PlanKnown) -> tuple[tuple[str, str], ...]:

@@ -48,7 +48,7 @@ CREATE TABLE run (
     run TEXT PRIMARY KEY, changed INTEGER, at TEXT, state TEXT, workflow TEXT, queues TEXT, proved_at TEXT,
     begun INTEGER, sound INTEGER, asks INTEGER, moved INTEGER, takes INTEGER, discarded INTEGER, messages INTEGER,
     undoes TEXT, session TEXT, verdict INTEGER, grew_on TEXT, grew INTEGER, aged TEXT, snapshot INTEGER, plan INTEGER,
-    line TEXT
+    least_id BLOB, greatest_id BLOB, line TEXT
 );
 CREATE TABLE queue_of (queue TEXT, at TEXT, run TEXT, PRIMARY KEY (queue, at, run)) WITHOUT ROWID;
 CREATE TABLE person_of (person TEXT, at TEXT, run TEXT, PRIMARY KEY (person, at, run)) WITHOUT ROWID;
@@ -73,6 +73,7 @@ CREATE INDEX passes ON run (session) WHERE session <> '';
 CREATE INDEX verdicts ON run (verdict) WHERE verdict;
 CREATE INDEX has_snapshot ON run (aged, snapshot) WHERE snapshot;
 CREATE INDEX has_plan ON run (aged, plan) WHERE plan;
+CREATE INDEX by_msg_ids ON run (least_id, greatest_id) WHERE snapshot OR plan;
 CREATE INDEX not_begun ON run (aged) WHERE NOT begun;
 CREATE INDEX queues_of_run ON queue_of (run);
 CREATE INDEX persons_of_run ON person_of (run);
@@ -87,7 +88,8 @@ class Row(NamedTuple):
     """What the index has of a run besides its line. Parameters: `undoes` the run that it undoes, and `session` the
     first pass of the handler that it is a pass of, blank for none; `verdict` when quality checks were written, in
     nanoseconds, 0 for none; `grew_on` the dead-letter queue that a scan for expired messages has seen to grow, by
-    `grew` messages; `snapshot` and `plan` bytes of these folders, 0 where there is none; `observed` its snapshot's
+    `grew` messages; `snapshot` and `plan` bytes of these folders, 0 where there is none; `msg_ids` the least and the
+    greatest MsgId of the snapshot, else of the plan, None where they are not known; `observed` its snapshot's
     queues, with their messages; `put_on` the queues (name, queue manager) on which it puts messages by its plan."""
 
     line: RunLine
@@ -98,6 +100,7 @@ class Row(NamedTuple):
     grew: int = 0
     snapshot: int = 0
     plan: int = 0
+    msg_ids: tuple[bytes, bytes] | None = None
     observed: tuple[tuple[str, int], ...] = ()
     put_on: tuple[tuple[str, str], ...] = ()
 
@@ -255,6 +258,7 @@ def _values(changed: int, row: Row) -> tuple[object, ...]:
             row.session,
         ),
         *(row.verdict, row.grew_on, row.grew, line.proved_at or line.at, row.snapshot, row.plan),
+        *(row.msg_ids or (None, None)),
         json.dumps(told, ensure_ascii=False),
     )
 

@@ -16,6 +16,7 @@ from mq_support import DLQ, dead_letter, let_expire
 
 from mqops.act.in_process import act
 from mqops.lake.run import RunFolder
+from mqops.look import sightings
 from mqops.prove.prove import prove
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(NONE) ACTION(RETRY)\n"
@@ -150,3 +151,24 @@ def test_a_damaged_snapshot_hides_no_message(manager, lake, mqops):
     (part,) = first.snapshot.glob("*.parquet")
     part.write_bytes(part.read_bytes()[:-20])
     assert known(mqops, msg_id)["seen"][0]["became"] == "seen"
+
+
+def test_only_snapshots_that_may_have_the_message_are_read_and_of_many_the_newest(manager, lake, mqops, monkeypatch):
+    ids = sorted(manager.put(DLQ, [dead_letter("NONE", b"1") for _ in range(3)]))
+    first, _plan = planned(manager, lake, text=TABLE)
+    (last,) = manager.put(DLQ, [dead_letter("NONE", b"2")])  # greater: MsgIds of a queue manager rise
+    consume(manager, ids[1])
+    between, _plan = planned(manager, lake, text=TABLE)
+    for msg_id in (ids[0], ids[2]):
+        consume(manager, msg_id)
+    other, _plan = planned(manager, lake, text=TABLE)
+    assert known(mqops, last)["seen"][0]["run"] == other.run
+    (part,) = other.snapshot.glob("*.parquet")
+    part.write_bytes(b"no Parquet")  # it cannot have the message: nobody reads it
+    (seen,) = known(mqops, ids[1])["seen"]
+    assert (seen["run"], seen["missed_by"], known(mqops, ids[1])["errors"]) == (first.run, between.run, [])
+    monkeypatch.setattr(sightings, "MOST", 1)
+    assert known(mqops, ids[0])["seen"][0]["run"] == between.run
+    unknown = mqops("ledger", "show", ids[1].hex(), "--json", expect=1)
+    assert json.loads(unknown.stdout)["seen"] == []
+    assert "More than 1 snapshots may have such a message. None of the newest 1 has it" in unknown.stderr

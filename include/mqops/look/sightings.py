@@ -1,14 +1,16 @@
 """Messages that snapshots of the lake have: when they were last seen, and what became of those that the ledger does not
-tell of (rules in `mqops.prove.core.whereabouts`). No queue manager is asked."""
+tell of (rules in `mqops.prove.core.whereabouts`). No queue manager is asked.
+
+Which snapshots may have a MsgId is asked of the index of the runs. The newest of these are read (`MOST`): so a look
+costs the same however many runs there are.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,16 +21,20 @@ from mqops.clock import utc
 from mqops.decide.backout_setting import BACKOUT
 from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError
-from mqops.lake.files import SETTLED_NS
-from mqops.lake.parquet import R, bounds, chunks_with, read_chunks, rows_as
-from mqops.lake.run import RunFolder, folder_of, run_folders
+from mqops.lake.parquet import R, chunks_with, read_chunks, rows_as
+from mqops.lake.run import RunFolder
 from mqops.ledger.file import markers_of
+from mqops.look.core.run_state import RunLine
+from mqops.look.runs import Runs
 from mqops.model import ObserveSummary
 from mqops.observe.recorded import ANATOMY, OBSERVED
 from mqops.prove.core.whereabouts import Missed, Sighting, Whereabouts, whereabouts
-from mqops.prove.records import LOAD_RECORD, UNDO_RECORD, read_gone
+from mqops.prove.records import read_gone
+from mqops.workflow import COPIES
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
+MOST = 500
+"""Snapshots that are read for a message, the newest of those that may have it."""
 _ROWS = 65_536
 
 
@@ -56,104 +62,86 @@ class _Planned(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A snapshot. Attributes: `at` its begin and `ended` its end: what it has not went before that; `queues` that it
-    has whole, `settled` those without uncommitted messages; `seen` the messages that were asked for."""
+    """A snapshot. Attributes: `line` of its run; `at` its begin and `ended` its end: what it has not went before that;
+    `queues` that it has whole, `settled` those without uncommitted messages."""
 
-    run: str
+    line: RunLine
     at: datetime
     ended: datetime
     queues: frozenset[str]
     settled: frozenset[str]
-    seen: Mapping[str, Sighting]
 
 
-class _Snapshot(NamedTuple):
-    """What does not change of a run's snapshot. Parameters: `at` to `settled` as of `_Look`; `kept` whether it
-    or its plan is there; `ids` the least and the greatest MsgId, None where no footer says them."""
-
-    at: datetime
-    ended: datetime
-    queues: frozenset[str]
-    settled: frozenset[str]
-    kept: bool
-    ids: tuple[bytes, bytes] | None
-
-
-def seen_in_snapshots(
-    lake: Path, queue_manager: str, msg_id: str, dealt_with: Collection[tuple[str, str]]
-) -> Iterator[Whereabouts]:
+def seen_in_snapshots(runs: Runs, msg_id: str, dealt_with: Collection[tuple[str, str]]) -> Iterator[Whereabouts]:
     """What is known of messages whose MsgId begins so, but for those that a run dealt with when they were last seen.
 
-    Parameters: `msg_id` hex; `dealt_with` (run, msg_key) of the ledger's lines that say that a message was moved or
-    discarded.
+    Parameters: `runs` of the queue manager; `msg_id` hex; `dealt_with` (run, msg_key) of the ledger's lines that say
+    that a message was moved or discarded.
 
     Raises:
-        LakeError: a run cannot be read.
+        LakeError: a run cannot be read, or none of the newest snapshots that may have such a message has one.
         LedgerBroken: the ledger cannot be read.
     """
-    folder = folder_of(lake, queue_manager)
-    looks = sorted(_looks(folder, msg_id), key=lambda look: look.at)
-    last: dict[str, int] = {}
-    for number, look in enumerate(looks):
-        last.update(dict.fromkeys(look.seen, number))
-    for key, number in last.items():
-        look = looks[number]
-        if (look.run, key) in dealt_with:
+    lines = runs.that_may_have(*_id_range(msg_id), limit=MOST + 1)
+    last: dict[str, tuple[_Look, Sighting]] = {}
+    for line in lines[:MOST]:
+        if look := _look(runs, line):
+            for sighting in _seen(runs, look, msg_id):
+                last.setdefault(sighting.msg_key, (look, sighting))
+    if len(lines) > MOST and not last:
+        raise LakeError(
+            f"More than {MOST:,} snapshots may have such a message. None of the newest {MOST:,} has it, and the others "
+            "were not read: look in one of them (`mqops message find --snapshot RUN`)"
+        )
+    for look, seen in sorted(last.values(), key=lambda one: (one[0].at, one[0].line.run)):
+        if (look.line.run, seen.msg_key) in dealt_with:
             continue
-        run = RunFolder(folder / "runs" / look.run)
-        sighting = look.seen[key]
-        planned = _plan_rows(run, sighting)
-        if planned:
-            sighting = replace(sighting, action=planned[0].action, rule_line=planned[0].rule_line)
-        missed = [
-            Missed(later.ended, later.run, certain=sighting.queue in later.settled)
-            for later in looks[number + 1 :]
-            if sighting.queue in later.queues
-        ]
+        run = RunFolder(runs.folder / "runs" / look.line.run)
+        planned = _plan_rows(run, seen)
+        sighting = replace(seen, action=planned[0].action, rule_line=planned[0].rule_line) if planned else seen
+        missed = list(_missed(runs, look, sighting.queue))
         if found := _absent_at(run, [row.row for row in planned]):
-            missed.append(Missed(found, look.run, certain=sighting.queue in read_gone(run).settled))
-        yield whereabouts(sighting, queue_manager, min(missed, default=None), now=utc())
+            missed.append(Missed(found, look.line.run, certain=sighting.queue in read_gone(run).settled))
+        yield whereabouts(sighting, runs.queue_manager, min(missed, default=None), now=utc())
 
 
-def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
-    """The snapshots of a queue manager's queues. Those of undos and loads are left out: they are not of a queue."""
-    low, high = _id_range(msg_id)
-    before, place = time.time_ns() - SETTLED_NS, str(folder)
-    for name, changed in sorted(run_folders(folder)):
-        of = _snapshot(place, name, changed) if changed < before else _snapshot.__wrapped__(place, name, 0)
-        if of is None or not of.kept:
+def _missed(runs: Runs, look: _Look, queue: str) -> Iterator[Missed]:
+    """The later snapshots that have a queue whole, without the message: the first that ended is among them."""
+    ended: datetime | None = None
+    for run in islice(runs.behind(look.line, queue), MOST):
+        line = runs.one(run)
+        later = _look(runs, line) if line else None
+        if later is None or not RunFolder(runs.folder / "runs" / run).snapshot.is_dir():
             continue
-        queues, seen = of.queues, list[Sighting]()
-        if of.ids is None or (of.ids[0] <= high and low <= of.ids[1]):
-            run = RunFolder(folder / "runs" / name)
-            try:
-                seen = [_sighting(run, row.observed_at, row) for row in _rows_with(run.snapshot, _Seen, msg_id)]
-            except LakeError:  # its snapshot was removed from the lake (retention); its plan may be there
-                queues = frozenset()
-                planned = _rows_with(run.plan, _Planned, msg_id) if run.plan.is_dir() else ()
-                seen = [_sighting(run, of.at, row) for row in planned]
-        yield _Look(name, of.at, of.ended, queues, of.settled, {one.msg_key: one for one in seen})
+        if ended and later.at >= ended:
+            return
+        if queue in later.queues:
+            ended = min(ended or later.ended, later.ended)
+            yield Missed(later.ended, run, certain=queue in later.settled)
 
 
-@lru_cache(maxsize=8192)
-def _snapshot(folder: str, name: str, _changed: int) -> _Snapshot | None:
-    """A run's snapshot; None for an undo or a load, or without one. It is read again where the run's folder
-    changed. Raises `LakeError`."""
-    run = RunFolder(Path(folder, "runs", name))
+def _look(runs: Runs, line: RunLine) -> _Look | None:
+    """A run's snapshot; None of an undo or a load, or where nothing says what it saw. Raises `LakeError`."""
+    run = RunFolder(runs.folder / "runs" / line.run)
     observed = OBSERVED.find(run)
-    if observed is None or UNDO_RECORD.exists(run) or LOAD_RECORD.exists(run):
+    if observed is None or line.workflow in COPIES:
         return None
     whole = observed.whole
     if whole is None:
         whole = ANATOMY.exists(run) or BACKOUT.exists(run)
     queues = frozenset(one.queue for one in observed.queues) if whole else frozenset[str]()
     at = datetime.fromisoformat(observed.observed_at)
-    ids = None
-    with suppress(LakeError):  # who reads the messages will find it
-        (ids,) = bounds(run.snapshot, "msg_id")
-    kept = run.snapshot.is_dir() or run.plan.is_dir()
-    settled = frozenset(observed.settled)
-    return _Snapshot(at, _ended(run, observed, at), queues, settled, kept, ids)
+    return _Look(line, at, _ended(run, observed, at), queues, frozenset(observed.settled))
+
+
+def _seen(runs: Runs, look: _Look, msg_id: str) -> Iterator[Sighting]:
+    """The messages of a snapshot whose MsgId begins so; where a retention has removed it, those of the plan."""
+    run = RunFolder(runs.folder / "runs" / look.line.run)
+    try:
+        yield from [_sighting(run, row.observed_at, row) for row in _rows_with(run.snapshot, _Seen, msg_id)]
+    except LakeError:
+        planned = _rows_with(run.plan, _Planned, msg_id) if run.plan.is_dir() else ()
+        yield from (_sighting(run, look.at, row) for row in planned)
 
 
 def _ended(run: RunFolder, observed: ObserveSummary, at: datetime) -> datetime:
