@@ -33,7 +33,7 @@ from mqops.prove.records import read_gone
 from mqops.workflow import COPIES
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
-MOST = 500
+MOST = 200
 """Snapshots that are read for a message, the newest of those that may have it."""
 _ROWS = 65_536
 
