@@ -211,6 +211,11 @@ def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client, r
     assert f'the undo of <a class="name" href="/run?queue_manager=QM1&amp;run={run.run}">run {run.run}</a>' in page
     assert "</a>, which puts back 1 of 1 message, waits for an approval; its snapshot is" in page
     assert "a plan waits for an answer" not in page  # no run waits for an undo
+    manager.mqsc("ALTER QLOCAL(A) PUT(DISABLED)")
+    _run, nothing = undo_planned(manager, estate_folder / "lake")  # of a run that left the message where it was
+    page = client("/plan", queue_manager="QM1", run=nothing.run).text
+    assert "There is nothing to put back: the run moved no message and discarded none." in page
+    assert "There was no message on" not in page  # it is there
 
 
 @pytest.mark.parametrize(

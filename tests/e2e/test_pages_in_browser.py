@@ -148,11 +148,25 @@ def test_a_form_can_be_sent_again_when_its_run_has_ended(site: Any, browser: Any
     assert ", ended. Dry run: " in browser.find(f"{form}//p[@class='answer']").text
 
 
+def dry_run_of_what_the_run_left(browser: Any) -> None:
+    """Issue 37 B3, on the page of a run, by the keyboard alone: the list is opened, a row ticked, its dry run begun."""
+    form = "//details[@id='unmoved']//form[@data-starts='mq_recover']"
+    if not browser.find("//details[@id='unmoved']").get_attribute("open"):
+        browser.find("//summary[@id='unmoved-summary']").send_keys(Keys.ENTER)
+    browser.until(lambda: browser.find(f"{form}//button[@type='submit']").is_displayed())
+    browser.find(f"({form}//input[@data-listed])[1]").send_keys(Keys.SPACE)
+    browser.find(f"{form}//select[@name='action']").send_keys("Discard")
+    browser.find(f"{form}//button[@type='submit']").send_keys(Keys.ENTER)
+    browser.until(lambda: "DISCARD 1" in browser.find("//section[@class='result']").text)
+    assert "Start the real run" in browser.find("//section[@class='result']").text
+
+
 def test_a_stopped_run_goes_on_by_one_click(site: Any, browser: Any) -> None:
     """A second real run is refused while the first one waits: the page of that run leads to the plan that waits."""
-    manager = site.in_trouble(NAME, 3)  # the third one is discarded
-    site.client.wait_for_dag("mq_stop")
-    site.client.unpause("mq_stop")
+    manager = site.in_trouble(NAME, 5)  # the third one is discarded, and the last two are left
+    for dag in ("mq_stop", "mq_recover"):
+        site.client.wait_for_dag(dag)
+        site.client.unpause(dag)
     dag_id, run_id = site.trigger(NAME, dry_run=False)
     waits(site, browser, dag_id, run_id)
     _dag_id, refused = site.trigger(NAME, dry_run=False)
@@ -175,6 +189,7 @@ def test_a_stopped_run_goes_on_by_one_click(site: Any, browser: Any) -> None:
     assert browser.driver.execute_script("return window.offered") is False  # it went on by itself
     assert "Resume this run, and go on. Started: " in browser.text()
     assert manager.depth("BACK.AGAIN") > moved
+    dry_run_of_what_the_run_left(browser)
 
 
 def test_the_messages_of_a_backout_queue_have_a_form_on_the_estate(site: Any, browser: Any) -> None:

@@ -61,3 +61,10 @@ def test_a_table_is_drawn_once_for_all_who_are_shown_it_within_a_second() -> Non
     assert '<th class="name" scope="row">&lt;b&gt;</th>' in drawn
     assert '<td class="number">4</td>' in drawn
     assert tables.rows(where, None) == tables.rows(where, Table("None", ["Queue"], [])) == ""
+
+
+def test_the_caption_of_a_table_hides_nothing() -> None:
+    """It has names out of messages: those of the folders of an MQRFH2."""
+    drawn = tables.rows({"root": "", "airflow": ""}, Table("Folder a\u202eb\nc", ["*Field\u202e"], [("x\u202e",)]))
+    assert drawn.count("Folder a\ufffdb\ufffdc") == 2
+    assert "\u202e" not in drawn

@@ -26,12 +26,14 @@ def runs_since(lake: Path, queue_manager: str, since: datetime) -> list[RunFolde
 
 
 def runs_of_session(run: RunFolder) -> list[RunFolder]:
-    """The passes of the handler that made a run, the newest first; the run alone if no handler made it.
+    """The passes of the handler that made a run, the newest first; the run alone if no handler made it, or if none of
+    them has begun.
 
     Raises `LakeError`.
     """
     lake, passed = run.lake_folder.parent, SESSION.find(run)
-    return _undoable(lake, Runs(lake, run.queue_manager).of_session(passed.session)) if passed else [run]
+    passes = Runs(lake, run.queue_manager).of_session(passed.session) if passed else ()
+    return _undoable(lake, passes) or [run]
 
 
 def _undoable(lake: Path, lines: Iterable[RunLine]) -> list[RunFolder]:

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from mqops.look.words.shown_table import ShownCell, ShownColumn, ShownTable, shown_table
 from mqops.look.words.text import Column, Table
+from mqops.printable import visible
 from mqops_airflow.pages.elements import attributes, element, in_a_row
 from mqops_airflow.pages.shared import Same, shared
 from mqops_airflow.pages.shown import breaks
@@ -29,18 +30,20 @@ def rows(context: Where, of: Table | None) -> Markup:
 @shared
 def _drawn(of: Same[Table], root: str, airflow: str) -> Markup:
     shown, where = shown_table(of.value), {"root": root, "airflow": airflow}
+    what = visible(shown.caption)
     head = element("thead", element("tr", in_a_row(map(_heading, shown.columns))))
     many = attributes({"data-many": "" if shown.many else None})
     body = element("tbody", in_a_row(_rows(where, shown)), many)
-    caption = element("caption", element("span", shown.caption))
-    of_place = attributes({"class": "scrolls", "role": "region", "aria-label": shown.caption, "tabindex": "0"})
+    caption = element("caption", element("span", what))
+    of_place = attributes({"class": "scrolls", "role": "region", "aria-label": what, "tabindex": "0"})
     table = element("table", in_a_row(["\n", caption, "\n", head, "\n", body, "\n"]))
     return in_a_row([said(where, shown.alike, "alike"), element("div", in_a_row(["\n", table, "\n"]), of_place)])
 
 
 def _heading(shown: ShownColumn) -> Markup:
     kind = "number" if shown.column.kind == "number" else None
-    return element("th", shown.column.heading, attributes({"class": kind, "data-by": shown.by, "scope": "col"}))
+    of = attributes({"class": kind, "data-by": shown.by, "scope": "col"})
+    return element("th", visible(shown.column.heading), of)
 
 
 def _rows(where: Mapping[str, str], shown: ShownTable) -> Iterator[Markup]:

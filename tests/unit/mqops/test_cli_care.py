@@ -16,7 +16,9 @@ from pymqi import CMQC
 from mqops.cli import main
 from mqops.cli.exit_code import MEANING, ExitCode
 from mqops.decide.core.message_groups import WAY_OUT
+from mqops.lake.run import RunFolder
 from mqops.look.runs_to_undo import runs_since
+from mqops.prove.records import SESSION, PassOf
 
 TABLE = "ACTION(RETRY)\n"
 QUEUES = "DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\n"
@@ -99,7 +101,7 @@ def test_runs_since_a_time_are_undone_newest_first(manager, mqops_here, tmp_path
     assert manager.bodies("A") == [b"before"]
 
 
-def test_the_session_of_a_handler_is_undone_as_a_whole(manager, mqops_here):
+def test_the_session_of_a_handler_is_undone_as_a_whole(manager, mqops_here, tmp_path):
     """SHUT makes the first pass fail for one message, whose second try is a pass of its own."""
     manager.mqsc("DEFINE QLOCAL(SHUT) PUT(DISABLED)\n")
     manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("SHUT", b"y")])
@@ -112,6 +114,13 @@ def test_the_session_of_a_handler_is_undone_as_a_whole(manager, mqops_here):
     assert told.startswith(f"2 runs to undo: {runs[1]}, {runs[0]}\n")
     assert (manager.depth("B"), manager.bodies("A"), manager.depth(DLQ)) == (0, [b"another session"], 2)
     assert json.loads(mqops_here("undo", other[0], "--session", "--dry-run", "--json").stdout)["plan"]["rows"] == 1
+    plan = json.loads(mqops_here("dlq", "run", "--dry-run", "--json", DLQ, "QM1", text=TABLE).stdout)["plan"]
+    planned = RunFolder.at(tmp_path / "lake", "QM1", plan["run"])
+    SESSION.write(planned, PassOf(session=planned.run))  # a pass that was refused, or killed, before it began
+    asked = ("--yes", "--json")
+    alone = json.loads(mqops_here("undo", planned.run, *asked).stdout)
+    whole = json.loads(mqops_here("undo", planned.run, "--session", *asked).stdout)
+    assert (whole["moved"], whole["actions"]) == (alone["moved"], alone["actions"])
 
 
 ESTATE = """\

@@ -26,6 +26,7 @@ from mqops.look.words.text import (
     sentences,
 )
 from mqops.model import Destination
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.look.core.question import Asked
@@ -66,6 +67,8 @@ def snapshot(line: RunLine, depth: int | None) -> Text:
 def sums(view: PlanView, size: str) -> Text:
     """The messages of a plan by action. Parameters: `size` of all of them, in words."""
     plan = view.plan
+    if not plan.observed and plan.workflow == Workflow.UNDO:
+        return said("There is nothing to put back: the run moved no message and discarded none.")
     if not plan.observed:
         return said("There was no message on {:name} on {}: the plan does nothing.", plan.queue, plan.queue_manager)
     actions = ", ".join(f"{action} {count:,}" for action, count in plan.actions.items()) or "nothing"
