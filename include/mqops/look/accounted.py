@@ -133,5 +133,5 @@ def _ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
     empty = not file.exists() and proofs == ([], "")
     what = Verified() if empty else verified(file, again=False, known=proofs)
     found = LedgerNow(at=utc_now(), found=what, remark=remark(folder), state=written)
-    _last[file.path] = state, now, found
+    _last[file.path] = state, _proofs_read[file.path][0], found  # what a run says is never older than `AGAIN`
     return found
