@@ -38,6 +38,7 @@ from mqops.quality.failures import FAILURES
 from mqops.quality.in_process import check_here
 from mqops.quality.no_message import check_no_message
 from mqops.quality.one_pass import check_in_one_pass
+from mqops.quality.pieces import pieces
 from mqops.quality.results import docs_of, results, verdict_of
 from mqops.quality.scope import QueuesSeen
 from mqops.quality.suite_file import load_suites
@@ -973,10 +974,11 @@ SPARSE: tuple[dict[str, Any], ...] = (
 
 
 def test_by_spark_and_in_this_process_the_same_is_found(
-    spark: Any, make_run: MakeRun, tmp_path: Path, between: Path
+    spark: Any, make_run: MakeRun, tmp_path: Path, between: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each expectation with arguments by chance, on all the seeded faults among good messages; more by
-    MQOPS_QUALITY_MIXTURES."""
+    MQOPS_QUALITY_MIXTURES. One pass has the snapshot in several pieces."""
+    monkeypatch.setattr("mqops.quality.pieces.ROWS", 50)
     for seed in range(int(os.environ.get("MQOPS_QUALITY_MIXTURES", "1"))):
         chance = random.Random(seed)
         rows = [*good(), *(one for bad, _observed in FAULTS.values() for one in bad)]
@@ -986,6 +988,10 @@ def test_by_spark_and_in_this_process_the_same_is_found(
         path.write_text(json.dumps({"suite": "s", "expectations": [*checks, *SPARSE]}))
         rows = [*rows[: chance.randint(20, len(rows))], *(row for row, _fails in (*IN_PAYLOADS, *AMONG_OTHERS))]
         run = make_run(rows, f"run-{seed}", queues=("JSON", "XML", "FIXED", "GROUPS", "ASKED", "REPLIES", IN, DLQ))
+        for part in run.snapshot.glob("*.parquet"):
+            pq.write_table(pq.read_table(part), part, row_group_size=25)
+        several = pieces(Path(os.path.relpath(run.snapshot)), [], ())
+        assert (len(several.pieces) > 1, several.folder.is_absolute()) == (True, True)
         docs = tmp_path / f"docs-{seed}"
         suites = (path, PAYLOAD, between)
         here, there = checked(run, *suites), by_spark(spark, run, *suites, docs=docs)

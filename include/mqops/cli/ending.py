@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -15,6 +17,18 @@ from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, stop
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """While a person is asked: a signal ends the command at once (`KeyboardInterrupt`), also one that `Ending` would
+    wait with. Nothing is under way then, and an answer may never come."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Ending:

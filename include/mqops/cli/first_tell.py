@@ -8,6 +8,7 @@ from typing import IO
 import click
 
 from mqops.cli.columns import show_folded
+from mqops.cli.ending import ended_by_signals
 from mqops.cli.exit_code import ExitCode
 from mqops.cli.outcome import show_line
 from mqops.cli.passes import warn
@@ -40,11 +41,16 @@ class Asks:
         news = [one for one in told if one.queue not in self._agreed]
         for one in news:
             show_line(one.sentence(), err=True) if self._quiet else show_folded(one.sentence())
-        if not news or self._yes or click.confirm("Look at these queues?"):
+        if not news or self._yes or _agreed():
             self._agreed |= {one.queue for one in news}
             return True
         self.refused = tuple(one.queue for one in told)
         return False
+
+
+def _agreed() -> bool:
+    with ended_by_signals():
+        return click.confirm("Look at these queues?")
 
 
 def asking(*, tells_first: bool, yes: bool = False, quiet: bool) -> Asks | None:

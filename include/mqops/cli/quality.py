@@ -257,13 +257,15 @@ def _verdict(summary: QualitySummary) -> str:
 
 
 def _show_next(summary: QualitySummary) -> None:
-    """How the failed messages of a queue are moved; nothing where none failed, or the result is kept apart."""
-    queue = next((one.queue for one in summary.queues if one.left), "")
-    suite = next((one.suite for one in summary.checks if not one.met and one.failed), "")
-    if summary.check and queue and suite:
+    """How the messages of a queue that failed a suite are moved; nothing where none failed, or the result is kept
+    apart. Raises `LakeError`."""
+    from mqops.quality.failure_counts import first_failure  # noqa: PLC0415
+
+    failed = first_failure(Path(summary.failures)) if summary.check and summary.left else None
+    if failed:
         show_folded("they move to a queue of your choice, after a question, by:")
-        move = ("mqops", "message", "move", queue, "-m", summary.queue_manager)
-        show_command(command(*move, "--failed", suite, "--to", "QUEUE"))
+        move = ("mqops", "message", "move", failed.queue, "-m", summary.queue_manager)
+        show_command(command(*move, "--failed", failed.suite, "--to", "QUEUE"))
 
 
 def _show_summary(summary: QualitySummary) -> None:

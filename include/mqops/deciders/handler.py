@@ -55,6 +55,7 @@ from mqops.decide.retry_not_due import NEVER
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import PlannedRun, carry_out, plan_run
 from mqops.errors import Stopped
+from mqops.expiry.first_tell import refuse_at_stake
 from mqops.lake.files import make_folder
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
@@ -235,6 +236,7 @@ class Handler:
 
         Raises:
             Stopped: somebody stopped the queue manager's runs.
+            NotLookedAt: the queue is left because of what a look would do (`mqops.expiry.first_tell`).
             MqopsError: the queue can no longer be browsed.
         """
         self._refuse_if_stopped()
@@ -317,6 +319,7 @@ class Handler:
     def _comes(self) -> bool:
         """Wait for a message that the last pass has not left there, or the time to go on without one (rules 2 to 7)."""
         with connect(self._what.connection) as session:
+            refuse_at_stake(self._what.first_tell, session, self._what.lake, [self.queue])
             handle = session.open(self.queue, OPEN_OPTIONS)
             report_at = time.monotonic() + self._interval
             again_at = self._again_at()

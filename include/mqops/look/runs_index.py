@@ -318,7 +318,7 @@ def _on_disk(folder: Path) -> sqlite3.Connection:
     database = _connected(str(path))
     if _version(database) not in {0, VERSION}:
         database.close()
-        raise _Damaged
+        raise _Damaged("another version of mqops made it")
     return _with_tables(database)
 
 

@@ -1,4 +1,5 @@
-"""How many rows the table of failures has, and of how many messages: read as it is on disk, whoever wrote it."""
+"""How many rows the table of failures has, of how many messages, and the first one: read as it is on disk, whoever
+wrote it."""
 
 from __future__ import annotations
 
@@ -24,6 +25,22 @@ class FailureCounts(NamedTuple):
 
     by_check: Mapping[tuple[str, str], int]
     by_queue: Mapping[str, Mapping[str, int]]
+
+
+class Failure(NamedTuple):
+    """A message of a queue that failed a suite. Parameters: the names of both."""
+
+    suite: str
+    queue: str
+
+
+def first_failure(folder: Path) -> Failure | None:
+    """One of a table of failures that is not tolerated; None where there is none. Raises `LakeError`."""
+    for batch in read_parquet(folder, ("suite", "queue", "tolerated")):
+        blamed = batch.filter(pc.invert(batch["tolerated"]))
+        if len(blamed):
+            return Failure(blamed["suite"][0].as_py(), blamed["queue"][0].as_py())
+    return None
 
 
 def counted_failures(folder: Path) -> FailureCounts:

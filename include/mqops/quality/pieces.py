@@ -61,7 +61,7 @@ def pieces(folder: Path, wanted: Iterable[str], asked: tuple[Asked, ...]) -> Pie
         LakeError: they cannot be read, or RUN/bodies.json is not there or was changed.
         BodiesLocked: bodies are read, and this process does not have their key.
     """
-    names = frozenset(wanted)
+    names, folder = frozenset(wanted), folder.absolute()  # a worker has a working directory of its own
     found = pieces_of(folder, ROWS)
     sealed = needs_body(names, asked) and is_sealed(folder)
     return Pieces(

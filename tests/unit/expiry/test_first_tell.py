@@ -1,7 +1,9 @@
-"""`--first-tell` of every command that browses: told and asked before a look, and who says no leaves the queues."""
+"""`--first-tell` of what scans, copies or moves: told and asked before a look, and who says no leaves the queues."""
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ FIVE_SECONDS, SOON = 50, 3000
 """In tenths of a second. What expires within a quarter of an hour counts as expired: a look takes its time."""
 LOOKS = {
     "dlq": ["dlq", "run", DLQ, "QM1", "--once", "--rules", "TABLE"],
+    "dlq handler": ["dlq", "run", DLQ, "QM1", "--rules", "TABLE"],
     "dlq dry": ["dlq", "run", DLQ, "QM1", "--dry-run", "--rules", "TABLE"],
     "backout": ["backout", "run", "-m", "QM1", "--rules", "TABLE"],
     "guard": ["backout", "guard", "PAY", "-m", "QM1", "--watch", "0"],
@@ -74,14 +77,15 @@ def test_E06_every_command_that_browses_tells_first_and_browses_nothing_where_th
     manager.put(DLQ, [dead_letter("PAY", b"moved")])
     done = command("message", "replay", DLQ, "-m", "QM1", "--all", "--yes")
     assert done.exit_code == 0, done.output
-    run = done.stderr.split("mqops: run ")[1].split()[0]
+    run = done.stderr.split("mqops: run ")[1].split()[0].rstrip(":")  # of a line of progress, on a slow machine
     before = at_stake(manager, command, FIVE_SECONDS)
     let_expire(FIVE_SECONDS)
     for name, words in LOOKS.items():
         refused = command(*[run if word == "RUN" else word for word in words], "--first-tell", answer="n\n")
-        assert refused.exit_code == 1, (name, refused.output)
+        assert (refused.exit_code, "Look at these queues?" in refused.stdout) == (1, True), (name, refused.output)
         assert "a look discards up to 2 expired messages, 2 expiration reports are sent" in refused.stdout, name
         assert "a look discards" in refused.stderr, name  # what was not done, and why
+        assert "none of their messages was moved" in " ".join(refused.stderr.split()), name
         assert {queue: manager.depth(queue) for queue in before} == before, name
     agreed = command("snapshot", DLQ, "PAY", "-m", "QM1", "--first-tell", answer="y\n")
     assert (agreed.exit_code, manager.depth("PAY"), manager.depth("REPORTS")) == (0, 2, 4)
@@ -105,6 +109,20 @@ def test_what_was_agreed_is_not_asked_again_in_the_passes_of_a_handler(manager, 
     (tmp_path / "table").write_text("RETRYINT(1) WAIT(1)\nACTION(IGNORE)\n")
     done = command("dlq", "run", DLQ, "QM1", "--rules", "TABLE", "--first-tell", answer="y\n")
     assert (done.stdout.count("Look at these queues?"), done.exit_code) == (1, 0), done.output
+
+
+def test_one_signal_ends_a_handler_that_waits_for_the_answer(manager, command, tmp_path):
+    before = at_stake(manager, command, SOON)
+    words = ["mqops", "dlq", "run", DLQ, "QM1", "--rules", str(tmp_path / "table"), "--first-tell"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe) as handler:
+        asked = b""
+        while not asked.endswith(b"Look at these queues? [y/N]: ") and (more := handler.stdout.read(1)):
+            asked += more
+        handler.send_signal(signal.SIGTERM)
+        told = handler.communicate(b"n\n")[1].decode()
+    assert (handler.returncode, "Aborted!" in told) == (1, True), told
+    assert {queue: manager.depth(queue) for queue in before} == before
 
 
 @pytest.mark.parametrize(

@@ -246,6 +246,22 @@ def test_the_messages_that_failed_a_check_are_found_and_moved(manager, run, mqop
     )
 
 
+def test_a_check_that_is_not_passed_names_a_queue_and_the_suite_that_its_messages_fail(manager, mqops_here, tmp_path):
+    given: list[str] = []
+    for name, queue in (("payments", "OUT"), ("zeroes", "IN")):
+        suite = tmp_path / f"{name}.yaml"
+        suite.write_text(
+            f"suite: {name}\nqueues: [{queue}]\nexpectations:\n"
+            "- {id: short, expect: column_values_to_be_between, column: priority, max_value: -1}\n"
+        )
+        given += ["--suite", str(suite)]
+        manager.put(queue, [({}, b"too long")])
+    taken = json.loads(mqops_here("snapshot", "IN", "OUT", "-m", "QM1", "--json").stdout)
+    told = mqops_here("quality", "check", "--snapshot", taken["run"], *given, expect=1).stdout.replace(" \\\n", "")
+    named = [line.split()[3:8:4] for line in told.splitlines() if "mqops message move" in line]
+    assert named in ([["IN", "zeroes"]], [["OUT", "payments"]]), told
+
+
 def test_what_a_search_passed_over_is_told_by_all_that_choose(manager, run, mqops_here, tmp_path):
     """A5: as `find` does; in the dry run, in the outcome, in an export, and where nothing fits."""
     broken = MQRFH2(format="MQSTR", coded_char_set_id=1208, folders=(b"<<usr>  ",)).pack() + b"x"

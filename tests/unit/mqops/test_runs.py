@@ -270,7 +270,7 @@ def test_a_quality_run_says_what_its_checks_found(manager, mqops, lake):
     assert f"{run.quality_json} is not what mqops wrote: run: Field required" in mqops("runs", expect=1).stderr
 
 
-def test_the_index_keeps_what_did_not_change_and_is_never_wrong(manager, mqops, lake):
+def test_the_index_keeps_what_did_not_change_and_is_never_wrong(manager, mqops, lake, caplog):
     manager.put(DLQ, [dead_letter("A", b"1")])
     key = run_of(mqops, "--once")
     run = find_run(lake, key=key)
@@ -293,6 +293,7 @@ def test_the_index_keeps_what_did_not_change_and_is_never_wrong(manager, mqops, 
     with sqlite3.connect(index) as database:
         database.execute("PRAGMA user_version = 99")
     assert listed(mqops)[0]["moved"] == 77
+    assert f"{index} is made again: another version of mqops made it" in caplog.text
     index.chmod(0o400)
     run.lake_folder.chmod(0o500)  # who may only read the lake does without
     assert listed(mqops)[0]["moved"] == 77
