@@ -53,7 +53,8 @@ def counted_failures(folder: Path) -> FailureCounts:
             by_check[each["suite"], each["expectation"]] += each["count_all"]
         blamed = rows.filter(pc.invert(rows["tolerated"])).group_by(["queue", "severity"])
         found = blamed.aggregate([("position", "distinct")])
-        for queue, severity, some in zip(*(found[name] for name in found.column_names), strict=True):
+        names = ("queue", "severity", "position_distinct")
+        for queue, severity, some in zip(*(found[name] for name in names), strict=True):
             places[queue.as_py()][severity.as_py()].append(some.values.to_numpy())
     by_queue = {}
     for queue, of_severity in places.items():

@@ -178,6 +178,7 @@ def _added_up(told: DataFrame, files: QualityFiles) -> Heard:
     of_what = ["kind", "queue_manager", "queue", "number"]
     of_workers = told.where(F.col("kind") != FAILING).select(*of_what, *Counts._fields).toArrow()
     sums = of_workers.group_by(of_what).aggregate([(one, "sum") for one in Counts._fields])
+    sums = sums.select([*of_what, *(f"{one}_sum" for one in Counts._fields)])
     for row in sums.rename_columns(of_workers.column_names).to_pylist():
         if row["kind"] == OF_CHECK:
             heard.counts[row["number"]] = Counts(*(row[one] for one in Counts._fields))
