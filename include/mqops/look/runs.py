@@ -17,7 +17,6 @@ from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
 from mqops.expiry.record import SCANNED
 from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
-from mqops.lake.parquet import bounds
 from mqops.lake.pruned import there_of
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of, queue_managers
 from mqops.lake.run_file import RunFile
@@ -423,6 +422,8 @@ def _read(run: RunFolder) -> Row | None:
 def _msg_ids(run: RunFolder, observed: ObserveSummary | None) -> tuple[bytes, bytes] | None:
     """The least and the greatest MsgId of a snapshot, else of the plan: of no message `NO_IDS`, None where the footers
     of the files do not say them."""
+    from mqops.lake.parquet import bounds  # noqa: PLC0415 - DAG files load no pyarrow
+
     if observed is not None and not any(one.messages for one in observed.queues):
         return NO_IDS
     for folder in (run.snapshot, run.plan):
