@@ -122,11 +122,6 @@ class NotLookedAt(MqopsError):
     """Queues were not looked at, because of what the queue manager must discard then; none of their messages was moved.
     To look all the same, agree, or start without First tell (`--first-tell`)."""
 
-    def __str__(self) -> str:
-        """What a look would do to which queue, and then what was done because of it."""
-        told, done = super().__str__(), self.default_message()
-        return done if told == done else f"{told}\n{done}"
-
 
 class Stopped(MqopsError):
     """The run was stopped. What was done is in the ledger, the rest is where it was. To go on: `mqops resume`."""

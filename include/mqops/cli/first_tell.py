@@ -12,6 +12,7 @@ from mqops.cli.ending import ended_by_signals
 from mqops.cli.exit_code import ExitCode
 from mqops.cli.outcome import show_line
 from mqops.cli.passes import warn
+from mqops.errors import NotLookedAt
 from mqops.expiry.core.first_tell import AtStake
 
 first_tell_option = click.option(
@@ -45,6 +46,7 @@ class Asks:
             self._agreed |= {one.queue for one in news}
             return True
         self.refused = tuple(one.queue for one in told)
+        warn(NotLookedAt.default_message())
         return False
 
 
