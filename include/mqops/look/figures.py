@@ -93,6 +93,11 @@ class QueueFigures:
         """Whether it has 90 % of the messages that it may have."""
         return self.max_depth > 0 and self.depth >= NEARLY_FULL * self.max_depth
 
+    @property
+    def with_depth(self) -> str:
+        """Its name, with its depth in MQ's word."""
+        return f"{self.name} (CURDEPTH {self.depth:,})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelFigures:

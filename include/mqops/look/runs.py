@@ -114,11 +114,13 @@ def _few(where: str) -> str:
     return f"run IN (SELECT run FROM run WHERE {where})"  # noqa: S608 - ours
 
 
-_MAY_HAVE = (
-    "(snapshot OR plan) AND (least_id IS NULL OR least_id <= ? AND greatest_id >= ?) "
-    f"AND workflow NOT IN ({', '.join('?' * len(COPIES))})"
+_NO_COPY = f"workflow NOT IN ({', '.join('?' * len(COPIES))})"
+"""Not of an undo or a load, whose snapshots are not of a queue."""
+_MAY_HAVE = f"(snapshot OR plan) AND (least_id IS NULL OR least_id <= ? AND greatest_id >= ?) AND {_NO_COPY}"
+_BEHIND = (
+    "SELECT queue_of.at, run FROM queue_of CROSS JOIN run USING (run) "  # noqa: S608 - ours
+    f"WHERE queue = ? AND (queue_of.at, run) > (?, ?) AND snapshot AND {_NO_COPY} ORDER BY queue_of.at, run LIMIT ?"
 )
-_BEHIND = "SELECT at, run FROM queue_of WHERE queue = ? AND (at, run) > (?, ?) ORDER BY at, run LIMIT ?"
 _UNDOES = _few("undoes = ? AND undoes <> ''")
 _MAY_GO_ON = _few("state IN ('unfinished', 'stopped')")
 _QUEUES = """
@@ -299,13 +301,14 @@ class Runs:
 
     def that_may_have(self, least: bytes, greatest: bytes, limit: int) -> list[RunLine]:
         """The newest runs whose snapshot, or plan where that was removed, may have a MsgId from `least` to `greatest`.
-        Undos and loads are left out: their snapshots are not of a queue."""
+        Undos and loads are left out."""
         return self.such(_Wanted(_few(_MAY_HAVE), (greatest, least, *sorted(COPIES))), limit=limit)
 
     def behind(self, line: RunLine, queue: str) -> Iterator[str]:
-        """The runs of a queue whose snapshots began after that of a run, the oldest first."""
+        """The runs of a queue whose snapshots began after that of a run, and are there, the oldest first. Undos and
+        loads are left out."""
         after: tuple[object, ...] = (line.at, line.run)
-        while found := self._rows(_BEHIND, queue, *after, MOST_LOOKED_AT):
+        while found := self._rows(_BEHIND, queue, *after, *sorted(COPIES), MOST_LOOKED_AT):
             yield from (str(run) for _at, run in found)
             after = found[-1]
 

@@ -30,7 +30,6 @@ from mqops.model import ObserveSummary
 from mqops.observe.recorded import ANATOMY, OBSERVED
 from mqops.prove.core.whereabouts import Missed, Sighting, Whereabouts, whereabouts
 from mqops.prove.records import read_gone
-from mqops.workflow import COPIES
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
 MOST = 200
@@ -62,10 +61,10 @@ class _Planned(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A snapshot. Attributes: `line` of its run; `at` its begin and `ended` its end: what it has not went before that;
-    `queues` that it has whole, `settled` those without uncommitted messages."""
+    """A snapshot of a run. Attributes: `at` its begin and `ended` its end: what it has not went before that; `queues`
+    that it has whole, `settled` those without uncommitted messages."""
 
-    line: RunLine
+    run: RunFolder
     at: datetime
     ended: datetime
     queues: frozenset[str]
@@ -83,60 +82,58 @@ def seen_in_snapshots(runs: Runs, msg_id: str, dealt_with: Collection[tuple[str,
         LedgerBroken: the ledger cannot be read.
     """
     lines = runs.that_may_have(*_id_range(msg_id), limit=MOST + 1)
-    last: dict[str, tuple[_Look, Sighting]] = {}
+    last: dict[str, tuple[RunLine, _Look, Sighting]] = {}
     for line in lines[:MOST]:
-        if look := _look(runs, line):
-            for sighting in _seen(runs, look, msg_id):
-                last.setdefault(sighting.msg_key, (look, sighting))
+        if look := _look(runs, line.run):
+            for sighting in _seen(look, msg_id):
+                last.setdefault(sighting.msg_key, (line, look, sighting))
     if len(lines) > MOST and not last:
         raise LakeError(
             f"More than {MOST:,} snapshots may have such a message. None of the newest {MOST:,} has it, and the others "
             "were not read: look in one of them (`mqops message find --snapshot RUN`)"
         )
-    for look, seen in sorted(last.values(), key=lambda one: (one[0].at, one[0].line.run)):
-        if (look.line.run, seen.msg_key) in dealt_with:
+    for line, look, seen in sorted(last.values(), key=lambda one: (one[1].at, one[0].run)):
+        if (line.run, seen.msg_key) in dealt_with:
             continue
-        run = RunFolder(runs.folder / "runs" / look.line.run)
-        planned = _plan_rows(run, seen)
+        planned = _plan_rows(look.run, seen)
         sighting = replace(seen, action=planned[0].action, rule_line=planned[0].rule_line) if planned else seen
-        missed = list(_missed(runs, look, sighting.queue))
-        if found := _absent_at(run, [row.row for row in planned]):
-            missed.append(Missed(found, look.line.run, certain=sighting.queue in read_gone(run).settled))
+        missed = list(_missed(runs, line, sighting.queue))
+        if found := _absent_at(look.run, [row.row for row in planned]):
+            missed.append(Missed(found, line.run, certain=sighting.queue in read_gone(look.run).settled))
         yield whereabouts(sighting, runs.queue_manager, min(missed, default=None), now=utc())
 
 
-def _missed(runs: Runs, look: _Look, queue: str) -> Iterator[Missed]:
-    """The later snapshots that have a queue whole, without the message: the first that ended is among them."""
+def _missed(runs: Runs, line: RunLine, queue: str) -> Iterator[Missed]:
+    """The snapshots behind that of a run that have a queue whole: the first that ended is among them."""
     ended: datetime | None = None
-    for run in islice(runs.behind(look.line, queue), MOST):
-        line = runs.one(run)
-        later = _look(runs, line) if line else None
-        if later is None or not RunFolder(runs.folder / "runs" / run).snapshot.is_dir():
+    for name in islice(runs.behind(line, queue), MOST):
+        later = _look(runs, name)
+        if later is None:
             continue
         if ended and later.at >= ended:
             return
         if queue in later.queues:
             ended = min(ended or later.ended, later.ended)
-            yield Missed(later.ended, run, certain=queue in later.settled)
+            yield Missed(later.ended, name, certain=queue in later.settled)
 
 
-def _look(runs: Runs, line: RunLine) -> _Look | None:
-    """A run's snapshot; None of an undo or a load, or where nothing says what it saw. Raises `LakeError`."""
-    run = RunFolder(runs.folder / "runs" / line.run)
+def _look(runs: Runs, name: str) -> _Look | None:
+    """A run's snapshot; None where nothing says what it saw. Raises `LakeError`."""
+    run = RunFolder.at(runs.lake, runs.queue_manager, name)
     observed = OBSERVED.find(run)
-    if observed is None or line.workflow in COPIES:
+    if observed is None:
         return None
     whole = observed.whole
     if whole is None:
         whole = ANATOMY.exists(run) or BACKOUT.exists(run)
     queues = frozenset(one.queue for one in observed.queues) if whole else frozenset[str]()
     at = datetime.fromisoformat(observed.observed_at)
-    return _Look(line, at, _ended(run, observed, at), queues, frozenset(observed.settled))
+    return _Look(run, at, _ended(run, observed, at), queues, frozenset(observed.settled))
 
 
-def _seen(runs: Runs, look: _Look, msg_id: str) -> Iterator[Sighting]:
+def _seen(look: _Look, msg_id: str) -> Iterator[Sighting]:
     """The messages of a snapshot whose MsgId begins so; where a retention has removed it, those of the plan."""
-    run = RunFolder(runs.folder / "runs" / look.line.run)
+    run = look.run
     try:
         yield from [_sighting(run, row.observed_at, row) for row in _rows_with(run.snapshot, _Seen, msg_id)]
     except LakeError:

@@ -37,11 +37,6 @@ FULL = CMQC.MQRO_EXPIRATION_WITH_FULL_DATA
 
 
 @pytest.fixture
-def manager(queue_manager: Any) -> Manager:
-    return queue_manager(mqsc=MQSC)
-
-
-@pytest.fixture
 def age_out(manager: Manager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("MQOPS_CONNECTION", manager.connection.to_json())
     monkeypatch.setenv("MQOPS_LAKE", str(tmp_path / "lake"))

@@ -6,7 +6,6 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -43,12 +42,6 @@ LOOKS = {
     "snapshot": ["snapshot", DLQ, "PAY", "-m", "QM1"],
 }
 Command = Callable[..., Result]
-
-
-@pytest.fixture
-def manager(queue_manager: Any) -> Manager:
-    found: Manager = queue_manager(mqsc=MQSC)
-    return found
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import openmetrics_grammar
 import pytest
@@ -26,12 +25,6 @@ MQSC = (
 ESTATE = "lake: lake\nqueue_managers:\n  QM1: {connection: mq_qm1, storage: ['KEEP.*']}\n"
 DAY = 864_000
 Forecast = Callable[..., Result]
-
-
-@pytest.fixture
-def manager(queue_manager: Any) -> Manager:
-    found: Manager = queue_manager(mqsc=MQSC)
-    return found
 
 
 @pytest.fixture

@@ -31,11 +31,6 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def manager(queue_manager: Any) -> Manager:
-    return queue_manager(mqsc=MQSC)
-
-
-@pytest.fixture
 def scan(manager: Manager, tmp_path: Path) -> Any:
     def run(*patterns: str, **more: Any) -> tuple[Candidates, Any]:
         return run_scan(manager.connection, tmp_path / "lake", patterns or ("*",), recheck=HOUR, **more)

@@ -19,14 +19,14 @@ def never_read(known: Known) -> Iterator[Problem]:
     for one in found[:MOST_LINES]:
         last = known.named(put_on[one.name])
         yield Problem(
-            what=f"No program has {one.name} (CURDEPTH {one.depth:,}) open for input, and runs put messages there; "
+            what=f"No program has {one.with_depth} open for input, and runs put messages there; "
             f"the last one was {last}",
             remedy="Check that its application runs; it is in order only where a person reads the queue",
             place=Place.RECORDED if known.is_recorded(one.name) else Place.QUEUE,
             about=one.name,
         )
     if more := found[MOST_LINES:]:
-        named = ", ".join(f"{one.name} (CURDEPTH {one.depth:,})" for one in more)
+        named = ", ".join(one.with_depth for one in more)
         yield Problem(
             what=f"No program has {counted(len(more), 'more queue')} open for input where runs put messages: {named}",
             remedy="Check that the application of each runs",

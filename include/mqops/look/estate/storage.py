@@ -13,10 +13,10 @@ def in_storage(known: Known) -> Iterator[Problem]:
     """The storage queues that have messages, the deepest first."""
     found = sorted((one for one in known.figures.storage if one.depth), key=lambda one: -one.depth)
     for one in found[:MOST_LINES]:
-        what = f"{LIE}: {one.name} (CURDEPTH {one.depth:,})"
+        what = f"{LIE}: {one.with_depth}"
         yield Problem(what=what, place=Place.QUEUE, about=one.name)
     if more := found[MOST_LINES:]:
-        named = ", ".join(f"{one.name} (CURDEPTH {one.depth:,})" for one in more)
+        named = ", ".join(one.with_depth for one in more)
         yield Problem(what=f"{LIE}, on {counted(len(more), 'more queue')}: {named}", remedy=LOOK)
 
 
