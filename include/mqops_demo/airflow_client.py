@@ -25,7 +25,7 @@ HEALTH = 10.0
 SETTLED = 60.0
 """Seconds after which the scheduler has surely noted that an approval waits."""
 TRIES = 3
-"""How often a run is asked for once more where Airflow's database refused it."""
+"""How often a request is made once more where Airflow's database refused it."""
 FINISHED = ("success", "failed")
 TELLS_ERRORS = "estate_errors.py"
 """The DAG file without a DAG whose import error tells what is wrong with the estate (`dags/`): it takes no DAG away."""
@@ -57,10 +57,22 @@ class AirflowClient:
         Raises:
             AirflowFailed: Airflow answers with an error.
         """
-        answer = self._http.request(method, f"/api/v2{path}", **kwargs)
+        answer, _ = self._asked(method, path, **kwargs)
         if answer.status_code == httpx.codes.NOT_FOUND and missing_ok:
             return None
         return self._content(answer, method, path)
+
+    def _asked(self, method: str, path: str, **kwargs: Any) -> tuple[httpx.Response, int]:
+        """The answer to one request, and how often Airflow's database refused the request before.
+
+        SQLite refuses a writer whose transaction has read what another one has changed since, however long it would
+        wait. Airflow rolls the transaction back and answers 500; the request is then made again.
+        """
+        for refused in range(TRIES):
+            answer = self._http.request(method, f"/api/v2{path}", **kwargs)
+            if answer.status_code != httpx.codes.INTERNAL_SERVER_ERROR:
+                return answer, refused
+        return self._http.request(method, f"/api/v2{path}", **kwargs), TRIES
 
     def _content(self, answer: httpx.Response, method: str, path: str) -> Any:
         if answer.is_error:
@@ -176,18 +188,14 @@ class AirflowClient:
     def trigger(self, dag_id: str, **params: Any) -> str:
         """Start a run with the values of its form; returns its run id.
 
-        SQLite refuses a writer that has waited for too long, and Airflow then answers 500. The run has its name from
-        here, so that asking once more starts no second one: 409 says that it is there.
+        The run has its name from here, so that asking once more (`_asked`) starts no second one: 409 says that it is
+        there.
         """
         run_id, path = f"manual__{datetime.now(UTC).isoformat()}", f"/dags/{dag_id}/dagRuns"
         form = {"dag_run_id": run_id, "logical_date": None, "conf": params}
-        for again in range(TRIES + 1):
-            answer = self._http.post(f"/api/v2{path}", json=form)
-            if again and answer.status_code == httpx.codes.CONFLICT:
-                return run_id
-            if answer.status_code != httpx.codes.INTERNAL_SERVER_ERROR:
-                break
-        self._content(answer, "POST", path)
+        answer, refused = self._asked("POST", path, json=form)
+        if not (refused and answer.status_code == httpx.codes.CONFLICT):
+            self._content(answer, "POST", path)
         return run_id
 
     def unfinished(self, dag_id: str) -> list[str]:

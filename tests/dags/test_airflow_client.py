@@ -21,11 +21,12 @@ from mqops_demo.airflow_processes import AirflowFailed
 
 
 class Refusing(ThreadingHTTPServer):
-    """Answers to a request for a run as Airflow does. Attributes: `answers` one status after another; `asked` the run
-    ids; `errors` import errors that there are."""
+    """Answers to a request as Airflow does. Attributes: `answers` one status after another; `asked` the run ids;
+    `changed` the bodies of changes; `errors` import errors that there are."""
 
     answers: list[int]
     asked: list[str]
+    changed: list[dict[str, str]]
     errors: list[dict[str, str]]
 
 
@@ -38,6 +39,10 @@ class Answer(BaseHTTPRequestHandler):
         form = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append(form["dag_run_id"])
         self._answer({"dag_run_id": form["dag_run_id"], "detail": "Database error"})
+
+    def do_PATCH(self) -> None:
+        self.server.changed.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self._answer({"detail": "Database error"})
 
     def do_GET(self) -> None:
         if self.path.endswith("/importErrors"):
@@ -59,7 +64,7 @@ class Answer(BaseHTTPRequestHandler):
 @pytest.fixture
 def airflow() -> Iterator[Refusing]:
     server = Refusing(("127.0.0.1", 0), Answer)
-    server.answers, server.asked, server.errors = [], [], []
+    server.answers, server.asked, server.changed, server.errors = [], [], [], []
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield server
@@ -81,6 +86,15 @@ def test_a_run_that_the_database_refused_is_asked_for_again_by_the_same_name(
     airflow.answers = list(answers)
     run_id = client(airflow, tmp_path).trigger("some_dag", dry_run=True)
     assert airflow.asked == [run_id] * len(answers)
+
+
+@pytest.mark.parametrize("answers", [[200], [500, 200], [500] * TRIES + [200]])
+def test_a_change_that_the_database_refused_is_asked_for_again(
+    airflow: Refusing, tmp_path: Path, answers: list[int]
+) -> None:
+    airflow.answers = list(answers)
+    client(airflow, tmp_path).call("PATCH", "/dags/some_dag/dagRuns/one", json={"state": "failed"})
+    assert airflow.changed == [{"state": "failed"}] * len(answers)
 
 
 @pytest.mark.parametrize("answers", [[404], [409], [422], [500] * (TRIES + 1), [500, 404]])
