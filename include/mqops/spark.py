@@ -31,7 +31,7 @@ from mqops.observe.snapshot import find
 from mqops.observe.spark.datasource import MqReader
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.observe.spark.sealed import ENCRYPTED
-from mqops.pandas_later import arrow_without_pandas
+from mqops.spark_worker import begin_task
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +69,7 @@ class SnapshotReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The messages of a row group as record batches. Raises `LakeError`."""
-        arrow_without_pandas()
+        begin_task()
         assert isinstance(partition, RowGroup)
         if not partition.part:
             return

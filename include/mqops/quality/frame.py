@@ -25,6 +25,7 @@ from pyspark.sql.types import (
 from mqops.quality.answers import BODY_INPUT, answered, answers
 from mqops.quality.columns import COLUMNS, IDENTITY, PLACE, ColumnKind, Source, of_source
 from mqops.quality.payload import Asked
+from mqops.spark_worker import begin_task
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,6 +87,7 @@ def _reader(
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415
 
+        begin_task()
         for batch in batches:
             arrays = [batch.column(name) for name in carried]
             names = [*carried, *(one.name for one in answered(body, asked))]

@@ -6,6 +6,7 @@ Bodies are read batch by batch, only if a suite asks for a column that needs the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -105,8 +106,16 @@ def _batches(
 
 
 def pieces_of(folder: Path, rows: int) -> tuple[Chunk, ...]:
-    """A snapshot in pieces of about so many messages. Raises `LakeError`, `SettingsError`."""
-    return tuple(piece for part, footer in _files(folder) for piece in chunks_of(part, footer, rows))
+    """A snapshot in pieces of about so many messages; those of a file have about the same number. Raises `LakeError`,
+    `SettingsError`."""
+    return tuple(
+        piece for part, footer in _files(folder) for piece in chunks_of(part, footer, _even(footer.num_rows, rows))
+    )
+
+
+def _even(messages: int, most: int) -> int:
+    """The size of pieces that have about the same number of messages. Parameters: `most` messages of one."""
+    return max(ceil(messages / max(ceil(messages / most), 1)), 1)
 
 
 def messages_in(folder: Path) -> int:

@@ -116,6 +116,7 @@ class Payload:
         self._columns = columns
         self._text: str | None = None
         self._json_read: JsonRead | None = None
+        self._document: Any = None
 
     @property
     def text(self) -> str:
@@ -141,6 +142,7 @@ class Payload:
             raise Unreadable(problem)
         if document is None:
             raise Unreadable("not JSON: neither an object nor an array")
+        self._document = document
         return document
 
     @cached_property
@@ -167,7 +169,8 @@ class Payload:
         return _LANGUAGES[asked.language](self, asked)
 
     def _json(self, asked: Asked) -> Value:
-        found = json_at(self._json_document(), asked.path)
+        document = self._document
+        found = json_at(self._json_document() if document is None else document, asked.path)
         if found is None or (asked.type == "text" and isinstance(found, str)):
             return found
         if asked.type == "flag":

@@ -49,8 +49,8 @@ from mqops.ledger.keys import KeyRing
 from mqops.ledger.opened import OpenLedger
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, one_session
-from mqops.pandas_later import arrow_without_pandas
 from mqops.spark_job import spark_errors
+from mqops.spark_worker import begin_task
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -241,6 +241,7 @@ class Deal:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415
 
+        begin_task()
         read: deque[pa.RecordBatch] = deque()
 
         def keys() -> Iterator[_Key]:
@@ -285,7 +286,7 @@ class ActTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415
 
-        arrow_without_pandas()
+        begin_task()
         refuse_unseen(self.approved_plan.folder.path, made_by="the task")
         names = [one.name for one in fields(LaneResult)]
         with (

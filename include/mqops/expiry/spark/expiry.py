@@ -17,6 +17,7 @@ from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import last_puts, queue_manager_name
 from mqops.mq.session import Session, is_gone
+from mqops.spark_worker import begin_task
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +36,7 @@ class ScanTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415
 
+        begin_task()
         queues = [row for batch in batches for row in batch.to_pylist()]
         if not queues:
             return

@@ -31,7 +31,7 @@ from mqops.lake.shared import refuse_unseen
 from mqops.mq.connection import MqConnection, connect
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.observe.spark.sealed import ENCRYPTED
-from mqops.pandas_later import arrow_without_pandas
+from mqops.spark_worker import begin_task
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +79,7 @@ class MqReader(DataSourceReader):
         from mqops.observe.core.decode import Browsed  # noqa: PLC0415
         from mqops.observe.sealed import sealed  # noqa: PLC0415
 
-        arrow_without_pandas()
+        begin_task()
         assert isinstance(partition, QueuePartition)
         if self._folder is not None:
             refuse_unseen(self._folder, made_by="the task")

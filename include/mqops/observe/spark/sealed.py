@@ -26,6 +26,7 @@ from mqops.lake.sealing import (
     some_at_a_time,
 )
 from mqops.observe.spark.schema import SNAPSHOT
+from mqops.spark_worker import begin_task
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,6 +80,7 @@ def _opener(
     def opened(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415
 
+        begin_task()
         for batch in (some for one in batches for some in some_at_a_time(one)):
             try:
                 made = sealing.opened(batch.select(NEEDED), wanted)
