@@ -18,7 +18,7 @@ from mqops.look.runs import Runs
 from mqops.mq.connection import Reach
 from mqops.printable import printable
 from mqops.prove.core.outcome import OutcomeSummary
-from mqops.prove.outcomes import look
+from mqops.prove.outcomes import Browsed, look
 from mqops.prove.records import OUTCOMES, SUMMARY, UNDO_RECORD
 
 BACK_RUNS, BACK_MESSAGES, BACK_DEPTH = 5, 10_000, 20_000
@@ -40,9 +40,10 @@ def look_back(
     undoes, summaries, at = UNDO_RECORD.find(run), [], now()
     undone = undoes.run if undoes else ""
     due = (one for one in _earlier(run, undone) if _is_due(one, at, just_undone=one.run == undone))
+    browsed: Browsed = {}  # runs that follow one another mostly move to the same queues
     for earlier in list(islice(due, BACK_RUNS)):
         try:
-            summaries.append(look(connection, earlier, deepest=BACK_DEPTH, file=file, now=now))
+            summaries.append(look(connection, earlier, deepest=BACK_DEPTH, file=file, browsed=browsed, now=now))
         except MqopsError as error:
             _log.warning(
                 "Cannot tell what became of the messages of run %s: %s", printable(earlier.run), printable(error)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
+from typing import TypeVar
 
 from mqops.act.approved_plan import ApprovedPlan, plan_rows
 from mqops.act.core.port import Taken
@@ -36,6 +37,9 @@ from mqops.prove.records import OUTCOMES, UNDO_RECORD
 from mqops.prove.transmitted import without_xqh
 from mqwire.structures import MQMD_LAYOUT
 
+Browsed = dict[tuple[str, bool], list[str]]
+"""Destination, and whether messages on it are to be sent to another queue manager → what identifies each of them."""
+T = TypeVar("T")
 LINE_ROWS = 1000
 """Most messages in a line of the ledger."""
 
@@ -49,6 +53,7 @@ def look(
     *,
     deepest: int = 0,
     file: LedgerFile | None = None,
+    browsed: Browsed | None = None,
     now: Callable[[], datetime] = utc,
 ) -> OutcomeSummary:
     """Look for each message that a run moved. Changes are written to the ledger, the counts to RUN/outcomes.json.
@@ -56,7 +61,8 @@ def look(
     No message is moved. A queue manager may discard expired messages that are browsed (E03).
 
     Parameters: `deepest` the most messages of a queue that is browsed; 0 for no limit; `file` the ledger, if the caller
-    has it open.
+    has it open; `browsed` the destinations that the caller's look at another run has browsed just now, to which those
+    of this look are added.
 
     Raises:
         SettingsError: the run is an undo.
@@ -71,7 +77,7 @@ def look(
         known = recorded(ledger.markers(plan=approved_plan.identity))
         messages = _MovedMessages(run, approved_plan, found.sums, known, Destinations(session))
         messages.read()
-        seen = _Look(session, ledger, messages, deepest).seen()
+        seen = _Look(session, ledger, messages, deepest, {} if browsed is None else browsed).seen()
         at = now()
         current = {one.row: outcome for one, outcome in outcomes(messages.pending, seen, at)}
         changed = {row: outcome for row, outcome in current.items() if outcome and outcome != known.get(row)}
@@ -162,13 +168,17 @@ def _marker_row(row: PlanRow) -> MarkerRow:
 
 
 class _Look:
-    """One look at queues and ledger, the destinations first: a message that leaves one meanwhile is seen elsewhere."""
+    """One look at queues and ledger, the destinations first: a message that leaves one meanwhile is seen elsewhere. So
+    destinations may have been browsed for another run before; the queues that messages came from are always browsed."""
 
-    def __init__(self, session: Session, ledger: LedgerFile, messages: _MovedMessages, deepest: int) -> None:
+    def __init__(
+        self, session: Session, ledger: LedgerFile, messages: _MovedMessages, deepest: int, browsed: Browsed
+    ) -> None:
         self._session = session
         self._ledger = ledger
         self._messages = messages
         self._deepest = deepest
+        self._browsed = browsed
         self._hidden: set[str] = set()
         self._unsure: set[str] = set()
 
@@ -179,40 +189,46 @@ class _Look:
         wanted = {(one.there, one.key_there) for one in pending if one.there}
         transmission = {one.there for one in pending if one.transmitted}
         for queue in sorted({queue for queue, _key in wanted}):
-            keys = self._to_be_sent(queue) if queue in transmission else [key for key, _md, _body in self._on(queue)]
+            keys = self._there(queue, to_be_sent=queue in transmission)
             found.there.update(place for key in keys if (place := (queue, key)) in wanted)
         if missing := absent(pending, found):
             self._at_home(missing, found)
             self._later(missing, found)
         return found
 
-    def _to_be_sent(self, queue: str) -> Iterator[str]:
-        """What identifies the messages of a transmission queue: each as it is, and without its MQXQH."""
-        for _key, md, body in self._on(queue):
-            yield content_key(md, body)
-            if (inner := without_xqh(RawMessage(md, body))) is not None:
-                yield content_key(inner.md, inner.body)
+    def _there(self, queue: str, *, to_be_sent: bool) -> list[str]:
+        """What identifies the messages of a destination: those of a transmission queue as they are, and without their
+        MQXQH."""
+        if (known := self._browsed.get((queue, to_be_sent))) is not None:
+            return known
+        if to_be_sent:
+            keys = [key for both in self._on(queue, _sent) for key in both]
+        else:
+            keys = self._on(queue, lambda got: key_of(got.md, got.body))
+        if queue not in self._hidden:
+            self._browsed[queue, to_be_sent] = keys
+        return keys
 
     def _at_home(self, missing: list[Moved], found: Seen) -> None:
         """Messages on the queues they came from that the run did not leave there, nor forward to the same queue."""
         left = Counter(self._messages.left)
         wanted = {(one.home, one.content) for one in missing}
         for queue in sorted({one.home for one in missing}):
-            for key, md, body in self._on(queue):
+            for key, content in self._on(queue, _as_it_came):
                 if left[queue, key] > 0:
                     left[queue, key] -= 1
-                elif not found.there[queue, key] and (place := (queue, content_key(md, body))) in wanted:
+                elif not found.there[queue, key] and (place := (queue, content)) in wanted:
                     found.home[place] += 1
 
-    def _on(self, queue: str) -> list[tuple[str, bytes, bytes]]:
-        """Identity, MQMD and body of the messages on a queue; a queue that cannot be read whole is hidden (rule 6)."""
+    def _on(self, queue: str, identified: Callable[[RawMessage], T]) -> list[T]:
+        """What identifies each message on a queue; a queue that cannot be read whole is hidden (rule 6)."""
         for whole in (True, False):
             try:
                 if self._deepest and (found := depth(self._session, queue)) > self._deepest:
                     self._hidden.add(queue)
                     self._messages.destinations.note(queue, f"it has {counted(found, 'message')}, which takes long")
                     break
-                return browse_all(self._session, queue, _identified, whole=whole)
+                return browse_all(self._session, queue, identified, whole=whole)
             except InProgress:
                 self._hidden.add(queue)
             except TransientMQError:
@@ -259,8 +275,13 @@ class _Look:
                 self._unsure.add(row.msg_id)
 
 
-def _identified(got: RawMessage) -> tuple[str, bytes, bytes]:
-    return key_of(got.md, got.body), got.md, got.body
+def _as_it_came(got: RawMessage) -> tuple[str, str]:
+    return key_of(got.md, got.body), content_key(got.md, got.body)
+
+
+def _sent(got: RawMessage) -> list[str]:
+    inner = without_xqh(got)
+    return [content_key(one.md, one.body) for one in (got, inner) if one is not None]
 
 
 def _lines(

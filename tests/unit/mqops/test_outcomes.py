@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -494,6 +495,33 @@ def test_a_run_whose_snapshot_was_pruned_is_not_looked_at_any_more(manager, benc
     found = look_back(manager.connection, RunFolder.at(bench.lake, "QM1", "following"))
     assert [one.run for one in found] == [second.run]
     assert "Cannot tell what became of" not in caplog.text
+
+
+def test_a_destination_of_several_runs_is_browsed_once_and_each_message_belongs_to_its_run(manager, bench, monkeypatch):
+    monkeypatch.setattr(looking_back, "BACK_RUNS", 0)  # while the runs are made
+    runs = []
+    for letters in (20, 10, 30):
+        bench.letters(*["A"] * letters)
+        runs.append(bench.run())
+    take(manager, "A", 30)  # a program has those of the first two runs
+    monkeypatch.setattr(looking_back, "BACK_RUNS", 5)
+    gets = 0
+
+    def count(_frame: Any, event: str, called: Any) -> None:
+        nonlocal gets
+        gets += event == "c_call" and called.__name__ == "MQGET"
+
+    sys.setprofile(count)
+    try:
+        found = look_back(manager.connection, RunFolder.at(bench.lake, "QM1", "following"))
+    finally:
+        sys.setprofile(None)
+    assert [(one.run, one.outcomes) for one in found] == [
+        (runs[2].run, {"there": 30}),
+        (runs[1].run, {"consumed": 10}),
+        (runs[0].run, {"consumed": 20}),
+    ]
+    assert gets < 2 * 30
 
 
 def test_a_run_looks_back_at_so_many_runs_and_messages_and_no_more(manager, bench, monkeypatch):
