@@ -3,8 +3,8 @@
 In real Airflow with a warm Spark Connect server. A run plans 2,330 messages: check, observe, decide, route; the task
 approve asks, and is answered as soon as Airflow has settled that it waits; act, prove. The times of the empty tasks
 are Airflow's own: what is more is of mqops and Spark. Both kinds of run alternate. Between two runs a program gets what
-the run put on its queues. Aims: at most 2.5 s to the question,
-and 4 s from the answer to the proof. The first run of each, in which Spark's Python workers start, does not count.
+the run put on its queues. Aims: at most 2.5 s to the question, and 4 s from the answer to the proof. The first run of
+each, in which Spark's Python workers start, does not count.
 """
 
 from __future__ import annotations
