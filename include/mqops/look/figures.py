@@ -51,6 +51,8 @@ KEEP_EVERY = timedelta(minutes=1)
 NEARLY_FULL = 0.9
 LATE = "it was asked "
 """How the reason begins why there is no answer, where one can still come."""
+NOT_YET = "others are asked before it"
+"""The reason why there is no answer of one whose turn has not come."""
 BLANK = "DEADQ is blank"
 MOST_NAMED = 5
 """Programs that are named at a queue; the others are counted."""
@@ -143,7 +145,7 @@ class Figures:
     @property
     def awaited(self) -> bool:
         """Whether an answer is late, and nothing says that none will come."""
-        return self.unreachable.startswith(LATE)
+        return self.unreachable.startswith((LATE, NOT_YET))
 
     @property
     def storage(self) -> list[QueueFigures]:

@@ -40,7 +40,7 @@ from mqops.look.words.runs import last_runs
 from mqops.look.words.text import NOTHING, AirflowLink, Link, Table, Text
 from mqops.quality.not_in_order import NOT_IN_ORDER
 from mqops_airflow.pages import triggers
-from mqops_airflow.pages.answers import Answer, Answers
+from mqops_airflow.pages.answers import WITHOUT_KEEPING, Answer, Answers
 from mqops_airflow.pages.of_all import EXPIRING
 from mqops_airflow.pages.problem_link import Forms, link_of
 from mqops_airflow.pages.queue_figures import ANSWERS, figures_now
@@ -58,7 +58,6 @@ from mqops_airflow.ui.views import path_of_dag
 LEDGERS: Answers[LedgerNow] = Answers(10.0)
 QUICK = 0.2
 """Seconds: a ledger whose verification takes longer is verified again after `LEDGERS.kept`, however it grows."""
-AT_ONCE = 0.001
 _DAG_OF_ALL = {"recover": RECOVER}
 """Workflow that one DAG of all queue managers runs → the DAG, which people know it by."""
 
@@ -150,7 +149,7 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     verify = {name: partial(ledger_now, place, name) for name in names}
     ledgers = LEDGERS.of(verify, scope=str(place))
     grown = {name: verify[name] for name, one in ledgers.items() if _is_verified_at_once(place, name, one)}
-    ledgers |= LEDGERS.of(grown, scope=str(place), kept=AT_ONCE)
+    ledgers |= LEDGERS.of(grown, scope=str(place), kept=WITHOUT_KEEPING)
     expiring = EXPIRING.of(expiry, scope=str(place))
     return [
         _now(place, name, _Said.of(said[name], looked.get(name), ledgers[name].value, expiring[name].value))
