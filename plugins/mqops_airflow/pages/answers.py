@@ -30,7 +30,8 @@ MUCH_OLDER = 3
 AT_ONCE = 4
 SLOW = 0.2
 """Seconds."""
-SHARE = 0.2
+SHARE = 0.1
+"""Of a processor, for each kind of question: a page may have several."""
 WITHOUT_KEEPING = 0.001
 """Seconds to keep an answer for a reader who needs the next one, whatever it costs."""
 MOST_KEPT = 1000
