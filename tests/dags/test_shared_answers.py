@@ -1,13 +1,19 @@
-"""What pages look up is looked up once a second for all readers; no reader waits for a full garbage collection."""
+"""What pages look up is looked up once a second for all readers, and asking queue managers takes a share of a processor
+at most; no reader waits for a full garbage collection."""
 
 from __future__ import annotations
 
 import gc
+import threading
+import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
+from mq_support import until
 
-from mqops_airflow.pages import server, shared
+from mqops_airflow.pages import answers, server, shared
+from mqops_airflow.pages.answers import AT_ONCE, WITHOUT_KEEPING, Answers
 
 
 def test_who_asks_within_a_second_gets_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,6 +35,60 @@ def test_who_asks_within_a_second_gets_the_same_answer(monkeypatch: pytest.Monke
         with pytest.raises(ValueError, match="none"):
             answer("none")
     assert asked == ["a", "b", "none", "none"]
+
+
+NAMES = [f"QM{number}" for number in range(3 * AT_ONCE)]
+
+
+def _works() -> float:
+    """Takes a little of a processor."""
+    began = time.thread_time()
+    while time.thread_time() - began < 0.001:
+        pass
+    return began
+
+
+def test_asking_takes_a_bounded_share_of_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issue 37 D: answers that cost much together are kept for longer than usual."""
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    asked: Answers[float] = Answers(2 * WITHOUT_KEEPING)
+    questions = dict.fromkeys(NAMES, _works)
+
+    def values() -> set[float | None]:
+        return {answer.value for answer in asked.of(questions).values()}
+
+    monkeypatch.setattr(answers, "SHARE", 1e-6)
+    first = values()
+    assert None not in first
+    assert [values() for _ in range(100)] == [first] * 100
+    one_by_one = asked.of(questions, kept=WITHOUT_KEEPING)  # for who needs the next answers, whatever they cost
+    assert first.isdisjoint({answer.value for answer in one_by_one.values()})
+    monkeypatch.setattr(answers, "SHARE", 1e6)
+    until(lambda: first.isdisjoint(values()))
+
+
+@pytest.mark.parametrize(("slow", "begun"), [(3600.0, AT_ONCE), (0.0, len(NAMES))])
+def test_some_are_asked_at_once_and_who_does_not_answer_takes_no_turn(
+    slow: float, begun: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "WAIT", 0.001)
+    monkeypatch.setattr(answers, "SLOW", slow)
+    asked: Answers[str] = Answers(3600.0)
+    answered, begins = threading.Event(), list[str]()
+
+    def hangs(name: str) -> str:
+        begins.append(name)
+        answered.wait()
+        return name
+
+    questions = {name: partial(hangs, name) for name in NAMES}
+    until(lambda: asked.of(questions) and len(begins) == begun)
+    late = asked.of(questions)
+    assert all(one.waiting for one in late.values())
+    assert sum(bool(one.asked) for one in late.values()) == begun
+    assert sorted(begins) == sorted(NAMES[:begun])
+    answered.set()
+    until(lambda: [one.value for one in asked.of(questions).values()] == NAMES)
 
 
 @pytest.fixture

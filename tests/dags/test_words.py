@@ -19,6 +19,7 @@ from mqops.cli.passes import show_summary
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.recover import RECOVER, Do, RecoverRequest
 from mqops.deciders.run import carry_out, plan_run
+from mqops.look.figures import Figures
 from mqops.look.runs import run_line
 from mqops.rules import parse
 from mqops_airflow.approval.policy import _would
@@ -179,7 +180,13 @@ def test_the_numbers_of_an_axis_do_not_run_into_each_other(largest: int) -> None
 
 
 @pytest.mark.parametrize(
-    ("waiting", "words"), [(2.1, "it was asked 2 s ago"), (SILENT + 1, "no answer has come for 11 s")]
+    ("asked", "words"),
+    [
+        (0.0, "others are asked before it"),
+        (2.1, "it was asked 2 s ago"),
+        (SILENT + 1, "no answer has come for 11 s"),
+    ],
 )
-def test_a_late_answer_is_no_silence(waiting: float, words: str) -> None:
-    assert silence(Answer(waiting=waiting)) == words
+def test_a_late_answer_is_no_silence(asked: float, words: str) -> None:
+    assert silence(Answer(waiting=SILENT + 2, asked=asked)) == words
+    assert Figures(unreachable=words).awaited == (asked < SILENT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -36,9 +36,10 @@ class BackoutAudit(AsJson):
     rights: str = ""
 
 
-def wrong_settings(session: Session) -> tuple[Misconfigured, ...]:
-    """The queues whose BOQNAME cannot take their messages, by the definitions alone. Raises `MQError`."""
-    known = {one.name: one for one in queue_definitions(session)}
+def wrong_settings(session: Session, queues: Iterable[QueueDefinition]) -> tuple[Misconfigured, ...]:
+    """The queues whose BOQNAME cannot take their messages, by the definitions alone. Parameters: `queues` all of the
+    queue manager. Raises `MQError`."""
+    known = {one.name: one for one in queues}
     return tuple(misconfigured(known, deadq(session), _hidden(session, known)))
 
 

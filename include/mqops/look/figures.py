@@ -29,7 +29,16 @@ from mqops.ledger.queue import NAME as LEDGER
 from mqops.look.depths import note_depths
 from mqops.mq.channels import INACTIVE, serving, states
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import LAST_PUT, command, dead_letter_queue, inquire_queues, last_put, monitored_figure
+from mqops.mq.inquire import (
+    DEFINITION,
+    LAST_PUT,
+    command,
+    dead_letter_queue,
+    definitions_in,
+    inquire_queues,
+    last_put,
+    monitored_figure,
+)
 from mqops.mq.named_queue import mended_deadq, wrong_name
 from mqops.mq.session import Session
 from mqops.observe.unseen import units_in_words
@@ -42,6 +51,8 @@ KEEP_EVERY = timedelta(minutes=1)
 NEARLY_FULL = 0.9
 LATE = "it was asked "
 """How the reason begins why there is no answer, where one can still come."""
+NOT_YET = "others are asked before it"
+"""The reason why there is no answer of one whose turn has not come."""
 BLANK = "DEADQ is blank"
 MOST_NAMED = 5
 """Programs that are named at a queue; the others are counted."""
@@ -51,11 +62,7 @@ MOST_OTHERS = 200
 """Queues without messages that are named."""
 _NOT_OF_APPLICATIONS = ("SYSTEM.", LEDGER, "AMQ.", "PYMQPCF.")
 """How names begin that are not listed; the last is that of the queue to which this inquiry is answered."""
-_ASKED = (
-    *(c.MQIA_CURRENT_Q_DEPTH, c.MQIA_MAX_Q_DEPTH, c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT),
-    *(c.MQIA_INHIBIT_PUT, c.MQIA_INHIBIT_GET, c.MQIA_BACKOUT_THRESHOLD, c.MQCA_BACKOUT_REQ_Q_NAME),
-    c.MQIA_USAGE,
-)
+_ASKED = (*DEFINITION, c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT, c.MQIA_INHIBIT_GET)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +145,7 @@ class Figures:
     @property
     def awaited(self) -> bool:
         """Whether an answer is late, and nothing says that none will come."""
-        return self.unreachable.startswith(LATE)
+        return self.unreachable.startswith((LATE, NOT_YET))
 
     @property
     def storage(self) -> list[QueueFigures]:
@@ -186,7 +193,8 @@ def _answers(session: Session, storage: Iterable[str]) -> Figures:
         no_dead = BLANK
     except MqopsError:
         pass  # who may not ask does not know
-    rows = inquire_queues(session, "*", _ASKED)
+    all_kinds = inquire_queues(session, "*", _ASKED, kind=c.MQQT_ALL)
+    rows = [row for row in all_kinds if row[c.MQIA_Q_TYPE] == c.MQQT_LOCAL]
     named = {row.get(c.MQCA_BACKOUT_REQ_Q_NAME, "") for row in rows}
     found: list[QueueFigures] = []
     others: list[str] = []
@@ -223,7 +231,7 @@ def _answers(session: Session, storage: Iterable[str]) -> Figures:
         other_names=tuple(sorted(others)[:MOST_OTHERS]),
         channels=channels,
         unserved=unserved,
-        misconfigured=wrong_settings(session),
+        misconfigured=wrong_settings(session, definitions_in(all_kinds)),
     )
 
 
@@ -245,13 +253,17 @@ def _channels(session: Session, waiting: list[str]) -> tuple[tuple[ChannelFigure
 
 
 def _with_status(session: Session, queues: list[QueueFigures]) -> Iterable[QueueFigures]:
-    """The queues with oldest message, uncommitted ones and programs. Who may not ask for the status sees the rest."""
-    status = {row[c.MQCA_Q_NAME]: row for row in _status(session, c.MQCA_Q_NAME, *_OF_QUEUE)}
+    """The queues with oldest message, uncommitted ones and programs. Who may not ask for the status sees the rest.
+    Only queues with messages are asked for their status: of another one it says nothing that is shown."""
+    status: dict[str, dict[int, Any]] = {}
+    if any(one.depth for one in queues):
+        rows = _status(session, *_OF_QUEUE, above_zero=c.MQIA_CURRENT_Q_DEPTH)
+        status = {row[c.MQCA_Q_NAME]: row for row in rows}
     open_units = [one for one in queues if monitored_figure(status.get(one.name, {}).get(c.MQIACF_UNCOMMITTED_MSGS))]
     units = units_in_words(session, {one.name: one.depth for one in open_units}) if open_units else {}
     users: dict[str, list[str]] = {}
     if any(one.readers or one.writers for one in queues):
-        for row in _status(session, c.MQCA_Q_NAME, *_OF_HANDLE, kind=c.MQIACF_Q_HANDLE):
+        for row in _status(session, *_OF_HANDLE, kind=c.MQIACF_Q_HANDLE):
             users.setdefault(row[c.MQCA_Q_NAME], []).append(_program(row))
     for one in queues:
         row = status.get(one.name, {})
@@ -265,20 +277,21 @@ def _with_status(session: Session, queues: list[QueueFigures]) -> Iterable[Queue
         )
 
 
-_OF_QUEUE = (c.MQIACF_OLDEST_MSG_AGE, c.MQIACF_UNCOMMITTED_MSGS, *LAST_PUT)
+_OF_QUEUE = (c.MQIA_CURRENT_Q_DEPTH, c.MQIACF_OLDEST_MSG_AGE, c.MQIACF_UNCOMMITTED_MSGS, *LAST_PUT)
 _OF_HANDLE = (
     *(c.MQCACF_APPL_TAG, c.MQCACF_USER_IDENTIFIER),
     *(c.MQIACF_OPEN_INPUT_TYPE, c.MQIACF_OPEN_OUTPUT, c.MQIACF_OPEN_BROWSE),
 )
 
 
-def _status(session: Session, *selectors: int, kind: int = 0) -> list[dict[int, Any]]:
-    """Rows of MQCMD_INQUIRE_Q_STATUS for all queues; none for who may not ask."""
+def _status(session: Session, *selectors: int, kind: int = 0, above_zero: int = 0) -> list[dict[int, Any]]:
+    """Rows of MQCMD_INQUIRE_Q_STATUS for all queues; none for who may not ask. Parameters: `selectors` of what is
+    wanted besides the name; `above_zero` as of `command`."""
     asked: dict[int, Any] = {c.MQCA_Q_NAME: b"*"}
     asked |= {c.MQIACF_Q_STATUS_TYPE: kind} if kind else {}
-    asked |= {c.MQIACF_Q_STATUS_ATTRS: list(selectors)}
+    asked |= {c.MQIACF_Q_STATUS_ATTRS: [c.MQCA_Q_NAME, *selectors]}
     try:
-        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked)
+        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, above_zero=above_zero)
     except MqopsError:
         return []
     return [row for row in rows if c.MQCA_Q_NAME in row]

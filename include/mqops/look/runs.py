@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypedDict, TypeVar, Unpack
@@ -25,7 +26,7 @@ from mqops.lake.stop import stop_in
 from mqops.ledger.noted import ACTED
 from mqops.look.core.question import Asked
 from mqops.look.core.run_state import BEGUN_AND_OPEN, MAY_CHANGE, PlanKnown, RunFiles, RunLine, as_of, line_of
-from mqops.look.runs_index import Row, RunsIndex, asked
+from mqops.look.runs_index import Row, RunsIndex, asked, open_index
 from mqops.look.words.state import RunState
 from mqops.message_checks import QualitySummary
 from mqops.model import ObserveSummary
@@ -160,11 +161,15 @@ def stored(states: Collection[RunState]) -> frozenset[RunState]:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The runs of a queue manager: questions, each of which costs what it answers. All raise `LakeError`."""
+    """The runs of a queue manager: questions, each of which costs what it answers. All raise `LakeError`.
+
+    Parameters: `fresh` whether what changed was read just now; `index` the index that a look has open (`one_look`).
+    """
 
     lake: Path
     queue_manager: str
     fresh: bool = False
+    index: RunsIndex | None = field(default=None, compare=False)
 
     @classmethod
     def in_folder(cls, folder: Path) -> Runs:
@@ -174,7 +179,7 @@ class Runs:
     @property
     def folder(self) -> Path:
         """LAKE/<queue manager>."""
-        return folder_of(self.lake, self.queue_manager)
+        return self.index.folder if self.index else folder_of(self.lake, self.queue_manager)
 
     def caught_up(self, *, but: str = "") -> Runs:
         """The same runs for several questions of one look: changes are read now, and not for each question again.
@@ -183,6 +188,13 @@ class Runs:
         """
         asked(self.folder, self.queue_manager, _read, lambda _index: None, but=but)
         return replace(self, fresh=True)
+
+    @contextmanager
+    def one_look(self) -> Iterator[Runs]:
+        """As `caught_up`, with an index that stays open meanwhile: for a look with many questions."""
+        runs = self.caught_up()
+        with open_index(runs.folder, self.queue_manager) as index:
+            yield replace(runs, index=index)
 
     def such(self, wanted: _Wanted, *, states: Collection[RunState] = (), limit: int = 0) -> list[RunLine]:
         """The runs that fit, as they are now. Parameters: as of `list_runs`."""
@@ -368,6 +380,9 @@ class Runs:
 
     def ask(self, question: Callable[[RunsIndex], T]) -> T:
         """The answer to a question to the index, complete (`mqops.look.runs_index.asked`)."""
+        if self.index:
+            with suppress(sqlite3.DatabaseError):  # as where none is open
+                return question(self.index)
         return asked(self.folder, self.queue_manager, _read, question, caught_up=self.fresh)
 
 

@@ -21,7 +21,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -119,7 +119,7 @@ class RunsIndex:
 
     def __init__(self, database: sqlite3.Connection, folder: Path, queue_manager: str, *, kept: bool) -> None:
         self._database = database
-        self._folder = folder
+        self.folder = folder
         self._queue_manager = queue_manager
         self._kept = kept
 
@@ -154,8 +154,8 @@ class RunsIndex:
         Raises:
             LakeError: a run cannot be read; the others are kept.
         """
-        claims = claim(self._folder) if self._kept else {run: list[Path]() for run in marked(self._folder)}
-        runs, now = self._folder / "runs", time.time_ns()
+        claims = claim(self.folder) if self._kept else {run: list[Path]() for run in marked(self.folder)}
+        runs, now = self.folder / "runs", time.time_ns()
         known = dict(self.rows("SELECT run, changed FROM run WHERE changed = 0 OR changed > ?", (now - RECENT_NS,)))
         for run in claims:
             known |= dict(self.rows("SELECT run, changed FROM run WHERE run = ?", (run,)).fetchall() or [(run, -1)])
@@ -302,6 +302,19 @@ def asked(
         index = RunsIndex(database, folder, queue_manager, kept=False)
         index.catch_up(read, but=but)
         return question(index)
+
+
+@contextmanager
+def open_index(folder: Path, queue_manager: str) -> Iterator[RunsIndex | None]:
+    """The index on disk as `asked` left it, open for several questions; None for who may only read the lake, and where
+    it cannot be used. Parameters: `folder` LAKE/<queue manager>."""
+    with ExitStack() as opened:
+        index = None
+        with suppress(sqlite3.DatabaseError, LakeError):
+            if folder.is_dir() and os.access(folder, os.W_OK):
+                database = opened.enter_context(closing(_on_disk(folder)))
+                index = RunsIndex(database, folder, queue_manager, kept=True)
+        yield index
 
 
 _BUSY_OR_FULL = frozenset(

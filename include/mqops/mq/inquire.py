@@ -315,15 +315,21 @@ def queues_above_zero(session: Session, selector: int) -> frozenset[str] | None:
 
 
 KINDS = {c.MQQT_LOCAL: "local", c.MQQT_ALIAS: "alias", c.MQQT_REMOTE: "remote", c.MQQT_MODEL: "model"}
-_DEFINITION = (
+DEFINITION = (
     *(c.MQIA_Q_TYPE, c.MQIA_BACKOUT_THRESHOLD, c.MQCA_BACKOUT_REQ_Q_NAME),
     *(c.MQCA_BASE_Q_NAME, c.MQIA_INHIBIT_PUT, c.MQIA_CURRENT_Q_DEPTH, c.MQIA_USAGE),
     *(c.MQIA_MAX_Q_DEPTH, c.MQIA_MAX_MSG_LENGTH),
 )
+"""The attributes of a queue that its definition has."""
 
 
 def queue_definitions(session: Session) -> tuple[QueueDefinition, ...]:
     """The definitions of all queues of the queue manager, of every kind, by PCF. Raises `MQError`."""
+    return definitions_in(inquire_queues(session, "*", DEFINITION, kind=c.MQQT_ALL))
+
+
+def definitions_in(rows: Iterable[Mapping[int, Any]]) -> tuple[QueueDefinition, ...]:
+    """The definitions of queues. Parameters: `rows` of `inquire_queues`, with `DEFINITION` among the attributes."""
     return tuple(
         QueueDefinition(
             name=row[c.MQCA_Q_NAME],
@@ -337,7 +343,7 @@ def queue_definitions(session: Session) -> tuple[QueueDefinition, ...]:
             max_depth=row.get(c.MQIA_MAX_Q_DEPTH, 0),
             max_length=row.get(c.MQIA_MAX_MSG_LENGTH, 0),
         )
-        for row in inquire_queues(session, "*", _DEFINITION, kind=c.MQQT_ALL)
+        for row in rows
     )
 
 

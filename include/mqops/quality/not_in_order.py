@@ -13,7 +13,7 @@ from mqops.look.estate.problem import Place, Problem
 from mqops.look.taken_since import still_there
 from mqops.message_checks import QualitySummary
 from mqops.quality.failed_messages import failed_critical
-from mqops.quality.trend import quality_runs, run_that_counts
+from mqops.quality.trend import quality_runs, run_that_counts, verdicts_among
 from mqops.queue_names import not_seen
 
 MOST_NAMED = 5
@@ -24,7 +24,7 @@ def not_in_order(known: Known) -> Iterator[Problem]:
     """That the last quality run of a suite is not passed, and what failed is there still. Raises `LakeError`,
     `LedgerBroken`."""
     lake, name = known.lake, known.name
-    last = run_that_counts(lake, quality_runs(lake, name))
+    last = run_that_counts(lake, verdicts_among(known.runs) if known.runs else quality_runs(lake, name))
     if last is None or last.ok:
         return
     whole = last.messages["critical"]

@@ -30,7 +30,12 @@ class CheckTrend(NamedTuple):
 
 def quality_runs(lake: Path, queue_manager: str, most: int | None = None) -> list[QualitySummary]:
     """The verdicts of the newest `most` runs (None: `MOST_RUNS`), the newest first. Raises `LakeError`."""
-    newest = Runs(lake, queue_manager).checked(most or MOST_RUNS)
+    return verdicts_among(Runs(lake, queue_manager), most)
+
+
+def verdicts_among(runs: Runs, most: int | None = None) -> list[QualitySummary]:
+    """As `quality_runs`, of runs that a look has at hand."""
+    lake, queue_manager, newest = runs.lake, runs.queue_manager, runs.checked(most or MOST_RUNS)
     found = [verdict_of(RunFolder.at(lake, queue_manager, one)) for one in newest]
     return sorted((one for one in found if one is not None), key=lambda one: one.checked_at, reverse=True)
 

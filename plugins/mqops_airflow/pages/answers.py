@@ -6,6 +6,9 @@
 2. A reader waits WAIT seconds at most for all that he asks. What has not come by then is shown as it was.
 3. An answer that was kept for too long is shown once more while the next one comes. If it is much older, the reader
    waits for the next one as for the first, unless the last one took longer than he would wait.
+4. Asking takes a bounded SHARE of a processor, so that the pages have the rest, however many queue managers there are:
+   answers that cost much together are kept for longer. At most AT_ONCE threads ask, the other questions wait for their
+   turn. A question that has no answer after SLOW seconds counts as one no more: it delays no other one.
 """
 
 from __future__ import annotations
@@ -24,6 +27,13 @@ WAIT = 2.0
 """Seconds that a reader waits at most."""
 MUCH_OLDER = 3
 """An answer that is this many times as old as it is kept is waited for."""
+AT_ONCE = 4
+SLOW = 0.2
+"""Seconds."""
+SHARE = 0.1
+"""Of a processor, for each kind of question: a page may have several."""
+WITHOUT_KEEPING = 0.001
+"""Seconds to keep an answer for a reader who needs the next one, whatever it costs."""
 MOST_KEPT = 1000
 MOST_WAITING = 50
 """Questions that wait in a lane; a further one is not asked."""
@@ -35,12 +45,14 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[T]):
     """The answer to a question. Parameters: `value` None while none has come; `age` of the value; `took` the time that
-    the answer took; `waiting` how long the next answer has been waited for, 0 where none is. Times in seconds."""
+    the answer took; `waiting` how long the next answer has been waited for, 0 where none is; `asked` how long ago its
+    question was asked, 0 where it waits for its turn. Times in seconds."""
 
     value: T | None = None
     age: float = 0.0
     took: float = 0.0
     waiting: float = 0.0
+    asked: float = 0.0
 
     @property
     def overdue(self) -> bool:
@@ -50,13 +62,16 @@ class Answer(Generic[T]):
 
 @dataclass(slots=True, eq=False)
 class _Entry(Generic[T]):
-    """What is known of one key. Parameters: `at` when the value came, `began` when the open question was asked, both by
-    the monotonic clock; `took` the seconds that the last answer took."""
+    """What is known of one key. Parameters: `at` when the value came, `began` when a reader had the open question,
+    `asked` when its turn came, all by the monotonic clock; `took` the seconds that the last answer took, and `work`
+    those of a processor."""
 
     value: T | None = None
     at: float = 0.0
     began: float = 0.0
+    asked: float = 0.0
     took: float = 0.0
+    work: float = 0.0
 
 
 class Answers(Generic[T]):
@@ -66,6 +81,8 @@ class Answers(Generic[T]):
         self.kept = kept
         self._entries: dict[tuple[str, str], _Entry[T]] = {}
         self._lanes: dict[tuple[str, str], deque[tuple[_Entry[T], Callable[[], T]]]] = {}
+        self._lanes_to_come: deque[tuple[str, str]] = deque()
+        self._asked: dict[tuple[str, str], _Entry[T]] = {}
         self._changed = threading.Condition()
 
     def of(
@@ -86,10 +103,14 @@ class Answers(Generic[T]):
         kept, end = kept or self.kept, time.monotonic() + (WAIT if wait is None else wait)
         with self._changed:
             entries = {key: self._entries.setdefault((scope, key), _Entry()) for key in questions}
+            if kept > WITHOUT_KEEPING:
+                kept = max(kept, sum(one.work for one in entries.values()) / SHARE)
             for key, question in questions.items():
                 self._ask((scope, lane or key), entries[key], question, kept)
+            self._next_turns()
             while (left := _longest(entries.values(), kept, end)) > 0:
-                self._changed.wait(left)
+                self._changed.wait(min(left, SLOW) if self._lanes_to_come else left)
+                self._next_turns()
             self._forget(entries.values())
             return {key: _answer(entry) for key, entry in entries.items()}
 
@@ -106,20 +127,33 @@ class Answers(Generic[T]):
             waiting.append((entry, partial(run, question)))
             return
         self._lanes[lane] = deque([(entry, partial(run, question))])
-        threading.Thread(target=self._hear_all, args=(lane,), name=THREAD, daemon=True).start()
+        self._lanes_to_come.append(lane)
+
+    def _next_turns(self) -> None:
+        """Begin with the lanes whose turn it is."""
+        now = time.monotonic()
+        quick = sum(now - one.asked < SLOW for one in self._asked.values())
+        for _ in range(min(AT_ONCE - quick, len(self._lanes_to_come))):
+            lane = self._lanes_to_come.popleft()
+            self._asked[lane] = self._lanes[lane][0][0]
+            self._asked[lane].asked = now
+            threading.Thread(target=self._hear_all, args=(lane,), name=THREAD, daemon=True).start()
 
     def _hear_all(self, lane: tuple[str, str]) -> None:
         """Ask the questions of a lane, one after another, until the lane is empty."""
         while True:
             with self._changed:
                 if not self._lanes[lane]:
-                    del self._lanes[lane]
+                    del self._lanes[lane], self._asked[lane]
+                    self._next_turns()
                     return
                 entry, question = self._lanes[lane].popleft()
+                entry.asked = time.monotonic()
+                self._asked[lane] = entry
             self._hear(entry, question)
 
     def _hear(self, entry: _Entry[T], question: Callable[[], T]) -> None:
-        value = None
+        value, before = None, time.thread_time()
         try:
             value = question()
         except Exception:
@@ -127,7 +161,8 @@ class Answers(Generic[T]):
         with self._changed:
             now = time.monotonic()
             entry.value = value  # of a question that failed nothing is known: what was true before may be so no more
-            entry.at, entry.took, entry.began = now, now - entry.began, 0.0
+            entry.at, entry.took, entry.work = now, now - entry.asked, time.thread_time() - before
+            entry.began = entry.asked = 0.0
             self._changed.notify_all()
 
     def _forget(self, needed: Collection[_Entry[T]]) -> None:
@@ -153,4 +188,5 @@ def _answer(entry: _Entry[T]) -> Answer[T]:
     now = time.monotonic()
     age = now - entry.at if entry.at else 0.0
     waiting = now - entry.began if entry.began else 0.0
-    return Answer(value=entry.value, age=age, took=entry.took, waiting=waiting)
+    asked = now - entry.asked if entry.asked else 0.0
+    return Answer(value=entry.value, age=age, took=entry.took, waiting=waiting, asked=asked)

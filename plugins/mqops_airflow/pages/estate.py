@@ -1,8 +1,9 @@
 """The page `estate`: all queue managers in a table, or one with its queues and its runs; what needs a person.
 
 All queue managers are asked side by side, and one at a time asks each of them: many readers cost it no more than one,
-and one that does not answer delays nobody (`mqops_airflow.pages.answers`). The lake is read once a second at most. The
-ledgers are verified and what expires is counted beside that, and a reader does not wait for a large one.
+and one that does not answer delays nobody (`mqops_airflow.pages.answers`). The lake is read once a second at most, of
+many queue managers less often, so that it takes no more of the process than asking them does. The ledgers are verified
+and what expires is counted beside that, and a reader does not wait for a large one.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ from mqops.look.words.run import WhoAnswers
 from mqops.look.words.runs import last_runs
 from mqops.look.words.text import NOTHING, AirflowLink, Link, Table, Text
 from mqops.quality.not_in_order import NOT_IN_ORDER
+from mqops_airflow.pages import shared as shared_answers
 from mqops_airflow.pages import triggers
-from mqops_airflow.pages.answers import Answer, Answers
+from mqops_airflow.pages.answers import WITHOUT_KEEPING, Answer, Answers
 from mqops_airflow.pages.of_all import EXPIRING
 from mqops_airflow.pages.problem_link import Forms, link_of
 from mqops_airflow.pages.queue_figures import ANSWERS, figures_now
@@ -56,9 +58,10 @@ from mqops_airflow.ui.table import Page
 from mqops_airflow.ui.views import path_of_dag
 
 LEDGERS: Answers[LedgerNow] = Answers(10.0)
+NOW: Answers[ManagerNow] = Answers(shared_answers.KEPT)
+"""What is known of each of many queue managers. A reader of a single one waits for what is known now."""
 QUICK = 0.2
 """Seconds: a ledger whose verification takes longer is verified again after `LEDGERS.kept`, however it grows."""
-AT_ONCE = 0.001
 _DAG_OF_ALL = {"recover": RECOVER}
 """Workflow that one DAG of all queue managers runs → the DAG, which people know it by."""
 
@@ -93,6 +96,7 @@ def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTM
         one=managers[0] if len(managers) == 1 else None,
         tiles=tuple(of_all.tiles(managers, one=bool(queue_manager))),
         table=of_all.table(managers, following),
+        age=of_all.oldest_figures((one.figures for one in managers), utc()),
         in_order=of_all.lines_in_order(managers, following),
         needs=needs(managers, questions_of=partial(_questions, asked), link_of=partial(link_of, who.estate)),
         accounted=accounted(managers, working, _ended_early(managers, working)),
@@ -150,12 +154,20 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     verify = {name: partial(ledger_now, place, name) for name in names}
     ledgers = LEDGERS.of(verify, scope=str(place))
     grown = {name: verify[name] for name, one in ledgers.items() if _is_verified_at_once(place, name, one)}
-    ledgers |= LEDGERS.of(grown, scope=str(place), kept=AT_ONCE)
+    ledgers |= LEDGERS.of(grown, scope=str(place), kept=WITHOUT_KEEPING)
     expiring = EXPIRING.of(expiry, scope=str(place))
-    return [
-        _now(place, name, _Said.of(said[name], looked.get(name), ledgers[name].value, expiring[name].value))
-        for name in names
-    ]
+    told = {name: _Said.of(said[name], looked.get(name), ledgers[name].value, expiring[name].value) for name in names}
+    if len(names) == 1:
+        return [_now(place, name, one) for name, one in told.items()]
+    looks = {name: partial(_now, place, name, one) for name, one in told.items()}
+    known = NOW.of(looks, scope=str(place), kept=shared_answers.KEPT or WITHOUT_KEEPING)
+    return [known[name].value or _not_looked_at(name, one.figures) for name, one in told.items()]
+
+
+def _not_looked_at(name: str, figures: Figures) -> ManagerNow:
+    """A queue manager whose part of the lake has not been read yet."""
+    unknown = Problem(what="Its runs have not been looked at yet: this page tells them within seconds")
+    return ManagerNow(name=name, figures=figures, problems=(unknown,))
 
 
 def _is_verified_at_once(place: Path, name: str, known: Answer[LedgerNow]) -> bool:

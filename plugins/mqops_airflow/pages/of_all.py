@@ -13,6 +13,7 @@ from pathlib import Path
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
+from mqops.clock import utc
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.estate_sections import DlqRules
@@ -20,6 +21,7 @@ from mqops.look.dead_letters import dead_letter_queues
 from mqops.look.estate.expiring import Expiring, expiring_now
 from mqops.look.expiry_forecast import MORNING
 from mqops.look.words import of_all as words
+from mqops.look.words.managers import oldest_figures
 from mqops.look.words.of_all import ChecksOf, DeadLettersOf, OfAll
 from mqops.look.words.text import Link
 from mqops.observe.core.anatomy import QueueAnatomy
@@ -64,12 +66,13 @@ def dead_letters_of_all(who: Reader) -> OfAll:
     records = RECORDS.of({name: partial(dead_letter_queues, place, name) for name in names}, scope=str(place))
     figures = figures_now(estate, names)
     sections = {name: estate.estate.queue_managers[name].dlq_rules for name in names}
-    return words.dead_letters(
+    found = words.dead_letters(
         _behind(estate, DeadLettersOf(name, figures[name], queues, seen))
         for name in names
         for seen in [records[name].value or []]
         for queues in [_queues(sections[name], figures[name].dead_letter_queue, seen)]
     )
+    return found._replace(age=oldest_figures(figures.values(), utc()))
 
 
 def _behind(estate: EstateFile, one: DeadLettersOf) -> DeadLettersOf:

@@ -9,7 +9,7 @@ from typing import Any
 
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
-from mqops.look.figures import LATE, Figures, figures, last_figures
+from mqops.look.figures import LATE, NOT_YET, Figures, figures, last_figures
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.runs.workplace import lake
@@ -29,16 +29,18 @@ def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
 
 def _answered_or_last(answer: Answer[Figures], place: Path, name: str) -> Figures:
     """The figures that are known. That an answer is late can be this process's own doing: it is told as late, and only
-    where nothing has come for SILENT seconds as silence of the queue manager."""
-    if answer.value is not None and answer.waiting < SILENT:
+    where nothing has come for SILENT seconds after the question as silence of the queue manager."""
+    if answer.value is not None and answer.asked < SILENT:
         return answer.value
     return last_figures(place, name, silence(answer))
 
 
 def silence(answer: Answer[Any]) -> str:
     """The sentence why there is no answer."""
-    seconds = max(1, round(answer.waiting))
-    return f"{LATE}{seconds} s ago" if answer.waiting < SILENT else f"no answer has come for {seconds} s"
+    if not answer.asked:
+        return NOT_YET
+    seconds = max(1, round(answer.asked))
+    return f"{LATE}{seconds} s ago" if answer.asked < SILENT else f"no answer has come for {seconds} s"
 
 
 def _figures(name: str, estate: EstateFile, place: Path) -> Figures:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -113,28 +115,30 @@ def manager_now(
     """A queue manager as it is now. Parameters: as of `Known`; `more_checks` of the lake, by rooms above this one."""
     reading = _Reading()
     folder = reading.of("The lake cannot be read", lambda: folder_of(lake, name), None)
-    runs = reading.of("The runs cannot be read", Runs(lake, name).caught_up, None) if folder else None
-    known = Known(
-        name=name,
-        lake=lake,
-        figures=figures,
-        runs=runs,
-        broken_triggers=broken_triggers,
-        switched_off=switched_off,
-        poison=poison,
-        not_inquired=not_inquired,
-        ledger=ledger,
-        expiring=expiring,
-    )
-    found = list(found_by((*PROBLEMS, *more_checks) if folder else PROBLEMS, known))
-    notes = list(found_by(NOTES, known))
-    shown = _in_lake(known, reading, folder) if folder else _by_figures(known)
-    failed = (one for _found, wrong in (*found, *notes) for one in wrong)
-    return replace(
-        shown,
-        problems=(*reading.problems, *chain.from_iterable(one for one, _ in found), *failed),
-        notes=tuple(chain.from_iterable(one for one, _ in notes)),
-    )
+    with ExitStack() as look:
+        open_look = partial(look.enter_context, Runs(lake, name).one_look())
+        runs = reading.of("The runs cannot be read", open_look, None) if folder else None
+        known = Known(
+            name=name,
+            lake=lake,
+            figures=figures,
+            runs=runs,
+            broken_triggers=broken_triggers,
+            switched_off=switched_off,
+            poison=poison,
+            not_inquired=not_inquired,
+            ledger=ledger,
+            expiring=expiring,
+        )
+        found = list(found_by((*PROBLEMS, *more_checks) if folder else PROBLEMS, known))
+        notes = list(found_by(NOTES, known))
+        shown = _in_lake(known, reading, folder) if folder else _by_figures(known)
+        failed = (one for _found, wrong in (*found, *notes) for one in wrong)
+        return replace(
+            shown,
+            problems=(*reading.problems, *chain.from_iterable(one for one, _ in found), *failed),
+            notes=tuple(chain.from_iterable(one for one, _ in notes)),
+        )
 
 
 def _by_figures(known: Known) -> ManagerNow:

@@ -13,8 +13,10 @@ from mqops.look.words.text import NOTHING, Label, Link, OfRun, Table, Text, join
 if TYPE_CHECKING:
     from mqops.look.core.run_state import RunLine
     from mqops.look.estate.now import ManagerNow
-    from mqops.look.figures import QueueFigures
+    from mqops.look.figures import Figures, QueueFigures
 
+OLD = timedelta(seconds=10)
+"""Figures that are older have their age told."""
 HEADINGS = (
     "*Queue manager|name",
     "!State",
@@ -48,6 +50,14 @@ def tiles(managers: Sequence[ManagerNow], *, one: bool) -> Iterator[Tile]:
     asked = sum(len(manager.waiting) for manager in managers)
     words = Link("open question" if asked == 1 else "open questions", place="needs")
     yield Tile(asked, words, "warn" if asked else "good")
+
+
+def oldest_figures(figures: Iterable[Figures], now: datetime) -> Text:
+    """How old the oldest figures are of the queue managers that answer; nothing where none are older than `OLD`."""
+    seen = min((one.seen_at for one in figures if one.seen_at and not one.unreachable), default="")
+    if not seen or now - datetime.fromisoformat(seen) <= OLD:
+        return NOTHING
+    return said("The oldest of these figures are {:ago} old: many queue managers are asked in turn.", seen)
 
 
 def is_in_order(manager: ManagerNow) -> bool:

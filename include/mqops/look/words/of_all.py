@@ -58,6 +58,7 @@ class OfAll(NamedTuple):
     table: Table
     heading: str
     rest: Sequence[Link]
+    age: Text = NOTHING
 
 
 class _Row(NamedTuple):
