@@ -109,6 +109,9 @@ LOOK_WORDS = ("BROWSE", "INQ", "DSP")
 """On the queues that expiry scans, snapshots and data quality look at."""
 SHOW_WORDS = ("DSP",)
 """On every queue where backout queues are found by their definitions: each queue can name one."""
+COUNT_WORDS = ("DSP", "CHG")
+"""On queues whose puts and gets are counted (IBM MQ, "Authorizations for PCF commands", Reset queue statistics). CHG lets
+the user alter the queue, too."""
 MONITOR_WORDS = ("BROWSE", "GET", "INQ", "DSP")
 """On initiation queues."""
 SWITCH_WORDS = ("INQ", "SET")
@@ -119,6 +122,7 @@ COMMAND_QUEUE, MODEL_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE", "SYSTEM.DEFAULT.MODEL
 AUTHORITIES: Mapping[str, int] = {
     "ALTUSR": c.MQAUTH_ALT_USER_AUTHORITY,
     "BROWSE": c.MQAUTH_BROWSE,
+    "CHG": c.MQAUTH_CHANGE,
     "CONNECT": c.MQAUTH_CONNECT,
     "DSP": c.MQAUTH_DISPLAY,
     "GET": c.MQAUTH_INPUT,
@@ -159,7 +163,7 @@ class UsedQueues:
 
     Attributes: `worked` messages are taken from them or put on them; `looked_at` browsed only; `shown` their
     definitions are inquired; `initiation` the trigger monitor serves them; `switched` triggering is switched on again
-    there.
+    there; `counted` their puts and gets are.
     """
 
     worked: tuple[str, ...] = ()
@@ -167,6 +171,7 @@ class UsedQueues:
     shown: tuple[str, ...] = ()
     initiation: tuple[str, ...] = ()
     switched: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
 
     def words(self) -> dict[str, tuple[str, ...]]:
         """Name or profile → the authorities that are needed there."""
@@ -177,6 +182,7 @@ class UsedQueues:
             (self.shown, SHOW_WORDS),
             (self.initiation, MONITOR_WORDS),
             (self.switched, SWITCH_WORDS),
+            (self.counted, COUNT_WORDS),
         ):
             for name in names:
                 found.setdefault(name, {}).update(dict.fromkeys(words))
