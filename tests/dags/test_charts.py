@@ -30,7 +30,10 @@ def test_a_chart_is_drawn_once_more_for_a_narrow_page():
 
 
 def test_lines_over_the_day_are_told_apart_by_more_than_their_colours():
-    points = {"puts": [("2026-11-27T12:00:00Z", 0.2), ("2026-11-27T12:15:00Z", 3)], "gets": [("2026-11-27T12:15:00Z", 1)]}
+    points = {
+        "puts": [("2026-11-27T12:00:00Z", 0.2), ("2026-11-27T12:15:00Z", 3)],
+        "gets": [("2026-11-27T12:15:00Z", 1)],
+    }
     drawn = str(lines(points, title="a minute", label="x"))
     told = r'; of: (\w+)"[^>]*"line mark"[^>]* stroke="([^"]*)"[^>]* stroke-dasharray="([^"]*)"'
     assert set(re.findall(told, drawn)) == {("puts", "var(--accent)", "1,0"), ("gets", "var(--left)", "6,3")}

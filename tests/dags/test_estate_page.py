@@ -755,7 +755,7 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
 
 
 def test_depth_puts_and_gets_of_queues_over_the_day_are_sampled_by_looks_and_drawn(manager, lake, page):
-    """Each look leaves what it has seen, where the newest sample is 15 minutes old; the estate asks for puts and gets."""
+    """Each look leaves what it has seen, where the newest sample is 15 minutes old. The estate asks for puts."""
     observe(manager.connection, RunFolder.at(lake, "QM1", "first"), [DLQ])  # it makes the lake
     counted = "    reset_statistics: [A, OFFERS, NONE]\n    dlq_rules:"
     Path(os.environ["MQOPS_ESTATE"]).write_text(ESTATE.replace("    dlq_rules:", counted))
@@ -777,7 +777,9 @@ def test_depth_puts_and_gets_of_queues_over_the_day_are_sampled_by_looks_and_dra
     assert page("/messages", queue="A").count(label) == 2  # the broad chart, and the narrow one
     shown = page("/messages", queue="A")
     assert shown.count('aria-label="Puts and gets on A over the last day: at most 0.05 and 0 a minute"') == 2
-    said = "6 messages were put on A and 0 got from it, at most 0.05 and 0 a minute from sample to sample; at most 6 were"
+    said = (
+        "6 messages were put on A and 0 got from it, at most 0.05 and 0 a minute from sample to sample; at most 6 were"
+    )
     assert said in re.sub(r"<[^>]+>", "", shown)
     assert label not in page("/messages", queue="OFFERS")
     refused = "Puts and gets on NONE are not counted now: MQCMD_RESET_Q_STATS on NONE failed: MQRC_UNKNOWN_OBJECT_NAME"

@@ -13,6 +13,7 @@ from typing import Literal
 from mqops.ledger.queue import MAX_DEPTH, MAX_MESSAGE_LENGTH, NAME
 from mqops.mq.authority import Grantee
 from mqops.mqsc import mqsc_name
+from mqops.queue_names import selected
 from mqwire import constants as c
 
 
@@ -110,8 +111,8 @@ LOOK_WORDS = ("BROWSE", "INQ", "DSP")
 SHOW_WORDS = ("DSP",)
 """On every queue where backout queues are found by their definitions: each queue can name one."""
 COUNT_WORDS = ("DSP", "CHG")
-"""On queues whose puts and gets are counted (IBM MQ, "Authorizations for PCF commands", Reset queue statistics). CHG lets
-the user alter the queue, too."""
+"""On queues whose puts and gets are counted (IBM MQ, "Authorizations for PCF commands", Reset queue statistics). CHG
+lets the user alter the queue, too."""
 MONITOR_WORDS = ("BROWSE", "GET", "INQ", "DSP")
 """On initiation queues."""
 SWITCH_WORDS = ("INQ", "SET")
@@ -186,7 +187,16 @@ class UsedQueues:
         ):
             for name in names:
                 found.setdefault(name, {}).update(dict.fromkeys(words))
-        return {name: tuple(words) for name, words in found.items()}
+        needed = {name: tuple(words) for name, words in found.items()}
+        return {name: tuple(dict.fromkeys((*words, *self._of_wider(name, needed)))) for name, words in needed.items()}
+
+    def _of_wider(self, name: str, needed: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+        """What wider profiles give where puts and gets are counted: of several profiles the most specific one counts
+        alone (IBM MQ, "Profile priorities"), so a record for one queue would take away what they give."""
+        for profile, words in needed.items() if self.counted else ():
+            begins, star, _ = profile.partition("*")
+            if star and profile != name and selected(name, (f"{begins}*",)):
+                yield from words
 
 
 EVERYTHING, OWN_OF_THE_QUEUE_MANAGER = "**", "SYSTEM.**"

@@ -1,7 +1,7 @@
 """What a queue manager says of its queues by inquiry, and what it said the last time.
 
-1. The queue manager is asked by PCF (its queues, their status, their handles). Nothing is put, got or browsed. Where the
-   estate has `reset_statistics`, puts and gets are counted besides (`mqops.observe.statistics`).
+1. The queue manager is asked by PCF (its queues, their status, their handles). Nothing is put, got or browsed. Where
+   the estate has `reset_statistics`, puts and gets are counted besides (`mqops.observe.statistics`).
 2. Where it does not answer, the figures of the last time stand in their place, with their time: LAKE/<queue manager>/
    last_seen.json, written at most once a minute, and with it what a queue's depth was over the day
    (`mqops.look.depths`). The files may be deleted.

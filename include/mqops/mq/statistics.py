@@ -6,10 +6,11 @@ in performance events, begin anew (IBM MQ, "Reset Queue Statistics"; "Performanc
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mqops.errors import MQError, mq_error
+from mqops.model import Count
 from mqops.mq.inquire import command_server
 from mqops.mq.library import library
 from mqops.mq.session import Session
@@ -23,20 +24,6 @@ _ADVICE = {
     c.MQRCCF_Q_WRONG_TYPE: "Name a local queue",
     c.MQRCCF_EVENTS_DISABLED: "z/OS counts with ALTER QMGR PERFMEV(ENABLED) only",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
-    """What went through a queue since its statistics were reset before.
-
-    Parameters: `puts` and `gets` messages, those of units of work that have not ended or were backed out included;
-    `high` the most messages that were there at a time; `seconds` since that reset.
-    """
-
-    puts: int
-    gets: int
-    high: int
-    seconds: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,17 +54,18 @@ def reset_statistics(session: Session, queues: Iterable[str]) -> Counts:
                         raise refused from None
                     found.refused[queue] = refused
                     continue
-                # z/OS answers with a summary besides, which names no queue
-                found.of |= {
-                    queue: Count(
-                        puts=row[c.MQIA_MSG_ENQ_COUNT],
-                        gets=row[c.MQIA_MSG_DEQ_COUNT],
-                        high=row[c.MQIA_HIGH_Q_DEPTH],
-                        seconds=row[c.MQIA_TIME_SINCE_RESET],
-                    )
-                    for row in rows
-                    if c.MQIA_MSG_ENQ_COUNT in row
-                }
+                for row in rows:
+                    if c.MQIA_MSG_ENQ_COUNT in row:  # not the summary that z/OS answers with besides
+                        found.of[queue] = _count(row)
     except MQError as error:
         found.failed = error
     return found
+
+
+def _count(row: Mapping[int, int]) -> Count:
+    return Count(
+        puts=row[c.MQIA_MSG_ENQ_COUNT],
+        gets=row[c.MQIA_MSG_DEQ_COUNT],
+        high=row[c.MQIA_HIGH_Q_DEPTH],
+        seconds=row[c.MQIA_TIME_SINCE_RESET],
+    )

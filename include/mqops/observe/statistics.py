@@ -2,9 +2,9 @@
 
 1. Only the queues that `reset_statistics` of the estate names are counted, and never without it: the command that
    counts sets the counts to 0 for everybody (`mqops.mq.statistics`).
-2. Looks of pages and commands, and the snapshots of runs, leave a sample where the newest is 15 minutes old. A lock lets
-   one of them ask, so that each message is counted in one sample, whoever took it. The time is written before: where
-   the lake cannot be written to, nothing is reset.
+2. Looks of pages and commands, and the snapshots of runs, leave a sample where the newest is 15 minutes old. A lock
+   lets one of them ask, so that each message is counted in one sample, whoever took it. The time is written before:
+   where the lake cannot be written to, nothing is reset.
 3. Samples of 24 hours are kept, of at most 200 queues, the first by their names: LAKE/<queue manager>/statistics.json
    does not grow, and may be deleted.
 4. What the queue manager refuses is told on the page of the queue, and is no error of the look or the run.
@@ -26,9 +26,10 @@ from mqops.lake.files import make_folder, write_json
 from mqops.lake.lock_file import locked
 from mqops.lake.run import folder_of
 from mqops.lake.run_file import Checked
+from mqops.model import Count
 from mqops.mq.inquire import queue_names
 from mqops.mq.session import Session
-from mqops.mq.statistics import Count, Counts, reset_statistics
+from mqops.mq.statistics import Counts, reset_statistics
 from mqops.queue_names import selected
 from mqops.storage import estate_here
 

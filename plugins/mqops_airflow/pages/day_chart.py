@@ -1,5 +1,5 @@
-"""The charts of a queue over the last day: its depth, as looks have sampled it, and its puts and gets where the estate has
-them counted."""
+"""The charts of a queue over the last day: its depth, as looks have sampled it, and its puts and gets where the estate
+has them counted."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FEWEST = 3
 
 
 class Day(NamedTuple):
-    """A queue over the last day. Parameters: `charts` of its depth and of its rates, as far as there are any; `counted` its
-    puts and gets in words."""
+    """A queue over the last day. Parameters: `charts` of its depth and of its rates, as far as there are any; `counted`
+    its puts and gets in words."""
 
     charts: Markup = Markup("")
     counted: Text = NOTHING

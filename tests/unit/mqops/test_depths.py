@@ -1,4 +1,4 @@
-"""A queue over the day: samples of depths, puts and gets that looks and runs leave, and no more than a day's of them."""
+"""Depths over the day: samples that pages and commands leave, and no more than a day's of them."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from mqops.lake.run import RunFolder
 from mqops.look.depths import depths
 from mqops.look.figures import Figures, figures
 from mqops.look.words.puts_and_gets import puts_and_gets, rates
+from mqops.model import Count
 from mqops.mq.connection import MqConnection
-from mqops.mq.statistics import Count
 from mqops.observe import statistics as module
 from mqops.observe.statistics import FILE, LOCK, MOST_SAMPLES, Statistics, statistics
 
@@ -212,7 +212,8 @@ def test_rates_are_messages_a_minute_of_the_time_since_the_last_reset():
     assert [(one.puts, one.gets) for one in found] == [(0.2, 0.0), (150.0, 6.0)]
 
 
-MINUTE = "a minute from sample to sample"
+UP_TO = "up to 2026-11-27T12:15:00.000000Z"
+RESET_BY_OTHERS = "13 min are missing: another program reset the statistics, or the queue manager was started."
 
 
 @pytest.mark.parametrize(
@@ -222,23 +223,22 @@ MINUTE = "a minute from sample to sample"
         pytest.param(
             [sample(0, 3, 0), sample(15, 1_497, 60, high=1_440)],
             "",
-            "In 30 min up to 2026-11-27T12:15:00.000000Z 1,500 messages were put on A and 60 got from it, at most 99.8 and "
-            f"4 {MINUTE}; at most 1,440 were there at a time.",
+            f"In 30 min {UP_TO} 1,500 messages were put on A and 60 got from it, at most 99.8 and 4 a minute from "
+            "sample to sample; at most 1,440 were there at a time.",
             id="whole",
         ),
         pytest.param(
             [sample(0, 1, 0), sample(15, 300, 0, seconds=120)],
             "",
-            "In 17 min up to 2026-11-27T12:15:00.000000Z 301 messages were put on A and 0 got from it, at most 150 and 0 "
-            f"{MINUTE}; at most 7 were there at a time. 13 min are missing: another program reset the statistics, or the "
-            "queue manager was started.",
+            f"In 17 min {UP_TO} 301 messages were put on A and 0 got from it, at most 150 and 0 a minute from sample "
+            f"to sample; at most 7 were there at a time. {RESET_BY_OTHERS}",
             id="another monitor resets, too",
         ),
         pytest.param(
-            [sample(0, 0, 0)],
+            [sample(15, 0, 0)],
             "WHY",
-            "In 15 min up to 2026-11-27T12:00:00.000000Z 0 messages were put on A and 0 got from it; at most 7 were there "
-            "at a time. Puts and gets on A are not counted now: WHY.",
+            f"In 15 min {UP_TO} 0 messages were put on A and 0 got from it; at most 7 were there at a time. "
+            "Puts and gets on A are not counted now: WHY.",
             id="not any more",
         ),
     ],

@@ -10,7 +10,7 @@ from mqops.counted import counted, length_of_time
 from mqops.look.words.text import NOTHING, Text, said, sentences
 
 if TYPE_CHECKING:
-    from mqops.mq.statistics import Count
+    from mqops.model import Count
 
 MISSED = 60
 """Seconds that are not counted, of which nothing is said: times are whole seconds, and a sample takes some."""
@@ -46,7 +46,11 @@ def _in_numbers(queue: str, samples: Sequence[tuple[str, Count]]) -> Text:
     missed = (ends[-1] - ends[0]).total_seconds() + counts[0].seconds - known
     often = rates(samples)
     most = (max((one.puts for one in often), default=0.0), max((one.gets for one in often), default=0.0))
-    each = said(f", at most {number(most[0])} and {number(most[1])} a minute from sample to sample") if any(most) else NOTHING
+    each = (
+        said(f", at most {number(most[0])} and {number(most[1])} a minute from sample to sample")
+        if any(most)
+        else NOTHING
+    )
     return sentences(
         said(f"In {length_of_time(known)} up to {{:time}} ", samples[-1][0])
         + said(f"{counted(sum(one.puts for one in counts), 'message was', 'messages were')} put on {{:name}}", queue)
