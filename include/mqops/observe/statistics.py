@@ -20,6 +20,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from mqops.clock import utc, utc_text
+from mqops.counted import counted
 from mqops.errors import InProgress, LakeError, MQError, MqopsError
 from mqops.iso_time import moment
 from mqops.lake.files import make_folder, write_json
@@ -119,7 +120,8 @@ def _sample(session: Session, lake_folder: Path, named: tuple[str, ...]) -> None
     write_json(path, asdict(begun))
     counts, left_out = _counted(session, named)
     failed = [str(counts.failed)] if counts.failed else []
-    failed += [f"reset_statistics means {MOST + left_out:,} queues; {MOST} are counted"] if left_out else []
+    meant = f"reset_statistics means {counted(MOST + left_out, 'queue')}, of which the first {MOST} by name are counted"
+    failed += [meant] if left_out else []
     sample = Sample(at=utc_text(utc()), of=counts.of)
     done = replace(
         begun,

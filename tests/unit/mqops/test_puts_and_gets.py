@@ -186,7 +186,7 @@ def test_samples_and_queues_are_bounded(manager, lake, counting, monkeypatch):
     found = known(lake)
     assert len(found.samples) == MOST_SAMPLES
     assert set(found.samples[-1].of) == {"A", "OTHER"}  # no SYSTEM. queue by *
-    assert found.why_not("PAY.IN") == "reset_statistics means 3 queues; 2 are counted"
+    assert found.why_not("PAY.IN") == "reset_statistics means 3 queues, of which the first 2 by name are counted"
 
 
 @pytest.mark.parametrize("there", ["{", '{"format": 99}', '{"samples": [{"at": "noon", "of": {}}], "asked_at": "no"}'])
