@@ -391,6 +391,8 @@ class QueueManager(Section):
     Attributes:
         storage: queues (names, or beginnings and `*`) on which messages lie until a person looks at them
             (`mqops.storage`).
+        reset_statistics: local queues (names, or beginnings and `*`) whose puts and gets mqops may count by Reset Queue
+            Statistics, which sets the counts to 0 for everybody (`mqops.observe.statistics`); absent, it counts none.
         reveal: who may see the payload of a message (`mqops message show --reveal`); nobody else may.
         bodies: how the bodies of its messages are encrypted in the lake; absent, they are not.
         gate: that of every workflow that puts messages on a queue and has none of its own; absent, these have none.
@@ -399,6 +401,7 @@ class QueueManager(Section):
     connection: ConnectionId
     spark: ConnectionId | None = None
     storage: Annotated[tuple[QueuePattern, ...], Field(strict=False)] = ()
+    reset_statistics: Annotated[tuple[QueuePattern, ...], Field(strict=False)] = ()
     reveal: Reveal = Reveal()
     bodies: Bodies | None = None
     gate: Gate | None = None

@@ -56,7 +56,12 @@ NUMBERS: Mapping[str, int] = MappingProxyType(
 """Kind, by the name of its file → the format that this version writes. What has another name has format 1."""
 ENTRIES = frozenset({"stops_lifted.json", "queues.json"})
 """Files whose entries say it."""
-CACHES = frozenset({"runs.sqlite", "index.sqlite", "index.json", "last_seen.json", "depths.json", "estate_before.json"})
+CACHES = frozenset(
+    (
+        *("runs.sqlite", "index.sqlite", "index.json"),
+        *("last_seen.json", "depths.json", "statistics.json", "estate_before.json"),
+    )
+)
 """Files that can be removed at any time: they are made anew where they are of another version."""
 
 

@@ -233,6 +233,20 @@ class ActSummary(AsJson):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """What went through a queue since its statistics were reset before (IBM MQ, "Reset Queue Statistics (Response)").
+
+    Parameters: `puts` and `gets` messages, those of units of work that have not ended or were backed out included;
+    `high` the most messages that were there at a time; `seconds` since that reset.
+    """
+
+    puts: int
+    gets: int
+    high: int
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueDefinition:
     """What the definition of a queue says. `kind` is MQQT_* in words, or "topic" for an alias of a topic; `base`
     an alias's target; `max_depth` in messages and `max_length` in bytes, 0 where not known; blanks where unset."""

@@ -754,9 +754,11 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     assert page().count('<div class="quiet">storage</div>') == 3
 
 
-def test_the_depth_of_queues_over_the_day_is_sampled_by_looks_and_drawn(manager, lake, page):
-    """Nothing is asked for it: each look leaves what it has seen, where the newest sample is 15 minutes old."""
+def test_depth_puts_and_gets_of_queues_over_the_day_are_sampled_by_looks_and_drawn(manager, lake, page):
+    """Each look leaves what it has seen, where the newest sample is 15 minutes old. The estate asks for puts."""
     observe(manager.connection, RunFolder.at(lake, "QM1", "first"), [DLQ])  # it makes the lake
+    counted = "    reset_statistics: [A, OFFERS, NONE]\n    dlq_rules:"
+    Path(os.environ["MQOPS_ESTATE"]).write_text(ESTATE.replace("    dlq_rules:", counted))
     for number, hours in enumerate((3, 2, 1)):
         manager.put("A", [({}, b"x")] * (number + 1))
         (lake / "QM1" / "last_seen.json").unlink(missing_ok=True)  # a look of the same minute keeps no figures
@@ -765,11 +767,24 @@ def test_the_depth_of_queues_over_the_day_is_sampled_by_looks_and_drawn(manager,
         assert [one["depths"].get("A") for one in samples] == [1, 3, 6][: number + 1]
         samples[-1]["at"] = utc_text(datetime.now(UTC) - timedelta(hours=hours))
         write_json(lake / "QM1" / "depths.json", {"samples": samples})
+        statistics = read_json(lake / "QM1" / "statistics.json")
+        statistics["asked_at"] = statistics["samples"][-1]["at"] = samples[-1]["at"]
+        statistics["samples"][-1]["of"]["A"]["seconds"] = 3600  # puts were counted
+        write_json(lake / "QM1" / "statistics.json", statistics)
     assert 'aria-label="messages of A over the last day: from 1 to 6"' in page()
     observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), ["A"])
     label = 'aria-label="Messages on A over the last day: from 1 to 6, 6 at last"'
     assert page("/messages", queue="A").count(label) == 2  # the broad chart, and the narrow one
+    shown = page("/messages", queue="A")
+    assert shown.count('aria-label="Puts and gets on A over the last day: at most 0.05 and 0 a minute"') == 2
+    said = (
+        "6 messages were put on A and 0 got from it, at most 0.05 and 0 a minute from sample to sample; at most 6 were"
+    )
+    assert said in re.sub(r"<[^>]+>", "", shown)
     assert label not in page("/messages", queue="OFFERS")
+    refused = "Puts and gets on NONE are not counted now: MQCMD_RESET_Q_STATS on NONE failed: MQRC_UNKNOWN_OBJECT_NAME"
+    assert refused in re.sub(r"<[^>]+>", "", page("/messages", queue="NONE"))
+    assert "Puts and gets" not in page("/messages", queue=DLQ)  # of which the estate says nothing
 
 
 def test_a_message_in_storage_can_be_moved_from_its_page_and_one_of_an_application_cannot(manager, lake, page):

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mqlite.attributes import Attribute, Words
+from mqlite.attributes import Attribute, Kind, Words
 from mqlite.attributes.rows import text, word
+from mqlite.commands.filters import generic_match
 from mqlite.commands.nouns import DEFAULT_OBJECTS, kinds_of
 from mqlite.commands.request import Request, Response, Row
 from mqlite.conditions import CommandError, Condition
@@ -37,7 +38,7 @@ OBJECT_TYPE = word("OBJTYPE", c.MQIACF_OBJECT_TYPE, None, {word: row[0] for word
 LIST = Attribute(keyword="AUTHLIST", selector=c.MQIACF_AUTHORIZATION_LIST, type=Words(words=ALL_WORDS))
 # Nouns of commands → the object type whose authorities count; all others are the queue manager's.
 TYPES: Mapping[str, str] = {
-    **dict.fromkeys(("QLOCAL", "QALIAS", "QREMOTE", "QMODEL", "QUEUE", "QSTATUS"), "QUEUE"),
+    **dict.fromkeys(("QLOCAL", "QALIAS", "QREMOTE", "QMODEL", "QUEUE", "QSTATUS", "QSTATS"), "QUEUE"),
     **dict.fromkeys(("CHANNEL", "CHSTATUS"), "CHANNEL"),
     "LSSTATUS": "LISTENER",
     **{noun: noun for noun in ("PROCESS", "NAMELIST", "TOPIC", "AUTHINFO", "LISTENER")},
@@ -179,6 +180,9 @@ def needs(admin: Administration, request: Request) -> Iterator[list[Need]]:
         like = request.options.get("LIKE") or DEFAULT_OBJECTS.get(request.noun, "")
         if like:
             yield [(object_type, like, {"DSP"})]
+    elif request.noun == "QSTATS":
+        names = [found for _, found, _ in admin.find((Kind.QLOCAL,)) if generic_match(request.name, found)]
+        yield from ([(object_type, name, {"DSP", "CHG"})] for name in names or (request.name,))
     else:
         yield [(object_type, request.name, {VERBS.get(request.verb, "CHG")})]
 

@@ -62,7 +62,9 @@ def _named(file: EstateFile, name: str) -> dict[tuple[str, str], None]:
         (Workflow.EXPIRY_SCAN, settings.expiry_scan),
     ):
         found |= {(queue, f"{section}.queues"): None for queue in (each.queues if each else ()) if "*" not in queue}
-    return found | {(queue, "storage"): None for queue in settings.storage if "*" not in queue}
+    for key, queues in (("storage", settings.storage), ("reset_statistics", settings.reset_statistics)):
+        found |= {(queue, key): None for queue in queues if "*" not in queue}
+    return found
 
 
 def patterns_of(file: EstateFile, name: str) -> tuple[str, ...]:
@@ -124,6 +126,7 @@ def used_queues(session: Session | None, file: EstateFile | None, name: str) -> 
         shown=(EVERYTHING,) if _looks_at_all(settings) else (),
         initiation=wants.initiation_queues,
         switched=tuple(one.queue for one in wants.triggers if one.queue and one.type == MQTT_DEPTH),
+        counted=tuple(profile_of(pattern) for pattern in settings.reset_statistics),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 from mqops.ledger.queue import MAX_DEPTH, MAX_MESSAGE_LENGTH, NAME
 from mqops.mq.authority import Grantee
 from mqops.mqsc import mqsc_name
+from mqops.queue_names import selected
 from mqwire import constants as c
 
 
@@ -109,6 +110,9 @@ LOOK_WORDS = ("BROWSE", "INQ", "DSP")
 """On the queues that expiry scans, snapshots and data quality look at."""
 SHOW_WORDS = ("DSP",)
 """On every queue where backout queues are found by their definitions: each queue can name one."""
+COUNT_WORDS = ("DSP", "CHG")
+"""On queues whose puts and gets are counted (IBM MQ, "Authorizations for PCF commands", Reset queue statistics). CHG
+lets the user alter the queue, too."""
 MONITOR_WORDS = ("BROWSE", "GET", "INQ", "DSP")
 """On initiation queues."""
 SWITCH_WORDS = ("INQ", "SET")
@@ -119,6 +123,7 @@ COMMAND_QUEUE, MODEL_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE", "SYSTEM.DEFAULT.MODEL
 AUTHORITIES: Mapping[str, int] = {
     "ALTUSR": c.MQAUTH_ALT_USER_AUTHORITY,
     "BROWSE": c.MQAUTH_BROWSE,
+    "CHG": c.MQAUTH_CHANGE,
     "CONNECT": c.MQAUTH_CONNECT,
     "DSP": c.MQAUTH_DISPLAY,
     "GET": c.MQAUTH_INPUT,
@@ -159,7 +164,7 @@ class UsedQueues:
 
     Attributes: `worked` messages are taken from them or put on them; `looked_at` browsed only; `shown` their
     definitions are inquired; `initiation` the trigger monitor serves them; `switched` triggering is switched on again
-    there.
+    there; `counted` their puts and gets are.
     """
 
     worked: tuple[str, ...] = ()
@@ -167,6 +172,7 @@ class UsedQueues:
     shown: tuple[str, ...] = ()
     initiation: tuple[str, ...] = ()
     switched: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
 
     def words(self) -> dict[str, tuple[str, ...]]:
         """Name or profile → the authorities that are needed there."""
@@ -177,10 +183,20 @@ class UsedQueues:
             (self.shown, SHOW_WORDS),
             (self.initiation, MONITOR_WORDS),
             (self.switched, SWITCH_WORDS),
+            (self.counted, COUNT_WORDS),
         ):
             for name in names:
                 found.setdefault(name, {}).update(dict.fromkeys(words))
-        return {name: tuple(words) for name, words in found.items()}
+        needed = {name: tuple(words) for name, words in found.items()}
+        return {name: tuple(dict.fromkeys((*words, *self._of_wider(name, needed)))) for name, words in needed.items()}
+
+    def _of_wider(self, name: str, needed: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+        """What wider profiles give where puts and gets are counted: of several profiles the most specific one counts
+        alone (IBM MQ, "Profile priorities"), so a record for one queue would take away what they give."""
+        for profile, words in needed.items() if self.counted else ():
+            begins, star, _ = profile.partition("*")
+            if star and profile != name and selected(name, (f"{begins}*",)):
+                yield from words
 
 
 EVERYTHING, OWN_OF_THE_QUEUE_MANAGER = "**", "SYSTEM.**"

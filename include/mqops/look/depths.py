@@ -2,8 +2,7 @@
 
 1. Each look that keeps its figures (`mqops.look.figures`) leaves a sample, where the newest one is 15 minutes old. None
    is older than 24 hours, and each has the deepest queues only: the file LAKE/<queue manager>/depths.json stays small.
-2. Only depths are kept. Puts and gets are counted by MQCMD_RESET_Q_STATS, which sets the counts to 0 for everybody:
-   other monitors would miss what was asked here.
+2. Only depths are kept. Puts and gets are counted only where the estate asks for it (`mqops.observe.statistics`).
 3. The file is a cache. It may be deleted; what cannot be read, or written, is done without.
 """
 

@@ -1,6 +1,7 @@
 """What a queue manager says of its queues by inquiry, and what it said the last time.
 
-1. The queue manager is asked by PCF (its queues, their status, their handles). Nothing is put, got or browsed.
+1. The queue manager is asked by PCF (its queues, their status, their handles). Nothing is put, got or browsed. Where
+   the estate has `reset_statistics`, puts and gets are counted besides (`mqops.observe.statistics`).
 2. Where it does not answer, the figures of the last time stand in their place, with their time: LAKE/<queue manager>/
    last_seen.json, written at most once a minute, and with it what a queue's depth was over the day
    (`mqops.look.depths`). The files may be deleted.
@@ -41,6 +42,7 @@ from mqops.mq.inquire import (
 )
 from mqops.mq.named_queue import mended_deadq, wrong_name
 from mqops.mq.session import Session
+from mqops.observe.statistics import count_puts_and_gets
 from mqops.observe.unseen import units_in_words
 from mqops.queue_names import is_named
 from mqops.storage import named_in_estate
@@ -167,6 +169,7 @@ def figures(connection: MqConnection, lake: Path, name: str) -> Figures:
     try:
         with connect(connection) as session:
             found = _answers(session, named_in_estate(name))
+            count_puts_and_gets(session, lake, name)
     except MqopsError as error:
         return last_figures(lake, name, str(error))
     _keep(lake, name, found)

@@ -446,18 +446,28 @@ def command(
     Raises:
         MQError: the command server refused.
     """
+    with command_server(session, name, object_name) as server:
+        filters = [library().Filter(above_zero).greater(0)] if above_zero else []
+        replies = getattr(server, name)(arguments, filters)
+    return [{key: _text(value) for key, value in reply.items()} for reply in replies]
+
+
+@contextmanager
+def command_server(session: Session, name: str, object_name: str = "") -> Iterator[Any]:
+    """pymqi's `PCFExecute`: the command server, and one queue for all of its answers.
+
+    Parameters: `name` MQCMD_* of the command, and `object_name` what it is for, which an error names. Raises `MQError`.
+    """
     mqi = library()
     queue = str(queue_manager_attribute(session, c.MQCA_COMMAND_INPUT_Q_NAME)).encode()
     try:
         server = mqi.PCFExecute(session.pymqi_manager, command_queue_name=queue)
         try:
-            filters = [mqi.Filter(above_zero).greater(0)] if above_zero else []
-            replies = getattr(server, name)(arguments, filters)
+            yield server
         finally:
             server.disconnect()  # deletes the dynamic queue of its answers
     except mqi.MQMIError as error:
         raise mq_error(error.comp, error.reason, verb=name, object_name=object_name) from None
-    return [{key: _text(value) for key, value in reply.items()} for reply in replies]
 
 
 def _text(value: Any) -> Any:

@@ -27,6 +27,7 @@ from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 from mqops.observe.expired import discarded, known_depth, states_of
 from mqops.observe.sealed import sealing_for, write_sealed
+from mqops.observe.statistics import count_puts_and_gets
 from mqops.observe.unchanged import Changed, unchanged
 from mqops.observe.unseen import unseen
 
@@ -59,6 +60,7 @@ def observe(
     observed_at = utc_now()
     with connect(connection) as session:
         name = queue_manager_name(session)
+        count_puts_and_gets(session, run.lake_folder.parent, name)
         names = tuple(queues) or (usable_dead_letter_queue(session),)
         states, settled = states_of(session, names), settled_queues(session)
         at = datetime.fromisoformat(observed_at)

@@ -65,6 +65,14 @@ LOOK_NARROW: Spec = {
     "axis": {**AXIS, "labelOverlap": True},
     "legend": {**LEGEND, "columns": 1},
 }
+TIMES: Spec = {
+    "field": "at",
+    "type": "temporal",
+    "title": None,
+    "axis": {"format": "%H:%M", "labelOverlap": "greedy"},
+    "scale": {"type": "utc"},
+}
+"""The axis of a day, UTC."""
 FATES: Mapping[str, str] = {fate.value: f"var(--{fate})" for fate in Fate}
 """What becomes of a message → its colour, on every page."""
 
@@ -151,7 +159,6 @@ def _horizontal(
 
 def line(points: Sequence[tuple[str, int]], *, title: str, label: str) -> Markup:
     """A line over time (UTC). Parameters: `points` ISO 8601 UTC and a number, oldest first; `title` of the numbers."""
-    times = {"field": "at", "type": "temporal", "title": None, "axis": {"format": "%H:%M", "labelOverlap": "greedy"}}
     axis = {**whole(max(number for _at, number in points)), "titleLimit": 140}
     numbers = {"field": "count", "type": "quantitative", "title": title, "axis": axis}
     spec: Spec = {
@@ -159,9 +166,33 @@ def line(points: Sequence[tuple[str, int]], *, title: str, label: str) -> Markup
         "height": 140,
         "data": {"values": [{"at": at, "count": number} for at, number in points]},
         "mark": {"type": "line", "interpolate": "step-after", "point": {"filled": True, "color": "var(--accent)"}},
-        "encoding": {"x": {**times, "scale": {"type": "utc"}}, "y": numbers},
+        "encoding": {"x": TIMES, "y": numbers},
     }
     return chart(spec, label=label)
+
+
+def lines(series: Mapping[str, Sequence[tuple[str, float]]], *, title: str, label: str) -> Markup:
+    """Lines over time (UTC), each value of the time up to its point. Parameters: `series` name → ISO 8601 UTC and a
+    number, oldest first; `title` of the numbers."""
+    values = [{"at": at, "count": count, "of": name} for name, points in series.items() for at, count in points]
+    largest = max((count for points in series.values() for _at, count in points), default=0)
+    numbers = {"field": "count", "type": "quantitative", "title": title, "axis": any_number(largest)}
+    names = {"domain": list(series), "range": ["var(--accent)", "var(--left)"]}
+    of = {"field": "of", "type": "nominal", "title": None, "scale": names}
+    dashes = {"field": "of", "type": "nominal", "scale": {"domain": list(series), "range": [[1, 0], [6, 3]]}}
+    spec: Spec = {
+        "width": 560,
+        "height": 140,
+        "data": {"values": values},
+        "mark": {"type": "line", "interpolate": "step-before", "point": {"filled": True}},
+        "encoding": {"x": TIMES, "y": numbers, "color": of, "strokeDash": dashes},
+    }
+    return chart(spec, label=label)
+
+
+def any_number(largest: float) -> Spec:
+    """The axis of numbers that need not be whole."""
+    return {"format": ",.3~f", "tickCount": 5 if largest < MANY else 3, "titleLimit": 140}
 
 
 def _in_lines(name: str) -> str:

@@ -37,7 +37,7 @@ from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
 from mqops.printable import printable
 from mqops_airflow.pages import charts
-from mqops_airflow.pages.day_chart import day_chart
+from mqops_airflow.pages.day_chart import day_of
 from mqops_airflow.pages.of_all import all_shown, dead_letters_of_all, means_all
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.queue_named import named_now
@@ -83,7 +83,7 @@ def router(page: Page) -> APIRouter:
             preset=found.anatomy.queue if found else queue or own,
             own_depth=words.nothing_seen(own, depth, figures),
             missing=words.not_found(queue, named.said if named else "", may_look=bool(dag_id)),
-            day_chart=day_chart(place, name, found.anatomy.queue if found else queue or own),
+            day=day_of(place, name, found.anatomy.queue if found else queue or own),
             words=_in_words(place, Same(found), Same(figures), may_look=bool(dag_id)) if found else None,
             dag_id=dag_id,
             may_start=bool(dag_id) and who.may_start(dag_id),

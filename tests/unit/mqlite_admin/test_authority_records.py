@@ -38,6 +38,7 @@ def test_every_command_needs_DSP_on_the_queue_manager(commander: Any) -> None:
         ("CLEAR_Q", {CMQC.MQCA_Q_NAME: b"Q1"}, ("Q1", "QUEUE", "CLR")),
         ("DELETE_Q", {CMQC.MQCA_Q_NAME: b"Q1"}, ("Q1", "QUEUE", "DLT")),
         ("INQUIRE_Q_STATUS", {CMQC.MQCA_Q_NAME: b"Q1"}, ("Q1", "QUEUE", "DSP")),
+        ("RESET_Q_STATS", {CMQC.MQCA_Q_NAME: b"Q1"}, ("Q1", "QUEUE", "DSP,CHG")),
         ("STOP_CHANNEL", {CMQCFC.MQCACH_CHANNEL_NAME: b"TO.QM2"}, ("TO.QM2", "CHANNEL", "CTRL")),
         (
             "RESET_CHANNEL", {CMQCFC.MQCACH_CHANNEL_NAME: b"TO.QM2", CMQCFC.MQIACH_MSG_SEQUENCE_NUMBER: 2},

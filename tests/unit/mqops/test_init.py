@@ -8,7 +8,11 @@ import pytest
 from mq_support import DLQ, Manager, dead_letter
 
 from mqlite.security.authority import profile_matches
+from mqops.clock import utc
 from mqops.doctor.needs import profile_of
+from mqops.look.figures import figures
+from mqops.mq.connection import MqConnection
+from mqops.observe.statistics import statistics
 
 ESTATE = """\
 lake: lake
@@ -180,3 +184,23 @@ def test_names_that_are_none_are_refused(init, options):
 
 def test_json_asks_no_question(init):
     init("--run", "--json", expect=2)
+
+
+def test_a_queue_whose_puts_and_gets_are_counted_can_be_changed_and_keeps_what_wider_profiles_give(
+    init, manager, tmp_path
+):
+    manager.mqsc("DEFINE QLOCAL(PAY.IN)\n")
+    text = "lake: .\nqueue_managers:\n  QM1:\n    connection: mq_qm1\n    expiry_scan: {queues: ['*', PAY.IN]}\n"
+    (tmp_path / "estate.yaml").write_text(text + "    reset_statistics: [A, 'PAY.*']\n")
+    said = init("--user", "app")
+    for profile, words in (
+        ("A", "DSP,CHG,BROWSE,INQ"), ("PAY.**", "DSP,CHG,BROWSE,INQ"), ("PAY.IN", "BROWSE,INQ,DSP,CHG"),
+    ):  # fmt: skip
+        assert f"SET AUTHREC PROFILE('{profile}') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD({words})" in said
+    init("--user", "app", "--run", "--yes")
+    app = MqConnection(**APP, environment=manager.connection.environment)
+    assert not figures(app, tmp_path, "QM1").unreachable
+    found = statistics(tmp_path / "QM1", utc())
+    assert (set(found.samples[-1].of), found.refused, found.failed) == ({"A", "PAY.IN"}, {}, "")
+    assert "stands" in states(init)
+    assert len(states(init)) == 1

@@ -22,6 +22,7 @@ from mqops.observe import snapshot
 from mqops.observe.expired import discarded, known_depth, states_of
 from mqops.observe.sealed import sealing_for
 from mqops.observe.spark.datasource import register
+from mqops.observe.statistics import count_puts_and_gets
 from mqops.observe.unseen import unseen
 from mqops.spark_job import spark_errors
 
@@ -51,6 +52,7 @@ def observe(
     observed_at = utc_now()
     with connect(connection) as session:
         name = queue_manager_name(session)
+        count_puts_and_gets(session, run.lake_folder.parent, name)
         names = tuple(queues) or (usable_dead_letter_queue(session),)
         at_first = gone_of(session, names) if some_may_end else ()
         for queue in names:  # an error here is one line, an executor's is a page
