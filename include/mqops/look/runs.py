@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypedDict, TypeVar, Unpack
 
@@ -24,7 +25,8 @@ from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
 from mqops.ledger.noted import ACTED
 from mqops.look.core.question import Asked
-from mqops.look.core.run_state import BEGUN_AND_OPEN, MAY_CHANGE, PlanKnown, RunFiles, RunLine, as_of, line_of
+from mqops.look.core.run_state import BEGUN_AND_OPEN, PlanKnown, RunFiles, RunLine, as_of, line_of
+from mqops.look.runs_fitting import Fitting
 from mqops.look.runs_index import Row, RunsIndex, asked
 from mqops.look.words.state import RunState
 from mqops.message_checks import QualitySummary
@@ -57,22 +59,28 @@ def list_runs(lake: Path, *, limit: int = 0, **such: Unpack[Such]) -> list[RunLi
     Raises:
         LakeError: a run cannot be read, or another user can change the lake.
     """
-    wanted, states = _wanted(**such), such.get("states", ())
-    found = [line for runs in _runs(lake, such) for line in runs.such(wanted, states=states, limit=limit)]
+    found = [line for runs in _runs(lake, such) for line in runs.fitting(limit, **such)]
     found.sort(key=lambda line: (line.at, line.run), reverse=True)
     return found[:limit] if limit else found
 
 
 def count_runs(lake: Path, *, most: int, **such: Unpack[Such]) -> int:
     """How many runs fit; no more than `most` of a queue manager are counted. Errors as of `list_runs`."""
-    wanted, states = _wanted(**such), such.get("states", ())
-    return min(most, sum(runs.number(wanted, states=states, most=most) for runs in _runs(lake, such)))
+    return min(most, sum(runs.number(most, **such) for runs in _runs(lake, such)))
 
 
 def _runs(lake: Path, such: Such) -> list[Runs]:
     if name := such.get("queue_manager"):
         return [Runs(lake, name)]
     return [Runs(lake, name) for name in queue_managers(lake)]
+
+
+def _fitting(**such: Unpack[Such]) -> Fitting:
+    since = such.get("since")
+    aware = since if since is None or since.tzinfo else since.replace(tzinfo=UTC)
+    return Fitting(
+        queue=such.get("queue", ""), workflow=such.get("workflow", ""), since=utc_text(aware) if aware else ""
+    )
 
 
 def run_line(run: RunFolder) -> RunLine:
@@ -84,28 +92,10 @@ def run_line(run: RunFolder) -> RunLine:
 
 
 class _Wanted(NamedTuple):
-    """A condition of the index. Parameters: `where` SQL, with a ? for each of the `values`; `queue` of the runs, ""
-    for all."""
+    """A condition of the index. Parameters: `where` SQL, with a ? for each of the `values`."""
 
     where: str = "1"
     values: tuple[object, ...] = ()
-    queue: str = ""
-
-    def and_(self, where: str, *values: object) -> _Wanted:
-        """Both."""
-        return self._replace(where=f"{self.where} AND {where}", values=(*self.values, *values))
-
-
-def _wanted(**such: Unpack[Such]) -> _Wanted:
-    """The condition for the runs of a queue manager."""
-    wanted = _Wanted(queue=such.get("queue", ""))
-    if workflow := such.get("workflow"):
-        wanted = wanted.and_("workflow = ?", workflow)
-    if since := such.get("since"):
-        wanted = wanted.and_("at >= ?", utc_text(since if since.tzinfo else since.replace(tzinfo=UTC)))
-    if kept := stored(such.get("states", ())):
-        wanted = wanted.and_(f"state IN ({', '.join('?' * len(kept))})", *sorted(kept))
-    return wanted
 
 
 def _few(where: str) -> str:
@@ -148,14 +138,16 @@ WITH RECURSIVE works (workflow) AS (
 """The newest run with messages of each workflow and its queues: a step in the index `by_queues` for each of them."""
 
 
-def stored(states: Collection[RunState]) -> frozenset[RunState]:
-    """The states that a row may have whose run is in one of these states now (`as_of`)."""
-    found = set(states)
-    if RunState.UNANSWERED in found:
-        found |= {RunState.WAITING, RunState.STOPPED}
-    if RunState.STOPPED in found:
-        found |= BEGUN_AND_OPEN
-    return frozenset(found)
+def stored(states: Collection[RunState], *, stopped: bool) -> frozenset[RunState] | None:
+    """The states that a row has whose run is in one of these states now (`as_of`): None for all where none is given.
+
+    Parameters: `stopped` whether all runs of the queue manager are stopped.
+    """
+    if not states:
+        return None
+    if not stopped:
+        return frozenset(states)
+    return frozenset(states) | BEGUN_AND_OPEN if RunState.STOPPED in states else frozenset(states) - BEGUN_AND_OPEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,50 +176,51 @@ class Runs:
         asked(self.folder, self.queue_manager, _read, lambda _index: None, but=but)
         return replace(self, fresh=True)
 
-    def such(self, wanted: _Wanted, *, states: Collection[RunState] = (), limit: int = 0) -> list[RunLine]:
-        """The runs that fit, as they are now. Parameters: as of `list_runs`."""
-        folder = self.folder
-        now, stopped = utc_now(), stop_in(folder) is not None
+    def such(self, wanted: _Wanted, *, limit: int = 0) -> list[RunLine]:
+        """The runs that fit, as they are now. Parameters: `limit` the newest of them, 0 for all."""
+        now, stopped = utc_now(), stop_in(self.folder) is not None
 
         def lines(index: RunsIndex) -> list[RunLine]:
-            found: list[RunLine] = []
-            most = -1 if states or not limit else limit
-            for kept in index.lines(wanted.where, wanted.values, limit=most, queue=wanted.queue):
-                line = as_of(kept, now, stopped=stopped)
-                if not states or line.state in states:
-                    found.append(line)
-                if limit and len(found) == limit:
-                    break
-            return found
+            found = index.lines(wanted.where, wanted.values, limit=limit or -1)
+            return [as_of(line, now, stopped=stopped) for line in found]
 
         return self.ask(lines)
 
-    def number(self, wanted: _Wanted, *, states: Collection[RunState] = (), most: int) -> int:
-        """How many runs fit, counted up to `most`. Only where a state is asked for that may be another one by now, the
-        runs are read."""
-        if not MAY_CHANGE.isdisjoint(states):
-            return len(self.such(wanted, states=states, limit=most))
-        tables, values = "run", wanted.values
-        if wanted.queue:
-            of_queue = "SELECT run AS of_run FROM queue_of WHERE queue = ?"
-            tables, values = f"({of_queue}) CROSS JOIN run ON run = of_run", (wanted.queue, *values)
-        statement = f"SELECT COUNT(*) FROM (SELECT 1 FROM {tables} WHERE {wanted.where} LIMIT ?)"  # noqa: S608 - ours
-        ((number,),) = self._rows(statement, *values, most)
-        return int(number)
+    def fitting(self, limit: int = 0, **such: Unpack[Such]) -> list[RunLine]:
+        """The runs that fit, as they are now, newest first. Parameters: as of `list_runs`."""
+        return self.that_fit(_fitting(**such), such.get("states", ()), limit)
+
+    def that_fit(self, wanted: Fitting, states: Collection[RunState], limit: int) -> list[RunLine]:
+        """The runs that fit and that are in one of the states now, newest first. Parameters: `states` none for all;
+        `limit` the newest of them, 0 for all."""
+        now, stopped = utc_now(), stop_in(self.folder) is not None
+        wanted = replace(wanted, states=stored(states, stopped=stopped))
+
+        def lines(index: RunsIndex) -> list[RunLine]:
+            found = (as_of(line, now, stopped=stopped) for line in wanted.lines(index))
+            return list(islice((line for line in found if not states or line.state in states), limit or None))
+
+        return self.ask(lines)
+
+    def number(self, most: int, **such: Unpack[Such]) -> int:
+        """How many runs fit, counted up to `most` by the index alone. Parameters: as of `list_runs`."""
+        states = stored(such.get("states", ()), stopped=stop_in(self.folder) is not None)
+        wanted = replace(_fitting(**such), states=states)
+        return self.ask(lambda index: wanted.number(index, most))
 
     def newest(self, limit: int, *, queue: str = "", workflow: str = "") -> list[RunLine]:
         """The newest runs of a queue or a workflow."""
-        return self.such(_wanted(queue=queue, workflow=workflow), limit=limit)
+        return self.fitting(limit, queue=queue, workflow=workflow)
 
     def before(self, line: RunLine, limit: int, *, workflow: str) -> list[RunLine]:
         """The newest runs of a workflow on the same queues that are older than a run."""
-        wanted = _wanted(workflow=workflow).and_("queues = ? AND at <= ? AND run <> ?", line.queue, line.at, line.run)
-        return self.such(wanted, limit=limit)
+        where = "workflow = ? AND queues = ? AND at <= ? AND run <> ?"
+        return self.such(_Wanted(where, (workflow, line.queue, line.at, line.run)), limit=limit)
 
     def snapshots_before(self, line: RunLine, limit: int) -> list[RunLine]:
         """The newest snapshots that are older than a run, of whatever queues."""
-        wanted = _wanted(workflow=Workflow.SNAPSHOT).and_("at <= ? AND run <> ?", line.at, line.run)
-        return self.such(wanted, limit=limit)
+        wanted = "workflow = ? AND at <= ? AND run <> ?"
+        return self.such(_Wanted(wanted, (Workflow.SNAPSHOT, line.at, line.run)), limit=limit)
 
     def since(self, at: str, limit: int) -> list[RunLine]:
         """The newest runs whose snapshots have messages and are not older. Parameters: `at` ISO 8601 UTC."""
@@ -262,7 +255,7 @@ class Runs:
 
     def in_states(self, *states: RunState) -> list[RunLine]:
         """The runs that are in one of the states now."""
-        return self.such(_wanted(states=states), states=states)
+        return self.fitting(states=states)
 
     def that_ask(self) -> list[RunLine]:
         """The runs that wait for an approval that somebody can still give."""
@@ -404,7 +397,7 @@ def _read(run: RunFolder) -> Row | None:
         there = files.expiry.dead_letters if files.expiry and files.expiry.done > 0 else None
         grew = files.expiry.came if files.expiry and there else 0
         return Row(
-            line=line_of(run.run, run.queue_manager, files),
+            line=as_of(line_of(run.run, run.queue_manager, files), utc_now(), stopped=False),
             undoes=undo.run if undo else "",
             session=passed.session if (passed := SESSION.find(run)) else "",
             verdict=run.quality_json.stat().st_mtime_ns if files.quality else 0,

@@ -24,8 +24,9 @@ from mqops.lake.files import CHANGED, make_folder, read_json, write_json
 from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.question import Over
-from mqops.look.runs import list_runs
+from mqops.look.runs import count_runs, list_runs
 from mqops.look.runs_index import INDEX, RECENT_NS
+from mqops.look.words.state import RunState
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.observe import snapshot
 from mqops.prove.prove import prove
@@ -132,7 +133,7 @@ def test_law5_a_message_that_is_gone_at_the_proof_is_named_with_the_time(manager
     assert (one["msg_id"], one["found_at"]) == (ids[0].hex(), summary.proved_at)
 
 
-def test_each_state_of_a_run_that_moved_nothing(manager, mqops, lake):
+def test_each_state_of_a_run_that_moved_nothing(manager, mqops, lake, monkeypatch):
     manager.put(DLQ, [dead_letter("A", b"1")])
     folder = json.loads(mqops("dlq", "run", DLQ, "QM1", "--json", "--dry-run", text=TABLE).stdout)["run"]
     run = RunFolder(Path(folder))
@@ -166,6 +167,11 @@ def test_each_state_of_a_run_that_moved_nothing(manager, mqops, lake):
         assert words in mqops("run", "show", run.run).stdout
         assert (words in shown(mqops, run.run)["unapproved"]) == (state != "waiting")
         assert shown(mqops, run.run)["people"].get("approved_by") is None
+    with monkeypatch.context() as later:  # no file has changed, and the number is that of the index alone
+        for room in ("runs", "runs_index"):
+            later.setattr(f"mqops.look.{room}.utc_now", lambda: "9999-01-01T00:00:01Z")
+        for state, number in ((RunState.WAITING, 0), (RunState.UNANSWERED, 1)):
+            assert count_runs(lake, most=9, states=[state]) == len(list_runs(lake, states=[state])) == number
     answer(run, {"approved": True, "by_id": "1", "by": "bob", "at": "t1"})
     stop(run.path, CAROL)
     assert [one["state"] for one in listed(mqops)] == ["stopped"]
