@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -42,6 +42,18 @@ MOST_LOOKED_AT = 50
 """Runs of which the newest is sought that has still what is needed: a retention removes that of the oldest."""
 
 
+class Damaged(NamedTuple):
+    """A run that cannot be read, and why: the text names the file, and says what to do."""
+
+    queue_manager: str
+    run: str
+    error: LakeError
+
+    def sentence(self) -> str:
+        """It is named, with what to do."""
+        return f"Run {self.run} of {self.queue_manager} cannot be read: {self.error}"
+
+
 class Such(TypedDict, total=False):
     """Which runs. Parameters: `queue_manager`, `queue` and `workflow` "" for all; `states` none for all; `since` only
     runs whose snapshot is not older, UTC."""
@@ -53,20 +65,29 @@ class Such(TypedDict, total=False):
     since: datetime | None
 
 
-def list_runs(lake: Path, *, limit: int = 0, **such: Unpack[Such]) -> list[RunLine]:
-    """The runs that fit, newest first. Parameters: `limit` the newest of them, 0 for all.
+def list_runs(
+    lake: Path, *, limit: int = 0, damaged: list[Damaged] | None = None, **such: Unpack[Such]
+) -> list[RunLine]:
+    """The runs that fit, newest first. Parameters: `limit` the newest of them, 0 for all; `damaged` gets the runs that
+    cannot be read, whether they fit or not.
 
     Raises:
-        LakeError: a run cannot be read, or another user can change the lake.
+        LakeError: a run cannot be read, and `damaged` is None; or another user can change the lake.
     """
-    found = [line for runs in _runs(lake, such) for line in runs.fitting(limit, **such)]
+    found: list[RunLine] = []
+    for runs in _runs(lake, such):
+        unread = None if damaged is None else dict[str, LakeError]()
+        found += replace(runs, damaged=unread).fitting(limit, **such)
+        if damaged is not None:
+            damaged += (Damaged(runs.queue_manager, run, error) for run, error in (unread or {}).items())
     found.sort(key=lambda line: (line.at, line.run), reverse=True)
     return found[:limit] if limit else found
 
 
 def count_runs(lake: Path, *, most: int, **such: Unpack[Such]) -> int:
-    """How many runs fit; no more than `most` of a queue manager are counted. Errors as of `list_runs`."""
-    return min(most, sum(runs.number(most, **such) for runs in _runs(lake, such)))
+    """How many runs fit, by the index: one that cannot be read counts as what it was before. No more than `most` of a
+    queue manager are counted. Raises `LakeError`: another user can change the lake."""
+    return min(most, sum(replace(runs, damaged={}).number(most, **such) for runs in _runs(lake, such)))
 
 
 def _runs(lake: Path, such: Such) -> list[Runs]:
@@ -152,11 +173,17 @@ def stored(states: Collection[RunState], *, stopped: bool) -> frozenset[RunState
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The runs of a queue manager: questions, each of which costs what it answers. All raise `LakeError`."""
+    """The runs of a queue manager: questions, each of which costs what it answers. All raise `LakeError`: a run cannot
+    be read.
+
+    Parameters: `damaged` gets the runs that cannot be read, which raise nothing then and which no answer has; for who
+    tells them beside the others.
+    """
 
     lake: Path
     queue_manager: str
     fresh: bool = False
+    damaged: dict[str, LakeError] | None = field(default=None, compare=False)
 
     @classmethod
     def in_folder(cls, folder: Path) -> Runs:
@@ -182,7 +209,7 @@ class Runs:
 
         def lines(index: RunsIndex) -> list[RunLine]:
             found = index.lines(wanted.where, wanted.values, limit=limit or -1)
-            return [as_of(line, now, stopped=stopped) for line in found]
+            return [as_of(line, now, stopped=stopped) for line in found if self._whole(line)]
 
         return self.ask(lines)
 
@@ -197,7 +224,7 @@ class Runs:
         wanted = replace(wanted, states=stored(states, stopped=stopped))
 
         def lines(index: RunsIndex) -> list[RunLine]:
-            found = (as_of(line, now, stopped=stopped) for line in wanted.lines(index))
+            found = (as_of(line, now, stopped=stopped) for line in wanted.lines(index) if self._whole(line))
             return list(islice((line for line in found if not states or line.state in states), limit or None))
 
         return self.ask(lines)
@@ -270,6 +297,16 @@ class Runs:
             "ORDER BY at, run"
         )
         return {str(queue): str(run) for queue, run in self._rows(statement, most, self.queue_manager)}
+
+    def queues_of(self, runs: Collection[str]) -> dict[str, tuple[str, frozenset[str]]]:
+        """Of each of the runs that the index has: its time, ISO 8601 UTC, and the queues that it read and that its plan
+        puts messages on."""
+        both = "SELECT queue FROM queue_of WHERE run = ?1 UNION SELECT queue FROM put_on WHERE run = ?1"
+        times = self._rows("SELECT run, at FROM run JOIN json_each(?) ON run = value", json.dumps(sorted(runs)))
+        return {
+            str(run): (str(at), frozenset(str(queue) for (queue,) in self._rows(both, run) if queue))
+            for run, at in times
+        }
 
     def observed(self, runs: Iterable[RunLine]) -> list[tuple[RunLine, str, int]]:
         """Each run with each queue of its snapshot, and the number of messages on the queue."""
@@ -361,7 +398,10 @@ class Runs:
 
     def ask(self, question: Callable[[RunsIndex], T]) -> T:
         """The answer to a question to the index, complete (`mqops.look.runs_index.asked`)."""
-        return asked(self.folder, self.queue_manager, _read, question, caught_up=self.fresh)
+        return asked(self.folder, self.queue_manager, _read, question, caught_up=self.fresh, damaged=self.damaged)
+
+    def _whole(self, line: RunLine) -> bool:
+        return line.run not in (self.damaged or ())
 
 
 class Begun(NamedTuple):

@@ -145,12 +145,15 @@ class RunsIndex:
         """The answer to a statement."""
         return self._database.execute(statement, values)
 
-    def catch_up(self, read: Callable[[RunFolder], Row | None], *, but: str = "") -> None:
-        """Read what changed. Parameters: `read` the row of a run, None where it was removed meanwhile; `but` the key of
-        a run that is left for the next reader.
+    def catch_up(self, read: Callable[[RunFolder], Row | None], *, but: str = "") -> dict[str, LakeError]:
+        """Read what changed; the runs that cannot be read, each with the reason. Their rows stay as they were, and they
+        are read again at the next look.
+
+        Parameters: `read` the row of a run, None where it was removed meanwhile; `but` the key of a run that is left
+        for the next reader.
 
         Raises:
-            LakeError: a run cannot be read; the others are kept.
+            LakeError: the folder of the runs cannot be read.
         """
         claims = claim(self._folder) if self._kept else {run: list[Path]() for run in marked(self._folder)}
         runs, now = self._folder / "runs", time.time_ns()
@@ -172,7 +175,7 @@ class RunsIndex:
                 gone = have - names
                 known |= {run: -1 for run in names - have if is_run_key(run) and run not in known}
         known |= {run: -1 for (run,) in self.rows(_OVERDUE, (utc_now(),)).fetchall()}
-        failed = None
+        failed = dict[str, LakeError]()
         forgets = known.pop(but, None) is not None and claims.pop(but, None) is None  # no mark tells the next reader
         for run, kept in known.items():
             try:
@@ -181,15 +184,14 @@ class RunsIndex:
                 elif changed != kept and (row := read(RunFolder(runs / run))) is not None:
                     fresh.append((changed if changed < now - SETTLED_NS else 0, row))
             except LakeError as error:
-                failed = failed or error
+                failed[run] = error
                 claims.pop(run, None)
         if lists and (failed or forgets or at_last >= now - SETTLED_NS):
             listed = Listed(0, 0, now)
         self._write(fresh, gone & self._those(gone), listed)
         for paths in claims.values():
             drop(paths)
-        if failed:
-            raise failed
+        return failed
 
     def _those(self, runs: Iterable[str]) -> set[str]:
         """The runs among these that the index has."""
@@ -292,22 +294,32 @@ def asked(
     *,
     caught_up: bool = False,
     but: str = "",
+    damaged: dict[str, LakeError] | None = None,
 ) -> T:
     """The answer to a question to the index, with all that changed. One that cannot be used is made again, or is done
     without. The answer is complete: it does not read on when the index is closed.
 
     Parameters: `folder` LAKE/<queue manager>; `read` as of `RunsIndex.catch_up`; `caught_up` whether what changed
-    was read just now; `but` as of `RunsIndex.catch_up`.
+    was read just now; `but` as of `RunsIndex.catch_up`; `damaged` gets the runs that cannot be read, None where the
+    answer is of no use without them.
 
     Raises:
-        LakeError: a run cannot be read.
+        LakeError: a run cannot be read, and `damaged` is None.
     """
+
+    def catch_up(index: RunsIndex) -> None:
+        failed = index.catch_up(read, but=but)
+        if damaged is not None:
+            damaged.update(failed)
+        elif failed:
+            raise next(iter(failed.values()))
+
     for made_again in (False, True) if folder.is_dir() and os.access(folder, os.W_OK) else ():
         try:
             with closing(_on_disk(folder)) as database:
                 index = RunsIndex(database, folder, queue_manager, kept=True)
                 if not caught_up or made_again:
-                    index.catch_up(read, but=but)
+                    catch_up(index)
                 return question(index)
         except sqlite3.DatabaseError as error:
             if made_again or getattr(error, "sqlite_errorcode", None) in _BUSY_OR_FULL:
@@ -317,7 +329,7 @@ def asked(
                 (folder / INDEX).unlink()
     with closing(_in_memory(folder / INDEX)) as database:
         index = RunsIndex(database, folder, queue_manager, kept=False)
-        index.catch_up(read, but=but)
+        catch_up(index)
         return question(index)
 
 

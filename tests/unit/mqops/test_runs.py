@@ -19,7 +19,7 @@ from pymqi import CMQC
 
 from mqops.act.in_process import act
 from mqops.cli import runs as cli_runs
-from mqops.errors import Stopped
+from mqops.errors import LakeError, Stopped
 from mqops.lake.files import CHANGED, make_folder, read_json, write_json
 from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
@@ -378,7 +378,20 @@ def test_a_run_whose_files_are_not_what_mqops_wrote_is_named(manager, mqops, lak
     manager.put(DLQ, [dead_letter("A", b"1")])
     run = find_run(lake, key=run_of(mqops, "--once"))
     write_json(run.path.joinpath("summary.json"), {"nothing": 1})
-    assert f"{run.path / 'summary.json'} is not what mqops wrote: run: Field required" in mqops("runs", expect=1).stderr
+    manager.put(DLQ, [dead_letter("A", b"2")])
+    other = run_of(mqops, "--once")
+    told = mqops("runs", expect=1)
+    why = (
+        f"{run.path / 'summary.json'} is not what mqops wrote: run: Field required. Restore it from a copy of the lake"
+    )
+    assert told.stderr.startswith(f"mqops: Run {run.run} of QM1 cannot be read: {why}")
+    assert (other in told.stdout, run.run in told.stdout) == (True, False)  # what the index had of it may be wrong
+    answer = json.loads(mqops("runs", "--json", expect=1).stdout)
+    assert [one["run"] for one in answer["runs"]] == [other]
+    (damaged,) = answer["damaged"]
+    assert (damaged["queue_manager"], damaged["run"], damaged["error"]["code"]) == ("QM1", run.run, "LakeError")
+    with pytest.raises(LakeError, match="is not what mqops wrote"):  # who needs all runs is told
+        list_runs(lake)
     assert [one.run for one in list_runs(lake, queue_manager="QM2")] == []
 
 
