@@ -13,10 +13,10 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from mqops.errors import MqopsError
+from mqops.errors import LakeError, MqopsError
 from mqops.look.core.run_state import RunLine
 from mqops.look.history import runs_that_dealt_with
-from mqops.look.runs import Runs
+from mqops.look.runs import Damaged, Runs
 from mqops.look.runs_fitting import NEWEST, Fitting
 from mqops.look.words.state import RunState
 
@@ -52,11 +52,12 @@ class WantedRuns:
 
 class PageOfRuns(NamedTuple):
     """Parameters: `runs` newest first; `behind` where the next page begins, None where there is none; `problems` queue
-    manager → why its runs cannot be read."""
+    manager → why its runs cannot be read; `damaged` single runs that cannot be, whether they would fit or not."""
 
     runs: tuple[RunLine, ...]
     behind: Place | None
     problems: dict[str, str]
+    damaged: tuple[Damaged, ...] = ()
 
 
 def page_of_runs(
@@ -65,20 +66,24 @@ def page_of_runs(
     """A page of runs of these queue managers. Parameters: `most` runs on it; `behind` where it begins, None for the
     newest."""
     found: list[RunLine] = []
+    damaged: list[Damaged] = []
     problems = {}
     for name in queue_managers:
         try:
-            found += _newest(lake, name, wanted, most + 1, behind)
+            found += _newest(lake, name, wanted, most + 1, behind, damaged)
         except MqopsError as error:
             problems[name] = str(error)
             if len(problems) == len(queue_managers):
                 raise
     found.sort(key=lambda line: (line.at, line.run), reverse=True)
     shown = tuple(found[:most])
-    return PageOfRuns(shown, Place(shown[-1].at, shown[-1].run) if len(found) > most else None, problems)
+    place = Place(shown[-1].at, shown[-1].run) if len(found) > most else None
+    return PageOfRuns(shown, place, problems, tuple(damaged))
 
 
-def _newest(lake: Path, name: str, wanted: WantedRuns, most: int, behind: Place | None) -> list[RunLine]:
+def _newest(
+    lake: Path, name: str, wanted: WantedRuns, most: int, behind: Place | None, damaged: list[Damaged]
+) -> list[RunLine]:
     end = behind or NEWEST
     fitting = Fitting(
         queue=wanted.queue,
@@ -88,4 +93,7 @@ def _newest(lake: Path, name: str, wanted: WantedRuns, most: int, behind: Place 
         behind=min(end, (f"{wanted.day.isoformat()}U", "")) if wanted.day else end,  # its times go on with a T
         only=runs_that_dealt_with(lake, name, wanted.msg_id) if wanted.msg_id else None,
     )
-    return Runs(lake, name).that_fit(fitting, [wanted.state] if wanted.state else [], most)
+    unread = dict[str, LakeError]()
+    found = Runs(lake, name, damaged=unread).that_fit(fitting, [wanted.state] if wanted.state else [], most)
+    damaged += (Damaged(name, run, error) for run, error in unread.items())
+    return found
