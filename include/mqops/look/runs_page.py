@@ -70,7 +70,9 @@ def page_of_runs(
     problems = {}
     for name in queue_managers:
         try:
-            found += _newest(lake, name, wanted, most + 1, behind, damaged)
+            lines, unread = _newest(lake, name, wanted, most + 1, behind)
+            found += lines
+            damaged += unread
         except MqopsError as error:
             problems[name] = str(error)
             if len(problems) == len(queue_managers):
@@ -82,8 +84,8 @@ def page_of_runs(
 
 
 def _newest(
-    lake: Path, name: str, wanted: WantedRuns, most: int, behind: Place | None, damaged: list[Damaged]
-) -> list[RunLine]:
+    lake: Path, name: str, wanted: WantedRuns, most: int, behind: Place | None
+) -> tuple[list[RunLine], list[Damaged]]:
     end = behind or NEWEST
     fitting = Fitting(
         queue=wanted.queue,
@@ -95,5 +97,4 @@ def _newest(
     )
     unread = dict[str, LakeError]()
     found = Runs(lake, name, damaged=unread).that_fit(fitting, [wanted.state] if wanted.state else [], most)
-    damaged += (Damaged(name, run, error) for run, error in unread.items())
-    return found
+    return found, [Damaged(name, run, error) for run, error in unread.items()]
