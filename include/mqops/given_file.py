@@ -6,10 +6,12 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from mqops.counted import counted
+from mqops.errors import SettingsError
 
 MOST = 32 << 20
 """Bytes of a settings file or a rules table."""
@@ -31,14 +33,28 @@ def why_unread(error: OSError | UnicodeDecodeError) -> str:
     return error.strerror or str(error)
 
 
+@contextmanager
+def read_errors(what: str) -> Iterator[None]:
+    """Reading a file that a person names. Parameters: `what` the file and what it is, as a sentence begins.
+
+    Raises:
+        SettingsError: it cannot be read, and why.
+    """
+    try:
+        yield
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{what} cannot be read: {why_unread(error)}") from error
+
+
 def text_of(path: Path) -> str:
     """The text of a file. Raises `OSError`, also for one of more than MOST bytes, and `UnicodeDecodeError`."""
     return bytes_of(path).decode("utf-8")
 
 
 def table_text(path: Path) -> str:
-    """The text of a rules table; bytes that are not UTF-8 are kept. Raises `OSError` as `text_of`."""
-    return bytes_of(path).decode("utf-8", "surrogateescape")
+    """The text of a rules table; bytes that are not UTF-8 are kept. Raises `SettingsError`: it cannot be read."""
+    with read_errors(f"The rules table {path}"):
+        return bytes_of(path).decode("utf-8", "surrogateescape")
 
 
 def bytes_of(path: Path) -> bytes:

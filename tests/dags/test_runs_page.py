@@ -317,6 +317,15 @@ def test_runs_that_cannot_be_read_take_no_others_away(lake: Path, client: Any) -
     assert client("/runs", queue_manager="QM9").status_code == 403
 
 
+def test_a_run_that_cannot_be_read_is_named_and_takes_no_other_away(lake: Path, client: Any) -> None:
+    write_json(made(lake, "hurt", DAY + 9 * 86400).path / "summary.json", {"nothing": 1})
+    page = unescape(client("/runs", queue_manager="QM1").text)
+    assert 'Run hurt of <span class="name">QM1</span> cannot be shown: ' in page
+    assert "summary.json is not what mqops wrote: run: Field required. Restore it from a copy of the lake" in page
+    assert "by carol@desk" in page
+    assert "run=hurt" not in page
+
+
 def test_a_run_of_today_has_the_time_alone_and_a_proved_one_says_how_long_it_took(many: Path) -> None:
     (line,) = page_of_runs(many, ["QM1"], WantedRuns(state=RunState.APPROVED), most=1).runs
     assert name_of(line, "2026-03-04T23:00:00Z", "operator") == "dead letters of QM1, 12:00, real, by operator"

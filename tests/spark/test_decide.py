@@ -14,11 +14,12 @@ import pytest
 
 from mqops.decide.core import PlanSummary, plan_digest, row_digest
 from mqops.decide.in_process import decide as decide_plainly
-from mqops.decide.spark.decide import Request, decide, message_id, table_text
+from mqops.decide.spark.decide import Request, decide, message_id
 from mqops.decide.spark.digest import digest_of
 from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import counted_by_spark, counted_here
 from mqops.errors import LakeError, PlanChanged, RulesError, SettingsError
+from mqops.given_file import table_text
 from mqops.lake.parquet import SPARK_ROW_GROUPS
 from mqops.lake.run_file import Checked
 from mqops.observe.spark.schema import SNAPSHOT

@@ -188,7 +188,7 @@ def rules_problems(estate_file: EstateFile) -> list[str]:
     for relative, origins in sorted(tables):
         try:
             text = table_text(estate_file.rules(relative))
-        except (OSError, SettingsError):
+        except SettingsError:
             continue  # reported by missing_files
         for error in parse_rules(text, source=relative, origins=origins, lint=False).errors:
             problems.append(f"{estate_file.path.parent / relative}:{error.line}:{error.column}: {error.message}")

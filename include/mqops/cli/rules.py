@@ -20,7 +20,7 @@ from mqops.cli.run_argument import completed_runs, snapshot_folder
 from mqops.cli.tables import GivenFile, check_document, parsed_from, show_check, text_from, with_warnings
 from mqops.cli.user_option import connecting_options
 from mqops.errors import MqopsError
-from mqops.given_file import lines_of
+from mqops.given_file import lines_of, why_unread
 from mqops.observe.core.answers import body_answers
 from mqops.rules import Problem, Rule, Table, matching, parse
 from mqops.rules.conditions import Answer, Question
@@ -155,7 +155,7 @@ def _messages(file: IO[bytes], questions: Sequence[Question]) -> Iterator[tuple[
             if line.strip():
                 yield number, message_from(json.loads(line), questions)
     except OSError as error:
-        raise click.UsageError(f"{name} cannot be read: {error.strerror}") from error
+        raise click.UsageError(f"{name} cannot be read: {why_unread(error)}") from error
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise click.UsageError(f"{name}:{number}: {why}") from error

@@ -15,7 +15,7 @@ from mqops.cli.run_argument import snapshot_folder, snapshot_option
 from mqops.cli.tables import GivenFile, check_document, parsed_from, show_check
 from mqops.counted import counted
 from mqops.errors import RulesError, SettingsError
-from mqops.given_file import text_of, why_unread
+from mqops.given_file import read_errors, text_of
 from mqops.rules import Table
 
 if TYPE_CHECKING:
@@ -112,10 +112,8 @@ def _record(file: Path, snapshot: Recorded, rules: Table, name: str) -> None:
 
 
 def _text_of(file: Path) -> str:
-    try:
+    with read_errors(str(file)):
         return text_of(file)
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file}: cannot be read: {why_unread(error)}") from error
 
 
 def valid_tables(files: list[IO[bytes]], *, origins: bool, as_json: bool) -> list[Table]:

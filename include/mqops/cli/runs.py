@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -12,8 +13,9 @@ import click
 from mqops.actions import Action
 from mqops.cli.adopt import adopt
 from mqops.cli.columns import show_folded
+from mqops.cli.exit_code import ExitCode
 from mqops.cli.group import Group
-from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import error_document, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.run_argument import completed_queue_managers, manager_of_run_option, run_argument
 from mqops.cli.times import since_option
 from mqops.counted import counted
@@ -65,9 +67,10 @@ def runs(
 ) -> None:
     """List the runs of the lake, newest first: when, state, queue, and what became of the messages.
 
-    A state says what the files of a run prove. `mqops run show RUN` explains it and names the messages.
+    A state says what the files of a run prove. `mqops run show RUN` explains it and names the messages. A run whose
+    files cannot be read is named behind the others, with what to do; the exit code is 1 then.
     """
-    from mqops.look.runs import Such, count_runs, list_runs  # noqa: PLC0415
+    from mqops.look.runs import Damaged, Such, count_runs, list_runs  # noqa: PLC0415
 
     such: Such = {
         "queue_manager": queue_manager.strip(),
@@ -76,19 +79,25 @@ def runs(
         "states": [RunState(state) for state in states],
         "since": since,
     }
-    shown = list_runs(lake, limit=limit, **such)
+    damaged: list[Damaged] = []
+    shown = list_runs(lake, limit=limit, damaged=damaged, **such)
     most = len(shown) + MOST_COUNTED
     more = count_runs(lake, most=most, **such) - len(shown) if limit and len(shown) == limit else 0
     if as_json:
-        show_json({"runs": shown, "more": more})
-        return
-    for line in shown:
-        show_folded(_line(line), indent=4)
-    if not shown:
-        show_folded(f"{lake}: no such runs")
-    if more:
-        least = "at least " if more == MOST_COUNTED else ""
-        show_folded(f"{least}{counted(more, 'more run')}: --limit 0 shows all")
+        unread = [{"queue_manager": one.queue_manager, "run": one.run, **error_document(one.error)} for one in damaged]
+        show_json({"runs": shown, "more": more, "damaged": unread})
+    else:
+        for line in shown:
+            show_folded(_line(line), indent=4)
+        if not shown:
+            show_folded(f"{lake}: no such runs")
+        if more:
+            least = "at least " if more == MOST_COUNTED else ""
+            show_folded(f"{least}{counted(more, 'more run')}: --limit 0 shows all")
+    for one in damaged:
+        show_line(f"mqops: {one.sentence()}", err=True)
+    if damaged:
+        sys.exit(ExitCode.NO)
 
 
 def _line(line: RunLine) -> str:

@@ -11,8 +11,7 @@ from mqops.actions import Action
 from mqops.as_json import JsonObject, json_object
 from mqops.cli.outcome import show_line, show_text
 from mqops.counted import counted
-from mqops.errors import SettingsError
-from mqops.given_file import content_of, opener
+from mqops.given_file import content_of, opener, read_errors
 from mqops.rules import Control, Parsed, Problem, Rule, parse
 
 
@@ -90,10 +89,8 @@ def parsed_from(file: IO[bytes], *, strict: bool = False, origins: bool = False)
 
 def text_from(file: IO[bytes]) -> str:
     """The text of a table's file; bytes that are not UTF-8 are kept. Raises `SettingsError`: it cannot be read."""
-    try:
+    with read_errors(getattr(file, "name", "the table")):
         return content_of(file).decode("utf-8", "surrogateescape")
-    except OSError as error:
-        raise SettingsError(f"{getattr(file, 'name', 'the table')} cannot be read: {error.strerror}") from error
 
 
 def with_warnings(parsed: Parsed, warnings: list[Problem], text: str) -> Parsed:

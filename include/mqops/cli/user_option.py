@@ -20,6 +20,7 @@ from typing import Any
 import click
 
 from mqops.errors import SettingsError
+from mqops.given_file import read_errors
 from mqops.mq.connection import MqConnection
 
 PASSWORD = "MQOPS_PASSWORD"  # noqa: S105 - the name of a variable
@@ -99,16 +100,13 @@ def kept_password(environment: Mapping[str, str] = os.environ) -> str:
 
 def _of_file(path: Path) -> str:
     """The first line of a file that nobody but its owner can read."""
-    try:
-        with path.open("rb") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            if mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise SettingsError(
-                    f"{PASSWORD_FILE}: others can read {path} (mode {mode:03o}): chmod 600 it, and change the password"
-                )
-            password = _line(file.readline())
-    except OSError as error:
-        raise SettingsError(f"{PASSWORD_FILE}: {path} cannot be read: {error.strerror}") from error
+    with read_errors(f"{PASSWORD_FILE}: {path}"), path.open("rb") as file:
+        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        if mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise SettingsError(
+                f"{PASSWORD_FILE}: others can read {path} (mode {mode:03o}): chmod 600 it, and change the password"
+            )
+        password = _line(file.readline())
     if not password:
         raise SettingsError(f"{PASSWORD_FILE}: the first line of {path} is empty; it is to be the password")
     return password

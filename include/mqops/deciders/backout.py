@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -83,7 +83,7 @@ def select(session: Session, request: BackoutRequest) -> BackoutQueues:
     )
     if found.left and not found.queues:
         raise NotLookedAt(*found.left.values())
-    return found
+    return replace(found, told_first=True)
 
 
 def survey(

@@ -58,13 +58,15 @@ class Selection:
 
     Parameters: `some_may_end` whether nobody named them, so that one that ends meanwhile is passed over; `before` a run
     that has looked at them (one queue only): what has not changed there is not copied again; `gated` whether a gate of
-    the estate holds: not where nothing is put on a queue, nor where messages are put back (`mqops.decide.core.gate`).
+    the estate holds: not where nothing is put on a queue, nor where messages are put back (`mqops.decide.core.gate`);
+    `told_first` whether the decider has left queues by `RunRequest.first_tell` itself, and nobody is asked again.
     """
 
     queues: tuple[str, ...]
     some_may_end: bool = False
     before: RunFolder | None = None
     gated: bool = True
+    told_first: bool = False
 
     def prepare(self, run: RunFolder) -> None:
         """Write into the run's folder what the decider needs there before the snapshot. Raises `LakeError`."""

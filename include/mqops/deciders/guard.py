@@ -123,6 +123,7 @@ def select(session: Session, request: GuardRequest) -> Loops:
     return Loops(
         queues=tuple(one.queue for one in found.found),
         some_may_end=not request.queues,
+        told_first=True,
         guarded=guarded,
         left=tuple(left.values()),
     )

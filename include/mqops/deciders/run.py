@@ -62,7 +62,7 @@ def plan_run(decider: Decider[R], request: R) -> PlannedRun:
             selection = decider.select(session, request)
             if not selection.queues:
                 raise NothingToDo(selection)
-            if decider.reads_queues:
+            if decider.reads_queues and not selection.told_first:
                 selection = _without_left(session, request, selection)
             gate = gate_of(estate_here() if selection.gated else None, queue_manager, decider, session, selection)
             record_earlier_runs(session, request.lake, queue_manager, request.warn)

@@ -11,7 +11,7 @@ from mqops.doctor.needs import EVERYTHING, UsedQueues, profile_of
 from mqops.errors import SettingsError
 from mqops.estate import EstateFile
 from mqops.estate_sections import BackoutReprocess, MovingWorkflow, PoisonGuard, QueueManager, RulesWorkflow
-from mqops.given_file import table_text, why_unread
+from mqops.given_file import table_text
 from mqops.ledger.queue import NAME as LEDGER
 from mqops.mq.connection import MqConnection
 from mqops.mq.inquire import dead_letter_queue, queue_definitions
@@ -169,9 +169,6 @@ def _backed_out(session: Session | None, section: BackoutReprocess) -> Iterator[
 def _tables(file: EstateFile, name: str) -> Iterator[tuple[RulesWorkflow, Table]]:
     """The rules tables of a queue manager that are valid."""
     for _, workflow in file.estate.queue_managers[name].workflows(RulesWorkflow):
-        try:
-            text = table_text(file.rules(workflow.rules))
-        except OSError as error:
-            raise SettingsError(f"rules table {workflow.rules} cannot be read: {why_unread(error)}") from error
+        text = table_text(file.rules(workflow.rules))
         if table := parse(text, source=workflow.rules, origins=workflow.names_origins, lint=False).table:
             yield workflow, table

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from mqops.errors import SettingsError
 from mqops.estate_sections import Block
 from mqops.expiry.core.calendar import EVERY_MORNING, Calendar, Weekday
-from mqops.given_file import text_of, why_unread
+from mqops.given_file import read_errors, text_of
 from mqops.settings_file import read
 
 if TYPE_CHECKING:
@@ -126,10 +126,8 @@ def calendar_of(path: Path) -> Calendar:
         SettingsError: it cannot be read, or it is not valid; the text has a line `file:line: field: what` for each
             error.
     """
-    try:
+    with read_errors(f"calendar {path}"):
         text = text_of(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"calendar {path} cannot be read: {why_unread(error)}") from error
     document = read(text, source=str(path))
     found = document.check(CalendarFile)
     if found is None:

@@ -29,8 +29,9 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
 
     from mqops.decide.core.pacing import Pacing  # noqa: PLC0415
-    from mqops.decide.spark.decide import Request, decide, message_id, table_text  # noqa: PLC0415
+    from mqops.decide.spark.decide import Request, decide, message_id  # noqa: PLC0415
     from mqops.deciders.gate import ask_gate  # noqa: PLC0415
+    from mqops.given_file import table_text  # noqa: PLC0415
     from mqops.lake.run import RunFolder  # noqa: PLC0415
 
     ask_gate(RunFolder(given.run))  # before the JVM: a run that is stopped needs none

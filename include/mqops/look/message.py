@@ -248,10 +248,7 @@ def of_estate(queue_manager: str) -> TableFrom | None:
     if file is None or settings is None or settings.dlq_rules is None:
         return None
     path = file.rules(settings.dlq_rules.rules)
-    try:
-        return table_from(table_text(path), str(path))
-    except OSError as error:
-        raise SettingsError(f"The rules table {path} cannot be read: {error.strerror}") from error
+    return table_from(table_text(path), str(path))
 
 
 @kept(most=32)

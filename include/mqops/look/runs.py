@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypedDict, TypeVar, Unpack
 
@@ -25,7 +26,8 @@ from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
 from mqops.ledger.noted import ACTED
 from mqops.look.core.question import Asked
-from mqops.look.core.run_state import BEGUN_AND_OPEN, MAY_CHANGE, PlanKnown, RunFiles, RunLine, as_of, line_of
+from mqops.look.core.run_state import BEGUN_AND_OPEN, PlanKnown, RunFiles, RunLine, as_of, line_of
+from mqops.look.runs_fitting import Fitting
 from mqops.look.runs_index import Row, RunsIndex, asked, open_index
 from mqops.look.words.state import RunState
 from mqops.message_checks import QualitySummary
@@ -41,6 +43,18 @@ MOST_LOOKED_AT = 50
 """Runs of which the newest is sought that has still what is needed: a retention removes that of the oldest."""
 
 
+class Damaged(NamedTuple):
+    """A run that cannot be read, and why: the text names the file, and says what to do."""
+
+    queue_manager: str
+    run: str
+    error: LakeError
+
+    def sentence(self) -> str:
+        """It is named, with what to do."""
+        return f"Run {self.run} of {self.queue_manager} cannot be read: {self.error}"
+
+
 class Such(TypedDict, total=False):
     """Which runs. Parameters: `queue_manager`, `queue` and `workflow` "" for all; `states` none for all; `since` only
     runs whose snapshot is not older, UTC."""
@@ -52,28 +66,43 @@ class Such(TypedDict, total=False):
     since: datetime | None
 
 
-def list_runs(lake: Path, *, limit: int = 0, **such: Unpack[Such]) -> list[RunLine]:
-    """The runs that fit, newest first. Parameters: `limit` the newest of them, 0 for all.
+def list_runs(
+    lake: Path, *, limit: int = 0, damaged: list[Damaged] | None = None, **such: Unpack[Such]
+) -> list[RunLine]:
+    """The runs that fit, newest first. Parameters: `limit` the newest of them, 0 for all; `damaged` gets the runs that
+    cannot be read, whether they fit or not.
 
     Raises:
-        LakeError: a run cannot be read, or another user can change the lake.
+        LakeError: a run cannot be read, and `damaged` is None; or another user can change the lake.
     """
-    wanted, states = _wanted(**such), such.get("states", ())
-    found = [line for runs in _runs(lake, such) for line in runs.such(wanted, states=states, limit=limit)]
+    found: list[RunLine] = []
+    for runs in _runs(lake, such):
+        unread = None if damaged is None else dict[str, LakeError]()
+        found += replace(runs, damaged=unread).fitting(limit, **such)
+        if damaged is not None:
+            damaged += (Damaged(runs.queue_manager, run, error) for run, error in (unread or {}).items())
     found.sort(key=lambda line: (line.at, line.run), reverse=True)
     return found[:limit] if limit else found
 
 
 def count_runs(lake: Path, *, most: int, **such: Unpack[Such]) -> int:
-    """How many runs fit; no more than `most` of a queue manager are counted. Errors as of `list_runs`."""
-    wanted, states = _wanted(**such), such.get("states", ())
-    return min(most, sum(runs.number(wanted, states=states, most=most) for runs in _runs(lake, such)))
+    """How many runs fit, by the index: one that cannot be read counts as what it was before. No more than `most` of a
+    queue manager are counted. Raises `LakeError`: another user can change the lake."""
+    return min(most, sum(replace(runs, damaged={}).number(most, **such) for runs in _runs(lake, such)))
 
 
 def _runs(lake: Path, such: Such) -> list[Runs]:
     if name := such.get("queue_manager"):
         return [Runs(lake, name)]
     return [Runs(lake, name) for name in queue_managers(lake)]
+
+
+def _fitting(**such: Unpack[Such]) -> Fitting:
+    since = such.get("since")
+    aware = since if since is None or since.tzinfo else since.replace(tzinfo=UTC)
+    return Fitting(
+        queue=such.get("queue", ""), workflow=such.get("workflow", ""), since=utc_text(aware) if aware else ""
+    )
 
 
 def run_line(run: RunFolder) -> RunLine:
@@ -85,28 +114,10 @@ def run_line(run: RunFolder) -> RunLine:
 
 
 class _Wanted(NamedTuple):
-    """A condition of the index. Parameters: `where` SQL, with a ? for each of the `values`; `queue` of the runs, ""
-    for all."""
+    """A condition of the index. Parameters: `where` SQL, with a ? for each of the `values`."""
 
     where: str = "1"
     values: tuple[object, ...] = ()
-    queue: str = ""
-
-    def and_(self, where: str, *values: object) -> _Wanted:
-        """Both."""
-        return self._replace(where=f"{self.where} AND {where}", values=(*self.values, *values))
-
-
-def _wanted(**such: Unpack[Such]) -> _Wanted:
-    """The condition for the runs of a queue manager."""
-    wanted = _Wanted(queue=such.get("queue", ""))
-    if workflow := such.get("workflow"):
-        wanted = wanted.and_("workflow = ?", workflow)
-    if since := such.get("since"):
-        wanted = wanted.and_("at >= ?", utc_text(since if since.tzinfo else since.replace(tzinfo=UTC)))
-    if kept := stored(such.get("states", ())):
-        wanted = wanted.and_(f"state IN ({', '.join('?' * len(kept))})", *sorted(kept))
-    return wanted
 
 
 def _few(where: str) -> str:
@@ -149,27 +160,33 @@ WITH RECURSIVE works (workflow) AS (
 """The newest run with messages of each workflow and its queues: a step in the index `by_queues` for each of them."""
 
 
-def stored(states: Collection[RunState]) -> frozenset[RunState]:
-    """The states that a row may have whose run is in one of these states now (`as_of`)."""
-    found = set(states)
-    if RunState.UNANSWERED in found:
-        found |= {RunState.WAITING, RunState.STOPPED}
-    if RunState.STOPPED in found:
-        found |= BEGUN_AND_OPEN
-    return frozenset(found)
+def stored(states: Collection[RunState], *, stopped: bool) -> frozenset[RunState] | None:
+    """The states that a row has whose run is in one of these states now (`as_of`): None for all where none is given.
+
+    Parameters: `stopped` whether all runs of the queue manager are stopped.
+    """
+    if not states:
+        return None
+    if not stopped:
+        return frozenset(states)
+    return frozenset(states) | BEGUN_AND_OPEN if RunState.STOPPED in states else frozenset(states) - BEGUN_AND_OPEN
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The runs of a queue manager: questions, each of which costs what it answers. All raise `LakeError`.
+    """The runs of a queue manager: questions, each of which costs what it answers. All raise `LakeError`: a run cannot
+    be read.
 
-    Parameters: `fresh` whether what changed was read just now; `index` the index that a look has open (`one_look`).
+    Parameters: `fresh` whether what changed was read just now; `index` the index that a look has open (`one_look`);
+    `damaged` gets the runs that cannot be read, which raise nothing then and which no answer has; for who tells them
+    beside the others.
     """
 
     lake: Path
     queue_manager: str
     fresh: bool = False
     index: RunsIndex | None = field(default=None, compare=False)
+    damaged: dict[str, LakeError] | None = field(default=None, compare=False)
 
     @classmethod
     def in_folder(cls, folder: Path) -> Runs:
@@ -196,50 +213,51 @@ class Runs:
         with open_index(runs.folder, self.queue_manager) as index:
             yield replace(runs, index=index)
 
-    def such(self, wanted: _Wanted, *, states: Collection[RunState] = (), limit: int = 0) -> list[RunLine]:
-        """The runs that fit, as they are now. Parameters: as of `list_runs`."""
-        folder = self.folder
-        now, stopped = utc_now(), stop_in(folder) is not None
+    def such(self, wanted: _Wanted, *, limit: int = 0) -> list[RunLine]:
+        """The runs that fit, as they are now. Parameters: `limit` the newest of them, 0 for all."""
+        now, stopped = utc_now(), stop_in(self.folder) is not None
 
         def lines(index: RunsIndex) -> list[RunLine]:
-            found: list[RunLine] = []
-            most = -1 if states or not limit else limit
-            for kept in index.lines(wanted.where, wanted.values, limit=most, queue=wanted.queue):
-                line = as_of(kept, now, stopped=stopped)
-                if not states or line.state in states:
-                    found.append(line)
-                if limit and len(found) == limit:
-                    break
-            return found
+            found = index.lines(wanted.where, wanted.values, limit=limit or -1)
+            return [as_of(line, now, stopped=stopped) for line in found if self._whole(line)]
 
         return self.ask(lines)
 
-    def number(self, wanted: _Wanted, *, states: Collection[RunState] = (), most: int) -> int:
-        """How many runs fit, counted up to `most`. Only where a state is asked for that may be another one by now, the
-        runs are read."""
-        if not MAY_CHANGE.isdisjoint(states):
-            return len(self.such(wanted, states=states, limit=most))
-        tables, values = "run", wanted.values
-        if wanted.queue:
-            of_queue = "SELECT run AS of_run FROM queue_of WHERE queue = ?"
-            tables, values = f"({of_queue}) CROSS JOIN run ON run = of_run", (wanted.queue, *values)
-        statement = f"SELECT COUNT(*) FROM (SELECT 1 FROM {tables} WHERE {wanted.where} LIMIT ?)"  # noqa: S608 - ours
-        ((number,),) = self._rows(statement, *values, most)
-        return int(number)
+    def fitting(self, limit: int = 0, **such: Unpack[Such]) -> list[RunLine]:
+        """The runs that fit, as they are now, newest first. Parameters: as of `list_runs`."""
+        return self.that_fit(_fitting(**such), such.get("states", ()), limit)
+
+    def that_fit(self, wanted: Fitting, states: Collection[RunState], limit: int) -> list[RunLine]:
+        """The runs that fit and that are in one of the states now, newest first. Parameters: `states` none for all;
+        `limit` the newest of them, 0 for all."""
+        now, stopped = utc_now(), stop_in(self.folder) is not None
+        wanted = replace(wanted, states=stored(states, stopped=stopped))
+
+        def lines(index: RunsIndex) -> list[RunLine]:
+            found = (as_of(line, now, stopped=stopped) for line in wanted.lines(index) if self._whole(line))
+            return list(islice((line for line in found if not states or line.state in states), limit or None))
+
+        return self.ask(lines)
+
+    def number(self, most: int, **such: Unpack[Such]) -> int:
+        """How many runs fit, counted up to `most` by the index alone. Parameters: as of `list_runs`."""
+        states = stored(such.get("states", ()), stopped=stop_in(self.folder) is not None)
+        wanted = replace(_fitting(**such), states=states)
+        return self.ask(lambda index: wanted.number(index, most))
 
     def newest(self, limit: int, *, queue: str = "", workflow: str = "") -> list[RunLine]:
         """The newest runs of a queue or a workflow."""
-        return self.such(_wanted(queue=queue, workflow=workflow), limit=limit)
+        return self.fitting(limit, queue=queue, workflow=workflow)
 
     def before(self, line: RunLine, limit: int, *, workflow: str) -> list[RunLine]:
         """The newest runs of a workflow on the same queues that are older than a run."""
-        wanted = _wanted(workflow=workflow).and_("queues = ? AND at <= ? AND run <> ?", line.queue, line.at, line.run)
-        return self.such(wanted, limit=limit)
+        where = "workflow = ? AND queues = ? AND at <= ? AND run <> ?"
+        return self.such(_Wanted(where, (workflow, line.queue, line.at, line.run)), limit=limit)
 
     def snapshots_before(self, line: RunLine, limit: int) -> list[RunLine]:
         """The newest snapshots that are older than a run, of whatever queues."""
-        wanted = _wanted(workflow=Workflow.SNAPSHOT).and_("at <= ? AND run <> ?", line.at, line.run)
-        return self.such(wanted, limit=limit)
+        wanted = "workflow = ? AND at <= ? AND run <> ?"
+        return self.such(_Wanted(wanted, (Workflow.SNAPSHOT, line.at, line.run)), limit=limit)
 
     def since(self, at: str, limit: int) -> list[RunLine]:
         """The newest runs whose snapshots have messages and are not older. Parameters: `at` ISO 8601 UTC."""
@@ -274,7 +292,7 @@ class Runs:
 
     def in_states(self, *states: RunState) -> list[RunLine]:
         """The runs that are in one of the states now."""
-        return self.such(_wanted(states=states), states=states)
+        return self.fitting(states=states)
 
     def that_ask(self) -> list[RunLine]:
         """The runs that wait for an approval that somebody can still give."""
@@ -289,6 +307,16 @@ class Runs:
             "ORDER BY at, run"
         )
         return {str(queue): str(run) for queue, run in self._rows(statement, most, self.queue_manager)}
+
+    def queues_of(self, runs: Collection[str]) -> dict[str, tuple[str, frozenset[str]]]:
+        """Of each of the runs that the index has: its time, ISO 8601 UTC, and the queues that it read and that its plan
+        puts messages on."""
+        both = "SELECT queue FROM queue_of WHERE run = ?1 UNION SELECT queue FROM put_on WHERE run = ?1"
+        times = self._rows("SELECT run, at FROM run JOIN json_each(?) ON run = value", json.dumps(sorted(runs)))
+        return {
+            str(run): (str(at), frozenset(str(queue) for (queue,) in self._rows(both, run) if queue))
+            for run, at in times
+        }
 
     def observed(self, runs: Iterable[RunLine]) -> list[tuple[RunLine, str, int]]:
         """Each run with each queue of its snapshot, and the number of messages on the queue."""
@@ -383,7 +411,10 @@ class Runs:
         if self.index:
             with suppress(sqlite3.DatabaseError):  # as where none is open
                 return question(self.index)
-        return asked(self.folder, self.queue_manager, _read, question, caught_up=self.fresh)
+        return asked(self.folder, self.queue_manager, _read, question, caught_up=self.fresh, damaged=self.damaged)
+
+    def _whole(self, line: RunLine) -> bool:
+        return line.run not in (self.damaged or ())
 
 
 class Begun(NamedTuple):
@@ -419,7 +450,7 @@ def _read(run: RunFolder) -> Row | None:
         there = files.expiry.dead_letters if files.expiry and files.expiry.done > 0 else None
         grew = files.expiry.came if files.expiry and there else 0
         return Row(
-            line=line_of(run.run, run.queue_manager, files),
+            line=as_of(line_of(run.run, run.queue_manager, files), utc_now(), stopped=False),
             undoes=undo.run if undo else "",
             session=passed.session if (passed := SESSION.find(run)) else "",
             verdict=run.quality_json.stat().st_mtime_ns if files.quality else 0,

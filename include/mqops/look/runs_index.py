@@ -8,7 +8,9 @@
    runs has changed, and no mark of a run that was made or removed says why: somebody restored one from a copy.
 3. Where marks say why, a run that came or went at the same moment by other hands is not seen: so the names are listed
    within an hour of the last list (`RECENT_NS`) all the same.
-4. The index may be deleted: it is made again from the runs. So is one that is damaged, or of another version. Who may
+4. A row has the state that the run's files say, as of the time at which they were read. A question whose time is over
+   is read again.
+5. The index may be deleted: it is made again from the runs. So is one that is damaged, or of another version. Who may
    only read the lake works on a copy in memory.
 """
 
@@ -26,6 +28,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from mqops.clock import utc_now
 from mqops.errors import LakeError
 from mqops.lake.changed_runs import claim, drop, marked
 from mqops.lake.files import CHANGED, SETTLED_NS, lake_errors, make_folder
@@ -36,7 +39,7 @@ from mqops.printable import printable
 from mqops.run_key import is_run_key
 
 INDEX = "runs.sqlite"
-VERSION = 5
+VERSION = 6
 RECENT_NS = 3600 * 10**9
 """A run that changed longer ago than that is looked at only where it is marked."""
 LOCK_WAIT = 60.0
@@ -46,12 +49,15 @@ _BESIDE = tuple(one.name for one in fields(RunLine) if one.name not in {"run", "
 _SCHEMA = """
 CREATE TABLE run (
     run TEXT PRIMARY KEY, changed INTEGER, at TEXT, state TEXT, workflow TEXT, queues TEXT, proved_at TEXT,
-    begun INTEGER, sound INTEGER, asks INTEGER, moved INTEGER, takes INTEGER, discarded INTEGER, messages INTEGER,
-    undoes TEXT, session TEXT, verdict INTEGER, grew_on TEXT, grew INTEGER, aged TEXT, snapshot INTEGER, plan INTEGER,
-    least_id BLOB, greatest_id BLOB, line TEXT
+    begun INTEGER, sound INTEGER, asks INTEGER, until TEXT, moved INTEGER, takes INTEGER, discarded INTEGER,
+    messages INTEGER, undoes TEXT, session TEXT, verdict INTEGER, grew_on TEXT, grew INTEGER, aged TEXT,
+    snapshot INTEGER, plan INTEGER, least_id BLOB, greatest_id BLOB, line TEXT
 );
 CREATE TABLE queue_of (queue TEXT, at TEXT, run TEXT, PRIMARY KEY (queue, at, run)) WITHOUT ROWID;
-CREATE TABLE person_of (person TEXT, at TEXT, run TEXT, PRIMARY KEY (person, at, run)) WITHOUT ROWID;
+CREATE TABLE found_by (
+    queue TEXT, person TEXT, workflow TEXT, state TEXT, at TEXT, run TEXT,
+    PRIMARY KEY (queue, person, workflow, state, at, run)
+) WITHOUT ROWID;
 CREATE TABLE observed (run TEXT, queue TEXT, messages INTEGER);
 CREATE TABLE put_on (run TEXT, queue TEXT, queue_manager TEXT);
 CREATE TABLE listed (changed INTEGER, whole INTEGER, at INTEGER);
@@ -60,7 +66,7 @@ CREATE INDEX by_time ON run (at, run);
 CREATE INDEX by_change ON run (changed);
 CREATE INDEX by_state ON run (state, at);
 CREATE INDEX by_workflow ON run (workflow, at);
-CREATE INDEX who_ask ON run (at) WHERE asks;
+CREATE INDEX who_ask ON run (until) WHERE asks;
 CREATE INDEX who_begun ON run (sound) WHERE begun;
 CREATE INDEX who_moved ON run (at) WHERE begun AND moved;
 CREATE INDEX by_proof ON run (proved_at);
@@ -76,10 +82,11 @@ CREATE INDEX has_plan ON run (aged, plan) WHERE plan;
 CREATE INDEX by_msg_ids ON run (least_id, greatest_id) WHERE snapshot OR plan;
 CREATE INDEX not_begun ON run (aged) WHERE NOT begun;
 CREATE INDEX queues_of_run ON queue_of (run);
-CREATE INDEX persons_of_run ON person_of (run);
 CREATE INDEX observed_of_run ON observed (run);
 CREATE INDEX put_on_of_run ON put_on (run);
 """
+_OVERDUE = "SELECT run FROM run WHERE asks AND until <> '' AND until < ?"
+"""Whose question nobody can answer any more: their state is another one now, though no file of theirs has changed."""
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
@@ -123,20 +130,11 @@ class RunsIndex:
         self._queue_manager = queue_manager
         self._kept = kept
 
-    def lines(
-        self, where: str = "1", values: Sequence[object] = (), *, limit: int = -1, queue: str = ""
-    ) -> Iterator[RunLine]:
+    def lines(self, where: str = "1", values: Sequence[object] = (), *, limit: int = -1) -> Iterator[RunLine]:
         """The runs that fit, newest first. Parameters: `where` a condition in SQL, with a ? for each of the `values`;
-        `limit` -1 for all; `queue` of the runs, "" for all: its own runs are followed, and no more than are asked for.
-        """
-        tables, order, values = "run", "at DESC, run DESC", (*values, limit)
-        if queue:
-            of_queue = "SELECT at AS of_at, run AS of_run FROM queue_of WHERE queue = ?"
-            tables, order = f"({of_queue}) CROSS JOIN run ON run = of_run", "of_at DESC, of_run DESC"
-            values = (queue, *values)
-        statement = f"SELECT run, state, line FROM {tables} WHERE {where} ORDER BY {order} LIMIT ?"  # noqa: S608 - ours
-        found = self.rows(statement, values)
-        for run, state, line in found:
+        `limit` -1 for all."""
+        statement = f"SELECT run, state, line FROM run WHERE {where} ORDER BY at DESC, run DESC LIMIT ?"  # noqa: S608 - ours
+        for run, state, line in self.rows(statement, (*values, limit)):
             yield self.line(run, state, line)
 
     def line(self, run: str, state: str, line: str) -> RunLine:
@@ -147,12 +145,15 @@ class RunsIndex:
         """The answer to a statement."""
         return self._database.execute(statement, values)
 
-    def catch_up(self, read: Callable[[RunFolder], Row | None], *, but: str = "") -> None:
-        """Read what changed. Parameters: `read` the row of a run, None where it was removed meanwhile; `but` the key of
-        a run that is left for the next reader.
+    def catch_up(self, read: Callable[[RunFolder], Row | None], *, but: str = "") -> dict[str, LakeError]:
+        """Read what changed; the runs that cannot be read, each with the reason. Their rows stay as they were, and they
+        are read again at the next look.
+
+        Parameters: `read` the row of a run, None where it was removed meanwhile; `but` the key of a run that is left
+        for the next reader.
 
         Raises:
-            LakeError: a run cannot be read; the others are kept.
+            LakeError: the folder of the runs cannot be read.
         """
         claims = claim(self.folder) if self._kept else {run: list[Path]() for run in marked(self.folder)}
         runs, now = self.folder / "runs", time.time_ns()
@@ -173,7 +174,8 @@ class RunsIndex:
                 have = {run for (run,) in self.rows("SELECT run FROM run")}
                 gone = have - names
                 known |= {run: -1 for run in names - have if is_run_key(run) and run not in known}
-        failed = None
+        known |= {run: -1 for (run,) in self.rows(_OVERDUE, (utc_now(),)).fetchall()}
+        failed = dict[str, LakeError]()
         forgets = known.pop(but, None) is not None and claims.pop(but, None) is None  # no mark tells the next reader
         for run, kept in known.items():
             try:
@@ -182,15 +184,14 @@ class RunsIndex:
                 elif changed != kept and (row := read(RunFolder(runs / run))) is not None:
                     fresh.append((changed if changed < now - SETTLED_NS else 0, row))
             except LakeError as error:
-                failed = failed or error
+                failed[run] = error
                 claims.pop(run, None)
         if lists and (failed or forgets or at_last >= now - SETTLED_NS):
             listed = Listed(0, 0, now)
         self._write(fresh, gone & self._those(gone), listed)
         for paths in claims.values():
             drop(paths)
-        if failed:
-            raise failed
+        return failed
 
     def _those(self, runs: Iterable[str]) -> set[str]:
         """The runs among these that the index has."""
@@ -206,8 +207,10 @@ class RunsIndex:
             return
         self.rows("BEGIN IMMEDIATE")
         try:
-            for run in (*gone, *(row[0] for row in rows)):
-                for table in ("run", "queue_of", "person_of", "observed", "put_on"):
+            lines = {row.line.run: row.line for _changed, row in fresh}
+            for run in (*gone, *(str(row[0]) for row in rows)):
+                self._find_by(run, lines.get(run))
+                for table in ("run", "queue_of", "observed", "put_on"):
                     self.rows(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608 - ours
             for row in rows:
                 self.rows(f"INSERT INTO run VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608 - only marks
@@ -220,12 +223,20 @@ class RunsIndex:
             raise
         self.rows("COMMIT")
 
+    def _find_by(self, run: str, line: RunLine | None) -> None:
+        """Bring `found_by` to what a run's line says now, None where the run is gone. Its row has the line of before,
+        and most changes of a run change none of these."""
+        before = self.rows("SELECT run, state, line FROM run WHERE run = ?", (run,)).fetchall()
+        kept = {one for columns in before for one in _found_by(self.line(*columns))}
+        now, change = set(_found_by(line) if line else ()), self._database.executemany
+        where = "queue = ? AND person = ? AND workflow = ? AND state = ? AND at = ? AND run = ?"
+        change(f"DELETE FROM found_by WHERE {where}", kept - now)  # noqa: S608 - ours
+        change("INSERT INTO found_by VALUES (?, ?, ?, ?, ?, ?)", now - kept)
+
     def _write_beside(self, row: Row) -> None:
         line, write = row.line, self._database.executemany
         queues = {(queue, line.at, line.run) for queue in line.queue.split(",")}
         write("INSERT INTO queue_of VALUES (?, ?, ?)", queues)
-        persons = {(person, line.at, line.run) for person in (line.requested_by, line.approved_by) if person}
-        write("INSERT INTO person_of VALUES (?, ?, ?)", persons)
         write("INSERT INTO observed VALUES (?, ?, ?)", [(line.run, *one) for one in row.observed])
         write("INSERT INTO put_on VALUES (?, ?, ?)", [(line.run, *one) for one in row.put_on])
 
@@ -239,6 +250,13 @@ def _changed(run: Path) -> int | None:
     return found.st_mtime_ns if stat.S_ISDIR(found.st_mode) else None
 
 
+def _found_by(line: RunLine) -> Iterator[tuple[str, ...]]:
+    """The rows of a run in `found_by`: for each of its queues and people, and for none of them (`runs_fitting`)."""
+    for queue in {"", *line.queue.split(",")}:
+        for person in {"", line.requested_by, line.approved_by}:
+            yield queue, person, line.workflow, line.state.value, line.at, line.run
+
+
 def _values(changed: int, row: Row) -> tuple[object, ...]:
     line = row.line
     told = {name: value for name in _BESIDE if (value := getattr(line, name))}
@@ -250,6 +268,7 @@ def _values(changed: int, row: Row) -> tuple[object, ...]:
             int(line.begun),
             int(sound),
             int(line.asks),
+            line.until,
             line.moved,
             int(takes),
             line.discarded,
@@ -275,22 +294,32 @@ def asked(
     *,
     caught_up: bool = False,
     but: str = "",
+    damaged: dict[str, LakeError] | None = None,
 ) -> T:
     """The answer to a question to the index, with all that changed. One that cannot be used is made again, or is done
     without. The answer is complete: it does not read on when the index is closed.
 
     Parameters: `folder` LAKE/<queue manager>; `read` as of `RunsIndex.catch_up`; `caught_up` whether what changed
-    was read just now; `but` as of `RunsIndex.catch_up`.
+    was read just now; `but` as of `RunsIndex.catch_up`; `damaged` gets the runs that cannot be read, None where the
+    answer is of no use without them.
 
     Raises:
-        LakeError: a run cannot be read.
+        LakeError: a run cannot be read, and `damaged` is None.
     """
+
+    def catch_up(index: RunsIndex) -> None:
+        failed = index.catch_up(read, but=but)
+        if damaged is not None:
+            damaged.update(failed)
+        elif failed:
+            raise next(iter(failed.values()))
+
     for made_again in (False, True) if folder.is_dir() and os.access(folder, os.W_OK) else ():
         try:
             with closing(_on_disk(folder)) as database:
                 index = RunsIndex(database, folder, queue_manager, kept=True)
                 if not caught_up or made_again:
-                    index.catch_up(read, but=but)
+                    catch_up(index)
                 return question(index)
         except sqlite3.DatabaseError as error:
             if made_again or getattr(error, "sqlite_errorcode", None) in _BUSY_OR_FULL:
@@ -300,7 +329,7 @@ def asked(
                 (folder / INDEX).unlink()
     with closing(_in_memory(folder / INDEX)) as database:
         index = RunsIndex(database, folder, queue_manager, kept=False)
-        index.catch_up(read, but=but)
+        catch_up(index)
         return question(index)
 
 

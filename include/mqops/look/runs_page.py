@@ -1,28 +1,23 @@
 """A page of the list of all runs: the newest that fit, and where the next page begins.
 
-1. The index is read from where the page begins, in the order of the page, and no further than the page is long: its
-   tables for queues, people, workflows and states are in that order, too. Of several conditions the first in this order
-   chooses the table; what it gives is read until enough fits the others.
+1. The index is read from where the page begins, in the order of the page, and no further than the page is long
+   (`mqops.look.runs_fitting`).
 2. A page begins behind a run (time and key), not at a number: runs that begin meanwhile move no page.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from mqops.clock import utc_now
-from mqops.errors import MqopsError
-from mqops.lake.run import folder_of
-from mqops.lake.stop import stop_in
-from mqops.look.core.run_state import RunLine, as_of
+from mqops.errors import LakeError, MqopsError
+from mqops.look.core.run_state import RunLine
 from mqops.look.history import runs_that_dealt_with
-from mqops.look.runs import Runs, stored
-from mqops.look.runs_index import RunsIndex
+from mqops.look.runs import Damaged, Runs
+from mqops.look.runs_fitting import NEWEST, Fitting
 from mqops.look.words.state import RunState
 
 
@@ -57,11 +52,12 @@ class WantedRuns:
 
 class PageOfRuns(NamedTuple):
     """Parameters: `runs` newest first; `behind` where the next page begins, None where there is none; `problems` queue
-    manager → why its runs cannot be read."""
+    manager → why its runs cannot be read; `damaged` single runs that cannot be, whether they would fit or not."""
 
     runs: tuple[RunLine, ...]
     behind: Place | None
     problems: dict[str, str]
+    damaged: tuple[Damaged, ...] = ()
 
 
 def page_of_runs(
@@ -70,73 +66,35 @@ def page_of_runs(
     """A page of runs of these queue managers. Parameters: `most` runs on it; `behind` where it begins, None for the
     newest."""
     found: list[RunLine] = []
+    damaged: list[Damaged] = []
     problems = {}
     for name in queue_managers:
         try:
-            found += _newest(lake, name, wanted, most + 1, behind)
+            lines, unread = _newest(lake, name, wanted, most + 1, behind)
+            found += lines
+            damaged += unread
         except MqopsError as error:
             problems[name] = str(error)
             if len(problems) == len(queue_managers):
                 raise
     found.sort(key=lambda line: (line.at, line.run), reverse=True)
     shown = tuple(found[:most])
-    return PageOfRuns(shown, Place(shown[-1].at, shown[-1].run) if len(found) > most else None, problems)
+    place = Place(shown[-1].at, shown[-1].run) if len(found) > most else None
+    return PageOfRuns(shown, place, problems, tuple(damaged))
 
 
-def _newest(lake: Path, name: str, wanted: WantedRuns, most: int, behind: Place | None) -> list[RunLine]:
-    now, stopped = utc_now(), stop_in(folder_of(lake, name)) is not None
-    only = runs_that_dealt_with(lake, name, wanted.msg_id) if wanted.msg_id else None
-
-    def lines(index: RunsIndex) -> list[RunLine]:
-        found: list[RunLine] = []
-        for line in _lines(index, wanted, behind, only):
-            now_is = as_of(line, now, stopped=stopped)
-            if wanted.state in {None, now_is.state}:
-                found.append(now_is)
-            if len(found) == most:
-                break
-        return found
-
-    return Runs(lake, name).ask(lines)
-
-
-def _lines(
-    index: RunsIndex, wanted: WantedRuns, behind: Place | None, only: Collection[str] | None
-) -> Iterator[RunLine]:
-    """The runs that fit, newest first, as the index has them. Parameters: `only` keys of runs, None for all."""
-    tables, by = "run", "run"
-    where, values = [], list[str]()
-
-    def must(condition: str, *given: str) -> None:
-        where.append(condition)
-        values.extend(given)
-
-    if wanted.queue:
-        tables, by = "queue_of AS first CROSS JOIN run ON run.run = first.run", "first"
-        must("first.queue = ?", wanted.queue)
-    elif wanted.person:
-        tables, by = "person_of AS first CROSS JOIN run ON run.run = first.run", "first"
-        must("first.person = ?", wanted.person)
-    if only is not None:
-        must("run.run IN (SELECT value FROM json_each(?))", json.dumps(sorted(only)))
-    if wanted.queue and wanted.person:
-        must(
-            "EXISTS (SELECT 1 FROM person_of AS p WHERE (p.person, p.at, p.run) = (?, run.at, run.run))", wanted.person
-        )
-    if wanted.workflow:
-        must("run.workflow = ?", wanted.workflow)
-    if wanted.state:
-        states = sorted(stored({wanted.state}))
-        must(f"run.state IN ({', '.join('?' * len(states))})", *states)
-    if wanted.day:
-        must(f"{by}.at >= ?", wanted.day.isoformat())
-        must(f"{by}.at < ?", f"{wanted.day.isoformat()}U")  # behind every time of that day, which goes on with a T
-    if behind:
-        must(f"({by}.at, {by}.run) < (?, ?)", *behind)
-    found = index.rows(
-        f"SELECT run.run, run.state, run.line FROM {tables} WHERE {' AND '.join(where) or '1'} "  # noqa: S608 - ours
-        f"ORDER BY {by}.at DESC, {by}.run DESC",
-        values,
+def _newest(
+    lake: Path, name: str, wanted: WantedRuns, most: int, behind: Place | None
+) -> tuple[list[RunLine], list[Damaged]]:
+    end = behind or NEWEST
+    fitting = Fitting(
+        queue=wanted.queue,
+        workflow=wanted.workflow,
+        person=wanted.person,
+        since=wanted.day.isoformat() if wanted.day else "",
+        behind=min(end, (f"{wanted.day.isoformat()}U", "")) if wanted.day else end,  # its times go on with a T
+        only=runs_that_dealt_with(lake, name, wanted.msg_id) if wanted.msg_id else None,
     )
-    for run, state, line in found:
-        yield index.line(run, state, line)
+    unread = dict[str, LakeError]()
+    found = Runs(lake, name, damaged=unread).that_fit(fitting, [wanted.state] if wanted.state else [], most)
+    return found, [Damaged(name, run, error) for run, error in unread.items()]

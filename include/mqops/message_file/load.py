@@ -25,7 +25,7 @@ from mqops.decide.gate import verdicts_of
 from mqops.decide.in_process import COPIED, DecidedBy, row_of, write_plan
 from mqops.decide.preflight import preflight
 from mqops.errors import InProgress, PermanentMQError, PlanChanged, SettingsError
-from mqops.given_file import opener
+from mqops.given_file import opener, read_errors
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.sealing import DATA_KEY
@@ -64,12 +64,9 @@ def read_messages(file: Path) -> Iterator[tuple[bytes, bytes]]:
         run, folder = snapshot.find(file)
         yield from _decrypted(folder) if run and DATA_KEY.exists(run) else messages_of_folder(folder)
         return
-    try:
-        with open(file, "rb", opener=opener) as stream:
-            for message in messages_in(iter(lambda: stream.readline(LONGEST_LINE), b""), name=str(file)):
-                yield message.md, message.body
-    except OSError as error:
-        raise SettingsError(f"{file} cannot be read: {error.strerror or error}") from error
+    with read_errors(str(file)), open(file, "rb", opener=opener) as stream:
+        for message in messages_in(iter(lambda: stream.readline(LONGEST_LINE), b""), name=str(file)):
+            yield message.md, message.body
 
 
 def _decrypted(folder: Path) -> Iterator[tuple[bytes, bytes]]:

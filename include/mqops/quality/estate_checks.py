@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mqops.errors import SettingsError
-from mqops.given_file import text_of, why_unread
+from mqops.given_file import read_errors, text_of
 from mqops.outside import Group, Outside
 
 if TYPE_CHECKING:
@@ -69,9 +69,8 @@ def _in_folder(folder: Path) -> Mapping[str, Outside]:
     parser = ConfigParser(delimiters=("=",), interpolation=None)
     parser.optionxform = str  # type: ignore[assignment,method-assign]
     try:
-        parser.read_string(text_of(folder / POINTS))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"checks: {folder / POINTS} cannot be read: {why_unread(error)}") from error
+        with read_errors(f"checks: {folder / POINTS}"):
+            parser.read_string(text_of(folder / POINTS))
     except Error as error:
         raise SettingsError(f"checks: {folder / POINTS} is not valid: {' '.join(str(error).split())}") from error
     if other := [one for one in parser.sections() if one != Group.CHECKS]:
@@ -115,7 +114,7 @@ def _finder(folder: Path, path: str) -> PathEntryFinder:
 
 def _refuse_what_others_can_change(folder: Path) -> None:
     """Rule 2. Raises `SettingsError`: name what others can change, or that cannot be read."""
-    try:
+    with read_errors(f"checks: {folder}"):
         every = [folder.parent, folder, *folder.rglob("*")]
         for path in every:
             real = path.resolve(strict=True)
@@ -127,5 +126,3 @@ def _refuse_what_others_can_change(folder: Path) -> None:
                 raise SettingsError(f"checks: {path} belongs to user {found.st_uid}, who can change the code in it")
             if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not sticky:
                 raise SettingsError(f"checks: others can change {path}, which is code: chmod go-w it, and look at it")
-    except OSError as error:
-        raise SettingsError(f"checks: {folder} cannot be read: {why_unread(error)}") from error

@@ -181,10 +181,7 @@ def valid_table(path: Path, queue_manager: str, log: Any, *, origins: bool = Fal
         RulesError: it is not valid.
         SettingsError: it cannot be read, or it is for another queue manager.
     """
-    try:
-        text = table_text(path)
-    except OSError as error:
-        raise SettingsError(f"rules file {path} cannot be read: {error.strerror}") from error
+    text = table_text(path)
     parsed = parse(text, source=path.name, origins=origins)
     for level, problems in (("warning", parsed.warnings), ("error", parsed.errors)):
         for problem in problems:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.errors import SettingsError
 from mqops.estate_sections import RulesWorkflow
 from mqops.given_file import table_text
 from mqops.lake.run import RunFolder
@@ -94,8 +95,8 @@ def _text(who: Reader, section: RulesWorkflow | None) -> tuple[str, str, str]:
     path = who.estate.rules(section.rules)
     try:
         return table_text(path), section.rules, ""
-    except OSError as error:
-        return "", section.rules, f"The rules table {path} cannot be read: {error.strerror}"
+    except SettingsError as error:
+        return "", section.rules, str(error)
 
 
 def _marks(parsed: Parsed) -> Mapping[int, list[Text]]:

@@ -112,7 +112,7 @@ def router(page: Page) -> APIRouter:
                 first=not asked.behind,
                 fits=bool(asked.filters),
             ),
-            problems=tuple(words.unreadable(found.problems)),
+            problems=tuple(words.unreadable(found.problems, found.damaged)),
             runs=table,
             pages=words.pages(asked.query, str(found.behind or ""), first=not asked.behind),
         )

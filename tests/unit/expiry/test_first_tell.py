@@ -14,8 +14,11 @@ from pymqi import CMQC
 
 from mqops.cli import main
 from mqops.errors import NotLookedAt
+from mqops.expiry import first_tell
 from mqops.expiry.first_tell import left_by
+from mqops.expiry.scan import Candidates
 from mqops.mq.connection import connect
+from mqops.mq.session import Session
 
 MQSC = """\
 DEFINE QLOCAL(PAY) BOTHRESH(3) BOQNAME(PAY.BOQ)
@@ -67,9 +70,10 @@ def at_stake(manager: Manager, command: Command, expiry: int) -> dict[str, int]:
 
 
 def test_E06_every_command_that_browses_tells_first_and_browses_nothing_where_the_answer_is_no(manager, command):
-    manager.put(DLQ, [dead_letter("PAY", b"moved")])
-    done = command("message", "replay", DLQ, "-m", "QM1", "--all", "--yes")
-    assert done.exit_code == 0, done.output
+    for body in (b"moved", b"moved later"):
+        manager.put(DLQ, [dead_letter("PAY", body)])
+        done = command("message", "replay", DLQ, "-m", "QM1", "--all", "--yes")
+        assert done.exit_code == 0, done.output
     run = done.stderr.split("mqops: run ")[1].split()[0].rstrip(":")  # of a line of progress, on a slow machine
     before = at_stake(manager, command, FIVE_SECONDS)
     let_expire(FIVE_SECONDS)
@@ -80,11 +84,22 @@ def test_E06_every_command_that_browses_tells_first_and_browses_nothing_where_th
         assert "a look discards" in refused.stderr, name  # what was not done, and why
         assert "none of their messages was moved" in " ".join(refused.stderr.split()), name
         assert {queue: manager.depth(queue) for queue in before} == before, name
+    each = command("undo", "--since", "2020-01-01", "-m", "QM1", "--first-tell", answer="n\nn\n")
+    assert (each.exit_code, each.stdout.count("Look at these queues?")) == (1, 2), each.output
+    assert each.stderr.count(": the answer was no\n") == 2, each.output
     agreed = command("snapshot", DLQ, "PAY", "-m", "QM1", "--first-tell", answer="y\n")
-    assert (agreed.exit_code, manager.depth("PAY"), manager.depth("REPORTS")) == (0, 2, 4)
+    assert (agreed.exit_code, manager.depth("PAY"), manager.depth("REPORTS")) == (0, 3, 4)
 
 
-def test_of_several_queues_those_at_stake_are_left_and_the_others_are_worked_on(manager, command):
+def test_of_several_queues_those_at_stake_are_left_and_the_others_are_worked_on(manager, command, monkeypatch):
+    asked: list[tuple[str, ...]] = []
+    genuine = first_tell.candidates
+
+    def counted(session: Session, lake: Path, queues: tuple[str, ...], *, all_filled: bool) -> Candidates:
+        asked.append(queues)
+        return genuine(session, lake, queues, all_filled=all_filled)
+
+    monkeypatch.setattr(first_tell, "candidates", counted)
     before = at_stake(manager, command, SOON)
     manager.put("OTHER.BOQ", [({"Persistence": 0}, b"back")])
     manager.put("OTHER", [({"BackoutCount": 0, "Persistence": 0}, b"x")])
@@ -95,6 +110,7 @@ def test_of_several_queues_those_at_stake_are_left_and_the_others_are_worked_on(
     assert (done.exit_code, "not looked at: PAY.BOQ, PAY\n" in done.stderr) == (1, True), done.output
     assert (manager.depth("OTHER.BOQ"), manager.depth("OTHER")) == (0, 2)
     assert {queue: manager.depth(queue) for queue in before} == before
+    assert [len(queues) > 1 for queues in asked] == [True, True]  # once for each command, for all queues together
 
 
 def test_what_was_agreed_is_not_asked_again_in_the_passes_of_a_handler(manager, command, tmp_path):

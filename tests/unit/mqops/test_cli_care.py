@@ -17,6 +17,7 @@ from mqops.cli import main
 from mqops.cli.exit_code import MEANING, ExitCode
 from mqops.decide.core.message_groups import WAY_OUT
 from mqops.lake.run import RunFolder
+from mqops.lake.run_file import RunFile
 from mqops.look.runs_to_undo import runs_since
 from mqops.prove.records import SESSION, PassOf
 
@@ -95,10 +96,75 @@ def test_runs_since_a_time_are_undone_newest_first(manager, mqops_here, tmp_path
     told = mqops_here("undo", "--since", since, "-m", "QM1", "--dry-run").stdout
     assert told.startswith(f"2 runs to undo: {third}, {second}\n")
     elsewhere = datetime.fromisoformat(since).astimezone(timezone(timedelta(hours=5)))
-    assert [run.run for run in runs_since(tmp_path / "lake", "QM1", elsewhere)] == [third, second]
+    assert [one.run.run for one in runs_since(tmp_path / "lake", "QM1", elsewhere).runs] == [third, second]
     done = mqops_here("undo", "--since", since, "-m", "QM1", "--yes", "--json").stdout
     assert [json.loads(line)["moved"] for line in done.splitlines()] == [1, 1]
     assert manager.bodies("A") == [b"before"]
+
+
+def test_a_run_that_cannot_be_read_keeps_only_those_from_their_undo_that_may_depend_on_it(
+    manager, mqops_here, tmp_path
+):
+    """From DLQ to A, then three of other queues, then from A to C: the last cannot be read, and the first depends on
+    it. That the index never had a run means that every earlier run may."""
+    manager.mqsc("DEFINE QLOCAL(C)\nDEFINE QLOCAL(FIVE)\nDEFINE QLOCAL(SIX)\n")
+    since = ("undo", "--since", "2020-01-01", "-m", "QM1")
+    (first,) = passes(manager, mqops_here, b"x")
+    manager.put("B", [({}, b"y")])
+    beside = moved(mqops_here, "B", "FIVE")
+    onward = moved(mqops_here, "FIVE", "SIX")
+    damaged = moved(mqops_here, "A", "C")
+    last = moved(mqops_here, "C", "B")
+    assert mqops_here("runs").exit_code == 0
+    summary = tmp_path / "lake" / "QM1" / "runs" / damaged / "summary.json"
+    whole = summary.read_bytes()
+    RunFile("summary.json", dict).write(RunFolder(summary.parent), {"nothing": 1})
+    done = mqops_here(*since, "--yes", expect=1)
+    why = f"{summary} is not what mqops wrote: run: Field required. Restore it from a copy of the lake"
+    assert done.stderr.startswith(f"mqops: Run {damaged} of QM1 cannot be read: {why}")
+    assert f"not undone: {damaged}: it cannot be read" in done.stderr
+    later = "is later, was not undone, and may have moved its messages on"
+    assert f"not undone: {first}: run {damaged} {later}" in done.stderr
+    assert done.stdout.startswith(f"4 runs to undo: {last}, {onward}, {beside}, {first}\n")
+    assert [manager.bodies(queue) for queue in (DLQ, "A", "B", "C", "FIVE", "SIX")] == [[], [], [b"y"], [b"x"], [], []]
+    (tmp_path / "lake" / "QM1" / "runs.sqlite").unlink()
+    told = mqops_here(*since, "--dry-run", "--json", expect=1)
+    assert [json.loads(line)["run"] for line in told.stdout.splitlines()] == [damaged]
+    assert told.stderr.count(later) == 4  # its folder changed when it was damaged
+    summary.write_bytes(whole)
+    summary.parent.touch()
+    mqops_here(*since, "--yes", expect=None)
+    assert (len(manager.bodies(DLQ)), manager.bodies("A"), manager.bodies("C")) == (1, [], [])
+
+
+def test_a_run_whose_plan_cannot_be_read_is_found_when_its_undo_is_planned(manager, mqops_here, tmp_path):
+    """The index reads plan.json, and not the rows of the plan."""
+    first, second = passes(manager, mqops_here, b"x", b"y")
+    (part,) = (tmp_path / "lake" / "QM1" / "runs" / second / "plan").glob("*.parquet")
+    part.write_bytes(b"nothing")
+    done = mqops_here("undo", "--since", "2020-01-01", "-m", "QM1", "--yes", expect=1)
+    assert f"Run {second} of QM1 cannot be read: " in done.stderr
+    assert f"not undone: {first}: run {second} is later" in done.stderr
+    assert len(manager.bodies("A")) == 2
+
+
+def moved(mqops_here, queue: str, to: str) -> str:
+    """The run that moved all messages of a queue."""
+    done = mqops_here("message", "move", queue, "--to", to, "--all", "-m", "QM1", "--yes", "--json")
+    return json.loads(done.stdout)["run"]
+
+
+def test_who_says_no_leaves_one_run_and_is_asked_about_the_next(manager, mqops_here):
+    first, second = passes(manager, mqops_here, b"x", b"y")
+    since = ("undo", "--since", "2020-01-01", "-m", "QM1")
+    done = mqops_here(*since, text="n\ny\n", expect=1)
+    assert done.stdout.count("Undo this? [y/N]") == 2
+    assert done.stderr.endswith(f"mqops: not undone: {second}: the answer was no\n")
+    assert manager.bodies("A") == [b"y"]
+    ended = mqops_here(*since, text="", expect=1)  # no answer at all, as Ctrl-C
+    assert ended.stdout.count("Undo this?") == 1
+    assert "not undone" not in ended.stderr
+    assert f"{first}" not in ended.stderr
 
 
 def test_the_session_of_a_handler_is_undone_as_a_whole(manager, mqops_here, tmp_path):

@@ -19,13 +19,14 @@ from pymqi import CMQC
 
 from mqops.act.in_process import act
 from mqops.cli import runs as cli_runs
-from mqops.errors import Stopped
+from mqops.errors import LakeError, Stopped
 from mqops.lake.files import CHANGED, make_folder, read_json, write_json
 from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.question import Over
-from mqops.look.runs import list_runs
+from mqops.look.runs import count_runs, list_runs
 from mqops.look.runs_index import INDEX, RECENT_NS
+from mqops.look.words.state import RunState
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.observe import snapshot
 from mqops.prove.prove import prove
@@ -132,7 +133,7 @@ def test_law5_a_message_that_is_gone_at_the_proof_is_named_with_the_time(manager
     assert (one["msg_id"], one["found_at"]) == (ids[0].hex(), summary.proved_at)
 
 
-def test_each_state_of_a_run_that_moved_nothing(manager, mqops, lake):
+def test_each_state_of_a_run_that_moved_nothing(manager, mqops, lake, monkeypatch):
     manager.put(DLQ, [dead_letter("A", b"1")])
     folder = json.loads(mqops("dlq", "run", DLQ, "QM1", "--json", "--dry-run", text=TABLE).stdout)["run"]
     run = RunFolder(Path(folder))
@@ -166,6 +167,11 @@ def test_each_state_of_a_run_that_moved_nothing(manager, mqops, lake):
         assert words in mqops("run", "show", run.run).stdout
         assert (words in shown(mqops, run.run)["unapproved"]) == (state != "waiting")
         assert shown(mqops, run.run)["people"].get("approved_by") is None
+    with monkeypatch.context() as later:  # no file has changed, and the number is that of the index alone
+        for room in ("runs", "runs_index"):
+            later.setattr(f"mqops.look.{room}.utc_now", lambda: "9999-01-01T00:00:01Z")
+        for state, number in ((RunState.WAITING, 0), (RunState.UNANSWERED, 1)):
+            assert count_runs(lake, most=9, states=[state]) == len(list_runs(lake, states=[state])) == number
     answer(run, {"approved": True, "by_id": "1", "by": "bob", "at": "t1"})
     stop(run.path, CAROL)
     assert [one["state"] for one in listed(mqops)] == ["stopped"]
@@ -372,7 +378,20 @@ def test_a_run_whose_files_are_not_what_mqops_wrote_is_named(manager, mqops, lak
     manager.put(DLQ, [dead_letter("A", b"1")])
     run = find_run(lake, key=run_of(mqops, "--once"))
     write_json(run.path.joinpath("summary.json"), {"nothing": 1})
-    assert f"{run.path / 'summary.json'} is not what mqops wrote: run: Field required" in mqops("runs", expect=1).stderr
+    manager.put(DLQ, [dead_letter("A", b"2")])
+    other = run_of(mqops, "--once")
+    told = mqops("runs", expect=1)
+    why = (
+        f"{run.path / 'summary.json'} is not what mqops wrote: run: Field required. Restore it from a copy of the lake"
+    )
+    assert told.stderr.startswith(f"mqops: Run {run.run} of QM1 cannot be read: {why}")
+    assert (other in told.stdout, run.run in told.stdout) == (True, False)  # what the index had of it may be wrong
+    answer = json.loads(mqops("runs", "--json", expect=1).stdout)
+    assert [one["run"] for one in answer["runs"]] == [other]
+    (damaged,) = answer["damaged"]
+    assert (damaged["queue_manager"], damaged["run"], damaged["error"]["code"]) == ("QM1", run.run, "LakeError")
+    with pytest.raises(LakeError, match="is not what mqops wrote"):  # who needs all runs is told
+        list_runs(lake)
     assert [one.run for one in list_runs(lake, queue_manager="QM2")] == []
 
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from mqops import given_file
 from mqops.actions import OF_NOBODY, PUTS, Action
 from mqops.backout.core.origin import Setting
 from mqops.backout.core.origin_table import questions_of
@@ -165,14 +163,6 @@ def valid_table(text: str, source: str, *, origins: bool = False) -> Table:
         lines = [line for problem in parsed.errors for line in f"{source}:{problem.render()}".split("\n")]
         raise RulesError(f"The rules table is not valid ({counted(len(parsed.errors), 'error')}):", *lines)
     return parsed.table
-
-
-def table_text(path: Path) -> str:
-    """The text of a rules table's file. Raises SettingsError where it cannot be read."""
-    try:
-        return given_file.table_text(path)
-    except OSError as error:
-        raise SettingsError(f"The rules table {path} cannot be read: {error.strerror}") from error
 
 
 def message_id(digits: str) -> bytes:

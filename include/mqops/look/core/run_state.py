@@ -262,10 +262,6 @@ def _counts(files: RunFiles, scan: ExpirySummary | None) -> Counts:
     return Counts(moved=files.act.moved, discarded=files.act.discarded, left=files.act.left, failed=files.act.failed)
 
 
-MAY_CHANGE = BEGUN_AND_OPEN | {RunState.WAITING, RunState.STOPPED, RunState.UNANSWERED}
-"""States that `as_of` takes from a run or gives it. A run that has another one keeps it until its files change."""
-
-
 def as_of(line: RunLine, now: str, *, stopped: bool) -> RunLine:
     """The line of a run at a time.
 

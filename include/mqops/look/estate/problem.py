@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
@@ -70,6 +70,16 @@ def rank(problem: Problem) -> tuple[int, int]:
 def worst_first(problems: Iterable[Problem]) -> list[Problem]:
     """Problems in the order in which a person should look at them; equals in the order in which they were found."""
     return sorted(problems, key=rank)
+
+
+def each_or_rest(
+    found: Sequence[T], one: Callable[[T], Problem], rest: Callable[[Sequence[T]], Problem]
+) -> Iterator[Problem]:
+    """A problem for each of the first `MOST_LINES` that have it, and one for all others. Parameters: `found` the worst
+    first."""
+    yield from map(one, found[:MOST_LINES])
+    if more := found[MOST_LINES:]:
+        yield rest(more)
 
 
 def tried(what: str, look: Callable[[], T], otherwise: T) -> tuple[T, tuple[Problem, ...]]:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mqops.counted import counted
 from mqops.look.estate.known import Known
-from mqops.look.estate.problem import MOST_LINES, Place, Problem
+from mqops.look.estate.problem import Place, Problem, each_or_rest
+from mqops.look.figures import QueueFigures
 
 
 def in_storage(known: Known) -> Iterator[Problem]:
     """The storage queues that have messages, the deepest first."""
     found = sorted((one for one in known.figures.storage if one.depth), key=lambda one: -one.depth)
-    for one in found[:MOST_LINES]:
-        what = f"{LIE}: {one.with_depth}"
-        yield Problem(what=what, place=Place.QUEUE, about=one.name)
-    if more := found[MOST_LINES:]:
-        named = ", ".join(one.with_depth for one in more)
-        yield Problem(what=f"{LIE}, on {counted(len(more), 'more queue')}: {named}", remedy=LOOK)
+    yield from each_or_rest(found, _problem, _others)
+
+
+def _problem(one: QueueFigures) -> Problem:
+    return Problem(what=f"{LIE}: {one.with_depth}", place=Place.QUEUE, about=one.name)
+
+
+def _others(more: Sequence[QueueFigures]) -> Problem:
+    named = ", ".join(one.with_depth for one in more)
+    return Problem(what=f"{LIE}, on {counted(len(more), 'more queue')}: {named}", remedy=LOOK)
 
 
 LIE = "Messages lie in storage until a person looks at them"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mqops.counted import counted
 from mqops.look.estate.known import Known
-from mqops.look.estate.problem import MOST_LINES, Place, Problem, Urgency
+from mqops.look.estate.problem import Place, Problem, Urgency, each_or_rest
 from mqops.mqsc import mqsc_name
 
 
@@ -19,13 +19,17 @@ def broken(known: Known) -> Iterator[Problem]:
 
 def switched_off(known: Known) -> Iterator[Problem]:
     """That triggering is off, perhaps on purpose."""
-    queues = known.switched_off
-    for queue in queues[:MOST_LINES]:
-        mend = f"Where it is not on purpose: ALTER QLOCAL({mqsc_name(queue)}) TRIGGER"
-        yield Problem(what=f"{OFF} on {queue}, {NONE}", remedy=mend, place=Place.TRIGGERS, about=queue)
-    if more := queues[MOST_LINES:]:
-        what = f"{OFF} on {counted(len(more), 'more queue')}, {NONE}: {', '.join(more)}"
-        yield Problem(what=what, remedy="Where it is not on purpose, for each: ALTER QLOCAL(queue) TRIGGER")
+    yield from each_or_rest(known.switched_off, _off, _others_off)
+
+
+def _off(queue: str) -> Problem:
+    mend = f"Where it is not on purpose: ALTER QLOCAL({mqsc_name(queue)}) TRIGGER"
+    return Problem(what=f"{OFF} on {queue}, {NONE}", remedy=mend, place=Place.TRIGGERS, about=queue)
+
+
+def _others_off(more: Sequence[str]) -> Problem:
+    what = f"{OFF} on {counted(len(more), 'more queue')}, {NONE}: {', '.join(more)}"
+    return Problem(what=what, remedy="Where it is not on purpose, for each: ALTER QLOCAL(queue) TRIGGER")
 
 
 OFF, NONE = "Triggering is switched off (NOTRIGGER)", "and no message waits there"

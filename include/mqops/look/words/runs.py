@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.look.run_story import RunStory
+    from mqops.look.runs import Damaged
 
 _COUNTS = ("!Planned|number", "!Moved|number", "!Discarded|number", "!Left|number", "!Gone|number")
 _HEADINGS = (
@@ -126,7 +127,9 @@ def pages(query: Mapping[str, str], behind: str, *, first: bool) -> Text:
     return joined(" · ", links) if links else NOTHING
 
 
-def unreadable(problems: Mapping[str, str]) -> Iterator[Text]:
-    """The sentences about queue managers whose runs cannot be read."""
+def unreadable(problems: Mapping[str, str], damaged: Iterable[Damaged]) -> Iterator[Text]:
+    """The sentences about queue managers whose runs cannot be read, and about single runs that cannot be."""
     for name, why in problems.items():
         yield said("The runs of {:name} cannot be shown: {}", name, why)
+    for one in damaged:
+        yield said("Run {} of {:name} cannot be shown: {}", one.run, one.queue_manager, str(one.error))
