@@ -49,6 +49,10 @@ if "TMPDIR" not in os.environ and IN_MEMORY.is_dir() and shutil.disk_usage(IN_ME
     os.environ["TMPDIR"] = tempfile.tempdir = str(IN_MEMORY)
 
 
+os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")
+"""Hypothesis imports what other packages offer it: trio, for a second of each worker. No test uses any of it."""
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """What collecting makes stays to the end: the collector looks at it neither now nor later."""

@@ -49,15 +49,6 @@ LIVE_PAGE = """\
 STILL_PAGE = LIVE_PAGE.replace('data-live="/live"', "")
 """Its elements stay: none of them is replaced between two looks of a test."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}
-WIDE = f"""\
-<main><h1>a page</h1>
-<div class="scrolls" role="region" aria-label="a table" tabindex="0"><table><caption><span>a table</span></caption>
-<thead><tr>{"".join(f'<th scope="col" class="number">Heading {n}</th>' for n in range(12))}</tr></thead>
-<tbody><tr>{"".join(f'<td class="number">{1000 + n}</td>' for n in range(12))}</tr></tbody></table></div>
-{bars({"A" * 48: 350, "B" * 48: 300}, of="a", title="messages", label="a chart")}
-</main>
-"""
-"""A page that is as wide as 1,400 pixels."""
 TICKS = """\
 <form data-starts="ticks" data-fixed="{&quot;queue&quot;: &quot;Q&quot;}"><input type="checkbox" data-ticks id="all">
 <input type="checkbox" name="ids" value="1" data-listed><input type="checkbox" name="ids" value="2" data-listed>
@@ -96,6 +87,18 @@ DELETED = '{"detail": "The DagRun was not found"}'
 CLEARS = """\
 <form data-clears='{"dag_id": "d/1", "run_id": "r", "task_ids": ["act"]}'>
 <button type="submit">Go on</button><p class="answer"></p></form>
+"""
+
+
+def wide() -> str:
+    """A page that is as wide as 1,400 pixels. Its chart is drawn only where a test asks for it."""
+    return f"""\
+<main><h1>a page</h1>
+<div class="scrolls" role="region" aria-label="a table" tabindex="0"><table><caption><span>a table</span></caption>
+<thead><tr>{"".join(f'<th scope="col" class="number">Heading {n}</th>' for n in range(12))}</tr></thead>
+<tbody><tr>{"".join(f'<td class="number">{1000 + n}</td>' for n in range(12))}</tr></tbody></table></div>
+{bars({"A" * 48: 350, "B" * 48: 300}, of="a", title="messages", label="a chart")}
+</main>
 """
 
 
@@ -145,7 +148,7 @@ def browser(driver: Any, tmp_path: Path, served: dict[str, str]) -> Iterator[Bro
             if self.path == "/ticks":
                 return STILL_PAGE.format(TICKS)
             if self.path == "/wide":
-                return STILL_PAGE.format(WIDE)
+                return STILL_PAGE.format(wide())
             form = "" if started else FORM
             if self.path == "/live":
                 return form + LIVE.format(next(numbers))
