@@ -111,7 +111,8 @@ def served() -> dict[str, str]:
 @pytest.fixture
 def browser(driver: Any, tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
     """A browser at a server whose live part says something new each time; `/wide` has a wide table and a chart,
-    `/ticks` a form, `/sent` what was sent last; `/missing` is not there. A run that is started is told by its form."""
+    `/ticks` a form, `/sent` what was sent last, which the first of `/statuses` answered; `/missing` is not there. A run
+    that is started is told by its form."""
     numbers, started = count(2), list[str]()
 
     class Pages(BaseHTTPRequestHandler):
@@ -128,7 +129,8 @@ def browser(driver: Any, tmp_path: Path, served: dict[str, str]) -> Iterator[Bro
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             form = body.get("conf", body)
             served["/sent"] = f"{self.path} {json.dumps(body, sort_keys=True)}"
-            self.send_response(200)
+            status, _, served["/statuses"] = served.get("/statuses", "").partition(" ")
+            self.send_response(int(status or 200))
             self.end_headers()
             self.wfile.write(json.dumps({"dag_run_id": json.dumps(form, sort_keys=True)}).encode())
 
@@ -166,6 +168,23 @@ def browser(driver: Any, tmp_path: Path, served: dict[str, str]) -> Iterator[Bro
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_a_run_that_airflows_database_refuses_is_asked_for_again_by_its_name(browser, served) -> None:
+    """409: it was begun although the answer was 500."""
+    browser.open("/ticks")
+    browser.click("//input[@id='all']")
+    for statuses in ("500 500", "500 409"):
+        served["/statuses"] = statuses
+        browser.click("//form[@data-starts='ticks']//button")
+        browser.until(lambda: ", ended. " in browser.find("//p[@class='answer']").text)
+        name = json.loads(served["/sent"].partition(" ")[2])["dag_run_id"]
+        assert re.fullmatch(r"manual__\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", name)
+        assert served["/statuses"] == ""
+    assert browser.find("//p[@class='answer']/a").text == name
+    served["/statuses"] = "409"
+    browser.click("//form[@data-starts='ticks']//button")
+    browser.until(lambda: "Airflow answers 409." in browser.find("//p[contains(@class, 'answer')]").text)
 
 
 def test_what_was_opened_stays_open_and_shows_what_is_new(browser: Browser) -> None:
