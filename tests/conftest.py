@@ -33,6 +33,7 @@ LONGEST_FIRST = (
     "tests/dags/",
     "tests/crash/",
     "tests/unit/mqops/",
+    "tests/unit/test_",  # the README's commands, the wheel
     "tests/property/",
     "tests/spec/",
 )
@@ -47,6 +48,10 @@ ROOM = 4 * 2**30
 # memory. Without this the tests take longer, and prove the same.
 if "TMPDIR" not in os.environ and IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > ROOM:
     os.environ["TMPDIR"] = tempfile.tempdir = str(IN_MEMORY)
+
+
+os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")
+"""Hypothesis imports what other packages offer it: trio, for a second of each worker. No test uses any of it."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -120,10 +125,12 @@ def spark() -> Iterator[Any]:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession  # noqa: PLC0415
-    from spark_support import SETTINGS  # noqa: PLC0415
+    from spark_support import INTERPRETED, SETTINGS  # noqa: PLC0415
 
     # With a few rows nothing is gained by planning again between two stages.
     settings = {**SETTINGS, "spark.sql.adaptive.enabled": "false", "spark.sql.session.timeZone": "UTC"}
+    if "MQOPS_SPARK_GENERATED" not in os.environ:
+        settings |= INTERPRETED
     session = SparkSession.builder.master("local[2]").appName("mqops tests").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     # Airflow's import gives the root logger pytest's own standard output, which is closed before the connections to

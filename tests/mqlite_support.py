@@ -91,18 +91,26 @@ def connected(name: str) -> Any:
 
 
 def make(name: str = "QM1", mqsc: str = "", *, platform: str = "unix") -> None:
-    """A queue manager below $MQLITE_HOME, with what the MQSC defines; a copy of one that is made once a run."""
-    home = os.environ["MQLITE_HOME"]
-    template = Path(_templates.name, platform)
-    if not (template / name).exists():
-        os.environ["MQLITE_HOME"] = str(template)
-        try:
-            create(name, platform=platform)
-        finally:
-            os.environ["MQLITE_HOME"] = home
-    shutil.copytree(template / name, Path(home, name))
+    """A queue manager below $MQLITE_HOME, with what the MQSC defines."""
+    copy_of(platform, lambda: create(name, platform=platform), name=name)
     if mqsc:
         run_mqsc(mqsc, name)
+
+
+def copy_of(template: str, prepare: Callable[[], object], *, name: str = "QM1") -> None:
+    """A queue manager below $MQLITE_HOME as `prepare` makes it there, which is done once a run: this is a copy.
+
+    Parameters: `template` a name for what `prepare` makes.
+    """
+    home = os.environ["MQLITE_HOME"]
+    folder = Path(_templates.name, template)
+    if not (folder / name).exists():
+        os.environ["MQLITE_HOME"] = str(folder)
+        try:
+            prepare()
+        finally:
+            os.environ["MQLITE_HOME"] = home
+    shutil.copytree(folder / name, Path(home, name))
 
 
 def run_mqsc(text: str, name: str = "QM1") -> list[str]:
@@ -153,7 +161,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def application(home: Path) -> Iterator[Application]:
     """A connection to a new QM1 that has QLOCAL(Q1)."""
-    make("QM1", "DEFINE QLOCAL(Q1)")
+    copy_of("with_q1", lambda: make("QM1", "DEFINE QLOCAL(Q1)"))
     made = Application()
     yield made
     if made.manager.is_connected:
@@ -200,12 +208,16 @@ def allow(profile: str, authorities: str, *, kind: str = "QUEUE", entity: str = 
     run_mqsc(f"SET AUTHREC {named} OBJTYPE({kind}) {entity} AUTHADD({authorities})")
 
 
-@pytest.fixture
-def clerk(home: Path) -> Iterator[Clerk]:
-    """Connected as user clerk, who may connect and nothing else, to a QM1 that has QLOCAL(Q1)."""
+def _with_clerk() -> None:
     make("QM1", "DEFINE QLOCAL(Q1)")
     add_user("clerk")
     allow("", "CONNECT", kind="QMGR")
+
+
+@pytest.fixture
+def clerk(home: Path) -> Iterator[Clerk]:
+    """Connected as user clerk, who may connect and nothing else, to a QM1 that has QLOCAL(Q1)."""
+    copy_of("with_clerk", _with_clerk)
     made = Clerk()
     yield made
     made.manager.disconnect()

@@ -21,6 +21,8 @@ from mqops_airflow.ui.table import PREFIX
 
 SERVER = Path(__file__).parent / "dags" / "pages_server.py"
 LOGINS = "logins: "
+PATIENCE = 600
+"""Seconds for the start on a machine that does other work, too."""
 
 
 class Site:
@@ -77,23 +79,18 @@ def served(base: Path, database: Path, *, whole: bool = False) -> Iterator[Site]
         "MQOPS_ESTATE": str(base / "estate.yaml"),
         "MQOPS_LAKE": str(base / "lake"),
     }
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, str(SERVER), str(port), *(["whole"] if whole else [])]
     log = base / "log"
-    with log.open("w") as stream:
-        process = subprocess.Popen(command, env=os.environ | settings, stdout=stream, stderr=stream, text=True)
+    with log.open("w") as stream, socket.create_server(("127.0.0.1", 0)) as listens:
+        port, descriptor = listens.getsockname()[1], listens.fileno()
+        command = [sys.executable, str(SERVER), str(descriptor), *(["whole"] if whole else [])]
+        process = subprocess.Popen(
+            command, env=os.environ | settings, stdout=stream, stderr=stream, text=True, pass_fds=(descriptor,)
+        )
     try:
-        until(lambda: LOGINS in log.read_text() or process.poll() is not None, 120)
+        until(lambda: LOGINS in log.read_text() or process.poll() is not None, PATIENCE)
         assert process.poll() is None, log.read_text()[-5000:]
         logins = json.loads(log.read_text().split(LOGINS)[1].splitlines()[0])
-        until(lambda: _listens(port), 120)
         yield Site(process, log, port, logins)
     finally:
         process.terminate()
         process.wait()
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as made:
-        return made.connect_ex(("127.0.0.1", port)) == 0

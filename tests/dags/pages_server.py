@@ -1,4 +1,4 @@
-"""The pages behind Airflow's login and its access log, on a port of loopback: `pages_server.py PORT [whole]`.
+"""The pages behind Airflow's login and its access log, on a socket that listens: `pages_server.py DESCRIPTOR [whole]`.
 
 `whole` is all of Airflow's API server; else only what the pages need of it, which starts at once. A line of standard
 output has a login for each role and for `admin`, JSON; what follows is the log.
@@ -37,7 +37,7 @@ def main() -> None:
     people = {name: SimpleAuthManagerUser(username=name, role=name) for name in (*ROLES, "nobody")}
     logins = {name: get_auth_manager().generate_jwt(user) for name, user in people.items()}
     print(f"\n{LOGINS}{json.dumps(logins)}", flush=True)
-    uvicorn.run(application, host="127.0.0.1", port=int(sys.argv[1]), log_level="error", access_log=False)
+    uvicorn.run(application, fd=int(sys.argv[1]), log_level="error", access_log=False)
 
 
 if __name__ == "__main__":

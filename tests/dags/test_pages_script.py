@@ -49,15 +49,6 @@ LIVE_PAGE = """\
 STILL_PAGE = LIVE_PAGE.replace('data-live="/live"', "")
 """Its elements stay: none of them is replaced between two looks of a test."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}
-WIDE = f"""\
-<main><h1>a page</h1>
-<div class="scrolls" role="region" aria-label="a table" tabindex="0"><table><caption><span>a table</span></caption>
-<thead><tr>{"".join(f'<th scope="col" class="number">Heading {n}</th>' for n in range(12))}</tr></thead>
-<tbody><tr>{"".join(f'<td class="number">{1000 + n}</td>' for n in range(12))}</tr></tbody></table></div>
-{bars({"A" * 48: 350, "B" * 48: 300}, of="a", title="messages", label="a chart")}
-</main>
-"""
-"""A page that is as wide as 1,400 pixels."""
 TICKS = """\
 <form data-starts="ticks" data-fixed="{&quot;queue&quot;: &quot;Q&quot;}"><input type="checkbox" data-ticks id="all">
 <input type="checkbox" name="ids" value="1" data-listed><input type="checkbox" name="ids" value="2" data-listed>
@@ -99,6 +90,18 @@ CLEARS = """\
 """
 
 
+def wide() -> str:
+    """A page that is as wide as 1,400 pixels. Its chart is drawn only where a test asks for it."""
+    return f"""\
+<main><h1>a page</h1>
+<div class="scrolls" role="region" aria-label="a table" tabindex="0"><table><caption><span>a table</span></caption>
+<thead><tr>{"".join(f'<th scope="col" class="number">Heading {n}</th>' for n in range(12))}</tr></thead>
+<tbody><tr>{"".join(f'<td class="number">{1000 + n}</td>' for n in range(12))}</tr></tbody></table></div>
+{bars({"A" * 48: 350, "B" * 48: 300}, of="a", title="messages", label="a chart")}
+</main>
+"""
+
+
 @pytest.fixture
 def served() -> dict[str, str]:
     """Path → a page that the server has besides."""
@@ -108,7 +111,8 @@ def served() -> dict[str, str]:
 @pytest.fixture
 def browser(driver: Any, tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
     """A browser at a server whose live part says something new each time; `/wide` has a wide table and a chart,
-    `/ticks` a form, `/sent` what was sent last; `/missing` is not there. A run that is started is told by its form."""
+    `/ticks` a form, `/sent` what was sent last, which the first of `/statuses` answered; `/missing` is not there. A run
+    that is started is told by its form."""
     numbers, started = count(2), list[str]()
 
     class Pages(BaseHTTPRequestHandler):
@@ -125,7 +129,8 @@ def browser(driver: Any, tmp_path: Path, served: dict[str, str]) -> Iterator[Bro
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             form = body.get("conf", body)
             served["/sent"] = f"{self.path} {json.dumps(body, sort_keys=True)}"
-            self.send_response(200)
+            status, _, served["/statuses"] = served.get("/statuses", "").partition(" ")
+            self.send_response(int(status or 200))
             self.end_headers()
             self.wfile.write(json.dumps({"dag_run_id": json.dumps(form, sort_keys=True)}).encode())
 
@@ -145,7 +150,7 @@ def browser(driver: Any, tmp_path: Path, served: dict[str, str]) -> Iterator[Bro
             if self.path == "/ticks":
                 return STILL_PAGE.format(TICKS)
             if self.path == "/wide":
-                return STILL_PAGE.format(WIDE)
+                return STILL_PAGE.format(wide())
             form = "" if started else FORM
             if self.path == "/live":
                 return form + LIVE.format(next(numbers))
@@ -163,6 +168,23 @@ def browser(driver: Any, tmp_path: Path, served: dict[str, str]) -> Iterator[Bro
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_a_run_that_airflows_database_refuses_is_asked_for_again_by_its_name(browser, served) -> None:
+    """409: it was begun although the answer was 500."""
+    browser.open("/ticks")
+    browser.click("//input[@id='all']")
+    for statuses in ("500 500", "500 409"):
+        served["/statuses"] = statuses
+        browser.click("//form[@data-starts='ticks']//button")
+        browser.until(lambda: ", ended. " in browser.find("//p[@class='answer']").text)
+        name = json.loads(served["/sent"].partition(" ")[2])["dag_run_id"]
+        assert re.fullmatch(r"manual__\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", name)
+        assert served["/statuses"] == ""
+    assert browser.find("//p[@class='answer']/a").text == name
+    served["/statuses"] = "409"
+    browser.click("//form[@data-starts='ticks']//button")
+    browser.until(lambda: "Airflow answers 409." in browser.find("//p[contains(@class, 'answer')]").text)
 
 
 def test_what_was_opened_stays_open_and_shows_what_is_new(browser: Browser) -> None:

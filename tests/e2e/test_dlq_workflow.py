@@ -106,7 +106,8 @@ def test_an_incident_is_planned_approved_acted_on_and_proved(site: Any) -> None:
 def test_law1_the_task_of_act_is_killed_and_its_next_try_finishes_the_work(site: Any) -> None:
     """SIGKILL for the task's own process and all it has started, dead letters partly moved; Airflow tries again.
 
-    Its job goes by spark-submit, all others to the warm Spark Connect server: the connection's type alone chooses.
+    The job that is killed goes by spark-submit, all others to the warm Spark Connect server: the connection's type
+    alone chooses.
     """
     manager = site.in_trouble("KILLED", 1500)
     dag_id, run_id = site.trigger("KILLED", dry_run=False, unit_of_work=5)
@@ -120,6 +121,7 @@ def test_law1_the_task_of_act_is_killed_and_its_next_try_finishes_the_work(site:
             assert task.is_running()
             time.sleep(0.002)
         killed = kill_all(task)
+    site.use_warm_spark("spark_killed")
     assert "java" in killed
     assert 0 < manager.depth("MQOPS.LEDGER") < 1200 / 5  # units of work that were done, and not all of them
     wait_for(site.client, dag_id, run_id, "act", "up_for_retry")

@@ -56,11 +56,11 @@ def test_delivery_is_confirmed(reporting: Application) -> None:
 
 
 def test_a_report_of_delivery_is_given_what_remains_of_the_lifetime(reporting: Application) -> None:
-    reporting.put("Q1", Expiry=600, Report=CMQC.MQRO_COD | CMQC.MQRO_PASS_DISCARD_AND_EXPIRY, ReplyToQ=b"REPORTS")
+    reporting.put("Q1", Expiry=6000, Report=CMQC.MQRO_COD | CMQC.MQRO_PASS_DISCARD_AND_EXPIRY, ReplyToQ=b"REPORTS")
     expire()
     got, _ = reporting.get("Q1")
     report, _ = reporting.get("REPORTS")
-    assert 590 < report.Expiry <= got.Expiry < 600
+    assert 5000 < report.Expiry <= got.Expiry < 6000
 
 
 def test_a_report_of_expiration_does_not_expire_with_its_message(reporting: Application) -> None:
@@ -71,7 +71,7 @@ def test_a_report_of_expiration_does_not_expire_with_its_message(reporting: Appl
         reporting.get("Q1")
     expire()
     md, _ = reporting.get("REPORTS")
-    assert (md.Feedback, 590 < md.Expiry <= 600) == (CMQC.MQFB_EXPIRATION, True)
+    assert (md.Feedback, 100 < md.Expiry <= 600) == (CMQC.MQFB_EXPIRATION, True)
 
 
 @pytest.fixture

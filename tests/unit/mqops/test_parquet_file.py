@@ -34,15 +34,15 @@ def written(tmp_path: Path, bodies: list[Any], **how: Any) -> Path:
 BOMBS = {
     "one page": (
         {"use_dictionary": False},
-        [bytes([n]) + bytes(4 * MEGABYTE) for n in range(20)],
+        lambda: [bytes([n]) + bytes(4 * MEGABYTE) for n in range(20)],
         "a page that unpacks",
     ),
     "values that begin as the one before": (
         {"use_dictionary": False, "column_encoding": {"body": "DELTA_BYTE_ARRAY"}},
-        [bytes(4 * MEGABYTE) + bytes([n]) for n in range(20)],
+        lambda: [bytes(4 * MEGABYTE) + bytes([n]) for n in range(20)],
         "a page with encoding 7",
     ),
-    "one message": ({}, [bytes(4 * MEGABYTE)], "the greatest MAXMSGL of a queue is"),
+    "one message": ({}, lambda: [bytes(4 * MEGABYTE)], "the greatest MAXMSGL of a queue is"),
 }
 
 
@@ -56,7 +56,7 @@ def test_a_small_file_that_would_fill_the_memory_is_refused(mqops_here, manager,
     monkeypatch.setattr(parquet_file, "LARGEST_PAGE", 64 * MEGABYTE)
     monkeypatch.setattr(parquet_file, "LONGEST_MESSAGE", 3 * MEGABYTE)
     how, bodies, why = bomb
-    file = written(tmp_path, bodies, **how)
+    file = written(tmp_path, bodies(), **how)
     assert sum(one.stat().st_size for one in file.iterdir()) < 32_000
     done = mqops_here("message", "load", str(file), "OUT", "-m", "QM1", "--run", "--yes", "--json", expect=1)
     said = json.loads(done.stdout.splitlines()[-1])["error"]["message"]

@@ -141,9 +141,9 @@ def with_pattern(pattern: str) -> str:
 def test_one_message_fails_a_schema_alone(place: Place, schema: Any, body: bytes, told: str | None) -> None:
     is_xml = isinstance(schema, str)
     (place.folder / "s.schema").write_text(schema if is_xml else json.dumps(schema))
-    begun = time.monotonic()
+    begun = time.process_time()
     found = place.checked([body], XML if is_xml else JSON)["c0"]
-    assert time.monotonic() - begun < 30
+    assert time.process_time() - begun < 30
     assert (found.met, found.failed) == (told is None, 0 if told is None else 1)
     assert all(told and told in observed for _check, _position, observed in place.failures())
 
@@ -151,9 +151,9 @@ def test_one_message_fails_a_schema_alone(place: Place, schema: Any, body: bytes
 def test_elements_that_must_differ_are_compared_in_no_time(place: Place) -> None:
     (place.folder / "s.schema").write_text('{"properties": {"a": {"uniqueItems": true}}}')
     body = json.dumps({"a": [{"b": number} for number in range(50_000)]}).encode()
-    begun = time.monotonic()
+    begun = time.process_time()
     assert place.checked([body], JSON)["c0"].met
-    assert time.monotonic() - begun < 30
+    assert time.process_time() - begun < 30
 
 
 @pytest.mark.parametrize(
@@ -244,10 +244,10 @@ def test_what_a_value_is(
 def test_a_group_that_says_to_have_a_thousand_million_messages_takes_no_memory(place: Place) -> None:
     flags = c.MQMF_MSG_IN_GROUP | c.MQMF_LAST_MSG_IN_GROUP
     md: dict[str, Any] = {"version": 2, "group_id": b"g" * 24, "msg_seq_number": 999_999_999, "msg_flags": flags}
-    begun = time.monotonic()
+    begun = time.process_time()
     found = place.checked([GOOD], "expect: groups_to_be_complete", **md)["c0"]
     assert (found.met, found.failed) == (False, 1)
-    assert time.monotonic() - begun < 20
+    assert time.process_time() - begun < 20
 
 
 SUM = "expect: column_sum_to_equal_queue, column: $.v, in_queue: OUT, where: {queue: IN}"

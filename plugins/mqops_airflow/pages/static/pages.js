@@ -68,19 +68,36 @@
     }
   };
 
-  // What Airflow's API answers, or an error in words.
+  // What Airflow's API answers, or an error in words. SQLite refuses a change of a transaction that has read what another
+  // one has changed since: Airflow takes it back, answers 500, and is asked once more.
+  const TRIES = 4;
   const call = async (method, path, body) => {
-    const answer = await fetch(document.body.dataset.airflow + "/api/v2" + path, {
-      method,
-      credentials: "same-origin",
-      headers: { "Content-Type": "application/json", Accept: "application/json" },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
+    let answer;
+    let tries = 0;
+    do {
+      answer = await fetch(document.body.dataset.airflow + "/api/v2" + path, {
+        method,
+        credentials: "same-origin",
+        headers: { "Content-Type": "application/json", Accept: "application/json" },
+        body: body === undefined ? undefined : JSON.stringify(body),
+      });
+      tries += 1;
+    } while (answer.status === 500 && tries < TRIES);
     const found = await answer.json().catch(() => ({}));
     if (answer.ok) return found;
     if (answer.status === 401) cutOff(SESSION_OVER, true);
     const detail = typeof found.detail === "string" ? found.detail : JSON.stringify(found.detail ?? "");
-    throw Object.assign(new Error(`Airflow answers ${answer.status}. ${detail}`), { status: answer.status });
+    const error = new Error(`Airflow answers ${answer.status}. ${detail}`);
+    throw Object.assign(error, { status: answer.status, refused: tries > 1 });
+  };
+  // Start a run, which has its name from here: to ask once more starts no second one, and 409 says that it is there.
+  const begins = async (dag, given) => {
+    const dag_run_id = `manual__${new Date().toISOString().replace("Z", "000+00:00")}`;
+    const begun = call("POST", segments("dags", dag, "dagRuns"), { dag_run_id, logical_date: null, conf: given });
+    return begun.catch((error) => {
+      if (error.status === 409 && error.refused) return { dag_run_id };
+      throw error;
+    });
   };
   const segments = (...parts) => parts.map((part) => "/" + encodeURIComponent(part)).join("");
 
@@ -133,7 +150,7 @@
     await checks(form);
     const state = await call("GET", segments("dags", dag));
     if (state.is_paused) throw new Error(`The DAG ${dag} is paused, so a run would wait. Unpause it in Airflow first.`);
-    const run = await call("POST", segments("dags", dag, "dagRuns"), { logical_date: null, conf: given });
+    const run = await begins(dag, given);
     form.dataset.started = run.dag_run_id;
     said(answer, "Started: ");
     answer.append(toPage("run", dag, run.dag_run_id, run.dag_run_id), document.createElement("span"));
