@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from datetime import datetime
 from html import unescape
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -21,6 +22,7 @@ from mqops.deciders.recover import RECOVER, Do, RecoverRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.look.figures import Figures
 from mqops.look.runs import run_line
+from mqops.look.words.managers import oldest_figures
 from mqops.rules import parse
 from mqops_airflow.approval.policy import _would
 from mqops_airflow.notices.outcome_text import Ending, outcome_text
@@ -190,3 +192,12 @@ def test_the_numbers_of_an_axis_do_not_run_into_each_other(largest: int) -> None
 def test_a_late_answer_is_no_silence(asked: float, words: str) -> None:
     assert silence(Answer(waiting=SILENT + 2, asked=asked)) == words
     assert Figures(unreachable=words).awaited == (asked < SILENT)
+
+
+def test_the_age_of_figures_is_told_where_many_are_asked_in_turn() -> None:
+    """Issue 37 A1: a figure that is older than some seconds says so; what is silent says it in its own row."""
+    now = datetime.fromisoformat("2026-11-27T12:00:40+00:00")
+    old, young = (Figures(seen_at=f"2026-11-27T12:00:{second}+00:00") for second in ("10", "35"))
+    assert str(oldest_figures([young, old], now)).startswith(f"The oldest of these figures are {old.seen_at} old")
+    assert not oldest_figures([young, replace(old, unreachable="no answer has come for 11 s")], now)
+    assert not oldest_figures([Figures()], now)

@@ -24,7 +24,7 @@ from mqops.lake.files import CHANGED, make_folder, read_json, write_json
 from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.question import Over
-from mqops.look.runs import count_runs, list_runs
+from mqops.look.runs import Runs, count_runs, list_runs
 from mqops.look.runs_index import INDEX, RECENT_NS
 from mqops.look.words.state import RunState
 from mqops.message_checks import CheckResult, QualitySummary
@@ -295,6 +295,10 @@ def test_the_index_keeps_what_did_not_change_and_is_never_wrong(manager, mqops, 
     for damaged in (b"[]", b"", index.read_bytes()[:5000], b"SQLite format 3\0" + bytes(5000)):
         index.write_bytes(damaged)
         assert listed(mqops)[0]["moved"] == 77
+    with Runs(lake, "QM1").one_look() as runs:
+        assert [line.moved for line in runs.newest(1)] == [77]
+        index.write_bytes(damaged)
+        assert [line.moved for line in runs.newest(1)] == [77]
     empty.close()
     with sqlite3.connect(index) as database:
         database.execute("PRAGMA user_version = 99")
@@ -303,6 +307,8 @@ def test_the_index_keeps_what_did_not_change_and_is_never_wrong(manager, mqops, 
     index.chmod(0o400)
     run.lake_folder.chmod(0o500)  # who may only read the lake does without
     assert listed(mqops)[0]["moved"] == 77
+    with Runs(lake, "QM1").one_look() as runs:
+        assert [line.moved for line in runs.newest(1)] == [77]
     run.lake_folder.chmod(0o700)
 
 
