@@ -125,12 +125,10 @@ def spark() -> Iterator[Any]:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession  # noqa: PLC0415
-    from spark_support import INTERPRETED, SETTINGS  # noqa: PLC0415
+    from spark_support import SETTINGS  # noqa: PLC0415
 
     # With a few rows nothing is gained by planning again between two stages.
     settings = {**SETTINGS, "spark.sql.adaptive.enabled": "false", "spark.sql.session.timeZone": "UTC"}
-    if "MQOPS_SPARK_GENERATED" not in os.environ:
-        settings |= INTERPRETED
     session = SparkSession.builder.master("local[2]").appName("mqops tests").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     # Airflow's import gives the root logger pytest's own standard output, which is closed before the connections to

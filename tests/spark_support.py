@@ -25,10 +25,6 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
 }
-INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-"""Expressions are evaluated as they stand: to generate Java for them takes a quarter of the processor time of a test
-with a few rows. Jobs of their own and the Connect server (tests/e2e, tests/crash) generate it, and `make full` has all
-tests of tests/spark do so (MQOPS_SPARK_GENERATED)."""
 _GIVEN = " ".join(f"--conf '{name}={value}'" for name, value in SETTINGS.items())
 
 ENVIRONMENT = {
