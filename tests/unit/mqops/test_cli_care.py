@@ -148,6 +148,18 @@ def test_a_run_whose_plan_cannot_be_read_is_found_when_its_undo_is_planned(manag
     assert len(manager.bodies("A")) == 2
 
 
+def test_an_undo_that_cannot_be_read_is_none_of_the_runs_to_undo_and_in_the_way_of_none(manager, mqops_here, tmp_path):
+    passes(manager, mqops_here, b"x")
+    manager.mqsc("DEFINE QLOCAL(C)\n")
+    undone = mqops_here("undo", moved(mqops_here, "A", "C"), "--yes", "--json")
+    undo = tmp_path / "lake" / "QM1" / "runs" / json.loads(undone.stdout)["run"]
+    RunFile("summary.json", dict).write(RunFolder(undo), {"nothing": 1})
+    done = mqops_here("undo", "--since", "2020-01-01", "-m", "QM1", "--yes", expect=None)
+    assert done.stdout.startswith("2 runs to undo: ")
+    assert "not undone" not in done.stderr
+    assert (len(manager.bodies(DLQ)), manager.bodies("A")) == (1, [])
+
+
 def moved(mqops_here, queue: str, to: str) -> str:
     """The run that moved all messages of a queue."""
     done = mqops_here("message", "move", queue, "--to", to, "--all", "-m", "QM1", "--yes", "--json")
