@@ -388,4 +388,5 @@ def _with_tables(database: sqlite3.Connection) -> sqlite3.Connection:
     if _version(database) != VERSION:
         with suppress(sqlite3.OperationalError):  # another process was first
             database.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+        database.rollback()  # what an error has left open, in which nothing could be written
     return database

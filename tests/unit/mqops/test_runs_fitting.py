@@ -3,6 +3,7 @@ steps of SQLite's machine, which no other work on the machine changes."""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice, product
@@ -12,6 +13,7 @@ import pytest
 
 from mqops.clock import utc_text
 from mqops.lake.run import RunFolder
+from mqops.look import runs_index
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs_fitting import NEWEST, Fitting
 from mqops.look.runs_index import Row, RunsIndex, asked
@@ -136,6 +138,28 @@ def steps(index: RunsIndex, wanted: Fitting) -> tuple[int, int]:
         wanted.number(index, SHOWN)
     connection.set_progress_handler(None, 10)
     return for_lines, taken[0]
+
+
+def test_who_makes_the_tables_at_the_same_moment_as_another_process_goes_on_with_those(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder, version_of = tmp_path / "QM1", runs_index._version
+    (folder / "runs" / "r000001").mkdir(parents=True)
+    looks = [""]
+
+    def version(database: sqlite3.Connection) -> int:
+        found = version_of(database)
+        if len(looks) == 2:  # as the tables are about to be made
+            looks.append("another")
+            assert lines(folder, Fitting()) == ["r000001"]
+            (folder / "runs" / "r000002").mkdir()
+        looks.append("")
+        return found
+
+    monkeypatch.setattr(runs_index, "_version", version)
+    assert lines(folder, Fitting()) == ["r000002", "r000001"]
+    assert "another" in looks
+    assert caplog.messages == []
 
 
 def test_a_run_that_changed_is_found_by_what_it_is_now_and_one_that_is_gone_by_nothing(tmp_path: Path) -> None:
