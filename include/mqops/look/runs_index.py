@@ -145,6 +145,15 @@ class RunsIndex:
         """The answer to a statement."""
         return self._database.execute(statement, values)
 
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """For several statements that are one question: none of them sees what others write meanwhile."""
+        self.rows("BEGIN")
+        try:
+            yield
+        finally:
+            self._database.rollback()  # nothing was written
+
     def catch_up(self, read: Callable[[RunFolder], Row | None], *, but: str = "") -> dict[str, LakeError]:
         """Read what changed; the runs that cannot be read, each with the reason. Their rows stay as they were, and they
         are read again at the next look.

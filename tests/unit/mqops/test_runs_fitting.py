@@ -4,7 +4,8 @@ steps of SQLite's machine, which no other work on the machine changes."""
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import islice, product
 from pathlib import Path
@@ -160,6 +161,31 @@ def test_who_makes_the_tables_at_the_same_moment_as_another_process_goes_on_with
     assert lines(folder, Fitting()) == ["r000002", "r000001"]
     assert "another" in looks
     assert caplog.messages == []
+
+
+def test_a_run_whose_state_another_process_changes_meanwhile_is_found_as_it_was(few: Path) -> None:
+    """Between the step that finds what kinds of runs there are and those that find the runs of a kind."""
+    refused = list[str]()
+
+    def found(index: RunsIndex) -> tuple[list[str], int]:
+        rows = index.rows
+
+        def rows_after_a_change(statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+            if statement.startswith("SELECT found.at") or "COUNT" in statement:
+                with (
+                    closing(sqlite3.connect(few / "runs.sqlite", timeout=0, isolation_level=None)) as other,
+                    pytest.raises(sqlite3.OperationalError, match="locked"),
+                ):
+                    other.execute("UPDATE found_by SET state = 'a state' WHERE workflow = 'undo'")
+                refused.append(statement)
+            return rows(statement, values)
+
+        index.rows = rows_after_a_change  # type: ignore[method-assign]
+        wanted = Fitting(workflow="undo")
+        return [one.run for one in wanted.lines(index)], wanted.number(index, FEW)
+
+    assert asked(few, "QM1", read, found) == (["r000003"], 1)
+    assert len(refused) == 2
 
 
 def test_a_run_that_changed_is_found_by_what_it_is_now_and_one_that_is_gone_by_nothing(tmp_path: Path) -> None:
