@@ -97,7 +97,8 @@ class Row(NamedTuple):
     nanoseconds, 0 for none; `grew_on` the dead-letter queue that a scan for expired messages has seen to grow, by
     `grew` messages; `snapshot` and `plan` bytes of these folders, 0 where there is none; `msg_ids` the least and the
     greatest MsgId of the snapshot, else of the plan, None where they are not known; `observed` its snapshot's
-    queues, with their messages; `put_on` the queues (name, queue manager) on which it puts messages by its plan."""
+    queues, with their messages; `put_on` the queues (name, queue manager) on which it puts messages by its plan, a
+    blank name where the plan does not say all of them."""
 
     line: RunLine
     undoes: str = ""
