@@ -194,6 +194,12 @@ def test_a_late_answer_is_no_silence(asked: float, words: str) -> None:
     assert Figures(unreachable=words).awaited == (asked < SILENT)
 
 
+def test_a_question_that_failed_is_not_told_as_one_that_waits_for_its_turn() -> None:
+    words = silence(Answer(age=1.0))
+    assert words == "the question failed, and the log of Airflow's API server says why"
+    assert not Figures(unreachable=words).awaited
+
+
 def test_the_age_of_figures_is_told_where_many_are_asked_in_turn() -> None:
     """Issue 37 A1: a figure that is older than some seconds says so; what is silent says it in its own row."""
     now = datetime.fromisoformat("2026-11-27T12:00:40+00:00")

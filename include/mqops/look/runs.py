@@ -303,20 +303,21 @@ class Runs:
         runs. Parameters: `most` runs that have moved messages, the newest."""
         newest = "SELECT run, at FROM run WHERE begun AND moved ORDER BY at DESC LIMIT ?"
         statement = (
-            f"SELECT queue, run FROM put_on JOIN ({newest}) USING (run) WHERE queue_manager IN ('', ?) "  # noqa: S608
+            f"SELECT queue, run FROM put_on JOIN ({newest}) USING (run) WHERE queue <> '' AND queue_manager IN ('', ?) "  # noqa: S608
             "ORDER BY at, run"
         )
         return {str(queue): str(run) for queue, run in self._rows(statement, most, self.queue_manager)}
 
     def queues_of(self, runs: Collection[str]) -> dict[str, tuple[str, frozenset[str]]]:
         """Of each of the runs that the index has: its time, ISO 8601 UTC, and the queues that it read and that its plan
-        puts messages on."""
+        puts messages on; none where they are not all known, as those of a plan of more than 1,000 groups."""
+
+        def named(queues: set[str]) -> frozenset[str]:
+            return frozenset() if "" in queues else frozenset(queues)
+
         both = "SELECT queue FROM queue_of WHERE run = ?1 UNION SELECT queue FROM put_on WHERE run = ?1"
         times = self._rows("SELECT run, at FROM run JOIN json_each(?) ON run = value", json.dumps(sorted(runs)))
-        return {
-            str(run): (str(at), frozenset(str(queue) for (queue,) in self._rows(both, run) if queue))
-            for run, at in times
-        }
+        return {str(run): (str(at), named({str(queue) for (queue,) in self._rows(both, run)})) for run, at in times}
 
     def observed(self, runs: Iterable[RunLine]) -> list[tuple[RunLine, str, int]]:
         """Each run with each queue of its snapshot, and the number of messages on the queue."""
@@ -483,7 +484,8 @@ def _msg_ids(run: RunFolder, observed: ObserveSummary | None) -> tuple[bytes, by
 
 
 def _put_on(plan: PlanKnown) -> tuple[tuple[str, str], ...]:
-    return tuple({(one.dest_q, one.dest_q_mgr) for one in plan.counts if one.action in SENDS})
+    named = {(one.dest_q, one.dest_q_mgr) for one in plan.counts if one.action in SENDS}
+    return tuple(named | {("", "")} if plan.counts_left_off else named)
 
 
 def _files(run: RunFolder) -> RunFiles:

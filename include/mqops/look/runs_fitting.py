@@ -5,6 +5,7 @@
    of which may be "" for all, have one place in the table, whichever of the two is asked for.
 2. The kinds of runs (workflow and state) in such a place are few, whatever the number of the runs: each is found by one
    step in the table. The runs of each kind are there in the order of their times, and are merged.
+   No run is missed, or found twice, because it changes its kind meanwhile: the steps are one transaction.
 3. Where keys of runs are given, these runs are looked up, and no others.
 """
 
@@ -67,17 +68,19 @@ class Fitting:
             found = (index.line(*row[1:]) for row in index.rows(_OF_KEYS, given))
             yield from (line for line in found if self._is_of(line.workflow, line.state))
             return
-        kinds = [index.rows(_LINES, (self.queue, self.person, *kind, *self._times)) for kind in self._kinds(index)]
-        for _at, *columns in heapq.merge(*kinds, reverse=True):
-            yield index.line(*columns)
+        with index.at_one_moment():
+            kinds = [index.rows(_LINES, (self.queue, self.person, *kind, *self._times)) for kind in self._kinds(index)]
+            for _at, *columns in heapq.merge(*kinds, reverse=True):
+                yield index.line(*columns)
 
     def number(self, index: RunsIndex, most: int) -> int:
         """How many runs fit, counted up to `most`. Not for given keys."""
         number = 0
-        for kind in self._kinds(index):
-            values = (self.queue, self.person, *kind, *self._times, most - number)
-            ((more,),) = index.rows(_NUMBER, values)
-            number += more
+        with index.at_one_moment():
+            for kind in self._kinds(index):
+                values = (self.queue, self.person, *kind, *self._times, most - number)
+                ((more,),) = index.rows(_NUMBER, values)
+                number += more
         return number
 
     def _kinds(self, index: RunsIndex) -> Iterator[tuple[str, str]]:

@@ -97,7 +97,8 @@ class Row(NamedTuple):
     nanoseconds, 0 for none; `grew_on` the dead-letter queue that a scan for expired messages has seen to grow, by
     `grew` messages; `snapshot` and `plan` bytes of these folders, 0 where there is none; `msg_ids` the least and the
     greatest MsgId of the snapshot, else of the plan, None where they are not known; `observed` its snapshot's
-    queues, with their messages; `put_on` the queues (name, queue manager) on which it puts messages by its plan."""
+    queues, with their messages; `put_on` the queues (name, queue manager) on which it puts messages by its plan, a
+    blank name where the plan does not say all of them."""
 
     line: RunLine
     undoes: str = ""
@@ -144,6 +145,15 @@ class RunsIndex:
     def rows(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
         """The answer to a statement."""
         return self._database.execute(statement, values)
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """For several statements that are one question: none of them sees what others write meanwhile."""
+        self.rows("BEGIN")
+        try:
+            yield
+        finally:
+            self._database.rollback()  # nothing was written
 
     def catch_up(self, read: Callable[[RunFolder], Row | None], *, but: str = "") -> dict[str, LakeError]:
         """Read what changed; the runs that cannot be read, each with the reason. Their rows stay as they were, and they
@@ -388,4 +398,5 @@ def _with_tables(database: sqlite3.Connection) -> sqlite3.Connection:
     if _version(database) != VERSION:
         with suppress(sqlite3.OperationalError):  # another process was first
             database.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+        database.rollback()  # what an error has left open, in which nothing could be written
     return database

@@ -26,7 +26,7 @@ from mqops.lake.files import lake_errors
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import Damaged, Runs
-from mqops.prove.records import SESSION, is_undoable
+from mqops.prove.records import SESSION, has_taken, is_undoable
 
 ANY = frozenset[str]()
 """The queues of a run of which they are not known."""
@@ -112,9 +112,7 @@ def _to_undo(runs: Runs, question: Callable[[Runs], Iterable[RunLine]], concerns
     folders = (RunFolder.at(runs.lake, runs.queue_manager, line.run) for line in question(runs))
     found = ToUndo(_in_order(runs, [folder for folder in folders if is_undoable(folder)]))
     damaged = (RunFolder.at(runs.lake, runs.queue_manager, run) for run in unread)
-    for one in _in_order(
-        runs, [folder for folder in damaged if folder.issued_json.exists()]
-    ):  # the others moved nothing
+    for one in _in_order(runs, [folder for folder in damaged if has_taken(folder)]):
         if concerns(one):
             found.in_the_way.append(one)
             found.damaged.append(Damaged(runs.queue_manager, one.run.run, unread[one.run.run]))

@@ -72,7 +72,7 @@ class Statistics:
 
     def why_not(self, queue: str) -> str:
         """Why a queue was not counted when the queue manager was asked last, "" where it was, or was not to be."""
-        if not selected(queue, self.named) or (self.samples and queue in self.samples[-1].of):
+        if not selected(queue, self.named) or any(one.at >= self.asked_at for one in self.samples if queue in one.of):
             return ""
         return self.refused.get(queue, self.failed)
 

@@ -96,10 +96,14 @@ class Gone:
 GONE = RunFile("gone.json", Gone)
 
 
-def is_undoable(run: RunFolder) -> bool:
+def has_taken(run: RunFolder) -> bool:
     """Whether it has begun to act and took messages from a queue: no undo, no load from a file."""
-    took = not (UNDO_RECORD.exists(run) or LOAD_RECORD.exists(run))
-    return took and run.issued_json.exists() and run.plan_json.exists()
+    return run.issued_json.exists() and not (UNDO_RECORD.exists(run) or LOAD_RECORD.exists(run))
+
+
+def is_undoable(run: RunFolder) -> bool:
+    """Whether it has taken messages from a queue by a plan that is there."""
+    return has_taken(run) and run.plan_json.exists()
 
 
 def write_gone(run: RunFolder, at: str, gone: Mapping[str, Sequence[int]], settled: Collection[str] = ()) -> None:

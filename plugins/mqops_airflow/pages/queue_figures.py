@@ -17,6 +17,7 @@ from mqops_airflow.runs.workplace import lake
 ANSWERS: Answers[Figures] = Answers(5.0)
 SILENT = 10.0
 """Seconds without an answer, of which a busy API server can have lost some itself."""
+FAILED = "the question failed, and the log of Airflow's API server says why"
 
 
 def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
@@ -38,7 +39,7 @@ def _answered_or_last(answer: Answer[Figures], place: Path, name: str) -> Figure
 def silence(answer: Answer[Any]) -> str:
     """The sentence why there is no answer."""
     if not answer.asked:
-        return NOT_YET
+        return FAILED if answer.age and not answer.waiting else NOT_YET
     seconds = max(1, round(answer.asked))
     return f"{LATE}{seconds} s ago" if answer.asked < SILENT else f"no answer has come for {seconds} s"
 

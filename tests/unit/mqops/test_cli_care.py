@@ -15,6 +15,7 @@ from pymqi import CMQC
 
 from mqops.cli import main
 from mqops.cli.exit_code import MEANING, ExitCode
+from mqops.decide import counts
 from mqops.decide.core.message_groups import WAY_OUT
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
@@ -146,6 +147,35 @@ def test_a_run_whose_plan_cannot_be_read_is_found_when_its_undo_is_planned(manag
     assert f"Run {second} of QM1 cannot be read: " in done.stderr
     assert f"not undone: {first}: run {second} is later" in done.stderr
     assert len(manager.bodies("A")) == 2
+
+
+def test_a_run_whose_plan_does_not_say_all_of_its_queues_waits_for_one_that_cannot_be_read(
+    manager, mqops_here, tmp_path, monkeypatch
+):
+    """A plan names its largest groups only: here one, of the queue A."""
+    monkeypatch.setattr(counts, "MOST_GROUPS", 1)
+    manager.mqsc("DEFINE QLOCAL(C)\n")
+    manager.put(DLQ, [dead_letter(queue, b"x") for queue in ("A", "A", "B")])
+    done = mqops_here("dlq", "run", "--json", DLQ, "QM1", text=f"WAIT(NO)\n{TABLE}")
+    first = json.loads(done.stdout)["run"]
+    damaged = moved(mqops_here, "B", "C")
+    assert mqops_here("runs").exit_code == 0
+    RunFile("summary.json", dict).write(RunFolder(tmp_path / "lake" / "QM1" / "runs" / damaged), {"nothing": 1})
+    told = mqops_here("undo", "--since", "2020-01-01", "-m", "QM1", "--yes", expect=1)
+    assert f"not undone: {first}: run {damaged} is later" in told.stderr
+    assert (manager.bodies(DLQ), len(manager.bodies("A"))) == ([], 2)
+
+
+def test_an_undo_that_cannot_be_read_is_none_of_the_runs_to_undo_and_in_the_way_of_none(manager, mqops_here, tmp_path):
+    passes(manager, mqops_here, b"x")
+    manager.mqsc("DEFINE QLOCAL(C)\n")
+    undone = mqops_here("undo", moved(mqops_here, "A", "C"), "--yes", "--json")
+    undo = tmp_path / "lake" / "QM1" / "runs" / json.loads(undone.stdout)["run"]
+    RunFile("summary.json", dict).write(RunFolder(undo), {"nothing": 1})
+    done = mqops_here("undo", "--since", "2020-01-01", "-m", "QM1", "--yes", expect=None)
+    assert done.stdout.startswith("2 runs to undo: ")
+    assert "not undone" not in done.stderr
+    assert (len(manager.bodies(DLQ)), manager.bodies("A")) == (1, [])
 
 
 def moved(mqops_here, queue: str, to: str) -> str:

@@ -156,6 +156,16 @@ def test_what_is_refused_is_told_of_its_queue_and_the_look_goes_on(manager, lake
     assert count_at(manager, "A") == (2, 0)
 
 
+def test_that_no_queue_is_counted_any_more_is_told_beside_what_was_counted_before(manager, lake, counting):
+    counting("A")
+    look(manager, lake)
+    manager.mqsc("DELETE QLOCAL(A)")
+    make_older(lake, 16)
+    look(manager, lake)
+    assert len(known(lake).of("A")) == 1
+    assert "MQRC_UNKNOWN_OBJECT_NAME" in known(lake).why_not("A")
+
+
 def test_zos_without_performance_events_is_asked_once(queue_manager, lake, counting):
     zos = queue_manager(mqsc=MQSC, platform="zos")
     counting("*")

@@ -3,7 +3,9 @@ steps of SQLite's machine, which no other work on the machine changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import islice, product
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from mqops.clock import utc_text
 from mqops.lake.run import RunFolder
+from mqops.look import runs_index
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs_fitting import NEWEST, Fitting
 from mqops.look.runs_index import Row, RunsIndex, asked
@@ -136,6 +139,53 @@ def steps(index: RunsIndex, wanted: Fitting) -> tuple[int, int]:
         wanted.number(index, SHOWN)
     connection.set_progress_handler(None, 10)
     return for_lines, taken[0]
+
+
+def test_who_makes_the_tables_at_the_same_moment_as_another_process_goes_on_with_those(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder, version_of = tmp_path / "QM1", runs_index._version
+    (folder / "runs" / "r000001").mkdir(parents=True)
+    looks = [""]
+
+    def version(database: sqlite3.Connection) -> int:
+        found = version_of(database)
+        if len(looks) == 2:  # as the tables are about to be made
+            looks.append("another")
+            assert lines(folder, Fitting()) == ["r000001"]
+            (folder / "runs" / "r000002").mkdir()
+        looks.append("")
+        return found
+
+    monkeypatch.setattr(runs_index, "_version", version)
+    assert lines(folder, Fitting()) == ["r000002", "r000001"]
+    assert "another" in looks
+    assert caplog.messages == []
+
+
+def test_a_run_whose_state_another_process_changes_meanwhile_is_found_as_it_was(few: Path) -> None:
+    """Between the step that finds what kinds of runs there are and those that find the runs of a kind."""
+    refused = list[str]()
+
+    def found(index: RunsIndex) -> tuple[list[str], int]:
+        rows = index.rows
+
+        def rows_after_a_change(statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+            if statement.startswith("SELECT found.at") or "COUNT" in statement:
+                with (
+                    closing(sqlite3.connect(few / "runs.sqlite", timeout=0, isolation_level=None)) as other,
+                    pytest.raises(sqlite3.OperationalError, match="locked"),
+                ):
+                    other.execute("UPDATE found_by SET state = 'a state' WHERE workflow = 'undo'")
+                refused.append(statement)
+            return rows(statement, values)
+
+        index.rows = rows_after_a_change  # type: ignore[method-assign]
+        wanted = Fitting(workflow="undo")
+        return [one.run for one in wanted.lines(index)], wanted.number(index, FEW)
+
+    assert asked(few, "QM1", read, found) == (["r000003"], 1)
+    assert len(refused) == 2
 
 
 def test_a_run_that_changed_is_found_by_what_it_is_now_and_one_that_is_gone_by_nothing(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ class PlanKnown:
     unseen: tuple[str, ...] = ()
     actions: Mapping[str, int] = field(default_factory=dict)
     counts: tuple[PutsOn, ...] = ()
+    counts_left_off: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
