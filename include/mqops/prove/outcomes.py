@@ -168,8 +168,9 @@ def _marker_row(row: PlanRow) -> MarkerRow:
 
 
 class _Look:
-    """One look at queues and ledger, the destinations first: a message that leaves one meanwhile is seen elsewhere. So
-    destinations may have been browsed for another run before; the queues that messages came from are always browsed."""
+    """One look at queues and ledger, the destinations first: a message that leaves one meanwhile is seen elsewhere.
+
+    A destination that was browsed for another run before is browsed again, unless all messages were there then."""
 
     def __init__(
         self, session: Session, ledger: LedgerFile, messages: _MovedMessages, deepest: int, browsed: Browsed
@@ -189,17 +190,19 @@ class _Look:
         wanted = {(one.there, one.key_there) for one in pending if one.there}
         transmission = {one.there for one in pending if one.transmitted}
         for queue in sorted({queue for queue, _key in wanted}):
-            keys = self._there(queue, to_be_sent=queue in transmission)
+            mine = Counter(one.key_there for one in pending if one.there == queue)
+            keys = self._there(queue, mine, to_be_sent=queue in transmission)
             found.there.update(place for key in keys if (place := (queue, key)) in wanted)
         if missing := absent(pending, found):
             self._at_home(missing, found)
             self._later(missing, found)
         return found
 
-    def _there(self, queue: str, *, to_be_sent: bool) -> list[str]:
+    def _there(self, queue: str, mine: Counter[str], *, to_be_sent: bool) -> list[str]:
         """What identifies the messages of a destination: those of a transmission queue as they are, and without their
-        MQXQH."""
-        if (known := self._browsed.get((queue, to_be_sent))) is not None:
+        MQXQH. Parameters: `mine` of the messages that this run put there."""
+        known = self._browsed.get((queue, to_be_sent))
+        if known is not None and mine <= Counter(known):
             return known
         if to_be_sent:
             keys = [key for both in self._on(queue, _sent) for key in both]
