@@ -117,9 +117,21 @@ class _Declined(click.Abort):
 
 def _undo_each(to_undo: ToUndo, queue_manager: str, how: _How) -> bool:
     """Undo one run after the other; whether something could not be undone, or was left."""
-    failed, left = False, list[str]()
+    left = list[str]()
     for damaged in to_undo.damaged:
         _tell(damaged, how)
+    try:
+        failed = _undo_those_that_can_be(to_undo, queue_manager, how, left)
+        left += [f"{one.run}: it cannot be read" for one in to_undo.damaged]
+    finally:  # also where an error ends the command
+        for text in left:
+            warn(f"not undone: {text}")
+    return failed or bool(left)
+
+
+def _undo_those_that_can_be(to_undo: ToUndo, queue_manager: str, how: _How, left: list[str]) -> bool:
+    """Whether something could not be undone. Parameters: `left` gets the runs that are left, with the reason."""
+    failed = False
     for one in to_undo.runs:
         if later := to_undo.left_for(one):
             left.append(f"{one.run.run}: run {later.run} is later, was not undone, and may have moved its messages on")
@@ -136,10 +148,7 @@ def _undo_each(to_undo: ToUndo, queue_manager: str, how: _How) -> bool:
             failed |= _carry_out(planned, how)
         except _Declined:
             left.append(f"{one.run.run}: the answer was no")
-    left += [f"{one.run}: it cannot be read" for one in to_undo.damaged]
-    for text in left:
-        warn(f"not undone: {text}")
-    return failed or bool(left)
+    return failed
 
 
 def _tell(damaged: Damaged, how: _How) -> None:

@@ -187,6 +187,8 @@ def moved(mqops_here, queue: str, to: str) -> str:
 def test_who_says_no_leaves_one_run_and_is_asked_about_the_next(manager, mqops_here):
     first, second = passes(manager, mqops_here, b"x", b"y")
     since = ("undo", "--since", "2020-01-01", "-m", "QM1")
+    broken_off = mqops_here(*since, text="n\n", expect=1)  # at the second question
+    assert f"not undone: {second}: the answer was no" in broken_off.stderr
     done = mqops_here(*since, text="n\ny\n", expect=1)
     assert done.stdout.count("Undo this? [y/N]") == 2
     assert done.stderr.endswith(f"mqops: not undone: {second}: the answer was no\n")
