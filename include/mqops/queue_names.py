@@ -8,6 +8,8 @@ from mqops.counted import counted
 
 OWN = ("SYSTEM.", "MQOPS.")
 """Queues of the queue manager and of mqops, which are meant only by patterns that begin so."""
+OF_ANSWERS = ("AMQ.", "PYMQPCF.")
+"""How the names of dynamic queues begin that programs make for answers; the last is that of the inquiries of pymqi."""
 MOST_NAMED = 5
 """Queues that a sentence names."""
 

@@ -26,7 +26,7 @@ import httpx
 import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from mq_support import DLQ, create, dead_letter
+from mq_support import DLQ, create, dead_letter, until
 from pages_lake import make_lake, plan_all
 
 from mqops.lake.run import RunFolder
@@ -41,7 +41,8 @@ MESSAGES = min(10_000, RECORDED)
 LOGIN = "login: "
 INCOMPLETE = (NOT_YET, LATE, "have not been looked at yet")
 """Of a page that does not have everything yet."""
-PAUSE = 0.2
+PATIENCE, PAUSE = 300, 0.2
+"""Seconds: for a page to have everything, and between two looks at it."""
 READERS, ROUNDS = 20, 20
 
 
@@ -97,11 +98,12 @@ def more_managers(base: Path) -> None:
 
 def measured(client: httpx.Client, server: psutil.Process, address: str) -> None:
     """Print the figures of one page."""
+
+    def complete() -> bool:
+        return not any(one in client.get(address).text for one in INCOMPLETE)
+
     began = time.perf_counter()
-    answer = client.get(address)
-    while answer.status_code == 200 and any(one in answer.text for one in INCOMPLETE):
-        time.sleep(PAUSE)
-        answer = client.get(address)
+    until(complete, PATIENCE, pause=PAUSE)
     whole = time.perf_counter() - began
     answer = client.get(address)
     if answer.status_code != 200:

@@ -13,9 +13,10 @@ from mqops.mq.authority import Grant, who_may
 from mqops.mq.inquire import deadq, queue_definitions, queue_manager_name, queue_names, unseen_queues
 from mqops.mq.session import Session
 from mqops.mqsc import mqsc_name
+from mqops.queue_names import OF_ANSWERS
 from mqwire import constants as c
 
-_NOT_OF_APPLICATIONS = ("SYSTEM.", "AMQ.", "PYMQPCF.")
+_NOT_OF_APPLICATIONS = ("SYSTEM.", *OF_ANSWERS)
 """How names begin of queues that are the queue manager's, or that a program has for a moment."""
 
 

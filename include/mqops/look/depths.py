@@ -11,18 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from mqops.errors import LakeError
-from mqops.iso_time import moment
 from mqops.lake.files import write_json
 from mqops.lake.run_file import Checked
+from mqops.observe.samples import MOST_SAMPLES, is_of_last_day, is_recent
 
 FILE = "depths.json"
-EVERY = timedelta(minutes=15)
-DAY = timedelta(hours=24)
-MOST_SAMPLES = DAY // EVERY
 MOST = 200
 """Queues of a sample, the deepest."""
 
@@ -40,11 +37,6 @@ class Sample:
         """The messages of a queue; None where they are not known."""
         return self.depths.get(queue, 0 if self.whole else None)
 
-    @property
-    def time(self) -> datetime | None:
-        """When it was taken; None where the file says no time."""
-        return moment(self.at)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Depths:
@@ -61,7 +53,7 @@ def depths(lake_folder: Path, now: datetime) -> tuple[Sample, ...]:
     path = lake_folder / FILE
     with suppress(LakeError):
         found = _DEPTHS.read(path).samples if path.exists() else ()
-        return tuple(one for one in found if one.time and now - DAY < one.time <= now)
+        return tuple(one for one in found if is_of_last_day(one.at, now))
     return ()
 
 
@@ -69,7 +61,7 @@ def note_depths(lake_folder: Path, at: str, found: Mapping[str, int]) -> None:
     """Leave a sample (rule 1). Parameters: `at` ISO 8601 UTC; `found` queue → messages. Raises `LakeError`."""
     now = datetime.fromisoformat(at)
     kept = depths(lake_folder, now)
-    if kept and kept[-1].time and now - kept[-1].time < EVERY:
+    if kept and is_recent(kept[-1].at, now):
         return
     filled = sorted(((depth, queue) for queue, depth in found.items() if depth), reverse=True)
     sample = Sample(at=at, depths={queue: depth for depth, queue in filled[:MOST]}, whole=len(filled) <= MOST)

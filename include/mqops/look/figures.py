@@ -44,7 +44,7 @@ from mqops.mq.named_queue import mended_deadq, wrong_name
 from mqops.mq.session import Session
 from mqops.observe.statistics import count_puts_and_gets
 from mqops.observe.unseen import units_in_words
-from mqops.queue_names import is_named
+from mqops.queue_names import OF_ANSWERS, is_named
 from mqops.storage import named_in_estate
 from mqwire import constants as c
 
@@ -62,7 +62,7 @@ NOT_AT_WORK = frozenset({"STOPPED", "RETRYING", "PAUSED"})
 """States of a channel (MQCHS_*) in which a person looks at it, also where no message waits for it."""
 MOST_OTHERS = 200
 """Queues without messages that are named."""
-_NOT_OF_APPLICATIONS = ("SYSTEM.", LEDGER, "AMQ.", "PYMQPCF.")
+_NOT_OF_APPLICATIONS = ("SYSTEM.", LEDGER, *OF_ANSWERS)
 """How names begin that are not listed; the last is that of the queue to which this inquiry is answered."""
 _ASKED = (*DEFINITION, c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT, c.MQIA_INHIBIT_GET)
 

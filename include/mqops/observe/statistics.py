@@ -16,13 +16,12 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from mqops.clock import utc, utc_text
 from mqops.counted import counted
 from mqops.errors import InProgress, LakeError, MQError, MqopsError
-from mqops.iso_time import moment
 from mqops.lake.files import make_folder, write_json
 from mqops.lake.lock_file import locked
 from mqops.lake.run import folder_of
@@ -31,17 +30,13 @@ from mqops.model import Count
 from mqops.mq.inquire import queue_names
 from mqops.mq.session import Session
 from mqops.mq.statistics import Counts, reset_statistics
-from mqops.queue_names import selected
+from mqops.observe.samples import MOST_SAMPLES, is_of_last_day, is_recent
+from mqops.queue_names import OF_ANSWERS, selected
 from mqops.storage import estate_here
 
 FILE, LOCK = "statistics.json", "statistics.lock"
-EVERY = timedelta(minutes=15)
-DAY = timedelta(hours=24)
-MOST_SAMPLES = DAY // EVERY
 MOST = 200
 """Queues that are counted."""
-_OF_ANSWERS = ("AMQ.", "PYMQPCF.")
-"""How the names of dynamic queues begin that programs make for answers; the last is that of this inquiry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,14 +80,9 @@ def statistics(lake_folder: Path, now: datetime) -> Statistics:
     path = lake_folder / FILE
     with suppress(LakeError):
         found = _STATISTICS.read(path) if path.exists() else Statistics()
-        if _is_of_last_day(found.asked_at, now):
-            return replace(found, samples=tuple(one for one in found.samples if _is_of_last_day(one.at, now)))
+        if is_of_last_day(found.asked_at, now):
+            return replace(found, samples=tuple(one for one in found.samples if is_of_last_day(one.at, now)))
     return Statistics()
-
-
-def _is_of_last_day(at: str, now: datetime) -> bool:
-    time = moment(at)
-    return time is not None and now - DAY < time <= now
 
 
 def count_puts_and_gets(session: Session, lake: Path, queue_manager: str) -> None:
@@ -112,8 +102,7 @@ def _sample(session: Session, lake_folder: Path, named: tuple[str, ...]) -> None
     """Raises `LakeError`."""
     now = utc()
     kept = statistics(lake_folder, now)
-    asked = moment(kept.asked_at)
-    if asked and now - asked < EVERY:
+    if is_recent(kept.asked_at, now):
         return
     path = lake_folder / FILE
     begun = Statistics(samples=kept.samples, asked_at=utc_text(now), named=named)
@@ -136,7 +125,7 @@ def _counted(session: Session, named: tuple[str, ...]) -> tuple[Counts, int]:
     """The counts, and how many queues are too many. A name without `*` is asked for as it is: what it names instead of
     a local queue, the queue manager says."""
     try:
-        there = {one for one in queue_names(session) if selected(one, named) and not one.startswith(_OF_ANSWERS)}
+        there = {one for one in queue_names(session) if selected(one, named) and not one.startswith(OF_ANSWERS)}
     except MQError as error:
         return Counts(failed=error), 0
     queues = sorted(there.union(one for one in named if "*" not in one))

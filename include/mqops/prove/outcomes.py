@@ -170,7 +170,8 @@ def _marker_row(row: PlanRow) -> MarkerRow:
 class _Look:
     """One look at queues and ledger, the destinations first: a message that leaves one meanwhile is seen elsewhere.
 
-    A destination that was browsed for another run before is browsed again, unless all messages were there then."""
+    A destination that was browsed for another run before is browsed again, unless all messages were there then.
+    """
 
     def __init__(
         self, session: Session, ledger: LedgerFile, messages: _MovedMessages, deepest: int, browsed: Browsed
@@ -187,12 +188,14 @@ class _Look:
         """The outcome of each moved message. Raises `TransientMQError`, `LakeError`, `LedgerBroken`."""
         found = Seen(hidden=self._hidden, unsure=self._unsure)
         pending = self._messages.pending
-        wanted = {(one.there, one.key_there) for one in pending if one.there}
+        wanted: dict[str, Counter[str]] = {}
+        for one in pending:
+            if one.there:
+                wanted.setdefault(one.there, Counter())[one.key_there] += 1
         transmission = {one.there for one in pending if one.transmitted}
-        for queue in sorted({queue for queue, _key in wanted}):
-            mine = Counter(one.key_there for one in pending if one.there == queue)
+        for queue, mine in sorted(wanted.items()):
             keys = self._there(queue, mine, to_be_sent=queue in transmission)
-            found.there.update(place for key in keys if (place := (queue, key)) in wanted)
+            found.there.update((queue, key) for key in keys if key in mine)
         if missing := absent(pending, found):
             self._at_home(missing, found)
             self._later(missing, found)

@@ -27,7 +27,7 @@ from typing import Any
 from mqops.observe.core.payload import properties_of
 from mqops.quality.body import place
 from mqops.quality.columns import PROBLEM, TEST, VALUE, Column, ColumnKind, Source
-from mqops.rules.documents import JSON_PATH, XPATH, JsonRead, json_at, json_read, kind_of, xml_values
+from mqops.rules.documents import JSON_PATH, XPATH, json_at, json_read, kind_of, xml_values
 from mqops.rules.values import BadValue, property_name
 from mqwire.ccsid import decode
 from mqwire.errors import WireError
@@ -115,8 +115,8 @@ class Payload:
         self._chain = chain
         self._columns = columns
         self._text: str | None = None
-        self._json_read: JsonRead | None = None
         self._document: Any = None
+        self._no_json = ""
 
     @property
     def text(self) -> str:
@@ -135,15 +135,15 @@ class Payload:
         return self.text
 
     def _json_document(self) -> Any:
-        if self._json_read is None:
-            self._json_read = json_read(self.text)
-        problem, document = self._json_read
-        if problem:
-            raise Unreadable(problem)
-        if document is None:
-            raise Unreadable("not JSON: neither an object nor an array")
-        self._document = document
-        return document
+        if self._document is None:
+            if not self._no_json:
+                problem, self._document = json_read(self.text)
+                self._no_json = problem or (
+                    "not JSON: neither an object nor an array" if self._document is None else ""
+                )
+            if self._no_json:
+                raise Unreadable(self._no_json)
+        return self._document
 
     @cached_property
     def _properties(self) -> Mapping[str, str]:
@@ -169,8 +169,7 @@ class Payload:
         return _LANGUAGES[asked.language](self, asked)
 
     def _json(self, asked: Asked) -> Value:
-        document = self._document
-        found = json_at(self._json_document() if document is None else document, asked.path)
+        found = json_at(self._json_document(), asked.path)
         if found is None or (asked.type == "text" and isinstance(found, str)):
             return found
         if asked.type == "flag":

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mqops.lake.files import write_json
-from mqops.look.depths import FILE, MOST, MOST_SAMPLES, Sample, depths, note_depths
+from mqops.look.depths import FILE, MOST, Sample, depths, note_depths
+from mqops.observe.samples import MOST_SAMPLES
 
 NOW = datetime(2026, 11, 26, 12, tzinfo=UTC)
 

@@ -24,7 +24,8 @@ from mqops.look.words.puts_and_gets import puts_and_gets, rates
 from mqops.model import Count
 from mqops.mq.connection import MqConnection
 from mqops.observe import statistics as module
-from mqops.observe.statistics import FILE, LOCK, MOST_SAMPLES, Statistics, statistics
+from mqops.observe.samples import MOST_SAMPLES
+from mqops.observe.statistics import FILE, LOCK, Statistics, statistics
 
 MQSC = "DEFINE QLOCAL(A)\nDEFINE QLOCAL(PAY.IN)\nDEFINE QLOCAL(OTHER)\nDEFINE QALIAS(BY.ALIAS) TARGET(A)"
 
