@@ -169,6 +169,7 @@ QUESTIONS: dict[str, Callable[[Runs], object]] = {
     "proved_last": lambda runs: runs.proved_last(20),
     "begun_since": lambda runs: runs.begun_since("2026-03-01T00:00:00Z"),
     "of_session": lambda runs: runs.of_session("r000001"),
+    "before": lambda runs: runs.before(runs.newest(1)[0], 5, workflow="dlq_rules"),
 }
 
 
@@ -188,7 +189,9 @@ def test_a_question_that_a_page_asks_looks_at_no_row_of_every_run(many: Path, qu
     assert plans
     # the entries alone; an index of few runs; as many as are asked for
     few = ("COVERING", "who_ask", "who_moved", "by_proof_of_moves")
+    of_other_queues = "by_workflow (workflow=? AND at<?)"
     assert [one for one in plans if one.startswith("SCAN run") and not any(name in one for name in few)] == []
+    assert [one for one in plans if of_other_queues in one] == []
 
 
 def test_the_list_and_the_number_of_the_others_read_no_more_than_they_show(many: Path, monkeypatch) -> None:
