@@ -11,14 +11,14 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ledger_opened import observe
+from ledger_opened import act as act_plainly
+from ledger_opened import observe, prove
 from mq_support import DLQ, dead_letter, digests
 from spark.dealing import dealt_by_spark
 from spark_support import job_here
 
 from mqops.act.approved_plan import read_approved_plan
 from mqops.act.core.lanes import lane_of
-from mqops.act.in_process import act as act_plainly
 from mqops.act.in_process import lane_lengths
 from mqops.act.spark import act as spark_act
 from mqops.act.spark.act import ActTask, _checked, _lengths, act
@@ -33,7 +33,6 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.opened import OpenLedger
 from mqops.model import ActSummary
 from mqops.mq.connection import OneSession
-from mqops.prove.prove import prove
 from mqops.rules import parse
 
 QUEUES = (

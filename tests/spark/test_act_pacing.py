@@ -9,7 +9,8 @@ import time
 import pyarrow.parquet as pq
 import pytest
 from act_support import EXTENDED, counts, planned, proved, send_back
-from ledger_opened import observe
+from ledger_opened import act as act_plainly
+from ledger_opened import observe, prove
 from mq_support import DLQ, dead_letter, storage_estate
 from pymqi import CMQC
 from pyspark.sql.types import StructType
@@ -32,7 +33,6 @@ from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.file import LedgerFile
-from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqwire.constants import MQENC_NATIVE
 from mqwire.rfh2 import MQRFH2
@@ -82,7 +82,7 @@ def test_stopped_with_spark_and_finished_without_it(manager, spark, lake):
     assert 20 <= found["moved"] < 2000
     assert found["left"] == 2000 - found["moved"]
     lift(run.path)
-    plain.act(manager.connection, run, approved=plan.digest)
+    act_plainly(manager.connection, run, approved=plan.digest)
     assert proved(manager, run) == {"planned": 2000, "moved": 2000}
     for target in range(4):
         assert manager.bodies(f"T{target}") == [b"%d" % n for n in range(target, 2000, 4)]
@@ -176,7 +176,7 @@ def test_a_lane_and_that_of_its_canaries_are_in_one_task():
 def test_plain_and_spark_decide_the_same_and_deal_the_same(manager, spark, lake):
     manager.put(DLQ, messages())
     run, _plan = planned(manager, lake, "DESTQ(T1) ACTION(RETRY)\n")
-    plain.act(manager.connection, run)
+    act_plainly(manager.connection, run)
     prove(manager.connection, run)
     send_back(manager, "T1")
     runs, plans = [], []

@@ -146,6 +146,7 @@ def act(
     connection: Reach,
     run: RunFolder,
     *,
+    file: LedgerFile,
     unit_size: int = DEFAULT_UNIT_SIZE,
     approved: str = "",
     about: About | None = None,
@@ -154,10 +155,11 @@ def act(
 ) -> ActSummary:
     """Act on a run's plan, or finish what an earlier execution began.
 
-    Parameters: `unit_size` the largest number of messages in a unit of work; `approved` the digest of the approved
-    plan, "" if no approval was needed; `about` who asked, who approved, and who goes on with a run that was interrupted
-    (`finished_by`), for the ledger; `port` as for `LaneWorker`; `needs` the queues that must exist before anything is
-    moved, by default the plan's.
+    Parameters: `file` the ledger, opened for this execution: nothing was read of it yet (`refuse_broken`); `unit_size`
+    the largest number of messages in a unit of work; `approved` the digest of the approved plan, "" if no approval was
+    needed; `about` who asked, who approved, and who goes on with a run that was interrupted (`finished_by`), for the
+    ledger; `port` as for `LaneWorker`; `needs` the queues that must exist before anything is moved, by default the
+    plan's.
 
     Raises:
         PlanChanged: the plan is not the approved one, or its rows were changed.
@@ -167,7 +169,7 @@ def act(
     """
     started = time.monotonic()
     approved_plan = read_approved_plan(run, approved)
-    ledger = OpenLedger(LedgerFile(run.lake_folder), approved_plan.identity, run)
+    ledger = OpenLedger(file, approved_plan.identity, run)
     with run.lock(), one_session(connection) as step:
         refuse_if_stopped(run)
         rows = acted_rows(run, approved_plan)

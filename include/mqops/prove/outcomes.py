@@ -51,8 +51,8 @@ def look(
     connection: Reach,
     run: RunFolder,
     *,
+    file: LedgerFile,
     deepest: int = 0,
-    file: LedgerFile | None = None,
     browsed: Browsed | None = None,
     now: Callable[[], datetime] = utc,
 ) -> OutcomeSummary:
@@ -60,9 +60,9 @@ def look(
 
     No message is moved. A queue manager may discard expired messages that are browsed (E03).
 
-    Parameters: `deepest` the most messages of a queue that is browsed; 0 for no limit; `file` the ledger, if the caller
-    has it open; `browsed` the destinations that the caller's look at another run has browsed just now, to which those
-    of this look are added.
+    Parameters: `file` the ledger, opened by the step; `deepest` the most messages of a queue that is browsed; 0 for no
+    limit; `browsed` the destinations that the caller's look at another run has browsed just now, to which those of this
+    look are added.
 
     Raises:
         SettingsError: the run is an undo.

@@ -127,6 +127,7 @@ def act_undo(
     connection: Reach,
     folder: RunFolder,
     *,
+    file: LedgerFile,
     approved: str = "",
     unit_size: int = DEFAULT_UNIT_SIZE,
     about: About | None = None,
@@ -146,14 +147,17 @@ def act_undo(
     run = RunFolder(folder.path.parent / what.run)
     with run.lock(), Originals(folder.snapshot) as originals, one_session(connection) as step:
         with connect(step) as session:
-            others = undos_of(session, LedgerFile(run.lake_folder), what.identity)
+            own = LedgerFile(run.lake_folder)  # `file` is act's, and unread yet
+            others = undos_of(session, own, what.identity)
         if approved_plan.identity not in others and {one.digest for one in others} != what.earlier:
             raise PlanChanged(
                 f"Another undo of run {what.run} was begun after this undo was planned. Plan the undo again"
             )
         port = partial(UndoPort, original=originals, now=now)
         about_undo = {**(about or {}), "undoes": what.run, "undoes_plan": what.plan}
-        return act(step, folder, unit_size=unit_size, approved=approved, about=about_undo, port=port, needs=())
+        return act(
+            step, folder, file=file, unit_size=unit_size, approved=approved, about=about_undo, port=port, needs=()
+        )
 
 
 def begun_undos(connection: Reach, run: RunFolder) -> list[tuple[RunFolder, str, bool]]:

@@ -7,19 +7,18 @@ from dataclasses import replace
 
 import pytest
 from act_support import EXTENDED, after_commits, counts, planned, proved, send_back, taken
+from ledger_opened import act, prove
 from mq_support import DLQ, dead_letter, storage_estate
 from pymqi import CMQC
 
 from mqops.act import in_process as acting
 from mqops.act.canary import CAME_BACK, FAILED, NONE_THERE, UNREAD, CanaryRecord
 from mqops.act.core.mover import BEHIND_FAILED
-from mqops.act.in_process import act
 from mqops.errors import PlanChanged, Stopped
 from mqops.lake.files import read_json, write_json
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.file import LedgerFile
-from mqops.prove.prove import prove
 
 QUEUES = """\
 DEFINE QLOCAL(A)

@@ -6,13 +6,14 @@ import json
 from collections import Counter
 
 import pytest
+from ledger_opened import act, act_undo
 from mixed_messages import ALL_CONTEXT, alike, mixed, whole
 from mq_support import DLQ, Manager, dead_letter, reveal_estate
 from pymqi import CMQC
 
 from mqops.act.approved_plan import plan_rows, read_approved_plan
 from mqops.act.core.port import CannotTake
-from mqops.act.in_process import act, make_row
+from mqops.act.in_process import make_row
 from mqops.clock import utc
 from mqops.deciders.run import plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
@@ -22,7 +23,6 @@ from mqops.ledger.keys import KeyRing
 from mqops.mq.connection import connect
 from mqops.mq.inquire import queue_attribute
 from mqops.observe.originals import Originals
-from mqops.undo.in_process import act_undo
 from mqops.undo.undo_port import UndoPort
 from mqwire.rfh2 import MQRFH2
 
