@@ -113,7 +113,7 @@ class _MovedMessages:
         """Read plan and snapshot. Raises `PlanChanged`, `LakeError`."""
         wanted: dict[Which, int] = {}
         seen: Counter[MessageOnQueue] = Counter()
-        for row in plan_rows(self.run, self.approved_plan):
+        for row in plan_rows(self.approved_plan):
             place = (row.queue, row.msg_key)
             if row.row not in self.sums.acted or row.action is Action.COPY:
                 self.left[place] += 1

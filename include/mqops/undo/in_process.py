@@ -221,7 +221,7 @@ class _Todo:
     def _wanted(self) -> dict[Which, int]:
         seen: Counter[MessageOnQueue] = Counter()
         wanted: dict[Which, int] = {}
-        for row in plan_rows(self.run, self.approved_plan):
+        for row in plan_rows(self.approved_plan):
             place = (row.queue, row.msg_key)
             if row.row in self.sums.acted:
                 wanted[*place, seen[place]] = row.row

@@ -12,7 +12,9 @@ from mq_support import DLQ, dead_letter, storage_estate
 from pymqi import CMQC
 
 from mqops.act import in_process as acting
+from mqops.act.approved_plan import acted_rows
 from mqops.act.canary import CAME_BACK, FAILED, NONE_THERE, UNREAD, CanaryRecord
+from mqops.act.core.deal import by_lanes
 from mqops.act.core.mover import BEHIND_FAILED
 from mqops.errors import PlanChanged, Stopped
 from mqops.lake.files import read_json, write_json
@@ -379,7 +381,7 @@ def test_lanes_of_canaries_are_the_second_half(manager, lake):
     fill(manager, "A", "B", each=4)
     run, _plan = planned(manager, lake, canary=1)
     approved_plan = acting.read_approved_plan(run)
-    dealt = acting._dealt(acting.acted_rows(run, approved_plan), 2, approved_plan.pacing)
+    dealt = by_lanes(acted_rows(approved_plan), 2, approved_plan.pacing)
     assert [[(row.dest_q, row.position) for row in lane] for lane in dealt] == [
         [*(("A", n) for n in range(3)), *(("B", n) for n in range(3, 6))],
         [("A", 0), ("B", 1)],
