@@ -75,7 +75,7 @@ def look(
     with reopened(connection, run, file) as found:
         approved_plan, ledger, session = found.approved_plan, found.ledger.file, found.session
         known = recorded(ledger.markers(plan=approved_plan.identity))
-        messages = _MovedMessages(run, approved_plan, found.sums, known, Destinations(session))
+        messages = _MovedMessages(approved_plan, found.sums, known, Destinations(session))
         messages.read()
         seen = _Look(session, ledger, messages, deepest, {} if browsed is None else browsed).seen()
         at = now()
@@ -97,7 +97,6 @@ class _MovedMessages:
     Attributes: `bodies` content → the digests of the body with and without its MQDLH, as the ledger has them.
     """
 
-    run: RunFolder
     approved_plan: ApprovedPlan
     sums: Account
     known: Mapping[int, str]
@@ -123,7 +122,7 @@ class _MovedMessages:
                     wanted[*place, seen[place]] = row.row
                     self._plan[row.row] = row
             seen[place] += 1
-        for _batch in copied(self.run.snapshot, wanted, self._note) if wanted else ():
+        for _batch in copied(self.approved_plan.folder.snapshot, wanted, self._note) if wanted else ():
             pass
         self.pending.sort(key=lambda one: one.row)
 
@@ -268,7 +267,7 @@ class _Look:
             self._from_snapshot(run, rows, found)
 
     def _from_snapshot(self, run: str, rows: list[MarkerRow], found: Seen) -> None:
-        snapshot = RunFolder(self._messages.run.path.parent / run).snapshot
+        snapshot = RunFolder(self._messages.approved_plan.folder.path.parent / run).snapshot
         keys = {row.msg_key for row in rows}
         contents: dict[str, str] = {}
         with suppress(LakeError):

@@ -42,7 +42,7 @@ from mqops.mq.browse import browse
 from mqops.mq.connection import Reach, connect
 from mqops.mq.inquire import depth, has_uncommitted
 from mqops.mq.session import Session, has_ended, is_gone
-from mqops.observe import anatomy
+from mqops.observe.anatomy import read_anatomy
 from mqops.observe.core.anatomy import brief
 from mqops.observe.recorded import OBSERVED
 from mqops.prove.authority import without_authority
@@ -383,5 +383,5 @@ def _empty(approved_plan: ApprovedPlan) -> RunSummary:
             *(canaries.unseen if canaries else ()),
         ),
         canaries=(canaries.decision or ()) if canaries else (),
-        anatomy=tuple(brief(queue) for queue in anatomy.read_anatomy(approved_plan.folder)),
+        anatomy=tuple(brief(queue) for queue in read_anatomy(approved_plan.folder)),
     )

@@ -101,7 +101,7 @@ def _planned(
         _refuse_unfinished(approved_plan.identity, earlier)
         mine, digests = approved_plan.identity, frozenset(one.digest for one in earlier)
         UNDO_RECORD.write(folder.create(), Undoes(run=mine.run, plan=mine.digest, earlier=digests))
-        todo = _Todo(run, approved_plan, found.sums, Destinations(session))
+        todo = _Todo(approved_plan, found.sums, Destinations(session))
         todo.copy_to(folder, file)
         undone = {row for one in earlier.values() for row in one.acted}
         rows = list(_rows(todo, _choices(session, todo, undone, now, before_look)))
@@ -195,7 +195,6 @@ def _refuse_unfinished(plan: PlanIdentity, earlier: Mapping[PlanIdentity, Accoun
 class _Todo:
     """The rows that a run acted on, with their originals' copies made in the undo's own snapshot (rule 1)."""
 
-    run: RunFolder
     approved_plan: ApprovedPlan
     sums: Account
     destinations: Destinations
@@ -211,11 +210,10 @@ class _Todo:
 
     def copy_to(self, folder: RunFolder, ledger: LedgerFile) -> None:
         """Read the plan, copy the originals, note what became of each."""
-        wanted = self._wanted()
+        wanted, of = self._wanted(), self.approved_plan
         snapshot.begin(folder)
-        write_snapshot(folder, copied(self.run.snapshot, wanted, self._note))
-        observed_at = OBSERVED.read(self.run).observed_at
-        of = self.approved_plan
+        write_snapshot(folder, copied(of.folder.snapshot, wanted, self._note))
+        observed_at = OBSERVED.read(of.folder).observed_at
         snapshot.finish(folder, of.queue_manager, of.queues, observed_at, whole=False, ledger=ledger)
 
     def _wanted(self) -> dict[Which, int]:
