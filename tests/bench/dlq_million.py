@@ -45,8 +45,10 @@ import sys
 from pathlib import Path
 from mqops.mq.connection import MqConnection
 from mqops.lake.run import RunFolder
+from mqops.ledger.file import LedgerFile
 from mqops.prove.prove import prove
-prove(MqConnection.from_environment(), RunFolder(Path(sys.argv[1])))
+run = RunFolder(Path(sys.argv[1]))
+prove(MqConnection.from_environment(), run, file=LedgerFile(run.lake_folder))
 """
 
 

@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
+from ledger_opened import act, prove
 from runs_on_pages import letters, planned
 
-from mqops.act.in_process import act
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.look.runs import Runs, count_runs, list_runs
@@ -26,7 +26,6 @@ from mqops.look.runs_page import PageOfRuns, Place, WantedRuns, page_of_runs
 from mqops.look.words.run_name import name_of
 from mqops.look.words.runs import took
 from mqops.look.words.state import RunState
-from mqops.prove.prove import prove
 from mqops_airflow.pages import shared
 
 ESTATE = """\

@@ -27,6 +27,7 @@ from mqwire import constants as c
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.lake.run import RunFolder
+    from mqops.ledger.file import LedgerFile
     from mqops.model import ActSummary, QueueDefinition
     from mqops.mq.connection import Reach
     from mqops.mq.session import RawMessage, Session
@@ -224,7 +225,9 @@ def _choices(run: RunFolder, guarded: Guarded, limit: int) -> Sequence[Placed]:
     return placed(messages, ways, OBSERVED.read(run).settled, limit=limit)
 
 
-def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None) -> ActSummary:
+def act(
+    connection: Reach, run: RunFolder, /, *, file: LedgerFile, unit_size: int, approved: str, about: About | None
+) -> ActSummary:
     """Act in one process through `mqops.act.guard_port.GuardPort`. Raises as `mqops.act.in_process.act`."""
     from mqops.act.guard_port import GuardPort  # noqa: PLC0415 - loads the MQ library
     from mqops.act.in_process import act  # noqa: PLC0415
@@ -233,7 +236,7 @@ def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, 
     observed = OBSERVED.read(run)
     seen_at = datetime.fromisoformat(observed.observed_at)
     port = partial(GuardPort, queue_manager=observed.queue_manager, seen_at=seen_at)
-    return act(connection, run, unit_size=unit_size, approved=approved, about=about, port=port)
+    return act(connection, run, file=file, unit_size=unit_size, approved=approved, about=about, port=port)
 
 
 GUARD = Decider(

@@ -14,10 +14,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from act_support import after_commits, planned
+from ledger_opened import act, prove
 from mq_support import DLQ, dead_letter, until
 from pymqi import CMQC
 
-from mqops.act.in_process import act
 from mqops.cli import runs as cli_runs
 from mqops.errors import LakeError, Stopped
 from mqops.lake.files import CHANGED, make_folder, read_json, write_json
@@ -29,7 +29,6 @@ from mqops.look.runs_index import INDEX, RECENT_NS
 from mqops.look.words.state import RunState
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.observe import snapshot
-from mqops.prove.prove import prove
 from mqops.rules import parse
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(FULL) ACTION(RETRY)\nDESTQ(B) ACTION(DISCARD)\n"
