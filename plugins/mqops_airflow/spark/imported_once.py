@@ -39,6 +39,7 @@ SCHEDULER = "airflow.jobs.scheduler_job_runner"
 """Only the scheduler imports it: `on_starting` does not say which process it is."""
 OF_JOBS = (
     *("mqops.observe.spark.observe", "mqops.decide.spark.decide", "mqops.act.spark.act", "mqops.expiry.spark.expiry"),
+    *("mqops.deciders.gate", "pyarrow.dataset", "pyarrow.parquet", "pyspark.sql.connect.datasource"),
 )
 JEMALLOC = "JE_ARROW_MALLOC_CONF"
 
@@ -54,10 +55,16 @@ def on_starting(component: object) -> None:
         import_module(A_DAG).dags()
     if SCHEDULER in sys.modules:
         with suppress(ImportError, MqopsError):  # Spark is such a part; the task says what is wrong with it
-            _import_jobs()
+            import_jobs()
 
 
-def _import_jobs() -> None:
+def import_jobs() -> None:
+    """Import PySpark's Connect client, and what the jobs import. The process has no thread more, and can be forked.
+
+    Raises:
+        ImportError: PySpark, or what it needs, is not installed.
+        SettingsError: another package has overwritten files of pyspark.
+    """
     with _no_thread_of_jemalloc():
         import_connect()
     for name in OF_JOBS:
