@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mqops.spark_client import Guard
 
 _NO_DISK = ("No space left on device", "Disk quota exceeded", "Read-only file system", "Permission denied")
+_CONNECT = "pyspark.sql.connect.session"
 _TRIES = 6
 """How often a Connect client tries a call again: for about a minute, in which a server can have been restarted."""
 _SERVER_GONE = ("UNAVAILABLE", "RETRIES_EXCEEDED", "INVALID_HANDLE.", "Socket closed", "Connection reset")
@@ -52,11 +53,17 @@ def session(name: str, *, short: bool = False) -> SparkSession:
         LakeError: Spark's temporary folder cannot be made.
         SettingsError: another package has overwritten files of pyspark.
     """
-    pyspark_must_be_whole()
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
     if remote := os.environ.get("SPARK_REMOTE"):
         _connect(remote)
+    else:
+        pyspark_must_be_whole()
+    from pyspark.errors import utils  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    # PySpark looks for the caller of each function of a column, for texts of errors that show a line of Python. A
+    # quarter of what decide costs its client is this. The setting (spark.python.sql.dataFrameDebugging.enabled) is the
+    # server's, and asking for it takes a call of its own.
+    utils._enable_debugging_cache = False  # type: ignore[assignment]
     return (
         SparkSession.builder.appName(name)
         .config(map=_private_start(short=short))
@@ -72,9 +79,11 @@ def import_connect() -> None:
     Raises:
         SettingsError: another package has overwritten files of pyspark.
     """
+    if _CONNECT in sys.modules:
+        return
     pyspark_must_be_whole()
     with pandas_later():
-        import_module("pyspark.sql.connect.session")
+        import_module(_CONNECT)
     import_module("mqops.spark_client")
 
 
@@ -183,7 +192,7 @@ def _set_variables(wanted: Mapping[str, str]) -> None:
 
 def _end_connect_session() -> None:
     """Close what this process has of a Spark Connect server's session; the session ends if it is this client's own."""
-    if "pyspark.sql.connect.session" not in sys.modules:
+    if _CONNECT not in sys.modules:
         return
     from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
 
