@@ -52,14 +52,10 @@ def test_a_process_of_airflow_has_what_is_imported_in_its_forks_and_no_threads_w
     assert found["parsed"] == 1, "the estate is parsed where Airflow starts, and not again while it is the same"
 
 
-def test_an_estate_that_cannot_be_used_keeps_no_process_of_airflow_from_starting(tmp_path):
+def test_neither_an_estate_that_cannot_be_used_nor_a_missing_spark_keeps_airflow_from_starting(tmp_path):
     (tmp_path / "estate.yaml").write_text("queue_managers: nonsense\n")
     environment = {**os.environ, "MQOPS_ESTATE": str(tmp_path / "estate.yaml")}
-    done = subprocess.run(
-        [sys.executable, "-c", STARTING.format(command="scheduler_command"), "[]"],
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
+    starting = STARTING.format(command="scheduler_command; sys.modules['pyspark'] = None")
+    done = subprocess.run([sys.executable, "-c", starting, "[]"], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stdout + done.stderr
