@@ -46,7 +46,7 @@ from mqops.mq.connection import connect
 from mqops.prove.recovery import drain_earlier_runs
 from mqops.quality import trend
 from mqops.rules import parse
-from mqops_airflow.pages import answers, estate, shared
+from mqops_airflow.pages import answers, estate, managers_now, shared
 from mqops_airflow.pages.problem_link import Forms
 from mqops_airflow.pages.shown import moment
 from mqops_airflow.runs.workplace import estate_to_look
@@ -84,8 +84,8 @@ def manager(estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(made.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
     monkeypatch.setattr(estate.ANSWERS, "kept", 0.0)
-    monkeypatch.setattr(estate.LEDGERS, "kept", 0.0)
-    monkeypatch.setattr(estate.EXPIRING, "kept", 0.0)
+    monkeypatch.setattr(managers_now.LEDGERS, "kept", 0.0)
+    monkeypatch.setattr(managers_now.EXPIRING, "kept", 0.0)
     monkeypatch.setattr(shared, "KEPT", 0.0)
     monkeypatch.setattr(answers, "WAIT", 60.0)
     return made
@@ -303,14 +303,14 @@ def test_the_next_runs_by_schedule_are_named(manager, page, client, dag_run_of):
 def test_lines_that_came_after_a_ledger_was_verified_are_not_accounted_for_yet(manager, lake, page, monkeypatch):
     acted(manager, lake, "A")
     assert tile(page()).startswith("good: ")
-    verified = estate.LEDGERS.kept
-    monkeypatch.setattr(estate.LEDGERS, "kept", 3600.0)
-    monkeypatch.setattr(estate, "QUICK", 0.0)  # as of a large ledger
+    verified = managers_now.LEDGERS.kept
+    monkeypatch.setattr(managers_now.LEDGERS, "kept", 3600.0)
+    monkeypatch.setattr(managers_now, "QUICK", 0.0)  # as of a large ledger
     acted(manager, lake, "A")
     said = tile(page())
     assert said.startswith(": The ledgers are being verified 2 of 2 runs that acted are proved")
     assert re.search(r"lines verified at [-0-9]+ [:0-9]+ UTC ; lines added since are being verified\.", said)
-    monkeypatch.setattr(estate.LEDGERS, "kept", verified)
+    monkeypatch.setattr(managers_now.LEDGERS, "kept", verified)
     said = tile(page())
     assert said.startswith("good: ")
     assert "being verified" not in said
@@ -321,8 +321,8 @@ def test_a_small_ledger_is_verified_again_as_soon_as_it_was_written_to(manager, 
     read for it again."""
     acted(manager, lake, "A")
     assert tile(page()).startswith("good: ")
-    monkeypatch.setattr(estate.LEDGERS, "kept", 3600.0)
-    monkeypatch.setattr(estate, "QUICK", 60.0)  # however busy the machine is
+    monkeypatch.setattr(managers_now.LEDGERS, "kept", 3600.0)
+    monkeypatch.setattr(managers_now, "QUICK", 60.0)  # however busy the machine is
     acted(manager, lake, "A")
     assert tile(page()).startswith(f"good: {ALL} 2 of 2 runs that acted are proved")
     monkeypatch.setattr(LedgerFile, "proofs", lambda _file: 1 // 0)
@@ -1248,7 +1248,7 @@ def test_a_plan_that_was_removed_leaves_what_expires_on_its_queue_unknown(manage
     run = acted(manager, lake, "A")
     shutil.rmtree(run.plan)
     manager.put(DLQ, [dead_letter("A", b"x")])
-    assert expiring(page(), DLQ) == "not known: no scan"
+    assert expiring(page(), DLQ) == "not known: the plan of a later run was removed"
     assert "What expires cannot be told" not in page()
     answer = client("/expiry", queue_manager="QM1")
     assert answer.status_code == 200
@@ -1256,8 +1256,24 @@ def test_a_plan_that_was_removed_leaves_what_expires_on_its_queue_unknown(manage
     assert f"Run {run.run} has taken messages since the newest snapshot. Its plan was removed" in told
 
 
+def test_a_queue_manager_of_many_that_has_just_ended_is_not_in_order_any_more(manager, client, monkeypatch):
+    reached = json.loads(os.environ["AIRFLOW_CONN_MQ_TEST"])
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_OTHER", json.dumps(reached))
+    place = Path(os.environ["MQOPS_ESTATE"])
+    place.write_text(place.read_text() + "  QM2: {connection: mq_other, dlq_rules: {rules: qm1.rules}}\n")
+
+    def table() -> str:
+        return str(client("/estate/live").text).partition('id="needs"')[0]
+
+    assert "does not answer" not in table()
+    reached["extra"]["queue_manager"] = "ENDED"
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_OTHER", json.dumps(reached))
+    monkeypatch.setattr(shared, "KEPT", 3600.0)  # the look of before is good for an hour
+    assert table().count("does not answer") == 1
+
+
 def test_what_a_question_said_before_it_failed_is_not_shown(manager, lake, page, monkeypatch):
     acted(manager, lake, "A")
     assert tile(page()).startswith("good: ")
-    monkeypatch.setattr(estate, "ledger_now", lambda *_what: 1 // 0)
+    monkeypatch.setattr(managers_now, "ledger_now", lambda *_what: 1 // 0)
     assert tile(page()).startswith(": The ledgers are being verified")

@@ -86,8 +86,8 @@ def list_runs(
 
 
 def count_runs(lake: Path, *, most: int, **such: Unpack[Such]) -> int:
-    """How many runs fit, by the index: one that cannot be read counts as what it was before. No more than `most` of a
-    queue manager are counted. Raises `LakeError`: another user can change the lake."""
+    """How many runs fit, by the index, without those that cannot be read. No more than `most` of a queue manager are
+    counted. Raises `LakeError`: another user can change the lake."""
     return min(most, sum(replace(runs, damaged={}).number(most, **such) for runs in _runs(lake, such)))
 
 
@@ -240,10 +240,16 @@ class Runs:
         return self.ask(lines)
 
     def number(self, most: int, **such: Unpack[Such]) -> int:
-        """How many runs fit, counted up to `most` by the index alone. Parameters: as of `list_runs`."""
+        """How many runs fit, counted up to `most` by the index alone, without those that cannot be read. Parameters: as
+        of `list_runs`."""
         states = stored(such.get("states", ()), stopped=stop_in(self.folder) is not None)
         wanted = replace(_fitting(**such), states=states)
-        return self.ask(lambda index: wanted.number(index, most))
+
+        def number(index: RunsIndex) -> int:
+            unread = sum(1 for _line in replace(wanted, only=self.damaged or ()).lines(index))
+            return wanted.number(index, most + unread) - unread
+
+        return self.ask(number)
 
     def newest(self, limit: int, *, queue: str = "", workflow: str = "") -> list[RunLine]:
         """The newest runs of a queue or a workflow."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from mqops.errors import MQError, mq_error
+from mqops.errors import MQError, MqopsError, mq_error
 from mqops.model import Count
 from mqops.mq.inquire import command_server
 from mqops.mq.library import library
@@ -19,6 +19,8 @@ from mqwire import constants as c
 COMMAND = "MQCMD_RESET_Q_STATS"
 OF_ONE_QUEUE = frozenset({c.MQRC_NOT_AUTHORIZED, c.MQRC_UNKNOWN_OBJECT_NAME, c.MQRCCF_Q_WRONG_TYPE})
 """Reason codes that say nothing of other queues."""
+COUNTS = frozenset({c.MQIA_MSG_ENQ_COUNT, c.MQIA_MSG_DEQ_COUNT, c.MQIA_HIGH_Q_DEPTH, c.MQIA_TIME_SINCE_RESET})
+"""What the answer for a queue has."""
 _ADVICE = {
     c.MQRC_NOT_AUTHORIZED: "The connection's user needs +dsp and +chg on the queue: `mqops init` has the records",
     c.MQRCCF_Q_WRONG_TYPE: "Name a local queue",
@@ -32,7 +34,7 @@ class Counts:
     `failed` why the rest was not asked for, None where all were."""
 
     of: dict[str, Count] = field(default_factory=dict)
-    refused: dict[str, MQError] = field(default_factory=dict)
+    refused: dict[str, MqopsError] = field(default_factory=dict)
     failed: MQError | None = None
 
 
@@ -55,8 +57,10 @@ def reset_statistics(session: Session, queues: Iterable[str]) -> Counts:
                     found.refused[queue] = refused
                     continue
                 for row in rows:
-                    if c.MQIA_MSG_ENQ_COUNT in row:  # not the summary that z/OS answers with besides
+                    if row.keys() >= COUNTS:  # not the summary that z/OS answers with besides
                         found.of[queue] = _count(row)
+                    elif c.MQIA_MSG_ENQ_COUNT in row:
+                        found.refused[queue] = MqopsError(f"{COMMAND} on {queue} was answered without all its counts")
     except MQError as error:
         found.failed = error
     return found

@@ -112,5 +112,5 @@ class _Planned:
         self.run = asked.run.run
         self.may_start = who.may_start(asked.dag_id)
         self.form: RealRun | None = real_run(asked.dag_id, form) if may and form is not None else None
-        self.questions: tuple[Open, ...] = questions_before(who, asked, story) if may else ()
+        self.questions: tuple[Open, ...] = questions_before(who.estate, asked, story) if may else ()
         self.four_eyes = asks_for_four_eyes(who.estate, asked.dag_id)

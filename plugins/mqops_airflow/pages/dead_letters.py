@@ -64,7 +64,7 @@ def router(page: Page) -> APIRouter:
     @routes.get(f"{page.path}/live")
     def shown(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
         if means_all(who, queue_manager, queue):
-            return all_shown(request, page, who, dead_letters_of_all(who))
+            return all_shown(request, page, who, dead_letters_of_all(who.estate, who.queue_managers))
         name, place = who.queue_manager(queue_manager), lake(who.estate)
         figures = figures_now(who.estate, [name])[name]
         section = who.estate.estate.queue_managers[name].dlq_rules
@@ -88,7 +88,7 @@ def router(page: Page) -> APIRouter:
             dag_id=dag_id,
             may_start=bool(dag_id) and who.may_start(dag_id),
             four_eyes=asks_for_four_eyes(who.estate, dag_id),
-            questions=open_questions(who, dag_id, name) if dag_id else (),
+            questions=open_questions(who.estate, dag_id, name) if dag_id else (),
         )
 
     return routes

@@ -59,7 +59,7 @@ def router(page: Page) -> APIRouter:
     @routes.get(f"{page.path}/live")
     def shown(request: Request, queue_manager: str = "", before: str = AT_FIRST, who: Reader = sees) -> HTMLResponse:
         if means_all(who, queue_manager, before if before != AT_FIRST else ""):
-            return all_shown(request, page, who, expiry_of_all(who))
+            return all_shown(request, page, who, expiry_of_all(who.estate, who.queue_managers))
         name = who.queue_manager(queue_manager)
         try:
             at = time.fromisoformat(before)
@@ -109,7 +109,12 @@ def _told(found: Forecast, figures: Figures, scans: Mapping[str, Known]) -> dict
     last_put = {one.name: one.last_put for one in figures.queues}
     return {
         queue: expires(
-            figures.depth_of(queue), recorded.get(queue), scans.get(queue), last_put.get(queue, ""), limit=found.limit
+            figures.depth_of(queue),
+            recorded.get(queue),
+            scans.get(queue),
+            last_put.get(queue, ""),
+            limit=found.limit,
+            removed=queue in found.removed,
         )
         for queue in {*recorded, *(one.name for one in figures.queues if one.depth)}
     }

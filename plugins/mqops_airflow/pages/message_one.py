@@ -277,7 +277,7 @@ def _rendered(
         ),
         refusal=why_masked(who, name),
         may_move=may_move,
-        questions=open_questions(who, RECOVER, name, [here.queue]) if may_move else (),
+        questions=open_questions(who.estate, RECOVER, name, [here.queue]) if may_move else (),
         four_eyes=asks_for_four_eyes(who.estate, RECOVER),
     )
 

@@ -31,6 +31,7 @@ from mqops_airflow.pages.queue_figures import figures_now, silence
 from mqops_airflow.pages.queue_named import named_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
 
@@ -59,9 +60,9 @@ def all_shown(request: Request, page: Page, who: Reader, found: OfAll) -> HTMLRe
     )
 
 
-def dead_letters_of_all(who: Reader) -> OfAll:
-    """The table of the page."""
-    estate, names = who.estate, who.queue_managers
+@shared
+def dead_letters_of_all(estate: EstateFile, names: tuple[str, ...]) -> OfAll:
+    """The table of the page. Parameters: `names` of the queue managers that the reader may see."""
     place = lake(estate)
     records = RECORDS.of({name: partial(dead_letter_queues, place, name) for name in names}, scope=str(place))
     figures = figures_now(estate, names)
@@ -97,17 +98,17 @@ def _queues(section: DlqRules | None, deadq: str, records: Sequence[QueueAnatomy
     return [queue for queue in dict.fromkeys((*worked, deadq)) if queue]
 
 
-def expiry_of_all(who: Reader) -> OfAll:
-    """The table of the page."""
-    estate, names = who.estate, who.queue_managers
+@shared
+def expiry_of_all(estate: EstateFile, names: tuple[str, ...]) -> OfAll:
+    """The table of the page. Parameters: `names` of the queue managers that the reader may see."""
     place = lake(estate)
     found = EXPIRING.of({name: partial(expiring_now, place, name) for name in names}, scope=str(place))
     return words.expiry([(name, answer.value) for name, answer in found.items()], f"{MORNING:%H:%M} UTC")
 
 
-def quality_of_all(who: Reader) -> OfAll:
-    """The table of the page."""
-    estate, names = who.estate, who.queue_managers
+@shared
+def quality_of_all(estate: EstateFile, names: tuple[str, ...]) -> OfAll:
+    """The table of the page. Parameters: `names` of the queue managers that the reader may see."""
     place = lake(estate)
     found = CHECKS.of({name: partial(_checks, place, name) for name in names}, scope=str(place))
     return words.quality(answer.value or ChecksOf(name, None, silence(answer)) for name, answer in found.items())

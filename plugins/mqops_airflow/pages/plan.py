@@ -104,7 +104,7 @@ class _Answer:
         self.asked = asked
         self.dry = form is not None
         self.form = real_run(asked.dag_id, form) if form is not None else None
-        self.questions = questions_before(who, asked, story) if may_start else ()
+        self.questions = questions_before(who.estate, asked, story) if may_start else ()
         self.over = view.over
         self.line = story.line
         self.waits = waits

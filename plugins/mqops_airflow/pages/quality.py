@@ -63,7 +63,7 @@ def router(page: Page) -> APIRouter:
     @routes.get(f"{page.path}/live")
     def shown(request: Request, asked: Asked = asked_for, who: Reader = sees) -> HTMLResponse:
         if means_all(who, asked.queue_manager, asked.run):
-            return all_shown(request, page, who, quality_of_all(who))
+            return all_shown(request, page, who, quality_of_all(who.estate, who.queue_managers))
         name = who.queue_manager(asked.queue_manager)
         known = _known(lake(who.estate), name, asked.run, asked.check, asked.after)
         chosen = known.chosen

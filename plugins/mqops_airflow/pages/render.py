@@ -32,9 +32,23 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
 
     Parameters: `template` its name without `.html`; `status` the HTTP status.
     """
-    root = request.scope.get("root_path", "").rstrip("/")
-    made = _environment().get_template(f"{template}.html")
-    text = made.render(root=root, airflow=airflow_path(), menu=PAGES, version=_version(), **{"page": None, **values})
+    return answered(request, made(root_of(request), template, **values), status=status)
+
+
+def made(root: str, template: str, **values: Any) -> Markup:
+    """What a template makes of its values. Parameters: `root` as of `root_of`; `template` as of `render`."""
+    found = _environment().get_template(f"{template}.html")
+    text = found.render(root=root, airflow=airflow_path(), menu=PAGES, version=_version(), **{"page": None, **values})
+    return Markup(text)  # noqa: S704 - the template has escaped its values
+
+
+def root_of(request: Request) -> str:
+    """Where the pages lie: the path before that of each page."""
+    return str(request.scope.get("root_path", "").rstrip("/"))
+
+
+def answered(request: Request, text: str, *, status: int = 200) -> HTMLResponse:
+    """The answer that has this text, or that nothing in it is new to the reader (304)."""
     state = f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
     if status == 200 and request.headers.get("if-none-match") == state:  # a live part of which nothing is new
         return HTMLResponse(status_code=304, headers={"ETag": state})
@@ -106,6 +120,7 @@ def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
+        auto_reload=False,  # it would look at each file of a page each time
         undefined=StrictUndefined,
         finalize=shown.finish,
         trim_blocks=True,

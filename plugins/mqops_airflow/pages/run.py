@@ -245,7 +245,7 @@ class _Placing:
         self.placed = tuple(words.placed(seen.story.line, seen.placed))
         self.for_others = () if may else tuple(map(for_others, self.groups))
         self.more = words.more_by_hand(seen.story, more_by_hand(seen.story), none_waits=not unplaced)
-        self.waits_for = open_questions(who, RECOVER, run.queue_manager, unplaced) if may else ()
+        self.waits_for = open_questions(who.estate, RECOVER, run.queue_manager, unplaced) if may else ()
 
 
 class _Full:
@@ -262,7 +262,7 @@ class _Full:
         )
         self.replays = replays
         self.replay = {"queue_manager": line.queue_manager, "action": "replay", "queue": line.queue}
-        self.waits_for = open_questions(who, RECOVER, run.queue_manager, [line.queue]) if replays else ()
+        self.waits_for = open_questions(who.estate, RECOVER, run.queue_manager, [line.queue]) if replays else ()
         self.since = since("The figures below are those before; a new run looks again.") if dry else NOTHING
         self.since_left = since("What was left here may be there no more.")
 
@@ -283,5 +283,5 @@ class _Forms:
         self.form = real_run(asked.dag_id, form) if form is not None else None
         self.this_run = {"queue_manager": story.line.queue_manager, "run": story.line.run}
         self.resumes = tuple(Resume.of_each(asked, story, seen.clear if self.may_clear else [])) if may.resume else ()
-        self.questions = questions_before(who, asked, story) if may.real else ()
+        self.questions = questions_before(who.estate, asked, story) if may.real else ()
         self.four_eyes = partial(asks_for_four_eyes, who.estate)

@@ -24,6 +24,7 @@ from mqops_airflow.pages.of_all import all_shown, means_all
 from mqops_airflow.pages.queue_figures import silence
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.shown import age
 from mqops_airflow.ui.table import Page
 
@@ -62,12 +63,12 @@ def router(page: Page) -> APIRouter:
 
     @routes.get(f"{page.path}/live")
     def live(request: Request, who: Reader = sees) -> HTMLResponse:
-        return all_shown(request, page, who, _of_all(who))
+        return all_shown(request, page, who, _of_all(who.estate, who.queue_managers))
 
     @routes.get(page.path)
     def whole(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
         if means_all(who, queue_manager, queue):
-            return all_shown(request, page, who, _of_all(who))
+            return all_shown(request, page, who, _of_all(who.estate, who.queue_managers))
         name, queue = who.queue_manager(queue_manager), queue.strip()
         answer = audits(who.estate, [name])[name]
         found = answer.value or Looked()
@@ -103,10 +104,11 @@ def audits(
     return ANSWERS.of(asked, scope=str(estate.path), kept=kept, wait=wait)
 
 
-def _of_all(who: Reader) -> OfAll:
-    """The table of all queue managers."""
+@shared
+def _of_all(estate: EstateFile, names: tuple[str, ...]) -> OfAll:
+    """The table of these queue managers."""
     rows = []
-    for name, answer in audits(who.estate, who.queue_managers, kept=AUDIT_KEPT).items():
+    for name, answer in audits(estate, names, kept=AUDIT_KEPT).items():
         looked = answer.value or Looked(problem=silence(answer))
         at = datetime.fromtimestamp(looked.at, UTC).isoformat()
         rows.append(TriggersOf(name, looked.audit, at, looked.problem))

@@ -9,11 +9,12 @@ from pathlib import Path
 from sqlalchemy import select, tuple_
 
 from mqops.errors import MqopsError
+from mqops.estate import EstateFile
 from mqops.lake.shared import MOUNT
 from mqops.look.estate.problem import Problem
 from mqops_airflow.airflow_private.database import DagRun, TaskInstance, TaskInstanceState, create_session
 from mqops_airflow.pages.not_yet import BEHIND_THE_FIRST
-from mqops_airflow.pages.security import Reader, own_dags
+from mqops_airflow.pages.security import own_dags
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.runs.run_folder import folders, run_key
 from mqops_airflow.runs.workplace import lake
@@ -22,12 +23,12 @@ LOOKED_AT = 50
 """Runs of Airflow, the newest ones: a lake that is not shared has none of them."""
 
 
-def unseen(who: Reader, names: tuple[str, ...]) -> Mapping[str, Problem]:
+def unseen(estate: EstateFile, names: tuple[str, ...]) -> Mapping[str, Problem]:
     """Queue manager → that the lake of its tasks is another one than the pages', by its newest run that has worked with
     files."""
-    settings = who.estate.estate.queue_managers
+    settings = estate.estate.queue_managers
     dags = tuple((dag_id, name) for name in names for dag_id in own_dags(name, settings[name]))
-    return _unseen(lake(who.estate), dags)
+    return _unseen(lake(estate), dags)
 
 
 @shared

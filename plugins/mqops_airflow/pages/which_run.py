@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from fastapi import Depends, HTTPException
@@ -32,6 +33,7 @@ from mqops_airflow.airflow_private.database import (
 )
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.security import Reader, may, own_dags, reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.runs.run_folder import folders, is_of, run_key
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Right
@@ -150,25 +152,25 @@ def _of_airflow(who: Reader, queue_manager: str, dag_id: str, run_id: str) -> Ru
     return None
 
 
-def approvals_of(who: Reader, runs: Iterable[tuple[str, str]]) -> Iterator[tuple[Asked, Task]]:
+def approvals_of(place: Path, runs: Iterable[tuple[str, str]]) -> Iterator[tuple[Asked, Task]]:
     """The task `approve` of each run that a DAG made.
 
-    Parameters: `runs` queue manager and run. A run with a file that cannot be read is left out.
+    Parameters: `place` the lake; `runs` queue manager and run. A run with a file that cannot be read is left out.
     """
     for name, run in runs:
         with suppress(MqopsError):
-            asked = _with_place(RunFolder.at(lake(who.estate), name, run))
+            asked = _with_place(RunFolder.at(place, name, run))
             if task := tasks_of(asked).get(APPROVE):
                 yield asked, task
 
 
-def at_work(who: Reader, runs: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+def at_work(place: Path, runs: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
     """The runs (queue manager and key) whose DAG run is at work, or queued. A run with a file that cannot be read, and
-    a run that no DAG made, are not among them."""
+    a run that no DAG made, are not among them. Parameters: `place` the lake."""
     places: dict[tuple[str, str], tuple[str, str]] = {}
     for name, run in runs:
         with suppress(MqopsError):
-            asked = _with_place(RunFolder.at(lake(who.estate), name, run))
+            asked = _with_place(RunFolder.at(place, name, run))
             if asked.dag_id:
                 places[name, run] = asked.dag_id, asked.run_id
     if not places:
@@ -186,19 +188,25 @@ def next_by_schedule(who: Reader) -> dict[str, list[tuple[str, datetime]]]:
     DAGs and without DAGs that the person may not read."""
     settings = who.estate.estate.queue_managers
     of = {dag_id: name for name in who.queue_managers for dag_id in own_dags(name, settings[name])}
+    found: dict[str, list[tuple[str, datetime]]] = {}
+    for dag_id, at in _scheduled(tuple(of)):
+        if may(who.user, dag_id, entity=who.right):
+            found.setdefault(of[dag_id], []).append((dag_id, at))
+    return found
+
+
+@shared
+def _scheduled(dag_ids: tuple[str, ...]) -> list[tuple[str, datetime]]:
+    """Those of these DAGs that their schedules start and that are not paused, the earliest first, and when."""
     with create_session() as session:
         chosen = select(DagModel.dag_id, DagModel.next_dagrun_create_after).where(
-            DagModel.dag_id.in_(of),
+            DagModel.dag_id.in_(dag_ids),
             DagModel.is_paused.is_(False),
             DagModel.is_stale.is_(False),
             DagModel.next_dagrun_create_after.is_not(None),
         )
-        rows = session.execute(chosen.order_by(DagModel.next_dagrun_create_after)).tuples().all()
-    found: dict[str, list[tuple[str, datetime]]] = {}
-    for dag_id, at in rows:
-        if at and may(who.user, dag_id, entity=who.right):
-            found.setdefault(of[dag_id], []).append((dag_id, at))
-    return found
+        rows = session.execute(chosen.order_by(DagModel.next_dagrun_create_after)).tuples()
+        return [(dag_id, at) for dag_id, at in rows if at]
 
 
 def newest_at_work(who: Reader, dag_id: str, what: str, finds: str) -> Text:

@@ -3,8 +3,10 @@ approve (`mqops_airflow.approval.permission`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from mqops.deciders.registry import holds_queues
 from mqops.estate import EstateFile
@@ -16,7 +18,7 @@ from mqops.look.words.state import RunState
 from mqops_airflow.airflow_private.server import SimpleAuthManagerUser, get_auth_manager
 from mqops_airflow.approval.four_eyes import same_person
 from mqops_airflow.pages.security import Reader, may_answer
-from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, approvals_of, started_of
+from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Started, Task, approvals_of, started_of
 from mqops_airflow.roles import ROLES, RolesAuthManager
 from mqops_airflow.runs.dags_for_all import THAT_ACT
 from mqops_airflow.runs.workplace import lake
@@ -27,11 +29,46 @@ ASKING = frozenset({RunState.WAITING, RunState.STOPPED})
 """States in which a run can have an open question."""
 
 
+class Question(NamedTuple):
+    """A question that somebody can answer, or will be asked. Parameters: `task` that asks; `started` the DAG run, None
+    while the task has not asked yet."""
+
+    asked: Asked
+    task: Task
+    started: Started | None
+
+    @property
+    def run(self) -> str:
+        """The key of the run."""
+        return self.asked.run.run
+
+
 def who_answers(who: Reader, asked: Asked, task: Task | None) -> WhoAnswers | None:
     """The people who may answer, None where no question is open. Parameters: `task` approve, None without one."""
-    if task is None or task.state != WAITS or task.name != APPROVE:
+    if task is None or not _asks(task):
         return None
-    started = started_of(asked)
+    return _by(who, asked, task, started_of(asked))
+
+
+def open_questions_of(place: Path, runs: Iterable[tuple[str, str]]) -> Iterator[Question]:
+    """The questions of runs, without those that nobody can answer any more: the task has ended, or Airflow has deleted
+    the run. Parameters: `place` the lake; `runs` queue manager and run."""
+    for asked, task in approvals_of(place, runs):
+        if task.state not in ENDED:
+            yield Question(asked, task, started_of(asked) if _asks(task) else None)
+
+
+def who_answers_each(who: Reader, questions: Iterable[Question]) -> Iterator[tuple[str, WhoAnswers | None]]:
+    """Run → who may answer its question, None while the task that asks is at work."""
+    for one in questions:
+        yield one.run, _by(who, one.asked, one.task, one.started) if one.started else None
+
+
+def _asks(task: Task) -> bool:
+    return task.state == WAITS and task.name == APPROVE
+
+
+def _by(who: Reader, asked: Asked, task: Task, started: Started) -> WhoAnswers:
     person = started.person if asks_for_four_eyes(who.estate, asked.dag_id) else ""
     return WhoAnswers(
         dag_id=asked.dag_id,
@@ -44,17 +81,6 @@ def who_answers(who: Reader, asked: Asked, task: Task | None) -> WhoAnswers | No
     )
 
 
-def still_asked(who: Reader, runs: Iterable[tuple[str, str]]) -> dict[str, WhoAnswers | None]:
-    """Run → who may answer its question, None while the task that asks is at work; without runs whose question nobody
-    can answer any more: the task has ended, or Airflow has deleted the run. Parameters: `runs` queue manager and
-    run."""
-    return {
-        asked.run.run: who_answers(who, asked, task)
-        for asked, task in approvals_of(who, runs)
-        if task.state not in ENDED
-    }
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Open:
     """An open question that a real run would wait for. Parameters: `queue` the names of its queues, with commas."""
@@ -64,20 +90,20 @@ class Open:
     queue: str
 
 
-def open_questions(who: Reader, dag_id: str, queue_manager: str, queues: Iterable[str] = ()) -> tuple[Open, ...]:
+def open_questions(estate: EstateFile, dag_id: str, queue_manager: str, queues: Iterable[str] = ()) -> tuple[Open, ...]:
     """The plans with an open question that a real run of a DAG on the same queue would wait for
     (`mqops_airflow.approval.which_run.waited_for`): such a run plans nothing meanwhile. An undo keeps no run waiting.
     Raises `LakeError`.
 
     Parameters: `queues` of the real run, () for all.
     """
-    wanted = set(queues)
+    place, wanted = lake(estate), set(queues)
     waiting = {
         line.run: line.queue
-        for line in list_runs(lake(who.estate), queue_manager=queue_manager, states=ASKING)
+        for line in list_runs(place, queue_manager=queue_manager, states=ASKING)
         if line.asks and holds_queues(line.workflow) and (not wanted or wanted & set(line.queue.split(",")))
     }
-    asked = approvals_of(who, [(queue_manager, run) for run in waiting])
+    asked = approvals_of(place, [(queue_manager, run) for run in waiting])
     return tuple(
         Open(queue_manager=queue_manager, run=one.run.run, queue=waiting[one.run.run])
         for one, task in asked
@@ -85,11 +111,11 @@ def open_questions(who: Reader, dag_id: str, queue_manager: str, queues: Iterabl
     )
 
 
-def questions_before(who: Reader, asked: Asked, story: RunStory) -> tuple[Open, ...]:
+def questions_before(estate: EstateFile, asked: Asked, story: RunStory) -> tuple[Open, ...]:
     """The open questions that the real run of a dry run would wait for; none for an undo. Raises `LakeError`."""
     if not holds_queues(story.workflow):
         return ()
-    return open_questions(who, asked.dag_id, story.line.queue_manager, story.line.queue.split(","))
+    return open_questions(estate, asked.dag_id, story.line.queue_manager, story.line.queue.split(","))
 
 
 def asks_for_four_eyes(estate: EstateFile, dag_id: str) -> bool:

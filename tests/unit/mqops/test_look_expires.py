@@ -52,6 +52,12 @@ def test_what_is_known(depth: int | None, snapshot: QueueForecast | None, last_s
     assert expires(depth, snapshot, last_scan, "", limit=LIMIT).words("08:00") == words
 
 
+def test_a_run_whose_plan_was_removed_leaves_a_scan_as_what_is_known() -> None:
+    found = expires(4, None, scan(SEVEN, 3), "", limit=LIMIT, removed=True)
+    assert found.words("08:00") == "not known: the plan of a later run was removed"
+    assert expires(4, None, scan(SEVEN, 4), "", limit=LIMIT, removed=True).words("08:00") == "none before 08:00"
+
+
 def test_of_how_many_messages_it_is_not_known() -> None:
     assert expires(12, recorded(), None, "", limit=LIMIT).unknown == 2
     assert expires(4, None, None, "", limit=LIMIT).unknown == 4

@@ -22,6 +22,7 @@ from mqops.look.depths import depths
 from mqops.look.figures import Figures, figures
 from mqops.look.words.puts_and_gets import puts_and_gets, rates
 from mqops.model import Count
+from mqops.mq import statistics as counts
 from mqops.mq.connection import MqConnection
 from mqops.observe import statistics as module
 from mqops.observe.samples import MOST_SAMPLES
@@ -256,3 +257,12 @@ RESET_BY_OTHERS = "13 min are missing: another program reset the statistics, or 
 )
 def test_words(samples: Any, why_not: str, said: str) -> None:
     assert str(puts_and_gets("A", samples, why_not)) == said
+
+
+def test_an_answer_without_all_counts_is_told_and_the_look_goes_on(manager, lake, counting, monkeypatch):
+    """No queue manager was seen to answer so: the field that is asked for here is one that none has."""
+    counting("A", "PAY.*")
+    monkeypatch.setattr(counts, "COUNTS", counts.COUNTS | {CMQC.MQIA_TRIGGER_DEPTH})
+    look(manager, lake)
+    assert known(lake).why_not("A") == "MQCMD_RESET_Q_STATS on A was answered without all its counts"
+    assert known(lake).samples == ()

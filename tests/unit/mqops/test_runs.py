@@ -391,6 +391,8 @@ def test_a_run_whose_files_are_not_what_mqops_wrote_is_named(manager, mqops, lak
     )
     assert told.stderr.startswith(f"mqops: Run {run.run} of QM1 cannot be read: {why}")
     assert (other in told.stdout, run.run in told.stdout) == (True, False)  # what the index had of it may be wrong
+    assert "more run" not in mqops("runs", "--limit", "1", expect=1).stdout
+    assert (count_runs(lake, most=1), count_runs(lake, most=2)) == (1, 1)
     answer = json.loads(mqops("runs", "--json", expect=1).stdout)
     assert [one["run"] for one in answer["runs"]] == [other]
     (damaged,) = answer["damaged"]

@@ -5,6 +5,7 @@
    holds, and tells that nothing expires before the time, none of them does.
 3. If the queue has fewer messages than the snapshot, somebody has read some: the count is the most that can expire.
 4. Without a whole snapshot nobody has counted. A scan that still holds tells whether something expires before the time.
+   The same holds where a run has taken messages since the snapshot, and its plan was removed: which ones is not known.
 5. Messages that came in the place of others that were read are not seen by this: nothing is browsed.
 """
 
@@ -16,6 +17,7 @@ from datetime import datetime
 from mqops.expiry.core.candidates import Known
 
 NO_SCAN, OLD_SCAN = "no scan", "the last scan is too old"
+NO_PLAN = "the plan of a later run was removed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +71,19 @@ class Expires:
 
 
 def expires(
-    depth: int | None, recorded: QueueForecast | None, scan: Known | None, last_put: str, *, limit: datetime
+    depth: int | None,
+    recorded: QueueForecast | None,
+    scan: Known | None,
+    last_put: str,
+    *,
+    limit: datetime,
+    removed: bool = False,
 ) -> Expires:
     """What is known of a queue.
 
     Parameters: `depth` of now, None where it is not known; `recorded` in its newest whole snapshot, None without one;
-    `scan` the last one, None without one; `last_put` as the queue manager tells it, blank where it does not.
+    `scan` the last one, None without one; `last_put` as the queue manager tells it, blank where it does not; `removed`
+    whether a run has taken messages since the snapshot, and its plan was removed: then `recorded` is None.
     """
     holds = scan is not None and depth is not None and scan.still_holds(depth=depth, last_put=last_put)
     if scan is None or not holds or (recorded and _time(scan.scanned_at) < _time(recorded.at)):
@@ -86,7 +95,7 @@ def expires(
         return _counted(depth, recorded, some=some, none=none)
     if none:
         return Expires(before=0, unrecorded=depth or 0)
-    why = "" if some else OLD_SCAN if scan else NO_SCAN
+    why = "" if some else NO_PLAN if removed else OLD_SCAN if scan else NO_SCAN
     return Expires(some=some, unknown=depth or 0, unrecorded=depth or 0, why=why if depth else "")
 
 

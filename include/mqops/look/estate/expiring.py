@@ -17,10 +17,12 @@ from mqops.look.figures import QueueFigures
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expiring:
     """What expires before the morning. Parameters: `at` when it was counted, ISO 8601 UTC; `queues` that a run has
-    recorded → as its snapshot has them; `problem` why it cannot be told, in words."""
+    recorded → as its snapshot has them; `removed` queue → the run because of which it is not counted, as of `Forecast`;
+    `problem` why it cannot be told, in words."""
 
     at: str = ""
     queues: Mapping[str, QueueForecast] = field(default_factory=dict)
+    removed: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
 
 
@@ -36,6 +38,7 @@ def expiring_now(lake: Path, name: str) -> Expiring:
     return Expiring(
         at=utc_now(),
         queues={one.queue: one for one in found.queues} if found else {},
+        removed=found.removed if found else {},
         problem=failed[0].text if failed else "",
     )
 
@@ -45,4 +48,5 @@ def expires_of(queue: QueueFigures, scan: Scanned | None, expiring: Expiring | N
     if expiring is None or expiring.problem:
         return Expires(why="see the problem" if expiring else "it is being counted")
     recorded, limit = expiring.queues.get(queue.name), next_time(utc(), MORNING)
-    return expires(queue.depth, recorded, scan, queue.last_put, limit=limit)
+    removed = queue.name in expiring.removed
+    return expires(queue.depth, recorded, scan, queue.last_put, limit=limit, removed=removed)
