@@ -51,7 +51,11 @@ class ToAct(OfManager):
     unit_of_work: int
 
 
-class Undo(OfManager, Browses):
+class PlansInTask(OfManager, Browses):
+    """A DAG for all queue managers whose first task plans."""
+
+
+class Undo(PlansInTask):
     """mq_undo."""
 
     run: str
@@ -153,7 +157,7 @@ class Quality(Browses):
     limit: int | None
 
 
-class Recover(OfManager, CarriedOut, Browses):
+class Recover(PlansInTask, CarriedOut):
     """mq_recover."""
 
     action: str
