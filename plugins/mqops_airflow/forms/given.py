@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mqops.errors import SettingsError
+from mqops.estate_sections import PacingSection
 from mqops.type_adapter import refused
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from mqops.decide.core.pacing import Pacing
 
-PACING = {"canary", "canary_wait", "pace", "in_flight", "patience"}
+PACING = {*PacingSection.model_fields}
 
 
 class Form(BaseModel):

@@ -371,8 +371,8 @@ twice. If a queue has GET(DISABLED) or does not exist any more, only the message
 | prove | planned = put back + left + gone, by the ledger and the queues; fails if not |
 
 The form takes the run id that Airflow shows, or the name in the lake; the page Estate lists the runs.
-A run is **dry** unless the form says otherwise. It asks for the approval of one plan: if the plan was made again since, start a new run. Marking *approve* as success
-approves nothing. `mqops undo RUN` does the same.
+A run is **dry** unless the form says otherwise. It asks for the approval of one plan: if the plan was made again since,
+start a new run. Marking *approve* as success approves nothing. `mqops undo RUN` does the same.
 """)
 )
 

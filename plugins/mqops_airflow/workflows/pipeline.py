@@ -8,7 +8,16 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Asset, BaseOperator, TriggerRule
 
 from mqops.estate import EstateFile
-from mqops.estate_sections import Approval, BackoutReprocess, DlqRules, Notify, PoisonGuard, QueueManager, dag_prefix
+from mqops.estate_sections import (
+    Approval,
+    BackoutReprocess,
+    DlqRules,
+    Notify,
+    PacingSection,
+    PoisonGuard,
+    QueueManager,
+    dag_prefix,
+)
 from mqops.estate_values import MAX_UNIT_OF_WORK
 from mqops.jobs import job
 from mqops.workflow import Workflow
@@ -97,8 +106,8 @@ def plan_and_act(
 ) -> None:
     """Put the tasks behind `check`, inside the DAG that is being built.
 
-    :param check: it hands on queue (names with commas), rules, observe_limit, limit, message_ids, unit_size, canary,
-        canary_wait, pace, in_flight, patience.
+    :param check: it hands on queue (names with commas), rules, observe_limit, limit, message_ids, unit_size, and the
+        fields of `PacingSection`.
     :param name: of the queue manager.
     """
     prefix, folder = dag_prefix(name), checked(name, "folder")
@@ -114,11 +123,7 @@ def plan_and_act(
             f"--workflow={workflow}",
             f"--rules={checked(name, 'rules')}",
             f"--limit={checked(name, 'limit')}",
-            f"--canary={checked(name, 'canary')}",
-            f"--canary-wait={checked(name, 'canary_wait')}",
-            f"--pace={checked(name, 'pace')}",
-            f"--in-flight={checked(name, 'in_flight')}",
-            f"--patience={checked(name, 'patience')}",
+            *(f"--{one.replace('_', '-')}={checked(name, one)}" for one in PacingSection.model_fields),
         ],
         repeated={"--message-id": checked(name, "message_ids")},
         summary=f"{folder}/plan.json",
