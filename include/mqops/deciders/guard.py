@@ -20,7 +20,7 @@ from mqops.lake.run_file import RunFile
 from mqops.ledger.core.marker import About
 from mqops.misnamed import is_alias
 from mqops.mqsc import mqsc_name
-from mqops.queue_names import OF_ANSWERS, OWN, not_seen, selected
+from mqops.queue_names import APART, not_seen, selected
 from mqops.workflow import Workflow
 from mqwire import constants as c
 
@@ -42,7 +42,6 @@ GOES_ON = (
 """What is said where the gate stops the guard."""
 GUARDED = RunFile("guard.json", Guarded)
 _COLUMNS = ("body_length", "report", "group_id", "msg_flags", "msg_seq_number")
-_NOT_OF_APPLICATIONS = (*OWN, *OF_ANSWERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +130,7 @@ def select(session: Session, request: GuardRequest) -> Loops:
 
 
 def _is_of_application(name: str) -> bool:
-    return not name.startswith(_NOT_OF_APPLICATIONS)
+    return not name.startswith(APART)
 
 
 def _base(name: str, known: Mapping[str, QueueDefinition]) -> str:
