@@ -45,7 +45,7 @@ class UndoPlanOperator(BaseOperator, SkipMixin):
 
     def execute(self, context: Context) -> XCom:
         from mqops.decide.core.preflight import shown  # noqa: PLC0415
-        from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
+        from mqops.decide.preflight_record import PREFLIGHT  # noqa: PLC0415
         from mqops.expiry.first_tell import refuse_at_stake  # noqa: PLC0415 - loads the MQ library
         from mqops.mq.connection import connect, one_session  # noqa: PLC0415
         from mqops.undo.in_process import plan_undo  # noqa: PLC0415
@@ -66,7 +66,7 @@ class UndoPlanOperator(BaseOperator, SkipMixin):
                     drain_and_log(session, lake_folder, name, self.log)
                 with own_folder(context, lake_folder, name) as folder:
                     plan = plan_undo(step, run, folder, before_look=look)
-                    found = read_preflight(folder)
+                    found = PREFLIGHT.find(folder)
                     handed = hand_on(context, folder, {"undoes": run.run, "requested_by": requester(context)})
                     handed |= {"run": plan.run, "digest": plan.digest}
         except NotLookedAt as refused:
