@@ -28,7 +28,7 @@ from mq_support import DLQ, Manager, create, dead_letter, until
 from pymqi import CMQC
 
 from mqops.decide.core import PlanSummary
-from mqops.decide.preflight_record import read_preflight
+from mqops.decide.preflight_record import PREFLIGHT
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.run import RunFolder
@@ -709,7 +709,7 @@ def test_the_preflight_is_made_told_and_kept(airflow: Airflow) -> None:
     folder, written = run.has(planned), len(airflow.written())
     assert run.tasks("route", "approve") == ["success", "awaiting_input"]
     assert "problem: A@QM1: PUT(DISABLED). ALTER QLOCAL(A) PUT(ENABLED)" in airflow.written()[written:]
-    found = read_preflight(folder)
+    found = PREFLIGHT.find(folder)
     assert found is not None
     assert [one.severity for one in found.findings] == ["problem", "warning"]
     assert "| problem | `A@QM1` | `PUT(DISABLED)` | `ALTER QLOCAL(A) PUT(ENABLED)` |" in run.question()["body"]
@@ -719,7 +719,7 @@ def test_the_preflight_is_made_told_and_kept(airflow: Airflow) -> None:
     airflow.say("setting", name, airflow.environment[name].replace("QM1", "NOBODY"))
     assert blind.tasks("route", "approve") == ["success", "awaiting_input"]
     airflow.say("setting", name, airflow.environment[name])
-    unknown = read_preflight(folder)
+    unknown = PREFLIGHT.find(folder)
     assert unknown is not None
     assert [one.severity for one in unknown.doubts] == ["unknown"]
 

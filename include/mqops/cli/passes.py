@@ -160,9 +160,9 @@ def read_table(
 
 def show_dry_run(run: RunFolder, plan: PlanSummary, *, as_json: bool, more: JsonObject | None = None) -> None:
     """What would be done, and what the pre-flight of it found. Parameters: `more` keys of the JSON object."""
-    from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
+    from mqops.decide.preflight_record import PREFLIGHT  # noqa: PLC0415
 
-    found = read_preflight(run)
+    found = PREFLIGHT.find(run)
     command = _carry_out_command(run, plan)
     if as_json:
         document = {"run": str(run.path), "plan": plan.to_json(), "preflight": found.to_json() if found else None}
@@ -281,9 +281,9 @@ def show_nothing(plan: PlanSummary, *, as_json: bool) -> None:
 
 def warn_of(run: RunFolder) -> None:
     """Print what the pre-flight doubts, on standard error, before anything is moved."""
-    from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
+    from mqops.decide.preflight_record import PREFLIGHT  # noqa: PLC0415
 
-    found = read_preflight(run)
+    found = PREFLIGHT.find(run)
     for line in shown(found.doubts) if found else ():
         warn(line)
 

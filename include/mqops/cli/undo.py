@@ -214,7 +214,7 @@ def _plan(connection: MqConnection, undone: RunFolder, how: _How) -> _Planned:
 
 def _carry_out(planned: _Planned, how: _How) -> bool:
     """Show the plan, ask, and carry it out; whether something could not be undone. Raises `_Declined`."""
-    from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
+    from mqops.decide.preflight_record import PREFLIGHT  # noqa: PLC0415
     from mqops.deciders.run import carry_out  # noqa: PLC0415
     from mqops.deciders.undo import UNDO  # noqa: PLC0415
 
@@ -222,7 +222,7 @@ def _carry_out(planned: _Planned, how: _How) -> bool:
     refused, put_back = (any(getattr(one, name) for one in plan.actions) for name in ("refused", "acts"))
     more = {"actions": plan.actions, "finished": [one.run for one in planned.finished]}
     if how.as_json and how.dry_run:
-        found = read_preflight(folder)
+        found = PREFLIGHT.find(folder)
         show_json({"plan": plan.to_json(), "preflight": found.to_json() if found else None})
     elif not how.as_json:
         show_lines(undo_plan_lines(planned.undone.run, plan, planned.finished, kept=put_back and not how.dry_run))

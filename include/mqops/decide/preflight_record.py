@@ -45,11 +45,7 @@ Putting = TypeVar("Putting", PutRow, BodyRow)
 
 
 PREFLIGHT = RunFile("preflight.json", Preflight)
-
-
-def read_preflight(run: RunFolder) -> Preflight | None:
-    """The pre-flight of a run; None if none was made. Raises `LakeError`."""
-    return PREFLIGHT.find(run)
+"""The pre-flight of a run, where one was made."""
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from mqops.decide.backout_setting import read_setting
 from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import Looked, Preflight
 from mqops.decide.destination import DestinationInquiry
-from mqops.decide.preflight_record import read_preflight
+from mqops.decide.preflight_record import PREFLIGHT
 from mqops.decide.recorded import PLAN
 from mqops.errors import SettingsError
 from mqops.kept import kept
@@ -123,7 +123,7 @@ def plan_view(run: RunFolder) -> PlanView:
     before = PLAN.read(RunFolder(run.path.parent / last.run)) if last else None
     earlier = {GroupKey.of(one): one for one in before.counts} if before else {}
     texts = rule_texts(plan.table_text)
-    found = read_preflight(run)
+    found = PREFLIGHT.find(run)
     keys = {GroupKey.of(one) for one in plan.counts}
     comparable = not (plan.counts_left_off or (before and before.counts_left_off))
     return PlanView(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from mqops.actions import Action
 from mqops.decide.arrow import read_plan
 from mqops.decide.core.staying import Name, staying
-from mqops.decide.preflight_record import read_preflight
+from mqops.decide.preflight_record import PREFLIGHT
 from mqops.lake.run import RunFolder
 from mqops.model import Destination
 
@@ -59,7 +59,7 @@ class _Row(NamedTuple):
 
 def staying_rows(run: RunFolder, digest: str) -> StayingRows:
     """The rows of a run's plan that would stay. Parameters: `digest` of its plan. Raises `LakeError`, `PlanChanged`."""
-    found = read_preflight(run)
+    found = PREFLIGHT.find(run)
     stay = staying(found) if found and found.plan == digest else None
     if found is None or stay is None or not stay.messages:
         return StayingRows()

@@ -235,9 +235,9 @@ def drain_and_log(session: Session, lake_folder: Path, queue_manager: str, log: 
 def told(log: Any, plan: PlanSummary, folder: RunFolder) -> XCom:
     """Log a plan that the task has made, and what its pre-flight found; returns what the XCom tells people of it."""
     from mqops.decide.core.preflight import shown  # noqa: PLC0415
-    from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415 - loads pyarrow
+    from mqops.decide.preflight_record import PREFLIGHT  # noqa: PLC0415 - loads pyarrow
 
-    found = read_preflight(folder)
+    found = PREFLIGHT.find(folder)
     for action, count in sorted(plan.actions.items()):
         log.info("%s: %s", printable(action), counted(count, "message"))
     for remark in (*plan.remarks, *(found.remarks if found else ()), *(shown(found.findings) if found else ())):

@@ -15,7 +15,7 @@ from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide.core.preflight import COMES_BACK
 from mqops.decide.preflight import NOT_DONE
-from mqops.decide.preflight_record import read_preflight
+from mqops.decide.preflight_record import PREFLIGHT
 from mqops.deciders.registry import by_choice
 from mqops.expiry.record import SCANNED
 from mqops.lake.run import RunFolder
@@ -219,7 +219,7 @@ class _Figures:
 
     def __init__(self, seen: Seen) -> None:
         view, sums, fates, told = seen.view, seen.sums, seen.fates, seen.words
-        looked = read_preflight(seen.asked.run) if sums.would else None
+        looked = PREFLIGHT.find(seen.asked.run) if sums.would else None
         found = [one for one in looked.findings if not one.what.endswith(NOT_DONE)] if looked else []
         may_keep = any(one.severity != "warning" and not one.what.endswith(COMES_BACK) for one in found)
         shares = balance.balance(view, sums, fates, by_choice=by_choice(seen.story.workflow))

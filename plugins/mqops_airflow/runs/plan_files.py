@@ -22,9 +22,9 @@ def read_plan(folder: str) -> PlanSummary:
 
 def preflight_in(folder: str) -> Preflight | None:
     """The pre-flight of the run's plan, None where none was made. Raises `LakeError`."""
-    from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
+    from mqops.decide.preflight_record import PREFLIGHT  # noqa: PLC0415
 
-    return read_preflight(RunFolder(Path(folder)))
+    return PREFLIGHT.find(RunFolder(Path(folder)))
 
 
 def compared_in(folder: str) -> Compared | None:

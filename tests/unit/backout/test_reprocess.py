@@ -15,7 +15,7 @@ from mq_support import DLQ, Manager, dead_letter, until
 
 from mqops.cli import main
 from mqops.clock import utc_now
-from mqops.decide import preflight_record as preflight
+from mqops.decide.preflight_record import PREFLIGHT
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.decider import NothingToDo
 from mqops.deciders.run import carry_out, plan_run
@@ -88,7 +88,7 @@ def test_the_preflight_takes_off_an_MQDLH_and_not_what_stands_in_for_one(manager
     manager.mqsc(f"ALTER QLOCAL(PAY) MAXMSGL({room})")
     manager.put("PAY.BOQ", [({"Format": "MQSTR"}, b"x" * 30), dead_letter("PAY", b"x" * 29, reason=0)])
     folder, _plan = work("ACTION(FWD) FWDQ(PAY) HEADER(NO)", dry_run=True)
-    found = preflight.read_preflight(folder)
+    found = PREFLIGHT.find(folder)
     assert found is not None
     doubts = [f"{one.destination.partition('@')[0]}: {one.what}" for one in found.doubts]
     assert [line.partition(",")[0] for line in doubts] == expected

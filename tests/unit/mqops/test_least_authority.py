@@ -15,7 +15,7 @@ from mq_support import DLQ, Manager, create, dead_letter, let_expire
 from pymqi import CMQC
 
 from mqlite.security import authority
-from mqops.decide.preflight_record import read_preflight
+from mqops.decide.preflight_record import PREFLIGHT
 from mqops.deciders.age_out import AGE_OUT, AgeOutRequest
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -89,7 +89,7 @@ class Site:
         """How many messages an undo put back, and the reasons of those it could not, which were foreseen."""
         folder = RunFolder.at(self.lake, "QM1", new_run_key())
         undo.plan_undo(self.app, run, folder)
-        found = read_preflight(folder)
+        found = PREFLIGHT.find(folder)
         assert found
         self.foreseen = tuple(one.what for one in found.findings if "SETALL" in one.what)
         act_undo(self.app, folder)
@@ -114,7 +114,7 @@ def undone(site: Site) -> object:
 def remote_destination(site: Site) -> object:
     site.manager.put(DLQ, [dead_letter("REMOTE", b"x")])
     _what, run, _plan = site.plan("DESTQ(REMOTE) ACTION(RETRY)\n")
-    found = read_preflight(run)
+    found = PREFLIGHT.find(run)
     assert found
     return [one.what for one in found.findings]
 

@@ -28,7 +28,7 @@ from mqops.decide.core.preflight import (
 )
 from mqops.decide.core.staying import staying
 from mqops.decide.preflight import preflight
-from mqops.decide.preflight_record import read_preflight
+from mqops.decide.preflight_record import PREFLIGHT
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.errors import PlanChanged
@@ -219,7 +219,7 @@ def planned(manager, tmp_path):
         connection = replace(manager.connection, **changes)
         what = DeadLetterRequest(connection=connection, lake=tmp_path, table=parse(text).table, text=text, queue=queue)
         run, made = plan_run(DEAD_LETTERS, what)
-        found = read_preflight(run)
+        found = PREFLIGHT.find(run)
         assert found is not None
         assert found.plan == made.digest
         return what, run, made, found
@@ -426,7 +426,7 @@ def test_a_queue_manager_that_cannot_be_reached_is_unknown(manager, planned):
     found = preflight(replace(what.connection, queue_manager="NOBODY"), run)
     (finding,) = found.doubts
     assert str(finding).startswith("unknown: QM1: no destination could be looked at: MQCONNX on NOBODY failed")
-    assert read_preflight(run) == found
+    assert PREFLIGHT.find(run) == found
 
 
 def test_destinations_that_are_not_looked_at_are_unknown(manager, planned, monkeypatch):

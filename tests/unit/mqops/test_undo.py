@@ -17,7 +17,7 @@ from pymqi import CMQC
 
 from mqops.actions import Action
 from mqops.decide.arrow import read_plan
-from mqops.decide.preflight_record import read_preflight
+from mqops.decide.preflight_record import PREFLIGHT
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import finish_undos
@@ -150,7 +150,7 @@ def test_the_approver_of_an_undo_reads_of_the_run_that_it_undoes(manager, bench)
     digest = read_json(run.plan_json)["digest"]
     assert (plan.workflow, plan.queue, plan.rows) == ("undo", f"A,{DLQ}", 2)
     assert (plan.table_source, plan.table_digest, plan.table_text) == (f"undo of run {run.run}", digest, "")
-    found = read_preflight(folder)
+    found = PREFLIGHT.find(folder)
     assert found is not None
     for row in read_plan(folder.plan, PlanRow):  # of the run's rule nothing is left
         assert (row.rule_line, row.rule_key, row.dest_q_mgr, row.header) == (None, None, "", True)
@@ -378,7 +378,7 @@ def test_the_preflight_of_an_undo_counts_the_mqdlh_that_is_put_back(manager, ben
     run = bench.run("ACTION(RETRY)")
     manager.mqsc(f"ALTER QLOCAL({DLQ}) MAXMSGL(100)")
     folder, plan = bench.plan(run)
-    (found,) = read_preflight(folder).findings
+    (found,) = PREFLIGHT.find(folder).findings
     assert (found.destination, "MAXMSGL" in found.what) == (DLQ, True)
     assert act_undo(manager.connection, folder, approved=plan.digest).failed == 1
 

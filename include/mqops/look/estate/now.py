@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from mqops.clock import utc
 from mqops.decide.core.staying import staying
-from mqops.decide.preflight_record import read_preflight
+from mqops.decide.preflight_record import PREFLIGHT
 from mqops.expiry.core.candidates import Known as Scanned
 from mqops.expiry.record import known as scanned
 from mqops.lake.run import RunFolder, folder_of
@@ -221,6 +221,6 @@ def _to_act_on(known: Known, runs: Iterable[RunLine]) -> Iterator[tuple[str, tup
     when they were looked at."""
     for run in runs:
         path = RunFolder(known.path(run))
-        plan, looked = planned_actions(path), read_preflight(path)
+        plan, looked = planned_actions(path), PREFLIGHT.find(path)
         stay = staying(looked).messages if looked and looked.plan == plan.digest else 0
         yield run.run, (acted_on(plan.actions), stay)
