@@ -231,7 +231,7 @@ class Runs:
         wanted = replace(_fitting(**such), states=states)
 
         def number(index: RunsIndex) -> int:
-            unread = sum(1 for _line in replace(wanted, only=self.damaged or ()).lines(index))
+            unread = len(list(replace(wanted, only=self.damaged).lines(index))) if self.damaged else 0
             return wanted.number(index, most + unread) - unread
 
         return self.ask(number)
