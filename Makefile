@@ -55,6 +55,7 @@ lint: setup
 docs: setup
 	@$(ENV) python tests/house_picture.py
 	@$(ENV) python tests/manual.py
+	@$(ENV) python tests/made_tables.py
 
 spec: setup
 	@$(ENV) python tests/spec_table.py

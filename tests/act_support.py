@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pymqi
+from ledger_opened import prove
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
@@ -18,7 +19,6 @@ from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import plan_run
 from mqops.lake.run import RunFolder
 from mqops.model import RunSummary
-from mqops.prove.prove import prove
 from mqops.rules import parse
 
 EXTENDED = "* MQOPS EXTENSIONS\n"

@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pymqi
+from ledger_opened import act, prove
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
-from mqops.act.in_process import act
 from mqops.decide.core.pacing import Pacing
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
-from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqops_airflow.runs.run_folder import run_key
 

@@ -10,6 +10,8 @@ OWN = ("SYSTEM.", "MQOPS.")
 """Queues of the queue manager and of mqops, which are meant only by patterns that begin so."""
 OF_ANSWERS = ("AMQ.", "PYMQPCF.")
 """How the names of dynamic queues begin that programs make for answers; the last is that of the inquiries of pymqi."""
+APART = (*OWN, *OF_ANSWERS)
+"""How the names begin of queues that are no application's."""
 MOST_NAMED = 5
 """Queues that a sentence names."""
 
@@ -17,12 +19,13 @@ MOST_NAMED = 5
 def selected(name: str, patterns: Iterable[str]) -> bool:
     """Whether a queue is one of those named: by its name, or a beginning and `*`.
 
-    `SYSTEM.` and `MQOPS.` queues are selected only by patterns that name them so.
+    `SYSTEM.` and `MQOPS.` queues, and those of answers, are selected only by patterns that name them so: a queue of
+    answers is gone when its program ends, such as the one that has just asked for the names of all queues.
     """
     for pattern in patterns:
         beginning, star, _ = pattern.partition("*")
         fits = name.startswith(beginning) if star else name == pattern
-        if fits and (not name.startswith(OWN) or beginning.startswith(OWN)):
+        if fits and (not name.startswith(APART) or beginning.startswith(APART)):
             return True
     return False
 

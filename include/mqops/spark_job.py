@@ -1,4 +1,8 @@
-"""What the entry points in spark_jobs/ share: a Spark session, and errors as one line."""
+"""What the entry points in spark_jobs/ share: a Spark session, and errors as one line.
+
+An entry point is a file with a function `main(arguments)`. It is a process of its own (`run`), or runs in another one
+(`run_here`): as a client of a Spark Connect server it needs no Java.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,12 @@ import atexit
 import logging
 import os
 import re
+import runpy
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +26,7 @@ from mqops.pandas_later import pandas_later
 from mqops.parts import missing_part, pyspark_must_be_whole
 from mqops.printable import printable
 from mqops.short_process import collect_seldom
-from mqops.spark_private import UMASK, first_jars, scratch, scratch_parent, settings, short_job_options
+from mqops.spark_private import RELEASE, UMASK, first_jars, scratch, scratch_parent, settings, short_job_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
     from mqops.spark_client import Guard
 
 _NO_DISK = ("No space left on device", "Disk quota exceeded", "Read-only file system", "Permission denied")
+_CONNECT = "pyspark.sql.connect.session"
 _TRIES = 6
 """How often a Connect client tries a call again: for about a minute, in which a server can have been restarted."""
 _SERVER_GONE = ("UNAVAILABLE", "RETRIES_EXCEEDED", "INVALID_HANDLE.", "Socket closed", "Connection reset")
@@ -46,11 +53,17 @@ def session(name: str, *, short: bool = False) -> SparkSession:
         LakeError: Spark's temporary folder cannot be made.
         SettingsError: another package has overwritten files of pyspark.
     """
-    pyspark_must_be_whole()
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
     if remote := os.environ.get("SPARK_REMOTE"):
         _connect(remote)
+    else:
+        pyspark_must_be_whole()
+    from pyspark.errors import utils  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    # PySpark looks for the caller of each function of a column, for texts of errors that show a line of Python. A
+    # quarter of what decide costs its client is this. The setting (spark.python.sql.dataFrameDebugging.enabled) is the
+    # server's, and asking for it takes a call of its own.
+    utils._enable_debugging_cache = False  # type: ignore[assignment]
     return (
         SparkSession.builder.appName(name)
         .config(map=_private_start(short=short))
@@ -60,14 +73,28 @@ def session(name: str, *, short: bool = False) -> SparkSession:
     )
 
 
+def import_connect() -> None:
+    """Import PySpark's Connect client, without pandas. Nothing of gRPC begins: the process can still be forked.
+
+    Raises:
+        SettingsError: another package has overwritten files of pyspark.
+    """
+    if _CONNECT in sys.modules:
+        return
+    pyspark_must_be_whole()
+    with pandas_later():
+        import_module(_CONNECT)
+    import_module("mqops.spark_client")
+
+
 def _connect(remote: str) -> None:
     """Make the session of a Spark Connect client, unless there is one. PySpark's own builder takes it, then.
 
     Parameters: `remote` the server's address; one of this machine is spoken to through `mqops.spark_client`.
     """
-    with pandas_later():
-        from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
-        from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
+    import_connect()
+    from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
+    from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
 
     from mqops.spark_client import guarded_builder  # noqa: PLC0415
 
@@ -77,6 +104,7 @@ def _connect(remote: str) -> None:
     builder = SparkSession.builder
     made = (builder.channelBuilder(guarded) if guarded else builder.remote(remote)).create()
     made.client.set_retry_policies([DefaultPolicy(max_retries=_TRIES)])
+    made.release_session_on_close = os.environ.get(RELEASE) == "true"
     _guards.extend([guarded.guard] if guarded else [])
 
 
@@ -121,10 +149,56 @@ def run(main: Callable[[Sequence[str]], None]) -> int:
         known = known_error(error)
         if known is None:
             traceback.print_exc()
-            known = ("MqopsError", printable(f"{type(error).__name__}: {_first_line(error)}"))
+            known = ("MqopsError", _told(error))
         print(f"mqops: {known[0]}: {known[1]}", file=sys.stderr, flush=True)
         return 1
     return 0
+
+
+def run_here(application: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Run an entry point in this process, and give the process back as it was: variables, umask, no Spark session.
+
+    Nothing else may run in the process meanwhile: variables and umask are all its threads'. The variables come back
+    when gRPC has ended: its threads read them.
+
+    Parameters: `application` path of the entry point; `environment` all the variables that it sees.
+
+    Raises:
+        MqopsError: of the class that the job, or a Python worker, raised; any other error is its cause.
+    """
+    variables, umask = dict(os.environ), os.umask(UMASK)
+    _set_variables(environment)
+    try:
+        runpy.run_path(application)["main"](list(arguments))
+    except MqopsError as error:
+        raise error from None  # the rest is what Java says of the way that it came
+    except Exception as error:
+        if known := known_error(error):
+            raise _as_raised(*known) from None
+        raise MqopsError(_told(error)) from error
+    except SystemExit as error:
+        raise MqopsError(f"the job ended itself: {printable(str(error.code))}") from None
+    finally:
+        _end_connect_session()
+        _set_variables(variables)
+        os.umask(umask)
+
+
+def _set_variables(wanted: Mapping[str, str]) -> None:
+    for name in os.environ.keys() - wanted.keys():
+        del os.environ[name]
+    os.environ.update(wanted)
+
+
+def _end_connect_session() -> None:
+    """Close what this process has of a Spark Connect server's session; the session ends if it is this client's own."""
+    if _CONNECT not in sys.modules:
+        return
+    from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
+
+    if made := SparkSession._get_default_session():
+        made.stop()
+    _guards.clear()
 
 
 def _log_to_standard_error() -> None:
@@ -190,5 +264,6 @@ def known_error(error: BaseException) -> tuple[str, str] | None:
     return None
 
 
-def _first_line(error: BaseException) -> str:
-    return printable((str(error).strip() or "no text").splitlines()[0])
+def _told(error: BaseException) -> str:
+    """An error that nobody foresaw, in one line."""
+    return printable(f"{type(error).__name__}: {(str(error).strip() or 'no text').splitlines()[0]}")

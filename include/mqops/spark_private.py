@@ -31,6 +31,8 @@ UMASK = 0o077
 TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - the name of a variable, of Spark
 TOKEN_FILE = "MQOPS_SPARK_TOKEN_FILE"  # noqa: S105 - the name of a variable
 """Names the private file in which a Spark Connect server of this machine has the token of its present start."""
+RELEASE = "SPARK_CONNECT_RELEASE_SESSION_ON_EXIT"
+"""Of PySpark: "true" where the session of a Spark Connect server ends with its client."""
 EVERYWHERE = {
     "spark.io.encryption.enabled": "true",
     # Hadoop sets the mode of each file that Spark writes by its own umask, whatever that of the process is.

@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from unittest import mock
 
+from ledger_opened import act
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import pika
@@ -30,7 +32,6 @@ from bench_redrive import MESSAGES, ONE_BY_ONE, ROUNDS, best, folder, rate
 from mq_support import DLQ, Manager, create, dead_letter
 from pymqi import pymqe
 
-from mqops.act.in_process import act
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import plan_run
 from mqops.mq.browse import browse

@@ -21,16 +21,15 @@ from typing import TypeVar
 import litequeue
 import persistqueue
 import pymqi
+from ledger_opened import act, prove
 from persistqueue import sqlbase
 from pymqi import CMQC
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from mq_support import DLQ, Manager, create, dead_letter
 
-from mqops.act.in_process import act
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import plan_run
-from mqops.prove.prove import prove
 from mqops.rules import parse
 
 MESSAGES = int(os.environ.get("MQOPS_BENCH_MESSAGES", "10000"))

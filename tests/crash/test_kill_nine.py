@@ -22,6 +22,7 @@ import commands
 import psutil
 import pymqi
 import pytest
+from ledger_opened import prove
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 from spark_support import ENVIRONMENT
@@ -34,7 +35,6 @@ from mqops.ledger.core.account import account
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.file import LedgerFile
 from mqops.model import RunSummary
-from mqops.prove.prove import prove
 from mqops.rules import parse
 
 MESSAGES = int(os.environ.get("MQOPS_CRASH_MESSAGES", "960"))
@@ -211,8 +211,9 @@ def kill_prove(manager: Manager, run: RunFolder, dice: random.Random) -> None:
     """Kill prove while it drains, at a few different lines of the ledger."""
     code = (
         "import sys; from pathlib import Path; from mqops.mq.connection import MqConnection; "
-        "from mqops.lake.run import RunFolder; from mqops.prove.prove import prove; "
-        "prove(MqConnection.from_environment(), RunFolder(Path(sys.argv[1])))"
+        "from mqops.lake.run import RunFolder; from mqops.ledger.file import LedgerFile; "
+        "from mqops.prove.prove import prove; run = RunFolder(Path(sys.argv[1])); "
+        "prove(MqConnection.from_environment(), run, file=LedgerFile(run.lake_folder))"
     )
     ledger = run.lake_folder / "ledger" / "ledger.jsonl"
     environment = {**manager.environment, "MQOPS_CONNECTION": manager.connection.to_json()}

@@ -18,13 +18,13 @@ from pathlib import Path
 import commands
 import pytest
 from crash.test_kill_nine import KILLS, SEED, Watch, further, kill_one, run_until, verify
+from ledger_opened import prove
 from mixed_messages import ALL_CONTEXT, alike, mixed, whole
 from mq_support import Manager
 from pymqi import CMQC
 
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import account
-from mqops.prove.prove import prove
 
 MESSAGES = int(os.environ.get("MQOPS_RECOVER_MESSAGES", "600"))
 LARGEST = 4_000_000 if MESSAGES > 10_000 else 100_000

@@ -15,6 +15,7 @@ from pathlib import Path
 import commands
 import pytest
 from crash.test_kill_nine import KILLS, MESSAGES, SEED, UNIT_SIZE, Watch, further, kill_one, run_until, verify
+from ledger_opened import prove
 from mq_support import DLQ, Manager, dead_letter
 
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -22,7 +23,6 @@ from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import account
 from mqops.mq.connection import MqConnection
-from mqops.prove.prove import prove
 from mqops.rules import parse
 
 QUEUES = "".join(f"DEFINE QLOCAL({name}) MAXDEPTH(999999)\n" for name in ("A", "B", "PARKED"))

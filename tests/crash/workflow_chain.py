@@ -17,12 +17,13 @@ from pathlib import Path
 from mqops.mq.connection import MqConnection
 from mqops.lake.run import RunFolder
 from mqops.act.in_process import act
+from mqops.ledger.file import LedgerFile
 from mqops.prove.prove import prove
 
 connection, run = MqConnection.from_environment(), RunFolder(Path(sys.argv[1]))
 if sys.argv[2:] == ["act"]:
-    act(connection, run, unit_size=10)
-prove(connection, run)
+    act(connection, run, file=LedgerFile(run.lake_folder), unit_size=10)
+prove(connection, run, file=LedgerFile(run.lake_folder))
 """
 """Act, where asked, and prove in one process without Spark."""
 

@@ -1,16 +1,21 @@
-"""A Spark entry point for the tests: says what it was given, or fails in a named way."""
+"""A Spark entry point for the tests: says what it was given, fails in a named way, or is killed."""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
+import signal
 import stat
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
+
+from mqops.errors import TransientMQError
+from mqops.spark_job import run
 
 LEDGER_KEYS = "MQOPS_LEDGER_KEYS"
 MARK = "PAYMENTS.OF.ANNA"  # what a shuffle must not leave on the disk for everybody to read
@@ -50,11 +55,17 @@ def lock_is_held() -> bool:
         return False
 
 
-def main() -> None:
-    folder, how, *_ = sys.argv[1:]
+def main(arguments: Sequence[str]) -> None:
+    folder, how, *_ = arguments
+    print("a line of the job's", how)
     if how == "named":
-        print("mqops: TransientMQError: MQCONNX on QM1 failed: MQRC_Q_MGR_NOT_AVAILABLE (2059)", file=sys.stderr)
-        sys.exit(1)
+        raise TransientMQError(2, 2059, verb="MQCONNX", object_name="QM1")
+    if how == "killed":
+        os.kill(os.getpid(), signal.SIGTERM)
+        Path(folder, "summary.json").write_text("{}")
+        return
+    if how == "unforeseen":
+        raise ValueError("nobody foresaw\nthis")
     if how == "unnamed":
         sys.exit("went wrong without a name")
     if how == "looked_at":
@@ -73,7 +84,9 @@ def main() -> None:
         "keys_of_executors": any(
             f"spark.executorEnv.{LEDGER_KEYS}={os.environ[LEDGER_KEYS]}" in line for line in lines
         ),
-        "arguments": sys.argv[2:],
+        "arguments": arguments[1:],
+        "process": os.getpid(),
+        "connection_in_proc": b"MQOPS_CONNECTION=" in Path("/proc/self/environ").read_bytes(),
         "python": os.environ["PYSPARK_PYTHON"],
         "variables": sorted(os.environ),
         "body_keys_length": len(os.environ["MQOPS_BODY_KEYS"]),
@@ -85,4 +98,5 @@ def main() -> None:
     Path(folder, "summary.json").write_text(json.dumps(summary))
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(run(main))

@@ -64,6 +64,9 @@ with DAG("submitting", schedule=None) as dag:
         env_vars={"GIVEN_TO_THE_OPERATOR": "for a client"},
     )
     task("connect_named_error", how="named", conn_id="spark_warm")
+    task("connect_unforeseen_error", how="unforeseen", conn_id="spark_warm")
+    task("connect_unnamed_error", how="unnamed", conn_id="spark_warm")
+    task("connect_killed", how="killed", conn_id="spark_warm")
     task("connect_unreachable", conn_id="connect_down")
     task("connect_without_tls", conn_id="connect_plain")
 
@@ -97,6 +100,7 @@ def main() -> None:
         )
         run = dag.test()
     states = {ti.task_id: str(ti.state) for ti in run.get_task_instances()}
+    print("PROCESS", os.getpid())
     print("STATES " + json.dumps(states), flush=True)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +12,14 @@ from typing import Any
 import pytest
 from airflow.models.connection import Connection
 from neighbours import neighbour
+from task_support import run_in_task
 
-from mqops.errors import SettingsError, SparkUnreachable
+from mqops.errors import MqopsError, SettingsError, SparkUnreachable
+from mqops.spark_job import run_here
 from mqops.spark_private import TOKEN, TOKEN_FILE
-from mqops_airflow.spark.connect import Client, Server, server_must_answer, server_of
-from mqops_airflow.spark.submit import job_error
+from mqops_airflow.spark.connect import Server, server_must_answer, server_of
 
 JOB = """\
-import sys
-
 from mqops import peer, spark_job
 
 {others}
@@ -31,9 +28,6 @@ spark_job._TRIES = 1
 
 def main(arguments):
     spark_job.session("test").range(1).collect()
-
-
-sys.exit(spark_job.run(main))
 """
 
 
@@ -94,25 +88,17 @@ def test_no_token_where_a_server_is_shown() -> None:
     assert "t0ken" not in repr(found(host="localhost", password="t0ken"))
 
 
-def test_a_client_gives_its_output_and_its_exit_code(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_job_in_a_task_gives_the_process_back_as_it_was(tmp_path: Path) -> None:
     script = tmp_path / "job.py"
-    script.write_text("import sys; print('out'); print(sys.argv[1], file=sys.stderr); sys.exit(3)")
-    client = Client(Server(host="localhost"), logging.getLogger(__name__))
-    with caplog.at_level(logging.INFO):
-        assert client.run(str(script), ["given"], {"PATH": ""}) == 3
-    assert sorted(client.lines) == ["given", "out"]
-    assert {"given", "out"} <= set(caplog.messages)
-    assert sys.executable not in caplog.text
-
-
-def test_what_a_client_writes_is_private_whatever_airflows_umask_is(tmp_path: Path) -> None:
-    script = tmp_path / "job.py"
-    script.write_text(f"open({str(tmp_path / 'made')!r}, 'w').close()")
-    before = os.umask(0o022)
+    script.write_text(f"def main(arguments): open({str(tmp_path / 'made')!r}, 'w').close(); raise RuntimeError('x')")
+    umask, variables = os.umask(0o022), dict(os.environ)
     try:
-        assert Client(Server(host="localhost"), logging.getLogger(__name__)).run(str(script), [], {"PATH": ""}) == 0
+        with pytest.raises(MqopsError, match=r"^RuntimeError: x$"):
+            run_here(str(script), [], {"ONLY": "this"})
+        assert os.umask(0o022) == 0o022
     finally:
-        os.umask(before)
+        os.umask(umask)
+    assert dict(os.environ) == variables
     assert (tmp_path / "made").stat().st_mode & 0o777 == 0o600
 
 
@@ -148,12 +134,12 @@ def test_the_client_itself_tells_of_another_users_server(tmp_path: Path) -> None
     script.write_text(JOB.format(others="" if os.getuid() == 0 else "peer.own_users = lambda: {12345}"))
     with neighbour(0) as other:
         port = other.says()["port"]
-        client = Client(Server(host="localhost", port=port, token="t0ken"), logging.getLogger(__name__))
-        assert client.run(str(script), [], {"PATH": os.environ["PATH"]}) == 1
+        server = Server(host="localhost", port=port, token="t0ken")
+        code, lines = run_in_task(script, {"PATH": os.environ["PATH"], **server.environment})
+        assert code == 1
         assert other.asked()["got"] == ""
-    error = job_error(client.lines, "", "warm")
-    assert type(error) is SettingsError
-    assert f"holds port {port} of this machine: nothing was sent there" in str(error)
+    assert lines[-1].startswith("mqops.errors.SettingsError: ")
+    assert f"holds port {port} of this machine: nothing was sent there" in lines[-1]
 
 
 def test_the_token_of_this_start_is_for_a_server_of_this_machine_that_has_no_password(

@@ -16,11 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from ledger_opened import observe
+from ledger_opened import act, observe, prove
 from mq_support import DLQ, create, dead_letter, let_expire, until
 from runs_on_pages import QUESTION
 
-from mqops.act.in_process import act
 from mqops.clock import utc_now, utc_text
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -44,7 +43,6 @@ from mqops.look.runs import run_line
 from mqops.look.words.run_name import name_of
 from mqops.message_checks import QualitySummary, QueueQuality
 from mqops.mq.connection import connect
-from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
 from mqops.quality import trend
 from mqops.rules import parse

@@ -15,10 +15,10 @@ import pytest
 from airflow.sdk import DAG, Asset
 from airflow.sdk.bases.notifier import BaseNotifier
 from click.testing import CliRunner
+from ledger_opened import act, prove
 from mq_support import DLQ, Manager, dead_letter
 from runs_on_pages import of_dag, planned
 
-from mqops.act.in_process import act
 from mqops.cli import main
 from mqops.estate_sections import Notify
 from mqops.expiry.before_look import told_before_look
@@ -29,7 +29,6 @@ from mqops.expiry.scan import run_scan, write_summary
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection, connect
-from mqops.prove.prove import prove
 from mqops_airflow.notices.outcome_text import KEY
 from mqops_airflow.operators.expiry import ExpiryCheckOperator, ExpiryReportOperator
 from mqops_airflow.operators.prove import ProveOperator

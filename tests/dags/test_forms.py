@@ -13,8 +13,12 @@ import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import ParamValidationError
 
+from mqops.cli.dlq import run as dlq_run
+from mqops.decide.core.pacing import NO_LIMITS, OF_RUN
+from mqops.estate_workflows import PacingSection
 from mqops.lake.run import RunFolder
 from mqops.prove.records import is_undoable
+from mqops_airflow.forms import given, params
 from mqops_airflow.forms.field import DIALECT
 from mqops_airflow.forms.params import CARRIED_OUT
 from mqops_airflow.runs import dags_for_all
@@ -100,12 +104,22 @@ def test_a_form_begins_with_the_dry_run_then_says_what_and_where_then_has_sectio
         if "dry_run" in names:
             seen += 1
             assert names[0] == "dry_run", dag_id
-            assert {name for name, one in zip(names, sections, strict=True) if one == CARRIED_OUT} == {
-                *("unit_of_work", "canary", "canary_wait", "pace", "in_flight", "patience")
-            } & set(names), dag_id
+            carried_out = {name for name, one in zip(names, sections, strict=True) if one == CARRIED_OUT}
+            allowed = {"unit_of_work", *PacingSection.model_fields}
+            assert carried_out == allowed & set(names), f"{dag_id}: this section has unit_of_work and the pacing only"
         if dag_id in FOR_ALL:
             assert "queue_manager" in names[:2], dag_id
     assert seen >= 5
+
+
+def test_commands_forms_and_the_estate_pace_a_run_by_the_same_values() -> None:
+    """One more is a field of `Pacing`, of `PacingSection` and of `CarriedOut`, in `params.pacing`, and an option."""
+    made = params.pacing(PacingSection())
+    assert OF_RUN == tuple(PacingSection.model_fields) == tuple(made)
+    assert {*given.CarriedOut.model_fields} == {"unit_of_work", *OF_RUN}
+    assert {one.name for one in dlq_run.params} >= {*OF_RUN}
+    defaults = {name: one.value for name, one in made.items()}
+    assert defaults == {name: getattr(NO_LIMITS, name) for name in OF_RUN}
 
 
 def test_what_may_be_empty_is_not_marked_as_required_and_takes_nothing(forms: Any) -> None:

@@ -8,11 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from mqops_airflow.spark.imported_once import MODULES
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTING = """\
 import json, os, runpy, sys
+from airflow.cli.commands import {command}
 from airflow.jobs.job import Job
 Job()
 before = set(sys.modules)
@@ -24,25 +27,35 @@ for name in json.loads(sys.argv[1]):
     runpy.run_path(name)
 from mqops.estate import _loaded
 new, parsed = sorted(set(sys.modules) - before), _loaded.cache_info().misses
-print(json.dumps({"before": sorted(before), "new": new, "threads": threads, "parsed": parsed}))
+print(json.dumps({{"before": sorted(before), "new": new, "threads": threads, "parsed": parsed}}))
 """
+CONNECT = {"pyspark.sql.connect.session", "grpc", "pyarrow", "mqops.act.spark.act", "mqops.spark_client"}
+"""What the clients of a Spark Connect server take longest to import."""
 
 
-def test_a_process_of_airflow_has_what_the_dag_files_import_and_no_threads_when_it_forks(estate_folder):
+@pytest.mark.parametrize("process", ["scheduler", "dag_processor"])
+def test_a_process_of_airflow_has_what_is_imported_in_its_forks_and_no_threads_when_it_forks(
+    estate_folder: Path, process: str
+) -> None:
+    """Tasks, and so jobs on Spark Connect, are forked from the scheduler only."""
     files = json.dumps([str(path) for path in sorted((ROOT / "dags").glob("*.py"))])
-    done = subprocess.run([sys.executable, "-c", STARTING, files], check=True, capture_output=True, text=True)
+    command = [sys.executable, "-c", STARTING.format(command=f"{process}_command"), files]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     found = json.loads(done.stdout.splitlines()[-1])
+    before = set(found["before"])
     assert found["threads"] == 1
-    assert set(MODULES) <= set(found["before"])
-    assert "numpy" in found["before"]
-    assert not {"pyarrow", "pymqi", "great_expectations"} & {name.partition(".")[0] for name in found["before"]}
+    assert set(MODULES) <= before
+    assert "numpy" in before
+    assert before & CONNECT == (CONNECT if process == "scheduler" else set())
+    assert not {"pymqi", "pandas", "great_expectations"} & {name.partition(".")[0] for name in before}
     assert not [name for name in found["new"] if name.startswith(("mqops", "airflow."))]
     assert found["parsed"] == 1, "the estate is parsed where Airflow starts, and not again while it is the same"
 
 
-def test_an_estate_that_cannot_be_used_keeps_no_process_of_airflow_from_starting(tmp_path):
+def test_neither_an_estate_that_cannot_be_used_nor_a_missing_spark_keeps_airflow_from_starting(tmp_path):
     (tmp_path / "estate.yaml").write_text("queue_managers: nonsense\n")
     environment = {**os.environ, "MQOPS_ESTATE": str(tmp_path / "estate.yaml")}
-    done = subprocess.run([sys.executable, "-c", STARTING, "[]"], capture_output=True, text=True, env=environment)
+    starting = STARTING.format(command="scheduler_command; sys.modules['pyspark'] = None")
+    done = subprocess.run([sys.executable, "-c", starting, "[]"], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stdout + done.stderr

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pymqi
 import pytest
 from click.testing import CliRunner
-from ledger_opened import observe
+from ledger_opened import observe, prove
 from mq_support import DLQ, Manager, create, dead_letter, one_file_a_message, until
 from page_text import compared
 from pymqi import CMQC
@@ -39,7 +39,6 @@ from mqops.look.estate import expiring
 from mqops.look.history import history
 from mqops.message_checks import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.mq import connection
-from mqops.prove.prove import prove
 from mqops.quality.results import keep
 from mqops.quality.trend import quality_runs
 from mqops.rules import parse

@@ -413,8 +413,13 @@ def test_messages_of_one_queue_are_chosen_and_a_wrong_name_starts_nothing(
     browser.find("//input[@id='to']").send_keys("WORK")
     browser.click("//select[@id='which']/option[text()='all']")
     browser.click(button)
-    sent = {"queue_manager": "QM1", "action": "park", "destination": "WORK", "queue": "A", "all_messages": True}
-    browser.until(lambda: f"Started: {json.dumps(sent, sort_keys=True)}" in browser.find(answer).text)
+    sent: dict[str, Any] = {"queue_manager": "QM1", "action": "park", "queue": "A", "all_messages": True}
+    for queue in ({"destination": "WORK"}, {}):  # a run that no queue is named for parks on MQOPS.QUARANTINE
+        given = json.dumps(sent | queue, sort_keys=True)
+        browser.until(lambda given=given: f"Started: {given}" in browser.find(answer).text)
+        browser.find("//input[@id='to']").clear()
+        browser.driver.execute_script("document.querySelector('form button').disabled = false")
+        browser.click(button)
 
 
 @pytest.mark.parametrize("width", [700, 1024])

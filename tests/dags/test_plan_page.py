@@ -7,10 +7,10 @@ import re
 from html import unescape
 
 import pytest
+from ledger_opened import act, prove
 from mq_support import DLQ, create, dead_letter
 from runs_on_pages import DAG, QUESTION, letters, of_dag, planned, take, task_of, undo_planned
 
-from mqops.act.in_process import act
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
@@ -18,7 +18,6 @@ from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look.plan_view import plan_view
-from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqops_airflow.approval.permission import POLICY
 from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY

@@ -9,6 +9,7 @@ from mqops.actions import Action
 from mqops.decide.core import PlanCount, PlanSummary, RuleCount, Sample
 from mqops.decide.core.preflight import Finding, Preflight
 from mqops.look.compared import Compared
+from mqops.look.words.planned import title
 from mqops_airflow.approval import plan_text
 
 SAMPLE = Sample(
@@ -59,6 +60,11 @@ def test_subject_counts_what_would_be_touched() -> None:
         plan_text.subject(plan(COUNT))
         == "QM1: move 1,500 to TRADES.NEW (of 1,560 messages of SYSTEM.DEAD.LETTER.QUEUE)?"
     )
+
+
+def test_the_heading_counts_what_finds_no_room_as_the_page_of_the_run_does() -> None:
+    said = str(title(plan(COUNT), "would {}", stay=100))
+    assert said.endswith("(of 1,560 messages of SYSTEM.DEAD.LETTER.QUEUE; 100 of those to move would stay)")
 
 
 def test_subject_says_what_goes_where_and_what_is_discarded_last() -> None:

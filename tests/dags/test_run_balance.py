@@ -8,11 +8,11 @@ from html import unescape
 
 import pyarrow.parquet as pq
 import pytest
+from ledger_opened import act, prove
 from mq_support import DLQ
 from runs_on_pages import QUESTION, letters, planned, take, words_of
 
 from mqops.act.core.progress import Tally
-from mqops.act.in_process import act
 from mqops.actions import Action
 from mqops.clock import utc_now
 from mqops.deciders.recover import RECOVER, Do, RecoverRequest
@@ -23,7 +23,6 @@ from mqops.look.core.criteria import criteria
 from mqops.look.run_story import run_story
 from mqops.look.run_view import run_view
 from mqops.look.words.fates import WHY_LEFT
-from mqops.prove.prove import prove
 from mqops_airflow.pages import answers
 from mqops_airflow.pages import estate as estate_page
 

@@ -6,11 +6,11 @@ import json
 import re
 from html import unescape
 
+from ledger_opened import act, prove
 from mq_support import DLQ, create, dead_letter
 from pymqi import CMQC
 from runs_on_pages import DAG, HOSTILE, letters, of_dag, planned, take, words_of
 
-from mqops.act.in_process import act
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.recover import RECOVER, Do, RecoverRequest
 from mqops.deciders.run import carry_out, plan_run
@@ -18,7 +18,6 @@ from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.look.run_story import MOST_BY_HAND
-from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqops_airflow.notices.outcome_text import Ending, outcome_text
 from mqops_airflow.pages import answers, shared

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 
+from ledger_opened import prove
 from mq_support import DLQ
 from runs_on_pages import DAG, QUESTION, letters, of_dag, planned
 
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, stop
-from mqops.prove.prove import prove
 from mqops_airflow.pages import answers, shared
 from mqops_airflow.pages import estate as estate_page
 

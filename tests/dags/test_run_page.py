@@ -8,11 +8,10 @@ import re
 from typing import Any
 
 import pytest
-from ledger_opened import observe
+from ledger_opened import act, observe
 from mq_support import DLQ
 from runs_on_pages import DAG, HOSTILE, letters, of_dag, planned, task_of, words_of
 
-from mqops.act.in_process import act
 from mqops.clock import utc_now
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder

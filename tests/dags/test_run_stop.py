@@ -6,13 +6,12 @@ import json
 import re
 from html import unescape
 
+from ledger_opened import act, prove
 from runs_on_pages import DAG, letters, of_dag, planned, task_of
 
-from mqops.act.in_process import act
 from mqops.clock import utc_now
 from mqops.lake.files import write_json
 from mqops.lake.stop import Stop, lift, stop
-from mqops.prove.prove import prove
 
 
 def test_a_run_tells_who_stopped_it_after_it_went_on(manager, estate_folder, client):

@@ -9,11 +9,11 @@ from typing import Any
 
 import pymqi
 import pytest
+from ledger_opened import act, act_undo, look, prove
 from mq_support import DLQ
 from pymqi import CMQC
 from runs_on_pages import DAG, letters, of_dag, planned, take, undo_planned, words_of
 
-from mqops.act.in_process import act
 from mqops.clock import utc_now
 from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
 from mqops.deciders.run import carry_out, plan_run
@@ -24,9 +24,6 @@ from mqops.lake.stop import Stop, stop
 from mqops.look.run_view import run_view
 from mqops.look.runs import run_line
 from mqops.look.words.state import RunState
-from mqops.prove.outcomes import look
-from mqops.prove.prove import prove
-from mqops.undo.in_process import act_undo
 
 
 def test_an_undo_that_was_not_begun_tells_what_is_gone_from_where_it_would_take_it(manager, estate_folder, client):
@@ -90,7 +87,7 @@ def test_a_look_that_was_before_the_proof_of_the_undo_says_so(manager, estate_fo
 
     assert "<li>1 there: still where it was put</li>" in page()
     assert later not in page()
-    UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
+    act_undo(manager.connection, undo, unit_size=10)
     assert later not in page()
     prove(manager.connection, undo)
     assert later in page()
@@ -128,7 +125,7 @@ def test_an_undo_is_offered_again_as_long_as_messages_were_hidden(manager, estat
 def test_an_undo_is_offered_again_where_its_markers_name_messages_as_left(manager, estate_folder, client):
     lake = estate_folder / "lake"
     run, undo = undo_planned(manager, lake)
-    UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
+    act_undo(manager.connection, undo, unit_size=10)
     prove(manager.connection, undo)
     assert "Undo this run" not in client("/run", "operator", queue_manager="QM1", run=run.run).text
     summary = json.loads(undo.path.joinpath("summary.json").read_text())
@@ -148,7 +145,7 @@ def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client
     assert re.search("<title>Undo of QM1, [^<]*: ", page)
     assert "It undoes <a" in page
     assert re.search(r"<h1 class=.name.>Undo of QM1, [^<]*: ", page)
-    UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
+    act_undo(manager.connection, undo, unit_size=10)
     assert run_view(run).undos == (
         (undo.run, "begun and not proved: a process is at work on it, or ended too early; 1 of 1 put back"),
     )

@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
+from ledger_opened import act, prove
 from runs_on_pages import letters, planned
 
-from mqops.act.in_process import act
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.look.runs import Runs, count_runs, list_runs
@@ -26,7 +26,6 @@ from mqops.look.runs_page import PageOfRuns, Place, WantedRuns, page_of_runs
 from mqops.look.words.run_name import name_of
 from mqops.look.words.runs import took
 from mqops.look.words.state import RunState
-from mqops.prove.prove import prove
 from mqops_airflow.pages import shared
 
 ESTATE = """\
@@ -169,6 +168,7 @@ QUESTIONS: dict[str, Callable[[Runs], object]] = {
     "proved_last": lambda runs: runs.proved_last(20),
     "begun_since": lambda runs: runs.begun_since("2026-03-01T00:00:00Z"),
     "of_session": lambda runs: runs.of_session("r000001"),
+    "before": lambda runs: runs.before(runs.newest(1)[0], 5, workflow="dlq_rules"),
 }
 
 
@@ -188,7 +188,9 @@ def test_a_question_that_a_page_asks_looks_at_no_row_of_every_run(many: Path, qu
     assert plans
     # the entries alone; an index of few runs; as many as are asked for
     few = ("COVERING", "who_ask", "who_moved", "by_proof_of_moves")
+    of_other_queues = "by_workflow (workflow=? AND at<?)"
     assert [one for one in plans if one.startswith("SCAN run") and not any(name in one for name in few)] == []
+    assert [one for one in plans if of_other_queues in one] == []
 
 
 def test_the_list_and_the_number_of_the_others_read_no_more_than_they_show(many: Path, monkeypatch) -> None:

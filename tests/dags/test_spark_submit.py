@@ -9,6 +9,7 @@ import re
 import shutil
 import socket
 import sqlite3
+import stat
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -124,7 +125,7 @@ def seen(outcome: Outcome, task: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(("task", "connected"), [("fine", True), ("looked_at", False)])
+@pytest.mark.parametrize(("task", "connected"), [("fine", True), ("connect_fine", True), ("looked_at", False)])
 def test_a_job_gets_the_variables_on_the_list(outcome: Outcome, task: str, connected: bool) -> None:
     variables = set(seen(outcome, task)["variables"])
     assert not variables & FOREIGN.keys()
@@ -136,7 +137,7 @@ def test_a_job_gets_the_variables_on_the_list(outcome: Outcome, task: str, conne
     assert ("MQOPS_ESTATE" in variables) is connected
     assert "MQOPS_BODY_KEYS" in variables  # those of the queue manager, for whatever reads its snapshots
     assert seen(outcome, task)["body_keys_length"] == len(json.dumps({"QM1": BODY_KEYS}))
-    assert seen(outcome, task).get("keys_of_executors", False) is connected
+    assert seen(outcome, task).get("keys_of_executors", False) is (task == "fine")
 
 
 def test_nobody_else_can_read_what_spark_leaves_on_the_disk(outcome: Outcome) -> None:
@@ -168,7 +169,20 @@ def test_a_client_of_spark_connect_gets_the_server_and_its_token(outcome: Outcom
     assert summary["arguments"] == ["fine", "--message-id=0a", "--message-id=0b"]
     assert summary["given"] == "for a client"
     assert summary["processes_with_the_secret_in_their_arguments"] == 0
+    assert summary["connection_in_proc"] is False
+    assert stat.S_IMODE((outcome.folder / "connect_fine" / "summary.json").stat().st_mode) == 0o600
     assert json.loads((outcome.folder / "fine" / "summary.json").read_text())["server"] == ""  # spark-submit has none
+
+
+def test_a_client_of_spark_connect_is_the_tasks_own_process_and_what_it_prints_is_in_the_log(outcome: Outcome) -> None:
+    assert f"PROCESS {outcome.xcom('connect_fine')['process']}" in outcome.output.splitlines()
+    assert "a line of the job's fine" in outcome.output
+
+
+def test_a_client_of_spark_connect_ends_where_airflow_ends_its_task(outcome: Outcome) -> None:
+    """Airflow's handler of SIGTERM calls `on_kill` and returns: the job would go on, beside the task's next try."""
+    assert outcome.states["connect_killed"] == "failed"
+    assert not (outcome.folder / "connect_killed" / "summary.json").exists()
 
 
 def test_what_is_shown_of_the_summary_goes_to_xcom(outcome: Outcome) -> None:
@@ -221,6 +235,9 @@ def test_a_summary_that_is_there_is_kept_where_it_is_taken_once(outcome: Outcome
             "and clear this task; nothing was moved by it.",
         ),
         ("connect_named_error", "TransientMQError: MQCONNX on QM1 failed: MQRC_Q_MGR_NOT_AVAILABLE (2059)"),
+        ("connect_unforeseen_error", "MqopsError: ValueError: nobody foresaw"),
+        ("connect_unnamed_error", "MqopsError: the job ended itself: went wrong without a name"),
+        ("connect_killed", "TaskKilled: Airflow ended this task while its job ran."),
         ("connect_unreachable", "SparkUnreachable: no Spark Connect server answers at localhost:"),
         (
             "connect_without_tls",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
+import re
 import signal
 import socket
 import stat
@@ -20,11 +20,11 @@ import psutil
 import pytest
 from mq_support import until
 from neighbours import NOBODY, neighbour
+from task_support import run_in_task
 
 from mqops import errors
 from mqops.mq.connection import MqConnection
-from mqops_airflow.spark.connect import Client, Server
-from mqops_airflow.spark.submit import job_error
+from mqops_airflow.spark.connect import Server
 from mqops_demo import airflow_home
 from mqops_demo.airflow_client import PATIENCE
 from mqops_demo.airflow_home import AirflowHome
@@ -33,13 +33,13 @@ from mqops_demo.spark_connect import answers, environment, idle_minutes
 
 SECRET = "s3cret-of-the-queue-manager"
 JOB = """\
-import os, sys
+import os
 from pathlib import Path
 
 from mqops import errors
 from mqops.act.spark.act import _at_a_time
 from mqops.mq.connection import MqConnection
-from mqops.spark_job import run, session, spark_errors
+from mqops.spark_job import session, spark_errors
 
 
 class Task:
@@ -53,19 +53,16 @@ class Task:
 
 def main(arguments):
     spark = session("test")
-    print("at a time:", _at_a_time(spark))
+    print("at a time:", _at_a_time(spark), "in session", spark.session_id)
     with spark_errors(Path("nowhere")):
         spark.range(1).mapInArrow(Task(MqConnection.from_environment()), "id long").collect()
-
-
-sys.exit(run(main))
 """
 
 LONG_JOB = """\
-import sys, time
+import time
 from pathlib import Path
 
-from mqops.spark_job import run, session
+from mqops.spark_job import session
 
 
 def wait(batches):
@@ -81,7 +78,6 @@ def main(arguments):
 
 
 FOLDER = {folder!r}
-sys.exit(run(main))
 """
 
 
@@ -105,10 +101,9 @@ def ran(home: AirflowHome, folder: Path, **changes: str) -> tuple[int, str]:
     (folder / "job.py").write_text(JOB)
     connection = MqConnection(queue_manager="QM1", user="app", password=SECRET)
     environment = {"PATH": os.environ["PATH"], "MQOPS_CONNECTION": connection.to_json()}
-    server = Server(host="localhost", **home.spark_connect)
-    client = Client(replace(server, **changes), logging.getLogger(__name__))
-    code = client.run(str(folder / "job.py"), [], environment)
-    return code, "\n".join(client.lines)
+    server = replace(Server(host="localhost", **home.spark_connect), **changes)
+    code, lines = run_in_task(folder / "job.py", {**environment, **server.environment})
+    return code, "\n".join(lines)
 
 
 def test_an_error_of_a_worker_keeps_its_class_and_the_server_knows_no_queue_manager(
@@ -117,7 +112,7 @@ def test_an_error_of_a_worker_keeps_its_class_and_the_server_knows_no_queue_mana
     code, written = ran(home, tmp_path)
     assert code == 1
     assert f"at a time: {os.cpu_count()}" in written
-    expected = "mqops: TransientMQError: MQCONNX on QM1 [] failed: MQRC_Q_MGR_NOT_AVAILABLE (2059)"
+    expected = "mqops.errors.TransientMQError: MQCONNX on QM1 [] failed: MQRC_Q_MGR_NOT_AVAILABLE (2059)"
     assert expected in written.splitlines()[-1]
     assert SECRET not in written
 
@@ -126,20 +121,20 @@ def test_a_server_that_dies_while_a_job_runs_is_told_and_the_next_try_finds_anot
     home: AirflowHome, tmp_path: Path
 ) -> None:
     (tmp_path / "job.py").write_text(LONG_JOB.format(folder=str(tmp_path)))
-    client = Client(Server(host="localhost", **home.spark_connect), logging.getLogger(__name__))
+    variables = {"PATH": os.environ["PATH"], **Server(host="localhost", **home.spark_connect).environment}
     with ThreadPoolExecutor() as threads:
-        code = threads.submit(client.run, str(tmp_path / "job.py"), [], {"PATH": os.environ["PATH"]})
+        ended = threads.submit(run_in_task, tmp_path / "job.py", variables)
         while not (tmp_path / "working").exists():
-            assert not code.done(), client.lines
+            assert not ended.done(), ended.result()
             time.sleep(0.1)
         first = server_process(home)
         first.kill()
         until(lambda: first not in children(home) and children(home))
         server_process(home).kill()  # the next one, before it listens
-        assert code.result() == 1
-    error = job_error(client.lines, "", "spark_warm")
-    assert isinstance(error, errors.SparkUnreachable)
-    assert "run this step again" in str(error)
+        code, lines = ended.result()
+    assert code == 1
+    assert lines[-1].startswith("mqops.errors.SparkUnreachable: ")
+    assert "run this step again" in lines[-1]
     assert "at a time: " in ran(home, tmp_path)[1]
     log = (home.folder / "logs" / "spark-connect.log").read_text()
     assert "ended with -9; it is started again" in log
@@ -155,6 +150,15 @@ def test_the_tasks_share_one_session_and_its_python_workers_stay(home: AirflowHo
     ran(home, tmp_path)
     assert before
     assert daemons(home) == before
+
+
+def test_a_session_of_the_clients_own_ends_with_its_job(home: AirflowHome, tmp_path: Path) -> None:
+    own = re.findall(r"in session (\S+)", ran(home, tmp_path, session_id="")[1])
+    assert len(own) == 1
+    assert own != [home.spark_connect["session_id"]]
+    code, written = ran(home, tmp_path, session_id=own[0])  # a server makes a session that it never had
+    assert code == 1
+    assert written.splitlines()[-1].startswith("mqops.errors.SparkUnreachable: ")
 
 
 @pytest.mark.parametrize("given", ["", "soon", "0", "-1", "inf", "nan"])
@@ -180,10 +184,10 @@ def test_the_port_is_never_free_while_the_server_waits_wakes_or_dies_and_a_taken
             assert "had no client for" in watcher.stdout.readline()
             assert not watcher.children()
             server = Server(host="localhost", port=port, token_file=str(tmp_path / "spark" / "token"))
-            client = Client(server, logging.getLogger(__name__))
             (tmp_path / "job.py").write_text(JOB)
-            client.run(str(tmp_path / "job.py"), [], {"PATH": os.environ["PATH"], "MQOPS_CONNECTION": "{}"})
-            assert any(line.startswith("at a time: ") for line in client.lines), client.lines
+            given = {"PATH": os.environ["PATH"], "MQOPS_CONNECTION": "{}", **server.environment}
+            lines = run_in_task(tmp_path / "job.py", given)[1]
+            assert any(line.startswith("at a time: ") for line in lines), lines
             assert "listens on" in watcher.stdout.readline()
             woken = (tmp_path / "spark" / "token").read_text()
             assert len(woken) > 30

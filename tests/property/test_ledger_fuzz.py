@@ -12,13 +12,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from ledger_opened import act
 
 sys.path.insert(0, str(Path(__file__).parent))
 from act_support import planned, proved
 from ledger_messages import Fuzzer
 from mq_support import DLQ, Manager, dead_letter
 
-from mqops.act.in_process import act
 from mqops.errors import NewerFormat
 from mqops.lake.files import read_json
 from mqops.ledger.core.identity import PlanIdentity

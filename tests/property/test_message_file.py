@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 from crash.test_kill_nine import kill_one, run_until
 from fuzzed import Fuzz
+from ledger_opened import prove
 from mq_support import Manager, reveal_estate
 from pymqi import CMQC
 
@@ -30,7 +31,6 @@ from mqops.message_file.export import Fingerprint
 from mqops.message_file.load import read_messages
 from mqops.mq.browse import browse
 from mqops.mq.connection import connect
-from mqops.prove.prove import prove
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 

@@ -11,15 +11,15 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ledger_opened import observe
+from ledger_opened import act as act_plainly
+from ledger_opened import observe, prove
 from mq_support import DLQ, dead_letter, digests
 from spark.dealing import dealt_by_spark
 from spark_support import job_here
 
-from mqops.act.approved_plan import read_approved_plan
+from mqops.act.approved_plan import acted_rows, read_approved_plan
+from mqops.act.core.deal import by_lanes, lane_lengths
 from mqops.act.core.lanes import lane_of
-from mqops.act.in_process import act as act_plainly
-from mqops.act.in_process import lane_lengths
 from mqops.act.spark import act as spark_act
 from mqops.act.spark.act import ActTask, _checked, _lengths, act
 from mqops.decide.core.pacing import NO_LIMITS, Pacing
@@ -33,7 +33,6 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.opened import OpenLedger
 from mqops.model import ActSummary
 from mqops.mq.connection import OneSession
-from mqops.prove.prove import prove
 from mqops.rules import parse
 
 QUEUES = (
@@ -141,7 +140,7 @@ def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(m
     ledger = OpenLedger(LedgerFile(run.lake_folder), approved_plan.identity, run)
     with OneSession(manager.connection) as step:
         begin(step, approved_plan, ledger, lambda: [400], {})
-    rows = plain._dealt(plain.acted_rows(run, approved_plan), act_plainly_lanes, NO_LIMITS)[0]
+    rows = by_lanes(acted_rows(approved_plan), act_plainly_lanes, NO_LIMITS)[0]
 
     def execute():
         with plain.LaneWorker(manager.connection, approved_plan, task.unit_size, keys=ledger.keys) as worker:

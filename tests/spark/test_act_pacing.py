@@ -9,17 +9,17 @@ import time
 import pyarrow.parquet as pq
 import pytest
 from act_support import EXTENDED, counts, planned, proved, send_back
-from ledger_opened import observe
+from ledger_opened import act as act_plainly
+from ledger_opened import observe, prove
 from mq_support import DLQ, dead_letter, storage_estate
 from pymqi import CMQC
 from pyspark.sql.types import StructType
 from spark.dealing import dealt_by_spark
 from spark_support import meanwhile
 
-from mqops.act import in_process as plain
-from mqops.act.approved_plan import read_approved_plan
+from mqops.act.approved_plan import ROW_COLUMNS, acted_rows, make_row, read_approved_plan
 from mqops.act.canary import CAME_BACK
-from mqops.act.core.deal import tasks_of_lanes
+from mqops.act.core.deal import by_lanes, tasks_of_lanes
 from mqops.act.core.mover import BEHIND_FAILED
 from mqops.act.spark.act import act
 from mqops.decide.core.pacing import Pacing
@@ -32,7 +32,6 @@ from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.file import LedgerFile
-from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqwire.constants import MQENC_NATIVE
 from mqwire.rfh2 import MQRFH2
@@ -82,7 +81,7 @@ def test_stopped_with_spark_and_finished_without_it(manager, spark, lake):
     assert 20 <= found["moved"] < 2000
     assert found["left"] == 2000 - found["moved"]
     lift(run.path)
-    plain.act(manager.connection, run, approved=plan.digest)
+    act_plainly(manager.connection, run, approved=plan.digest)
     assert proved(manager, run) == {"planned": 2000, "moved": 2000}
     for target in range(4):
         assert manager.bodies(f"T{target}") == [b"%d" % n for n in range(target, 2000, 4)]
@@ -176,7 +175,7 @@ def test_a_lane_and_that_of_its_canaries_are_in_one_task():
 def test_plain_and_spark_decide_the_same_and_deal_the_same(manager, spark, lake):
     manager.put(DLQ, messages())
     run, _plan = planned(manager, lake, "DESTQ(T1) ACTION(RETRY)\n")
-    plain.act(manager.connection, run)
+    act_plainly(manager.connection, run)
     prove(manager.connection, run)
     send_back(manager, "T1")
     runs, plans = [], []
@@ -199,7 +198,7 @@ def test_plain_and_spark_decide_the_same_and_deal_the_same(manager, spark, lake)
     assert any(row["together"] != row["row"] for row in rows[0])
 
     approved_plan = read_approved_plan(runs[0])
-    dealt = plain._dealt(plain.acted_rows(runs[0], approved_plan), 6, approved_plan.pacing)
+    dealt = by_lanes(acted_rows(approved_plan), 6, approved_plan.pacing)
     with_spark = dealt_by_spark(spark.read.parquet(str(runs[1].plan)), 6, approved_plan.pacing).collect()
     assert sorted((row["lane"], row["position"], row["row"]) for row in with_spark) == [
         (lane, row.position, row.row) for lane, of_lane in enumerate(dealt) for row in of_lane
@@ -233,11 +232,11 @@ def test_canaries_are_the_same_with_and_without_spark_and_overtake_nothing(spark
     for seed in range(5):
         rows = rows_of_a_plan(seed, 40)
         plan = spark.createDataFrame(
-            [tuple(row[name] for name in plain.ROW_COLUMNS) for row in rows],
-            StructType([PLAN[name] for name in plain.ROW_COLUMNS]),
+            [tuple(row[name] for name in ROW_COLUMNS) for row in rows],
+            StructType([PLAN[name] for name in ROW_COLUMNS]),
         )
         lanes = {row["row"]: (row["lane"], row["position"]) for row in dealt_by_spark(plan, 2, pacing).collect()}
-        dealt = plain._dealt([plain.make_row(-1, row) for row in rows], 2, pacing)
+        dealt = by_lanes([make_row(-1, row) for row in rows], 2, pacing)
         assert lanes == {row.row: (lane, row.position) for lane in (0, 1) for row in dealt[lane]}
         led += len(dealt[1])
         for canary in dealt[1]:

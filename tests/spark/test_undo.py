@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 
+from ledger_opened import act_undo, prove
 from mq_support import DLQ, dead_letter
 
 from mqops.act.spark.act import act
 from mqops.decide.spark.decide import Request, decide
 from mqops.lake.run import RunFolder, find_run
 from mqops.observe.spark.observe import observe
-from mqops.prove.prove import prove
-from mqops.undo.in_process import act_undo, plan_undo
+from mqops.undo.in_process import plan_undo
 
 RULES = "DESTQ(DROP) ACTION(DISCARD)\nACTION(RETRY)\n"
 

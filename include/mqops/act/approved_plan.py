@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 from mqops.act.core.lanes import Row
+from mqops.actions import Action
 from mqops.decide.arrow import read_plan
 from mqops.decide.core import PlanSummary, plan_digest, row_digest
 from mqops.decide.core.pacing import Pacing, covered
@@ -21,7 +23,10 @@ from mqops.ledger.noted import ISSUED
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
 from mqops.observe.recorded import OBSERVED
-from mqops.plan_row import PlanRow
+from mqops.plan_row import COLUMNS, PlanRow
+
+ROW_COLUMNS = tuple(name for name in COLUMNS if name in {field.name for field in fields(Row)})
+"""What acting reads of a plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +140,7 @@ def check_rows(approved_plan: ApprovedPlan, digest: str) -> None:
         )
 
 
-def plan_rows(run: RunFolder, approved_plan: ApprovedPlan) -> Iterator[PlanRow]:
+def plan_rows(approved_plan: ApprovedPlan) -> Iterator[PlanRow]:
     """The rows of RUN/plan. Read them to the end: after the last row the digest of all rows is checked.
 
     Raises:
@@ -143,26 +148,35 @@ def plan_rows(run: RunFolder, approved_plan: ApprovedPlan) -> Iterator[PlanRow]:
         LakeError: a file of the plan cannot be read.
     """
     digests: list[str] = []
-    for row in read_plan(run.plan, PlanRow):
+    for row in read_plan(approved_plan.folder.plan, PlanRow):
         digests.append(row_digest(row))
         yield row
     check_rows(approved_plan, plan_digest(digests))
 
 
-def acted_rows(run: RunFolder, approved_plan: ApprovedPlan) -> list[Row]:
+def acted_rows(approved_plan: ApprovedPlan) -> list[Row]:
     """The plan's rows with an action, not yet dealt to lanes. Each says whether another row has its identifiers.
 
     Raises PlanChanged where the rows are not those the plan was made with.
     """
     same: Counter[tuple[bytes, bytes]] = Counter()
     rows = []
-    for one in plan_rows(run, approved_plan):
+    for one in plan_rows(approved_plan):
         same[one.msg_id, one.correl_id] += 1
         if one.action.acts:
             rows.append(_row(one))
     for row in rows:
         row.duplicate_id = same[row.msg_id, row.correl_id] > 1
     return rows
+
+
+def make_row(position: int, row: Mapping[str, Any]) -> Row:
+    """A row for the mover from what Spark gives: `ROW_COLUMNS` and `duplicate_id` by name."""
+    values = {name: row[name] for name in ROW_COLUMNS}
+    values |= {"rule_key": row["rule_key"] or "", "action": Action(row["action"])}
+    return Row(
+        position=position, duplicate_id=row["duplicate_id"], **(values | {"body_sha256": bytes(row["body_sha256"])})
+    )
 
 
 def _row(row: PlanRow) -> Row:

@@ -13,19 +13,17 @@ from mqops.act.core.issue_tokens import issue_tokens
 from mqops.act.mover_port import MoverPort
 from mqops.act.sources import check_source
 from mqops.clock import utc_now
-from mqops.decide.core.preflight import Inquired
-from mqops.decide.destination import DestinationInquiry
-from mqops.decide.preflight_record import read_preflight
-from mqops.errors import MQError, OutcomeUnknown, PlanChanged
+from mqops.decide.preflight import refuse_led_elsewhere
+from mqops.errors import MQError, OutcomeUnknown
 from mqops.ledger.before_act import refuse_broken
 from mqops.ledger.core.marker import About, MarkerKind
 from mqops.ledger.drain import check_signer, drain
+from mqops.ledger.keys import KeyRing
 from mqops.ledger.opened import OpenLedger
 from mqops.ledger.signing import make_key
 from mqops.ledger.stop_message import refuse_if_stopped_for_all
 from mqops.mq.connection import OneSession, connect
 from mqops.mq.session import Session, has_ended
-from mqops.printable import printable
 
 
 class Begun(NamedTuple):
@@ -65,13 +63,12 @@ def begin(
         refuse_other_queue_manager(session, approved_plan)
         refuse_if_stopped_for_all(session, ledger.keys, approved_plan.queue_manager)
         if ledger.noted is None:
-            _refuse_led_elsewhere(session, approved_plan)
+            refuse_led_elsewhere(session, approved_plan.folder, approved_plan.identity.digest)
         make_key(ledger.file)
         refuse_broken(session, ledger.file)
         check_signer(ledger)
         if ledger.issued is not None:
-            _check_sources(session, queues)
-            MoverPort(session, queues, ledger.keys)  # here a missing queue is one error, later each task would fail
+            _port(session, queues, ledger.keys)  # here a missing queue is one error, later each task would fail
     about_run = _about_plan(approved_plan, about or {})
     lanes = ledger.issued.lanes if ledger.issued else tuple(lengths())
     if ledger.issued is None and any(lanes):  # else there is nothing to act on: nothing for the ledger
@@ -79,37 +76,6 @@ def begin(
         ledger.note_issued(lanes, ledger.keys.newest().id)
     record_resume(step, ledger, str(about_run.get("finished_by") or ""))
     return Begun(lanes, about_run, ledger.sums().done)
-
-
-def _refuse_led_elsewhere(session: Session, approved_plan: ApprovedPlan) -> None:
-    """Refuse a plan of which a destination leads elsewhere by now: the definition of an alias or a remote queue was
-    changed since. Who approves a plan approves names, and has seen where they lead (RUN/preflight.json). What was not
-    known when the plan was made, and what is not known now, is not compared: the mover finds out.
-
-    Raises:
-        PlanChanged: the text names the destination, where it led and where it leads.
-        MQError: the connection is lost.
-    """
-    found = read_preflight(approved_plan.folder)
-    if found is None or found.plan != approved_plan.identity.digest:
-        return
-    inquiry = DestinationInquiry(session)
-    for one in found.looked:
-        before = _place(one.there)
-        now = _place(inquiry.inquired(one.demand)) if before else ""
-        if before and now and before != now:
-            raise PlanChanged(
-                f"{printable(one.demand.name)} led to {printable(before)} when the plan was made, and leads to "
-                f"{printable(now)} now: its definition was changed. Nothing was moved. Look at it, and make a new run, "
-                "or change the definition back"
-            )
-
-
-def _place(there: Inquired) -> str:
-    """The queue that messages come to lie on, and where they go on to; "" where it is not known."""
-    if there.queue is None:
-        return ""
-    return f"{there.queue.name} for {there.remote}" if there.remote else there.queue.name
 
 
 def _about_plan(approved_plan: ApprovedPlan, more: About) -> About:
@@ -121,21 +87,22 @@ def _about_plan(approved_plan: ApprovedPlan, more: About) -> About:
     return {name: getattr(approved_plan.summary, name) for name in names} | dict(more)
 
 
-def _check_sources(session: Session, queues: Sequence[str]) -> None:
+def _port(session: Session, queues: Sequence[str], keys: KeyRing) -> MoverPort:
+    """The port, opened on queues that messages may be taken from. Raises `SettingsError`, `MQError`."""
     for queue in queues:
         try:
             check_source(session, queue)
         except MQError as error:
             if not has_ended(error, queues):
                 raise
+    return MoverPort(session, queues, keys)
 
 
 def _issue(step: OneSession, ledger: OpenLedger, queues: Sequence[str], lanes: Sequence[int], about: About) -> None:
     for last_try in (False, True):
         try:
             with connect(step) as session:
-                _check_sources(session, queues)
-                port = MoverPort(session, queues, ledger.keys)
+                port = _port(session, queues, ledger.keys)
                 issue_tokens(port, ledger.plan, lanes, about=about, now=utc_now)
             return
         except OutcomeUnknown:

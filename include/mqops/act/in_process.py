@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from mqops.act.approved_plan import ApprovedPlan, acted_rows, read_approved_plan
 from mqops.act.beginning import begin
 from mqops.act.canary import CanaryDecision, decided, watch
-from mqops.act.core.deal import deal, home_lanes, in_order
+from mqops.act.core.deal import by_lanes, canary_lanes, lane_lengths
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE, Row
 from mqops.act.core.mover import LaneResult, Mover
 from mqops.act.core.port import Port
@@ -21,10 +19,9 @@ from mqops.act.lane_tokens import unfinished_lanes
 from mqops.act.mover_port import MoverPort
 from mqops.act.progress import Progress
 from mqops.act.rate_limiter import RunRateLimiter
-from mqops.actions import Action, moved_word
+from mqops.actions import moved_word
 from mqops.clock import utc_now
 from mqops.counted import counted
-from mqops.decide.core.pacing import Pacing
 from mqops.errors import InProgress, MQError
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import refuse_if_stopped
@@ -38,10 +35,7 @@ from mqops.ledger.stop_message import StopWatch, refuse_if_stopped_for_all
 from mqops.model import ActSummary
 from mqops.mq.connection import OneSession, Reach, connect, one_session
 from mqops.mq.session import Session
-from mqops.plan_row import COLUMNS
 
-ROW_COLUMNS = tuple(name for name in COLUMNS if name in {field.name for field in fields(Row)})
-"""What acting reads of a plan."""
 PATIENCE = 10
 """Rounds without progress, each with half a second's wait for a lane token, before `rounds` raises `InProgress`."""
 PortMaker: TypeAlias = Callable[[Session, Sequence[str], Seal], Port]
@@ -146,6 +140,7 @@ def act(
     connection: Reach,
     run: RunFolder,
     *,
+    file: LedgerFile,
     unit_size: int = DEFAULT_UNIT_SIZE,
     approved: str = "",
     about: About | None = None,
@@ -154,10 +149,11 @@ def act(
 ) -> ActSummary:
     """Act on a run's plan, or finish what an earlier execution began.
 
-    Parameters: `unit_size` the largest number of messages in a unit of work; `approved` the digest of the approved
-    plan, "" if no approval was needed; `about` who asked, who approved, and who goes on with a run that was interrupted
-    (`finished_by`), for the ledger; `port` as for `LaneWorker`; `needs` the queues that must exist before anything is
-    moved, by default the plan's.
+    Parameters: `file` the ledger, opened for this execution: nothing was read of it yet (`refuse_broken`); `unit_size`
+    the largest number of messages in a unit of work; `approved` the digest of the approved plan, "" if no approval was
+    needed; `about` who asked, who approved, and who goes on with a run that was interrupted (`finished_by`), for the
+    ledger; `port` as for `LaneWorker`; `needs` the queues that must exist before anything is moved, by default the
+    plan's.
 
     Raises:
         PlanChanged: the plan is not the approved one, or its rows were changed.
@@ -167,14 +163,14 @@ def act(
     """
     started = time.monotonic()
     approved_plan = read_approved_plan(run, approved)
-    ledger = OpenLedger(LedgerFile(run.lake_folder), approved_plan.identity, run)
+    ledger = OpenLedger(file, approved_plan.identity, run)
     with run.lock(), one_session(connection) as step:
         refuse_if_stopped(run)
-        rows = acted_rows(run, approved_plan)
+        rows = acted_rows(approved_plan)
         lanes, about_run, reached = begin(
             step, approved_plan, ledger, lambda: lane_lengths(rows, approved_plan.pacing), about, needs=needs
         )
-        by_lane = _dealt(rows, len(lanes), approved_plan.pacing)
+        by_lane = by_lanes(rows, len(lanes), approved_plan.pacing)
 
         def visit(unfinished: Sequence[int], decision: CanaryDecision) -> list[LaneResult]:
             with LaneWorker(
@@ -266,36 +262,6 @@ def _unfinished(step: OneSession, ledger: OpenLedger, lanes: Sequence[int], prog
         unfinished = unfinished_lanes(session, ledger, lanes)
     progress.finished([lane for lane, rows in enumerate(lanes) if rows and lane not in unfinished])
     return unfinished
-
-
-def canary_lanes(lanes: Sequence[int], pacing: Pacing) -> range:
-    """The lanes of the canaries: the second half, if the plan has canaries."""
-    return range(home_lanes(len(lanes), pacing), len(lanes))
-
-
-def lane_lengths(rows: list[Row], pacing: Pacing, lanes: int = 1) -> list[int]:
-    """The number of rows in each lane. Parameters: `lanes` without those of canaries."""
-    number = lanes * 2 if pacing.has_canaries else lanes
-    counts = Counter(dealt.lane for dealt in deal(sorted(rows, key=in_order), number, pacing))
-    return [counts[lane] for lane in range(number)]
-
-
-def _dealt(rows: list[Row], lanes: int, pacing: Pacing) -> list[list[Row]]:
-    """The rows of each lane in order. Parameters: `lanes` with those of canaries."""
-    by_lane: list[list[Row]] = [[] for _ in range(lanes)]
-    for lane, position, row in deal(sorted(rows, key=in_order), lanes, pacing):
-        row.position = position
-        by_lane[lane].append(row)
-    return by_lane
-
-
-def make_row(position: int, row: Mapping[str, Any]) -> Row:
-    """A row for the mover from what Spark gives: `ROW_COLUMNS` and `duplicate_id` by name."""
-    values = {name: row[name] for name in ROW_COLUMNS}
-    values |= {"rule_key": row["rule_key"] or "", "action": Action(row["action"])}
-    return Row(
-        position=position, duplicate_id=row["duplicate_id"], **(values | {"body_sha256": bytes(row["body_sha256"])})
-    )
 
 
 def summarise(approved_plan: ApprovedPlan, results: Iterable[LaneResult], seconds: float) -> ActSummary:

@@ -433,7 +433,7 @@ def show_outcomes(*, run: str, queue_manager: str, lake: Path, as_json: bool) ->
     from mqops.prove.outcomes import look  # noqa: PLC0415
 
     found = find_run(lake, key=run, queue_manager=queue_manager.strip(), planned=True)
-    summary = look(connection_for(found.queue_manager, queue_manager), found)
+    summary = look(connection_for(found.queue_manager, queue_manager), found, file=LedgerFile(found.lake_folder))
     show_json(summary.to_json()) if as_json else _show_outcomes(summary)
 
 

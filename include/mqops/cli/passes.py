@@ -22,7 +22,7 @@ from mqops.cli.tables import GivenFile, text_from
 from mqops.command import command as command_line
 from mqops.counted import counted
 from mqops.decide.core import PlanSummary
-from mqops.decide.core.pacing import DEFAULT_PATIENCE, DEFAULT_WAIT, Pacing
+from mqops.decide.core.pacing import DEFAULT_PATIENCE, DEFAULT_WAIT, OF_RUN, Pacing
 from mqops.decide.core.preflight import Preflight, shown
 from mqops.errors import MqopsError, RulesError
 from mqops.look.words.in_lines import MOST_OF_A_RULE, nothing_to_do, plan_lines, summary_lines
@@ -106,9 +106,9 @@ def pacing_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that say how a plan is carried out; the command gets them as `pacing`."""
 
     @functools.wraps(command)
-    def wrapped(*, canary: int, canary_wait: int, pace: int, in_flight: int, patience: int, **others: Any) -> None:
-        pacing = Pacing(canary=canary, canary_wait=canary_wait, pace=pace, in_flight=in_flight, patience=patience)
-        command(pacing=pacing, **others)
+    def wrapped(**given: Any) -> None:
+        pacing = Pacing(**{name: given.pop(name) for name in OF_RUN})
+        command(pacing=pacing, **given)
 
     for option in reversed(_HANDLING):
         wrapped = option(wrapped)

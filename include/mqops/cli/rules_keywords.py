@@ -6,10 +6,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from mqops.cli.columns import show_folded
-from mqops.cli.outcome import json_option, show_json, show_text
+from mqops.cli.outcome import json_option, show_json
 from mqops.errors import SettingsError
-from mqops.rules.keyword import Entry
-from mqops.rules.keyword_text import described, document, listed, markdown
+from mqops.rules.keyword_text import described, document, listed
 from mqops.rules.keywords import keywords_of, not_loaded
 
 
@@ -21,9 +20,8 @@ def completed(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 
 @click.command()
 @click.argument("keyword", required=False, shell_complete=completed)
-@click.option("--markdown", "as_markdown", is_flag=True, help="The tables of docs/rules_extensions.md.")
 @json_option
-def keywords(*, keyword: str | None, as_markdown: bool, as_json: bool) -> None:
+def keywords(*, keyword: str | None, as_json: bool) -> None:
     """List the keywords of a rules table, or say how to write KEYWORD and what it means."""
     known = keywords_of(extensions=True).values()
     found = [one for one in known if keyword is None or one.name == keyword.upper()]
@@ -31,9 +29,7 @@ def keywords(*, keyword: str | None, as_markdown: bool, as_json: bool) -> None:
         if keyword and (why := not_loaded().get(keyword.upper())):
             raise SettingsError(why)
         raise click.UsageError(f"{keyword!r} is not a keyword of a rules table: `mqops rules keywords` lists them")
-    if as_markdown:
-        show_text("\n".join(markdown(entry, extension=True) for entry in (Entry.PATTERN, Entry.ACTION)))
-    elif as_json:
+    if as_json:
         show_json({"keywords": [document(one) for one in found]})
     else:
         for line in (described(found[0]) if keyword else listed(found)).split("\n"):

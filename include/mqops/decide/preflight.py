@@ -18,12 +18,13 @@ from mqops.decide.core.preflight import Demand, Finding, Looked, Preflight, judg
 from mqops.decide.destination import DestinationInquiry
 from mqops.decide.ledger_queue import ledger_findings
 from mqops.decide.recorded import PLAN
-from mqops.errors import MQError
+from mqops.errors import MQError, PlanChanged
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
 from mqops.ledger.file import LedgerFile
 from mqops.mq.connection import Reach, connect
-from mqops.mq.session import PASS_CONTEXT_OPTIONS, SET_CONTEXT_OPTIONS
+from mqops.mq.session import PASS_CONTEXT_OPTIONS, SET_CONTEXT_OPTIONS, Session
+from mqops.printable import printable
 from mqops.queue_names import MOST_NAMED
 from mqops.workflow import Workflow
 
@@ -101,6 +102,32 @@ def _look(
     )
     findings = worst_first((*ledger, *judge(looked, sources), *more))
     return replace(found, findings=findings, looked=looked, taken_from=tuple(sorted(sources)))
+
+
+def refuse_led_elsewhere(session: Session, run: RunFolder, plan: str) -> None:
+    """Refuse a plan of which a destination leads elsewhere by now: the definition of an alias or a remote queue was
+    changed since. Who approves a plan approves names, and has seen where they lead (RUN/preflight.json). What was not
+    known when the plan was made, and what is not known now, is not compared: the mover finds out.
+
+    Parameters: `plan` its digest.
+
+    Raises:
+        PlanChanged: the text names the destination, where it led and where it leads.
+        MQError: the connection is lost.
+    """
+    found = store.PREFLIGHT.find(run)
+    if found is None or found.plan != plan:
+        return
+    inquiry = DestinationInquiry(session)
+    for one in found.looked:
+        before = one.there.leads_to
+        now = inquiry.inquired(one.demand).leads_to if before else ""
+        if before and now and before != now:
+            raise PlanChanged(
+                f"{printable(one.demand.name)} led to {printable(before)} when the plan was made, and leads to "
+                f"{printable(now)} now: its definition was changed. Nothing was moved. Look at it, and make a new run, "
+                "or change the definition back"
+            )
 
 
 NOT_DONE = "nothing of an approved plan is done before it is resumed"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.expiry.core.first_tell import FirstTell
     from mqops.lake.run import RunFolder
+    from mqops.ledger.file import LedgerFile
     from mqops.model import ActSummary
     from mqops.mq.connection import Reach
     from mqops.mq.session import RawMessage, Session
@@ -94,6 +95,7 @@ class Act(Protocol):
         run: RunFolder,
         /,
         *,
+        file: LedgerFile,
         unit_size: int,
         approved: str,
         about: About | None,
@@ -101,12 +103,12 @@ class Act(Protocol):
 
 
 def act_through_mover(
-    connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None
+    connection: Reach, run: RunFolder, /, *, file: LedgerFile, unit_size: int, approved: str, about: About | None
 ) -> ActSummary:
     """Act in one process through the port that gets and puts messages, `mqops.act.mover_port.MoverPort`."""
     from mqops.act.in_process import act  # noqa: PLC0415 - loads the MQ library
 
-    return act(connection, run, unit_size=unit_size, approved=approved, about=about)
+    return act(connection, run, file=file, unit_size=unit_size, approved=approved, about=about)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,13 +20,14 @@ from mqops.lake.run_file import RunFile
 from mqops.ledger.core.marker import About
 from mqops.misnamed import is_alias
 from mqops.mqsc import mqsc_name
-from mqops.queue_names import OF_ANSWERS, OWN, not_seen, selected
+from mqops.queue_names import APART, not_seen, selected
 from mqops.workflow import Workflow
 from mqwire import constants as c
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.lake.run import RunFolder
+    from mqops.ledger.file import LedgerFile
     from mqops.model import ActSummary, QueueDefinition
     from mqops.mq.connection import Reach
     from mqops.mq.session import RawMessage, Session
@@ -41,7 +42,6 @@ GOES_ON = (
 """What is said where the gate stops the guard."""
 GUARDED = RunFile("guard.json", Guarded)
 _COLUMNS = ("body_length", "report", "group_id", "msg_flags", "msg_seq_number")
-_NOT_OF_APPLICATIONS = (*OWN, *OF_ANSWERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +130,7 @@ def select(session: Session, request: GuardRequest) -> Loops:
 
 
 def _is_of_application(name: str) -> bool:
-    return not name.startswith(_NOT_OF_APPLICATIONS)
+    return not name.startswith(APART)
 
 
 def _base(name: str, known: Mapping[str, QueueDefinition]) -> str:
@@ -224,7 +224,9 @@ def _choices(run: RunFolder, guarded: Guarded, limit: int) -> Sequence[Placed]:
     return placed(messages, ways, OBSERVED.read(run).settled, limit=limit)
 
 
-def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None) -> ActSummary:
+def act(
+    connection: Reach, run: RunFolder, /, *, file: LedgerFile, unit_size: int, approved: str, about: About | None
+) -> ActSummary:
     """Act in one process through `mqops.act.guard_port.GuardPort`. Raises as `mqops.act.in_process.act`."""
     from mqops.act.guard_port import GuardPort  # noqa: PLC0415 - loads the MQ library
     from mqops.act.in_process import act  # noqa: PLC0415
@@ -233,7 +235,7 @@ def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, 
     observed = OBSERVED.read(run)
     seen_at = datetime.fromisoformat(observed.observed_at)
     port = partial(GuardPort, queue_manager=observed.queue_manager, seen_at=seen_at)
-    return act(connection, run, unit_size=unit_size, approved=approved, about=about, port=port)
+    return act(connection, run, file=file, unit_size=unit_size, approved=approved, about=about, port=port)
 
 
 GUARD = Decider(

@@ -28,14 +28,14 @@ _log = logging.getLogger(__name__)
 
 
 def look_back(
-    connection: Reach, run: RunFolder, *, file: LedgerFile | None = None, now: Callable[[], datetime] = utc
+    connection: Reach, run: RunFolder, *, file: LedgerFile, now: Callable[[], datetime] = utc
 ) -> list[OutcomeSummary]:
     """Look at the outcomes of the newest runs before this one that may still change. An error is logged, not raised.
 
     A run is looked at again when its age has doubled since the last look, and when this run is an undo of it; not after
     `mqops lake prune` has removed its snapshot, without which a message is not recognised.
 
-    Parameters: `file` the ledger, if the caller has it open.
+    Parameters: `file` the ledger, opened by the step.
     """
     undoes, summaries, at = UNDO_RECORD.find(run), [], now()
     undone = undoes.run if undoes else ""

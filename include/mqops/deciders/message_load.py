@@ -15,6 +15,7 @@ from mqops.workflow import Workflow
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.lake.run import RunFolder
+    from mqops.ledger.file import LedgerFile
     from mqops.model import ActSummary, RunSummary
     from mqops.mq.connection import Reach
     from mqops.mq.session import Session
@@ -44,11 +45,13 @@ def decide(request: LoadRequest, run: RunFolder) -> PlanSummary:
     return plan_load(request.connection, run, request.file, request.queue, again=request.again, ask_gate=ask_gate)
 
 
-def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None) -> ActSummary:
+def act(
+    connection: Reach, run: RunFolder, /, *, file: LedgerFile, unit_size: int, approved: str, about: About | None
+) -> ActSummary:
     """Put through `mqops.message_file.load_port.LoadPort`. Raises as `mqops.message_file.load.act_load`."""
     from mqops.message_file.load import act_load  # noqa: PLC0415 - loads the MQ library
 
-    return act_load(connection, run, unit_size=unit_size, approved=approved, about=about)
+    return act_load(connection, run, file=file, unit_size=unit_size, approved=approved, about=about)
 
 
 MESSAGE_LOAD = Decider(
@@ -70,6 +73,7 @@ def finish_loads(request: LoadRequest, *, unit_size: int = DEFAULT_UNIT_SIZE) ->
     They were approved when they began. Raises as `act_and_prove` and `prove`.
     """
     from mqops.deciders.run import act_and_prove  # noqa: PLC0415 - loads the MQ library
+    from mqops.ledger.file import LedgerFile  # noqa: PLC0415
     from mqops.message_file.load import begun_loads  # noqa: PLC0415
     from mqops.prove.prove import prove  # noqa: PLC0415
     from mqops.prove.records import SUMMARY  # noqa: PLC0415
@@ -77,11 +81,12 @@ def finish_loads(request: LoadRequest, *, unit_size: int = DEFAULT_UNIT_SIZE) ->
     summaries = []
     about = {"finished_by": request.requested_by}
     for run, plan, is_open in begun_loads(request.connection, request.lake, request.file, request.queue):
+        connection, file = request.connection, LedgerFile(run.lake_folder)
         if is_open:
             finished = act_and_prove(
-                MESSAGE_LOAD, request.connection, run, unit_size=unit_size, approved=plan.digest, about=about
+                MESSAGE_LOAD, connection, run, file=file, unit_size=unit_size, approved=plan.digest, about=about
             )
             summaries.append(finished)
         elif not SUMMARY.exists(run):
-            summaries.append(prove(request.connection, run))
+            summaries.append(prove(connection, run, file=file))
     return summaries

@@ -42,6 +42,7 @@ from mqops.workflow import Workflow
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.lake.run import RunFolder
+    from mqops.ledger.file import LedgerFile
     from mqops.model import ActSummary
     from mqops.mq.connection import Reach
     from mqops.mq.session import Session
@@ -292,7 +293,9 @@ def _msg_ids(request: RecoverRequest, run: RunFolder) -> set[bytes] | None:
     return found
 
 
-def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None) -> ActSummary:
+def act(
+    connection: Reach, run: RunFolder, /, *, file: LedgerFile, unit_size: int, approved: str, about: About | None
+) -> ActSummary:
     """Act in one process, copies through `mqops.act.copy_port.CopyPort`. Raises as `mqops.act.in_process.act`."""
     from mqops.act.copy_port import CopyPort  # noqa: PLC0415 - loads the MQ library
     from mqops.act.in_process import act  # noqa: PLC0415
@@ -301,7 +304,7 @@ def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, 
 
     copies = Action.COPY in PLAN.read(run).actions
     port, needs = (CopyPort, ()) if copies else (MoverPort, None)  # a copy takes from no queue
-    return act(connection, run, unit_size=unit_size, approved=approved, about=about, port=port, needs=needs)
+    return act(connection, run, file=file, unit_size=unit_size, approved=approved, about=about, port=port, needs=needs)
 
 
 RECOVER = Decider(

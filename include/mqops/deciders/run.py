@@ -128,7 +128,7 @@ def carry_out(
 ) -> RunSummary:
     """Act on a plan, prove it, and look what became of the messages that earlier runs moved.
 
-    Parameters: `file` the ledger, if the caller has it open: the proof's, never act's.
+    Parameters: `file` the ledger, if the caller has opened it for this: nothing was read of it yet.
 
     Raises:
         Stopped: somebody stopped the run; what was done until then is proved.
@@ -136,8 +136,9 @@ def carry_out(
     """
     people = {"requested_by": request.requested_by, "approved_by": request.approved_by}
     about = {name: who for name, who in people.items() if who or name == "requested_by"}
+    file, approved = file or LedgerFile(run.lake_folder), plan.digest
     return act_and_prove(
-        decider, request.connection, run, unit_size=request.unit_size, approved=plan.digest, about=about, file=file
+        decider, request.connection, run, file=file, unit_size=request.unit_size, approved=approved, about=about
     )
 
 
@@ -188,8 +189,8 @@ def carry_out_approved(
         MqopsError: as `carry_out`.
     """
     about = {"requested_by": plan.requested_by, "approved_by": approved_by}
-    decider = decider_named(plan.workflow)
-    return act_and_prove(decider, connection, run, unit_size=unit_size, approved=plan.digest, about=about)
+    decider, file = decider_named(plan.workflow), LedgerFile(run.lake_folder)
+    return act_and_prove(decider, connection, run, file=file, unit_size=unit_size, approved=plan.digest, about=about)
 
 
 def finish_run(
@@ -208,9 +209,8 @@ def finish_run(
         raise SettingsError(f"Run {run.run} is an undo. To finish it, enter `mqops undo` with the run that it undoes")
     if (issued := ISSUED.find(run)) is None or issued.plan != plan.digest:
         raise SettingsError(f"Run {run.run} was not begun, so there is nothing to finish: start a new run")
-    about = {"finished_by": who}
-    decider = decider_named(plan.workflow)
-    return act_and_prove(decider, connection, run, unit_size=unit_size, approved=plan.digest, about=about)
+    decider, about, file = decider_named(plan.workflow), {"finished_by": who}, LedgerFile(run.lake_folder)
+    return act_and_prove(decider, connection, run, file=file, unit_size=unit_size, approved=plan.digest, about=about)
 
 
 def act_and_prove(
@@ -218,12 +218,14 @@ def act_and_prove(
     connection: Reach,
     run: RunFolder,
     *,
+    file: LedgerFile,
     unit_size: int,
     approved: str,
     about: About,
-    file: LedgerFile | None = None,
 ) -> RunSummary:
-    """Act on a plan and prove it by one session, also if somebody stopped it (`prove_and_look_back`).
+    """Act on a plan and prove it by one session and one ledger, also if somebody stopped it (`prove_and_look_back`).
+
+    Parameters: `file` the ledger, opened for this: act verifies what stands in it, and the proof reads what was added.
 
     Raises:
         Stopped: somebody stopped it; RUN/summary.json has the proof of what was done until then.
@@ -231,19 +233,18 @@ def act_and_prove(
     """
     with one_session(connection) as step:
         try:
-            decider.act(step, run, unit_size=unit_size, approved=approved, about=about)
+            decider.act(step, run, file=file, unit_size=unit_size, approved=approved, about=about)
         except Stopped:
             prove_and_look_back(step, run, file)
             raise
         return prove_and_look_back(step, run, file)
 
 
-def prove_and_look_back(connection: Reach, run: RunFolder, file: LedgerFile | None = None) -> RunSummary:
+def prove_and_look_back(connection: Reach, run: RunFolder, file: LedgerFile) -> RunSummary:
     """Prove a run, then look what became of the messages that earlier runs moved. Raises as `prove`."""
     from mqops.deciders.look_back import look_back  # noqa: PLC0415 - a dry run does without what acts and proves
     from mqops.prove.prove import prove  # noqa: PLC0415
 
-    file = file or LedgerFile(run.lake_folder)
     with one_session(connection) as step:
         summary = prove(step, run, file=file)
         look_back(step, run, file=file)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from mqops.decide.core import PlanSummary
     from mqops.lake.run import RunFolder
+    from mqops.ledger.file import LedgerFile
     from mqops.model import ActSummary, RunSummary
     from mqops.mq.connection import Reach
     from mqops.mq.session import Session
@@ -49,11 +50,13 @@ def decide(request: UndoRequest, run: RunFolder) -> PlanSummary:
     return plan_undo(request.connection, request.undoes, run, before_look=tell)
 
 
-def act(connection: Reach, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None) -> ActSummary:
+def act(
+    connection: Reach, run: RunFolder, /, *, file: LedgerFile, unit_size: int, approved: str, about: About | None
+) -> ActSummary:
     """Put back through `mqops.undo.undo_port.UndoPort`. Raises as `mqops.undo.in_process.act_undo`."""
     from mqops.undo.in_process import act_undo  # noqa: PLC0415 - loads the MQ library
 
-    return act_undo(connection, run, unit_size=unit_size, approved=approved, about=about)
+    return act_undo(connection, run, file=file, unit_size=unit_size, approved=approved, about=about)
 
 
 UNDO = Decider(
@@ -84,14 +87,17 @@ def finish_undos(
     Raises as `act_and_prove` and `prove`.
     """
     from mqops.deciders.run import act_and_prove, prove_and_look_back  # noqa: PLC0415 - they load the MQ library
+    from mqops.ledger.file import LedgerFile  # noqa: PLC0415
     from mqops.prove.records import SUMMARY  # noqa: PLC0415
     from mqops.undo.in_process import begun_undos  # noqa: PLC0415
 
     summaries = []
     for undo, digest, is_open in begun_undos(connection, run):
+        file, about = LedgerFile(undo.lake_folder), {"finished_by": who}
         if is_open:
-            about = {"finished_by": who}
-            summaries.append(act_and_prove(UNDO, connection, undo, unit_size=unit_size, approved=digest, about=about))
+            summaries.append(
+                act_and_prove(UNDO, connection, undo, file=file, unit_size=unit_size, approved=digest, about=about)
+            )
         elif not SUMMARY.exists(undo):
-            summaries.append(prove_and_look_back(connection, undo))
+            summaries.append(prove_and_look_back(connection, undo, file))
     return summaries

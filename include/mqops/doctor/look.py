@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from mqops.clock import utc
@@ -20,20 +22,6 @@ from mqops.lake.run import folder_of
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
-
-NOT_REACHED = (
-    "platform",
-    "channel",
-    "authorities",
-    "ledger queue",
-    "ledger access",
-    "dead-letter queue",
-    "dead letters",
-    "protection errors",
-    "poison",
-    "MAXMSGL",
-)
-"""What is not known without a connection, besides the clock and what the estate names."""
 
 
 def examine(
@@ -59,61 +47,61 @@ def examine(
             name = queue_manager_name(session)
             where = connection.conn_name or "this machine"
             checks.append(holds("connection", f"{name} on {where}, as user {_user(connection)}"))
-            checks += _live(session, connection, lake, file, name, own=own, now=now)
+            reached = _Reached(
+                session=session, connection=connection, lake=lake, file=file, name=name, own=own, now=now
+            )
+            checks += _live(reached)
     except MqopsError as error:
         checks = [one for one in checks if one.name != "connection"]
         checks.insert(0, fails("connection", str(error), _advice(error)))
-        reached = {check.name for check in checks}
-        missed = [*NOT_REACHED, "clock", *(["estate"] if file and name in file.estate.queue_managers else [])]
-        checks += [unknown(one, "the queue manager was not reached") for one in missed if one not in reached]
+        known = {check.name for check in checks}
+        missed = [*LIVE, *(["estate"] if file and name in file.estate.queue_managers else [])]
+        checks += [unknown(one, "the queue manager was not reached") for one in missed if one not in known]
     return name, [*checks, *_here(lake, file, name)]
 
 
-def _live(
-    session: Session,
-    connection: MqConnection,
-    lake: Path,
-    file: EstateFile | None,
-    name: str,
-    *,
-    own: frozenset[str],
-    now: Callable[[], datetime],
-) -> Iterator[Check]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reached:
+    """A queue manager that answers. Parameters: as of `examine`; `name` as it says itself."""
+
+    session: Session
+    connection: MqConnection
+    lake: Path
+    file: EstateFile | None
+    name: str
+    own: frozenset[str]
+    now: Callable[[], datetime]
+
+
+def _live(on: _Reached) -> Iterator[Check]:
     """The checks of the queue manager. Raises `MQError` where the connection is lost."""
-    user = _user(connection)
-
-    def guarded(what: str, look: Callable[[], Check]) -> Check:
-        try:
-            return look()
-        except MqopsError as error:
-            if isinstance(error, MQError) and error.reason in LOST_CONNECTION:
-                raise
-            return unknown(what, str(error), _advice(error))
-
-    yield guarded("platform", lambda: live.platform(session))
-    yield guarded("channel", lambda: live.channel(session, connection))
-    yield guarded(
-        "authorities",
-        lambda: live.authority(session, live.needed_authorities(session, file, name), user),
-    )
-    yield from _ledger(session, lake, name)
-    yield guarded("ledger access", lambda: live.others_may_put(session, folder_of(lake, name), {user, *own}))
-    yield guarded("dead-letter queue", lambda: live.dead_letters(session))
-    yield guarded("dead letters", lambda: live.letters(session))
-    yield guarded("protection errors", lambda: live.protection_errors(session, name))
-    yield guarded("poison", lambda: live.poison(session, name))
-    yield guarded("MAXMSGL", lambda: live.message_lengths(session))
-    yield guarded("clock", lambda: live.clock(session, now))
-    if file and name in file.estate.queue_managers:
-        if patterns := patterns_of(file, name):
-            yield guarded("queues", lambda: live.queues_seen(session, patterns, name))
-        yield guarded("estate", lambda: live.named_in_estate(session, connection, file, name))
+    for name, look in LIVE.items():
+        yield from _guarded(name, partial(look, on))
+    if on.file and on.name in on.file.estate.queue_managers:
+        if patterns := patterns_of(on.file, on.name):
+            yield from _guarded("queues", partial(live.queues_seen, on.session, patterns, on.name))
+        yield from _guarded("estate", partial(live.named_in_estate, on.session, on.connection, on.file, on.name))
 
 
-def _ledger(session: Session, lake: Path, name: str) -> tuple[Check, ...]:
+def _guarded(name: str, look: Callable[[], Check | tuple[Check, ...]]) -> tuple[Check, ...]:
+    try:
+        found = look()
+    except MqopsError as error:
+        if isinstance(error, MQError) and error.reason in LOST_CONNECTION:
+            raise
+        return (unknown(name, str(error), _advice(error)),)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _authorities(on: _Reached) -> Check:
+    needed = live.needed_authorities(on.session, on.file, on.name)
+    return live.authority(on.session, needed, _user(on.connection))
+
+
+def _ledger(on: _Reached) -> tuple[Check, ...]:
     """The ledger queue and the ledger. Raises `MQError`."""
     try:
-        return live.ledger_queue(session, folder_of(lake, name))
+        return live.ledger_queue(on.session, folder_of(on.lake, on.name))
     except MQError:
         raise
     except MqopsError as error:
@@ -121,6 +109,29 @@ def _ledger(session: Session, lake: Path, name: str) -> tuple[Check, ...]:
             unknown("ledger queue", "not looked at before the ledger can be read"),
             fails("ledger", str(error), error.default_message()),
         )
+
+
+def _ledger_access(on: _Reached) -> Check:
+    own = {_user(on.connection), *on.own}
+    return live.others_may_put(on.session, folder_of(on.lake, on.name), own)
+
+
+LIVE: Mapping[str, Callable[[_Reached], Check | tuple[Check, ...]]] = {
+    "platform": lambda on: live.platform(on.session),
+    "channel": lambda on: live.channel(on.session, on.connection),
+    "authorities": _authorities,
+    "ledger queue": _ledger,
+    "ledger access": _ledger_access,
+    "dead-letter queue": lambda on: live.dead_letters(on.session),
+    "dead letters": lambda on: live.letters(on.session),
+    "protection errors": lambda on: live.protection_errors(on.session, on.name),
+    "poison": lambda on: live.poison(on.session, on.name),
+    "MAXMSGL": lambda on: live.message_lengths(on.session),
+    "clock": lambda on: live.clock(on.session, on.now),
+}
+"""What is looked at on a queue manager, in the order of the rows. One more check is a function of `queue_manager.py`, a
+line here, and its name in `tests/unit/mqops/test_doctor.py` and docs/command_line.md. Without a connection each is
+unknown."""
 
 
 def _here(lake: Path, file: EstateFile | None, name: str) -> Iterator[Check]:

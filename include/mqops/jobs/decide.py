@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from mqops.decide.core.pacing import NO_LIMITS, OF_RUN, Pacing
 from mqops.spark_job import run, session
 
 
@@ -17,18 +18,11 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--workflow", default="dlq_rules", help="what the plan is for")
     parser.add_argument("--limit", type=int, default=0, help="most messages, the first in browse order; 0: all")
     parser.add_argument("--message-id", action="append", default=[], help="only this MsgId (48 hex digits); may repeat")
-    parser.add_argument("--canary", type=int, default=0, help="messages of each destination and rule that go first")
-    parser.add_argument(
-        "--canary-wait", type=int, default=30, help="seconds until it is decided whether they came back"
-    )
-    parser.add_argument("--pace", type=int, default=0, help="most messages a second; 0: no limit")
-    parser.add_argument(
-        "--in-flight", type=int, default=0, help="most messages that may stand on a destination; 0: any"
-    )
-    parser.add_argument("--patience", type=int, default=60, help="seconds to wait for a destination to have room")
+    for name in OF_RUN:
+        default = getattr(NO_LIMITS, name)
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default, help="mqops.decide.core.pacing")
     given = parser.parse_args(arguments)
 
-    from mqops.decide.core.pacing import Pacing  # noqa: PLC0415
     from mqops.decide.spark.decide import Request, decide, message_id  # noqa: PLC0415
     from mqops.deciders.gate import ask_gate  # noqa: PLC0415
     from mqops.given_file import table_text  # noqa: PLC0415
@@ -42,13 +36,7 @@ def main(arguments: Sequence[str]) -> None:
         workflow=given.workflow,
         limit=given.limit or None,
         message_ids=tuple(message_id(text) for text in given.message_id),
-        pacing=Pacing(
-            canary=given.canary,
-            canary_wait=given.canary_wait,
-            pace=given.pace,
-            in_flight=given.in_flight,
-            patience=given.patience,
-        ),
+        pacing=Pacing(**{name: getattr(given, name) for name in OF_RUN}),
     )
     decide(session("mqops decide"), request)
 

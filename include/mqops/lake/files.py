@@ -127,6 +127,19 @@ def append(descriptor: int, content: bytes) -> None:
         raise
 
 
+def append_lines(path: Path, content: bytes) -> None:
+    """Add lines to a private file; returns when they are on disk. Raises `LakeError`: the file is as it was."""
+    make_folder(path.parent)
+    with lake_errors(path):
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, FILE_MODE)
+        try:
+            end = os.lseek(descriptor, 0, os.SEEK_END)
+            torn = end and os.pread(descriptor, 1, end - 1) != b"\n"  # a crash left half a line
+            append(descriptor, b"\n" + content if torn else content)
+        finally:
+            os.close(descriptor)
+
+
 def mark(path: Path) -> None:
     """Say that a file of a run is written; nothing is said of another file."""
     for folder in path.parents[:_DEEPEST]:

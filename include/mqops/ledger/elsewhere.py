@@ -16,9 +16,9 @@ from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import InProgress, MQError, SettingsError
 from mqops.formats import numbered
+from mqops.lake.files import append_lines
 from mqops.ledger.core.received import put_by, who_put
 from mqops.ledger.queue import NAME
-from mqops.ledger.set_aside import append_lines
 from mqops.mq.inquire import queue_attribute
 from mqops.mq.session import Session
 from mqwire import constants as c

@@ -21,8 +21,9 @@ class OpenLedger:
 
     Each "once" of it, and why nothing is missed:
 
-    1. Lines: the open segment is read once, then what was added. Lines are only ever added, and `refuse_broken` is
-       asked on a ledger that act opened itself (`mqops.ledger.segments`).
+    1. Lines: the open segment is read once, then what was added. Lines are only ever added (`mqops.ledger.segments`).
+       The ledger is opened for one execution, and act asks `refuse_broken` before anything else reads it; what it has
+       verified then is what the lanes, the canaries and the proof have.
     2. Keys: read again whenever the key file or the note of the newest key is another file (`mqops.ledger.keys`).
     3. RUN/issued.json: whoever writes it holds the run's lock, and so does a step that acts, proves or drains.
 

@@ -16,11 +16,10 @@ from pathlib import Path
 
 from mqops.errors import LakeError, LedgerBroken
 from mqops.formats import numbered, refuse_newer
-from mqops.lake.files import json_of, read_json, write_bytes
+from mqops.lake.files import append_lines, json_of, read_json, write_bytes
 from mqops.lake.run_file import Checked
 from mqops.ledger.core.chain import Head, Proof
 from mqops.ledger.segments import complete_lines
-from mqops.ledger.set_aside import append_lines
 
 NAME = "proved.jsonl"
 

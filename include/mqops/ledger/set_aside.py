@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from pathlib import Path
 
 from mqops.counted import counted
 from mqops.formats import numbered
-from mqops.lake.files import FILE_MODE, append, lake_errors, make_folder
+from mqops.lake.files import append_lines, lake_errors
 from mqops.lake.run_file import Checked
 from mqops.ledger.core.received import Stranger, put_by
 
@@ -81,24 +80,6 @@ def set_aside(lake_folder: Path, messages: Iterable[SetAside], at: str) -> None:
         content += message.line(at, whole=size + len(content) < LARGE)
     if content:
         append_lines(path, content)
-
-
-def append_lines(path: Path, content: bytes) -> None:
-    """Add lines to a private file; returns when they are on disk. Raises `LakeError`: the file is as it was."""
-    make_folder(path.parent)
-    with lake_errors(path):
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, FILE_MODE)
-        try:
-            _append(descriptor, content)
-        finally:
-            os.close(descriptor)
-
-
-def _append(descriptor: int, content: bytes) -> None:
-    end = os.lseek(descriptor, 0, os.SEEK_END)
-    if end and os.pread(descriptor, 1, end - 1) != b"\n":
-        content = b"\n" + content  # a crash left half a line, whose message is still on the queue
-    append(descriptor, content)
 
 
 def counts(lake_folder: Path, *, run: str = "") -> Counter[str]:

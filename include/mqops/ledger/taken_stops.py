@@ -15,8 +15,8 @@ from pathlib import Path
 
 from mqops.clock import utc_now
 from mqops.formats import numbered
+from mqops.lake.files import append_lines
 from mqops.lake.run_file import Checked
-from mqops.ledger.set_aside import append_lines
 
 NAME = "stops_taken.jsonl"
 

@@ -39,7 +39,7 @@ from mqops.printable import printable
 from mqops.run_key import is_run_key
 
 INDEX = "runs.sqlite"
-VERSION = 6
+VERSION = 7
 RECENT_NS = 3600 * 10**9
 """A run that changed longer ago than that is looked at only where it is marked."""
 LOCK_WAIT = 60.0
@@ -66,6 +66,7 @@ CREATE INDEX by_time ON run (at, run);
 CREATE INDEX by_change ON run (changed);
 CREATE INDEX by_state ON run (state, at);
 CREATE INDEX by_workflow ON run (workflow, at);
+CREATE INDEX of_same_queues ON run (workflow, queues, at, run);
 CREATE INDEX who_ask ON run (until) WHERE asks;
 CREATE INDEX who_begun ON run (sound) WHERE begun;
 CREATE INDEX who_moved ON run (at) WHERE begun AND moved;

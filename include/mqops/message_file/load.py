@@ -197,6 +197,7 @@ def act_load(
     connection: Reach,
     folder: RunFolder,
     *,
+    file: LedgerFile,
     approved: str = "",
     unit_size: int = DEFAULT_UNIT_SIZE,
     about: About | None = None,
@@ -219,12 +220,15 @@ def act_load(
         one_session(connection) as step,
     ):
         with connect(step) as session:
-            others = loads_of(session, LedgerFile(folder.lake_folder), what.messages, what.queue)
+            own = LedgerFile(folder.lake_folder)  # `file` is act's, and unread yet
+            others = loads_of(session, own, what.messages, what.queue)
         if approved_plan.identity not in others and {one.digest for one in others} != what.earlier:
             raise PlanChanged("Another load of these messages was begun after this one was planned. Plan it again")
         port = partial(LoadPort, original=originals, now=utc)
         about_load = {**(about or {}), "loads": what.messages, "into": what.queue, "file": Path(what.file).name}
-        return act(step, folder, unit_size=unit_size, approved=approved, about=about_load, port=port, needs=())
+        return act(
+            step, folder, file=file, unit_size=unit_size, approved=approved, about=about_load, port=port, needs=()
+        )
 
 
 def all_loads_of(folder: RunFolder, what: Loads) -> RunFolder:

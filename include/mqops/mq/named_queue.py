@@ -183,7 +183,8 @@ def said_with_base(session: Session, name: str) -> str:
 def queues_named(session: Session, names: Iterable[str]) -> tuple[str, ...]:
     """The names, and for each beginning and `*` the local queues that have it, in order, each once.
 
-    Queues `SYSTEM.*` and `MQOPS.*` are meant only by patterns that begin so, as in `expiry scan`.
+    Queues `SYSTEM.*` and `MQOPS.*`, and those of answers, are meant only by patterns that begin so, as in `expiry
+    scan`.
 
     Raises:
         MQError: the queue manager cannot be inquired.

@@ -31,7 +31,7 @@ from mqops.mq.inquire import queue_names
 from mqops.mq.session import Session
 from mqops.mq.statistics import Counts, reset_statistics
 from mqops.observe.samples import MOST_SAMPLES, is_of_last_day, is_recent
-from mqops.queue_names import OF_ANSWERS, selected
+from mqops.queue_names import selected
 from mqops.storage import estate_here
 
 FILE, LOCK = "statistics.json", "statistics.lock"
@@ -125,7 +125,7 @@ def _counted(session: Session, named: tuple[str, ...]) -> tuple[Counts, int]:
     """The counts, and how many queues are too many. A name without `*` is asked for as it is: what it names instead of
     a local queue, the queue manager says."""
     try:
-        there = {one for one in queue_names(session) if selected(one, named) and not one.startswith(OF_ANSWERS)}
+        there = {one for one in queue_names(session) if selected(one, named)}
     except MQError as error:
         return Counts(failed=error), 0
     queues = sorted(there.union(one for one in named if "*" not in one))

@@ -51,8 +51,8 @@ def look(
     connection: Reach,
     run: RunFolder,
     *,
+    file: LedgerFile,
     deepest: int = 0,
-    file: LedgerFile | None = None,
     browsed: Browsed | None = None,
     now: Callable[[], datetime] = utc,
 ) -> OutcomeSummary:
@@ -60,9 +60,9 @@ def look(
 
     No message is moved. A queue manager may discard expired messages that are browsed (E03).
 
-    Parameters: `deepest` the most messages of a queue that is browsed; 0 for no limit; `file` the ledger, if the caller
-    has it open; `browsed` the destinations that the caller's look at another run has browsed just now, to which those
-    of this look are added.
+    Parameters: `file` the ledger, opened by the step; `deepest` the most messages of a queue that is browsed; 0 for no
+    limit; `browsed` the destinations that the caller's look at another run has browsed just now, to which those of this
+    look are added.
 
     Raises:
         SettingsError: the run is an undo.
@@ -75,7 +75,7 @@ def look(
     with reopened(connection, run, file) as found:
         approved_plan, ledger, session = found.approved_plan, found.ledger.file, found.session
         known = recorded(ledger.markers(plan=approved_plan.identity))
-        messages = _MovedMessages(run, approved_plan, found.sums, known, Destinations(session))
+        messages = _MovedMessages(approved_plan, found.sums, known, Destinations(session))
         messages.read()
         seen = _Look(session, ledger, messages, deepest, {} if browsed is None else browsed).seen()
         at = now()
@@ -97,7 +97,6 @@ class _MovedMessages:
     Attributes: `bodies` content → the digests of the body with and without its MQDLH, as the ledger has them.
     """
 
-    run: RunFolder
     approved_plan: ApprovedPlan
     sums: Account
     known: Mapping[int, str]
@@ -113,7 +112,7 @@ class _MovedMessages:
         """Read plan and snapshot. Raises `PlanChanged`, `LakeError`."""
         wanted: dict[Which, int] = {}
         seen: Counter[MessageOnQueue] = Counter()
-        for row in plan_rows(self.run, self.approved_plan):
+        for row in plan_rows(self.approved_plan):
             place = (row.queue, row.msg_key)
             if row.row not in self.sums.acted or row.action is Action.COPY:
                 self.left[place] += 1
@@ -123,7 +122,7 @@ class _MovedMessages:
                     wanted[*place, seen[place]] = row.row
                     self._plan[row.row] = row
             seen[place] += 1
-        for _batch in copied(self.run.snapshot, wanted, self._note) if wanted else ():
+        for _batch in copied(self.approved_plan.folder.snapshot, wanted, self._note) if wanted else ():
             pass
         self.pending.sort(key=lambda one: one.row)
 
@@ -268,7 +267,7 @@ class _Look:
             self._from_snapshot(run, rows, found)
 
     def _from_snapshot(self, run: str, rows: list[MarkerRow], found: Seen) -> None:
-        snapshot = RunFolder(self._messages.run.path.parent / run).snapshot
+        snapshot = RunFolder(self._messages.approved_plan.folder.path.parent / run).snapshot
         keys = {row.msg_key for row in rows}
         contents: dict[str, str] = {}
         with suppress(LakeError):

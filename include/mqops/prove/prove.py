@@ -42,7 +42,7 @@ from mqops.mq.browse import browse
 from mqops.mq.connection import Reach, connect
 from mqops.mq.inquire import depth, has_uncommitted
 from mqops.mq.session import Session, has_ended, is_gone
-from mqops.observe import anatomy
+from mqops.observe.anatomy import read_anatomy
 from mqops.observe.core.anatomy import brief
 from mqops.observe.recorded import OBSERVED
 from mqops.prove.authority import without_authority
@@ -68,7 +68,7 @@ class Reopened:
     sums: Account
 
 
-def prove(connection: Reach, run: RunFolder, *, file: LedgerFile | None = None) -> RunSummary:
+def prove(connection: Reach, run: RunFolder, *, file: LedgerFile) -> RunSummary:
     """Prove what became of a run's plan, and write summary.json. It may be repeated at any time.
 
     `mqops.prove.core.balance` has the rules. A unit of work of another program can hide a message. If messages seem to
@@ -76,7 +76,7 @@ def prove(connection: Reach, run: RunFolder, *, file: LedgerFile | None = None) 
     tries, a remark says so. The proof of an undo leaves out a queue that cannot be browsed, with a remark (rule 11 of
     `mqops.undo`).
 
-    Parameters: `file` the ledger, if the caller has it open.
+    Parameters: `file` the ledger, opened by the step.
 
     Raises:
         SettingsError: the connection leads to another queue manager.
@@ -86,7 +86,7 @@ def prove(connection: Reach, run: RunFolder, *, file: LedgerFile | None = None) 
         MqopsError: the queue manager or the lake failed; nothing is lost, call again.
     """
     approved_plan = read_approved_plan(run)
-    ledger = OpenLedger(file or LedgerFile(run.lake_folder), approved_plan.identity, run)
+    ledger = OpenLedger(file, approved_plan.identity, run)
     with _says_where_it_stands(approved_plan), run.lock(), connect(connection) as session:
         refuse_other_queue_manager(session, approved_plan)
 
@@ -207,10 +207,10 @@ def _accounted(session: Session, ledger: OpenLedger) -> tuple[Account, bool]:
 
 
 @contextmanager
-def reopened(connection: Reach, run: RunFolder, file: LedgerFile | None = None) -> Iterator[Reopened]:
+def reopened(connection: Reach, run: RunFolder, file: LedgerFile) -> Iterator[Reopened]:
     """Connect to the queue manager of a run, hold the run's lock, and record its markers in the ledger first.
 
-    Parameters: `file` the ledger, if the caller has it open.
+    Parameters: `file` the ledger, opened by the step.
 
     Raises:
         SettingsError: the connection leads to another queue manager.
@@ -218,7 +218,7 @@ def reopened(connection: Reach, run: RunFolder, file: LedgerFile | None = None) 
         InProgress, MqopsError: as `settled`.
     """
     approved_plan = read_approved_plan(run)
-    ledger = OpenLedger(file or LedgerFile(run.lake_folder), approved_plan.identity, run)
+    ledger = OpenLedger(file, approved_plan.identity, run)
     with run.lock(), connect(connection) as session:
         refuse_other_queue_manager(session, approved_plan)
         sums = settled(session, ledger)
@@ -383,5 +383,5 @@ def _empty(approved_plan: ApprovedPlan) -> RunSummary:
             *(canaries.unseen if canaries else ()),
         ),
         canaries=(canaries.decision or ()) if canaries else (),
-        anatomy=tuple(brief(queue) for queue in anatomy.read_anatomy(approved_plan.folder)),
+        anatomy=tuple(brief(queue) for queue in read_anatomy(approved_plan.folder)),
     )

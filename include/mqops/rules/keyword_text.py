@@ -1,24 +1,11 @@
-"""The keywords of a rules table for people and scripts: as text, as JSON, as a table of the documentation."""
+"""The keywords of a rules table for people and scripts: as text, as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from mqops.as_json import JsonObject
-from mqops.rules.keyword import Entry, Keyword
-from mqops.rules.keywords import KEYWORDS
-
-_HEADINGS = ("| keyword | in its brackets | meaning |", "|---|---|---|")
-
-
-def markdown(entry: Entry, *, extension: bool) -> str:
-    """A table in Markdown: one row for each form of each keyword.
-
-    Parameters: `entry` the part of a rules table; `extension` whether extensions are listed or IBM's keywords.
-    """
-    wanted = [one for one in KEYWORDS.values() if one.entry is entry and one.extension is extension]
-    rows = [f"| `{one.name}` | {form.written} | {form.meaning} |" for one in wanted for form in one.forms]
-    return "\n".join([*_HEADINGS, *rows]) + "\n"
+from mqops.rules.keyword import Keyword
 
 
 def listed(keywords: Iterable[Keyword]) -> str:

@@ -101,7 +101,7 @@ def _planned(
         _refuse_unfinished(approved_plan.identity, earlier)
         mine, digests = approved_plan.identity, frozenset(one.digest for one in earlier)
         UNDO_RECORD.write(folder.create(), Undoes(run=mine.run, plan=mine.digest, earlier=digests))
-        todo = _Todo(run, approved_plan, found.sums, Destinations(session))
+        todo = _Todo(approved_plan, found.sums, Destinations(session))
         todo.copy_to(folder, file)
         undone = {row for one in earlier.values() for row in one.acted}
         rows = list(_rows(todo, _choices(session, todo, undone, now, before_look)))
@@ -127,6 +127,7 @@ def act_undo(
     connection: Reach,
     folder: RunFolder,
     *,
+    file: LedgerFile,
     approved: str = "",
     unit_size: int = DEFAULT_UNIT_SIZE,
     about: About | None = None,
@@ -146,14 +147,17 @@ def act_undo(
     run = RunFolder(folder.path.parent / what.run)
     with run.lock(), Originals(folder.snapshot) as originals, one_session(connection) as step:
         with connect(step) as session:
-            others = undos_of(session, LedgerFile(run.lake_folder), what.identity)
+            own = LedgerFile(run.lake_folder)  # `file` is act's, and unread yet
+            others = undos_of(session, own, what.identity)
         if approved_plan.identity not in others and {one.digest for one in others} != what.earlier:
             raise PlanChanged(
                 f"Another undo of run {what.run} was begun after this undo was planned. Plan the undo again"
             )
         port = partial(UndoPort, original=originals, now=now)
         about_undo = {**(about or {}), "undoes": what.run, "undoes_plan": what.plan}
-        return act(step, folder, unit_size=unit_size, approved=approved, about=about_undo, port=port, needs=())
+        return act(
+            step, folder, file=file, unit_size=unit_size, approved=approved, about=about_undo, port=port, needs=()
+        )
 
 
 def begun_undos(connection: Reach, run: RunFolder) -> list[tuple[RunFolder, str, bool]]:
@@ -191,7 +195,6 @@ def _refuse_unfinished(plan: PlanIdentity, earlier: Mapping[PlanIdentity, Accoun
 class _Todo:
     """The rows that a run acted on, with their originals' copies made in the undo's own snapshot (rule 1)."""
 
-    run: RunFolder
     approved_plan: ApprovedPlan
     sums: Account
     destinations: Destinations
@@ -207,17 +210,16 @@ class _Todo:
 
     def copy_to(self, folder: RunFolder, ledger: LedgerFile) -> None:
         """Read the plan, copy the originals, note what became of each."""
-        wanted = self._wanted()
+        wanted, of = self._wanted(), self.approved_plan
         snapshot.begin(folder)
-        write_snapshot(folder, copied(self.run.snapshot, wanted, self._note))
-        observed_at = OBSERVED.read(self.run).observed_at
-        of = self.approved_plan
+        write_snapshot(folder, copied(of.folder.snapshot, wanted, self._note))
+        observed_at = OBSERVED.read(of.folder).observed_at
         snapshot.finish(folder, of.queue_manager, of.queues, observed_at, whole=False, ledger=ledger)
 
     def _wanted(self) -> dict[Which, int]:
         seen: Counter[MessageOnQueue] = Counter()
         wanted: dict[Which, int] = {}
-        for row in plan_rows(self.run, self.approved_plan):
+        for row in plan_rows(self.approved_plan):
             place = (row.queue, row.msg_key)
             if row.row in self.sums.acted:
                 wanted[*place, seen[place]] = row.row

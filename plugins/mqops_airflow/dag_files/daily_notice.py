@@ -9,8 +9,8 @@ from mqops_airflow.forms import params
 from mqops_airflow.notices.notify import usable
 from mqops_airflow.operators.daily_notice import DailyNoticeOperator
 from mqops_airflow.runs.workplace import estate_file, schedule_of
+from mqops_airflow.workflows.dag import made
 from mqops_airflow.workflows.documentation import DAILY_NOTICE
-from mqops_airflow.workflows.retry import default_args
 
 DAG_ID = "mq_daily_notice"
 
@@ -18,16 +18,14 @@ DAG_ID = "mq_daily_notice"
 def build(notify: Notify, schedule: str) -> DAG:
     """The DAG of an estate. Raises `SettingsError`: its notifier is none."""
     usable(notify)
-    with DAG(
+    with made(
         DAG_ID,
+        "notify",
         description="Tell people what needs one of them",
-        doc_md=DAILY_NOTICE,
+        page=DAILY_NOTICE,
         schedule=schedule_of(DAG_ID, schedule),
-        catchup=False,
-        max_active_runs=1,
-        tags=["mq", "notify"],
-        default_args=default_args(),
-        params={"dry_run": params.dry_run()},
+        at_once=1,
+        form={"dry_run": params.dry_run()},
     ) as dag:
         DailyNoticeOperator(task_id="tell")
     return dag

@@ -13,12 +13,12 @@ from mqops.jobs import job
 from mqops_airflow.forms import params
 from mqops_airflow.notices.notify import usable
 from mqops_airflow.operators.expiry import ExpiryCheckOperator, ExpiryReportOperator, RefreshExpiryOperator
-from mqops_airflow.runs.workplace import dags_of, estate_file, schedule_of
+from mqops_airflow.runs.workplace import dags_of, estate_file
 from mqops_airflow.spark.submit import MqSparkSubmitOperator
 from mqops_airflow.workflows.assets import workflow_asset
+from mqops_airflow.workflows.dag import made, of_manager
 from mqops_airflow.workflows.documentation import REFRESH_EXPIRY, expiry_scan_page
-from mqops_airflow.workflows.pipeline import TEMPLATES, checked
-from mqops_airflow.workflows.retry import default_args
+from mqops_airflow.workflows.pipeline import checked
 
 WORKFLOW = "expiry_scan"
 
@@ -26,17 +26,13 @@ WORKFLOW = "expiry_scan"
 def build(file: EstateFile, name: str, settings: QueueManager, section: ExpiryScan) -> DAG:
     """The DAG of one queue manager."""
     prefix, folder = dag_prefix(name), checked(name, "folder")
-    with DAG(
-        f"{prefix}_{WORKFLOW}",
+    with of_manager(
+        name,
+        WORKFLOW,
+        section.interval,
         description=f"Expired messages of {name}",
-        doc_md=expiry_scan_page(name, section),
-        schedule=schedule_of(f"{prefix}_{WORKFLOW}", section.interval),
-        catchup=False,
-        max_active_runs=1,
-        tags=["mq", WORKFLOW, name],
-        default_args=default_args(),
-        user_defined_macros=TEMPLATES,
-        params={
+        page=expiry_scan_page(name, section),
+        form={
             "queues": params.queues(section.queues),
             "all_filled": params.all_filled(),
             "first_tell": params.first_tell(),
@@ -70,15 +66,12 @@ def build(file: EstateFile, name: str, settings: QueueManager, section: ExpirySc
 
 def build_refresh(names: list[str]) -> DAG:
     """The DAG of the explicit request, for all queue managers."""
-    with DAG(
+    with made(
         "mq_refresh_expiry",
+        "refresh_expiry",
         description="Discard expired messages now: REFRESH QMGR TYPE(EXPIRY), or the same by scan",
-        doc_md=REFRESH_EXPIRY,
-        schedule=None,
-        catchup=False,
-        tags=["mq", "refresh_expiry"],
-        default_args=default_args(),
-        params={
+        page=REFRESH_EXPIRY,
+        form={
             "queue_manager": params.queue_manager(names),
             "name": params.generic_name(),
             "first_tell": params.first_tell(leaves="all queues"),

@@ -8,24 +8,22 @@ from mqops.estate_sections import Retention
 from mqops_airflow.forms import params
 from mqops_airflow.operators.retention import LakeRetentionOperator
 from mqops_airflow.runs.workplace import estate_file, schedule_of
+from mqops_airflow.workflows.dag import made
 from mqops_airflow.workflows.documentation import retention_page
-from mqops_airflow.workflows.retry import default_args
 
 DAG_ID = "mq_lake_retention"
 
 
 def build(section: Retention) -> DAG:
     """The DAG of a lake."""
-    with DAG(
+    with made(
         DAG_ID,
+        "retention",
         description="Remove from the lake what old runs no longer need",
-        doc_md=retention_page(section),
+        page=retention_page(section),
         schedule=schedule_of(DAG_ID, section.schedule),
-        catchup=False,
-        max_active_runs=1,
-        tags=["mq", "retention"],
-        default_args=default_args(),
-        params={"dry_run": params.dry_run()},
+        at_once=1,
+        form={"dry_run": params.dry_run()},
     ) as dag:
         LakeRetentionOperator(task_id="prune")
     return dag

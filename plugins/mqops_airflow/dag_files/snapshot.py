@@ -7,32 +7,27 @@ from functools import partial
 from airflow.sdk import DAG
 
 from mqops.estate import EstateFile
-from mqops.estate_sections import QueueManager, dag_prefix
+from mqops.estate_sections import QueueManager
 from mqops.estate_workflows import Snapshots
 from mqops_airflow.forms import params
 from mqops_airflow.operators.snapshot import SnapshotCheckOperator
-from mqops_airflow.runs.workplace import dags_of, estate_file, schedule_of
+from mqops_airflow.runs.workplace import dags_of, estate_file
+from mqops_airflow.workflows.dag import of_manager
 from mqops_airflow.workflows.documentation import snapshot_page
-from mqops_airflow.workflows.pipeline import TEMPLATES, observe_task
-from mqops_airflow.workflows.retry import default_args
+from mqops_airflow.workflows.pipeline import observe_task
 
 WORKFLOW = "snapshot"
 
 
 def build(file: EstateFile, name: str, settings: QueueManager, section: Snapshots) -> DAG:
     """The DAG of one queue manager."""
-    prefix = dag_prefix(name)
-    with DAG(
-        f"{prefix}_{WORKFLOW}",
+    with of_manager(
+        name,
+        WORKFLOW,
+        section.schedule,
         description=f"Copies of the messages on {name}",
-        doc_md=snapshot_page(name, section),
-        schedule=schedule_of(f"{prefix}_{WORKFLOW}", section.schedule),
-        catchup=False,
-        max_active_runs=1,
-        tags=["mq", WORKFLOW, name],
-        default_args=default_args(),
-        user_defined_macros=TEMPLATES,
-        params={
+        page=snapshot_page(name, section),
+        form={
             "queues": params.queues(section.queues),
             "first_tell": params.first_tell(),
             "limit": params.limit(section.limit),

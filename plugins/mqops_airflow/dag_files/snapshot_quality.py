@@ -16,11 +16,11 @@ from mqops.jobs import job
 from mqops_airflow.forms import params
 from mqops_airflow.notices.notify import usable
 from mqops_airflow.operators.quality import QualityCheckOperator, QualityReportOperator, QualitySubmitOperator
-from mqops_airflow.runs.workplace import dags_of, estate_file, schedule_of
+from mqops_airflow.runs.workplace import dags_of, estate_file
 from mqops_airflow.workflows.assets import workflow_asset
+from mqops_airflow.workflows.dag import of_manager
 from mqops_airflow.workflows.documentation import snapshot_quality_page
-from mqops_airflow.workflows.pipeline import TEMPLATES, checked, observe_task
-from mqops_airflow.workflows.retry import default_args
+from mqops_airflow.workflows.pipeline import checked, observe_task
 
 WORKFLOW = "snapshot_quality"
 
@@ -28,17 +28,13 @@ WORKFLOW = "snapshot_quality"
 def build(file: EstateFile, suites: Sequence[str], name: str, settings: QueueManager, section: SnapshotQuality) -> DAG:
     """The DAG of one queue manager. Parameters: `suites` that its form may name."""
     prefix, folder = dag_prefix(name), checked(name, "folder")
-    with DAG(
-        f"{prefix}_{WORKFLOW}",
+    with of_manager(
+        name,
+        WORKFLOW,
+        section.schedule,
         description=f"Data quality of the messages on {name}",
-        doc_md=snapshot_quality_page(name, section),
-        schedule=schedule_of(f"{prefix}_{WORKFLOW}", section.schedule),
-        catchup=False,
-        max_active_runs=1,
-        tags=["mq", WORKFLOW, name],
-        default_args=default_args(),
-        user_defined_macros=TEMPLATES,
-        params={
+        page=snapshot_quality_page(name, section),
+        form={
             "queues": params.queues(section.queues),
             "first_tell": params.first_tell(leaves="all queues"),
             "suites": params.suites(section.suites, suites),

@@ -7,21 +7,18 @@ from airflow.sdk import DAG
 from mqops_airflow.forms import params
 from mqops_airflow.operators.stop import StopOperator
 from mqops_airflow.runs.workplace import estate_to_look
+from mqops_airflow.workflows.dag import made
 from mqops_airflow.workflows.documentation import STOP
-from mqops_airflow.workflows.retry import default_args
 
 
 def build(names: list[str]) -> DAG:
     """The DAG for all queue managers that the estate names, also those whose settings are not valid."""
-    with DAG(
+    with made(
         "mq_stop",
+        "stop",
         description="Kill switch: stop acting on a run or a queue manager, or go on",
-        doc_md=STOP,
-        schedule=None,
-        catchup=False,
-        tags=["mq", "stop"],
-        default_args=default_args(),
-        params={
+        page=STOP,
+        form={
             "do": params.switch(),
             "queue_manager": params.queue_manager(names),
             "run": params.stopped_run(),

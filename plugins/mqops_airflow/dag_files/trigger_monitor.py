@@ -9,8 +9,8 @@ from mqops.estate_workflows import TriggerMonitor
 from mqops_airflow.connections.trigger_monitor import TriggerMessages
 from mqops_airflow.operators.start_runs import StartRunsOperator
 from mqops_airflow.runs.workplace import dags_of, estate_file
+from mqops_airflow.workflows.dag import made
 from mqops_airflow.workflows.documentation import trigger_monitor_page
-from mqops_airflow.workflows.retry import default_args
 
 WORKFLOW = "trigger_monitor"
 RETRIES = 30
@@ -27,15 +27,14 @@ def build(name: str, settings: QueueManager, section: TriggerMonitor) -> DAG:
         group="mqops",
         watchers=[AssetWatcher(name=f"{prefix}_{WORKFLOW}", trigger=messages)],
     )
-    with DAG(
+    with made(
         f"{prefix}_{WORKFLOW}",
+        WORKFLOW,
+        name,
         description=f"Trigger monitor of {name}",
-        doc_md=trigger_monitor_page(name, section, startable(name, settings)),
+        page=trigger_monitor_page(name, section, startable(name, settings)),
         schedule=[asset],
-        catchup=False,
-        max_active_runs=1,
-        tags=["mq", WORKFLOW, name],
-        default_args=default_args(),
+        at_once=1,
     ) as dag:
         StartRunsOperator(task_id="start_runs", queue_manager=name, asset=asset, retries=RETRIES)
     return dag

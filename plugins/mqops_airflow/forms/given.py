@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mqops.errors import SettingsError
+from mqops.estate_workflows import PacingSection
 from mqops.type_adapter import refused
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from mqops.decide.core.pacing import Pacing
 
-PACING = {"canary", "canary_wait", "pace", "in_flight", "patience"}
+PACING = {*PacingSection.model_fields}
 
 
 class Form(BaseModel):
@@ -51,7 +52,11 @@ class ToAct(OfManager):
     unit_of_work: int
 
 
-class Undo(OfManager, Browses):
+class PlansInTask(OfManager, Browses):
+    """A DAG for all queue managers whose first task plans."""
+
+
+class Undo(PlansInTask):
     """mq_undo."""
 
     run: str
@@ -153,7 +158,7 @@ class Quality(Browses):
     limit: int | None
 
 
-class Recover(OfManager, CarriedOut, Browses):
+class Recover(PlansInTask, CarriedOut):
     """mq_recover."""
 
     action: str

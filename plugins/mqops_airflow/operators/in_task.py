@@ -53,13 +53,15 @@ class InTaskActOperator(BaseOperator):
 
     def execute(self, context: Context) -> XCom:
         from mqops.deciders.registry import decider_named  # noqa: PLC0415
+        from mqops.ledger.file import LedgerFile  # noqa: PLC0415
 
         form = given.ToAct.of(context)
         found = permission(context, self.folder, self.approval)
-        decider = decider_named(read_plan(self.folder).workflow)
+        decider, run = decider_named(read_plan(self.folder).workflow), RunFolder(Path(self.folder))
         summary = decider.act(
             connection_for(form.queue_manager, estate_file()),
-            RunFolder(Path(self.folder)),
+            run,
+            file=LedgerFile(run.lake_folder),
             approved=found.digest,
             unit_size=form.unit_of_work,
             about=found.about,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mqops.errors import SettingsError
 from mqops.model import Account
-from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
+from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
-from mqops_airflow.operators.begin import begun, end_here
-from mqops_airflow.operators.check import drain_and_log, tell_before_look, told
-from mqops_airflow.operators.first_tell import left_by, not_looked_at, told_of
 from mqops_airflow.operators.undo import UndoPlanOperator
 from mqops_airflow.runs.run_folder import XCom
 from mqops_airflow.runs.workplace import estate_file, lake
@@ -31,8 +27,7 @@ class RecoverPlanOperator(UndoPlanOperator):
     """Plans what the form asks for: an undo, or `mqops.deciders.recover`.
 
     What Airflow cannot check before the run is queued, because it concerns two fields, is checked here first: nothing
-    is looked at then, and the text names the field. Where a run of any DAG is at work on the queue, the run ends here.
-    The queue is handed on before it is browsed, so that other runs of this DAG see it from then on.
+    is looked at then, and the text names the field.
     """
 
     def execute(self, context: Context) -> XCom:
@@ -40,31 +35,10 @@ class RecoverPlanOperator(UndoPlanOperator):
         refuse_contradictions(form)
         if form.action == RESTORE:
             return super().execute(context)
-        from mqops.deciders.gate import gate_of  # noqa: PLC0415
-        from mqops.deciders.recover import RECOVER, select  # noqa: PLC0415
-        from mqops.deciders.run import plan_selected  # noqa: PLC0415 - loads the MQ library
-        from mqops.mq.connection import connect, one_session  # noqa: PLC0415
+        from mqops.deciders.recover import RECOVER  # noqa: PLC0415
 
-        if self.four_eyes:
-            must_tell_people_apart(context)
-        estate, name = estate_file(), form.queue_manager
-        request = request_of(form, estate, requested_by=requester(context))
-        with one_session(request.connection) as step:
-            with connect(step) as session:
-                selection = select(session, request)
-                queues = selection.queues
-                gate = gate_of(estate, name, RECOVER, session, selection)
-                drain_and_log(session, request.lake, name, self.log)
-                left = left_by(form, session, request.lake, queues, self.log)
-            if left:
-                return end_here(self, context, {"queue": "", **told_of(left.values())}, not_looked_at(left.values()))
-            found = {"queue": ",".join(queues)}
-            with begun(self, context, request.lake, name, found) as run:
-                if run is None:
-                    return found
-                tell_before_look(request.lake, name, queues, self.log)
-                plan = plan_selected(RECOVER, replace(request, connection=step), run.folder, selection, gate)
-                return {**run.handed, **told(self.log, plan, run.folder)}
+        request = request_of(form, estate_file(), requested_by=requester(context))
+        return self.plan_by(context, RECOVER, request, form)
 
 
 def refuse_contradictions(form: given.Recover) -> None:

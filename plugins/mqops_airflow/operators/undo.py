@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from airflow.sdk import BaseOperator, SkipMixin
-
-from mqops.counted import counted
 from mqops.errors import NotLookedAt
-from mqops.printable import printable
 from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.approval.which_run import run_named
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.operators.begin import end_here
-from mqops_airflow.operators.check import drain_and_log, tell_before_look
+from mqops_airflow.operators.check import drain_and_log, tell_before_look, told
 from mqops_airflow.operators.first_tell import not_looked_at, tells, told_of
+from mqops_airflow.operators.plan_in_task import PlanInTaskOperator
 from mqops_airflow.runs.run_folder import XCom, hand_on, own_folder
 from mqops_airflow.runs.workplace import estate_file, lake
-from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,24 +24,13 @@ if TYPE_CHECKING:
     from mqops.mq.session import Session
 
 
-class UndoPlanOperator(BaseOperator, SkipMixin):
+class UndoPlanOperator(PlanInTaskOperator):
     """Looks where the messages of the form's run are now, copies the originals into a run of its own, makes the plan.
 
     RUN/handed_on.json says which run is undone; the XCom tells people of the plan, no task reads it.
-
-    :param four_eyes: whether the person who starts a run may not approve it.
     """
 
-    operator_extra_links = (RunLink(),)
-    inherits_from_skipmixin = True
-
-    def __init__(self, *, four_eyes: bool, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.four_eyes = four_eyes
-
     def execute(self, context: Context) -> XCom:
-        from mqops.decide.core.preflight import shown  # noqa: PLC0415
-        from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
         from mqops.expiry.first_tell import refuse_at_stake  # noqa: PLC0415 - loads the MQ library
         from mqops.mq.connection import connect, one_session  # noqa: PLC0415
         from mqops.undo.in_process import plan_undo  # noqa: PLC0415
@@ -66,13 +51,7 @@ class UndoPlanOperator(BaseOperator, SkipMixin):
                     drain_and_log(session, lake_folder, name, self.log)
                 with own_folder(context, lake_folder, name) as folder:
                     plan = plan_undo(step, run, folder, before_look=look)
-                    found = read_preflight(folder)
                     handed = hand_on(context, folder, {"undoes": run.run, "requested_by": requester(context)})
-                    handed |= {"run": plan.run, "digest": plan.digest}
+                    return {**handed, **told(self.log, plan, folder)}
         except NotLookedAt as refused:
             return end_here(self, context, {"queue": "", **told_of(refused.args)}, not_looked_at(refused.args))
-        for action, count in sorted(plan.actions.items()):
-            (self.log.info if action.acts else self.log.warning)("%s: %s", printable(action), counted(count, "message"))
-        for remark in (*plan.remarks, *(shown(found.findings) if found else ())):
-            self.log.warning("%s", printable(remark))
-        return handed | {"rows": plan.rows, "actions": plan.actions, "remarks": list(plan.remarks)}

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.decide.core.preflight import Finding, Looked, Preflight, judge
+from mqops.decide.core.staying import staying
 from mqops.decide.preflight import NOT_DONE
 from mqops.deciders.registry import by_choice, fates_of, holds_queues
 from mqops.errors import MqopsError
@@ -132,7 +133,8 @@ class _InWords:
         by_hand = not plan.actions.keys().isdisjoint(BY_HAND)
         news = words.folded(_news(view, seen.looked))
         self.meaning = beside(view.line)
-        self.subject = title(plan, asks, undone=undone_run(plan))
+        stay = staying(view.found).messages if view.found and (answer.open or answer.dry) else 0
+        self.subject = title(plan, asks, undone=undone_run(plan), stay=stay)
         self.stops = tuple(words.stops(view, NOT_DONE))
         self.findings = words.folded(one for one in problems if not one.what.endswith(NOT_DONE))
         self.since_then = [(kind, f"Since the plan was made: {text}") for kind, text in news]

@@ -1,1 +1,1 @@
-"""Spark entry points: how they are submitted, or sent to a Spark Connect server."""
+"""Spark entry points: submitted, or run in the task as clients of a Spark Connect server."""

@@ -1,24 +1,24 @@
-"""Runs a Spark entry point as a client of the Spark Connect server that an Airflow connection `spark_connect` names.
+"""The Spark Connect server that an Airflow connection `spark_connect` names, and how a job becomes its client.
 
-1. The client is a Python process without Java, so it starts at once. The server is running already.
-2. The server's token is in the client's environment, or in a private file that the environment names, and nowhere else:
-   not in the arguments, not in the address, not in a log. The same holds for the credentials of the queue manager; they
+1. The client is the task's own process: it needs no Java, and the server is running already. PySpark's client is
+   imported before Airflow forks the task (`spark.imported_once`), gRPC begins behind the fork.
+2. The server's token is among the job's variables, or in a private file that one of them names, and nowhere else: not
+   in the arguments, not in the address, not in a log. The same holds for the credentials of the queue manager; they
    travel to the server inside pickled functions, which are neither settings nor options.
 3. Without TLS a server is spoken to on this machine only, and only if this user or root runs it: `mqops.spark_client`
    sees to that at each connection, before anything is sent.
 4. Each session of a server has Python workers of its own, which Spark keeps for as long as the server runs. If the
    connection names a session (extra `session_id`), all its tasks share that one, and its workers stay warm. The server
    must then keep a session that is not in use (`spark.connect.session.manager.defaultSessionTimeout`).
-5. The client ends with its task. What it has begun on the server may go on for a while beside a retry. No message is
-   moved twice by that: each unit of work happens once (`mqops.act.spark.act`).
+5. A session of the client's own is released when the job ends, unless the task is killed: then the server forgets it
+   after a while. What it has begun there may go on for a while beside a retry. No message is moved twice by that: each
+   unit of work happens once (`mqops.act.spark.act`).
 """
 
 from __future__ import annotations
 
 import os
 import socket
-import sys
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -27,8 +27,7 @@ from uuid import UUID
 from mqops import peer
 from mqops.errors import SettingsError, SparkUnreachable
 from mqops.printable import printable
-from mqops.spark_private import TOKEN, TOKEN_FILE
-from mqops_airflow.spark.job_process import JobProcess
+from mqops.spark_private import RELEASE, TOKEN, TOKEN_FILE
 
 CONNECTION_TYPE = "spark_connect"
 DEFAULT_PORT = 15002
@@ -59,7 +58,7 @@ class Server:
         secret = {TOKEN: self.token} if self.token else {}
         if self.token_file and not self.token:
             secret = {TOKEN_FILE: self.token_file}
-        release = {} if self.session_id else {"SPARK_CONNECT_RELEASE_SESSION_ON_EXIT": "true"}
+        release = {} if self.session_id else {RELEASE: "true"}
         return {"SPARK_REMOTE": address, **release, **secret}
 
 
@@ -130,32 +129,3 @@ def server_must_answer(server: Server, conn_id: str) -> None:
         ) from None
     except SettingsError as error:
         raise SettingsError(f"Airflow connection {conn_id!r} leads to another user's server: {error}") from None
-
-
-class Client(JobProcess):
-    """One Spark entry point as a client process.
-
-    Parameters: `server` whom it speaks to; `log` gets its output, line by line.
-    """
-
-    def __init__(self, server: Server, log: Any) -> None:
-        super().__init__(log)
-        self.server = server
-
-    def run(
-        self,
-        application: str,
-        arguments: Sequence[str],
-        environment: Mapping[str, str],
-        preexec_fn: Callable[[], None] | None = None,
-    ) -> int:
-        """Run it to its end; returns its exit code. `lines` keeps the end of its output.
-
-        Parameters: `environment` the process's; the server's is added. `preexec_fn` is called in the new process.
-        """
-        return self.run_command(
-            [sys.executable, application, *arguments],
-            {**environment, **self.server.environment, "PYTHONUNBUFFERED": "1"},  # the log in its own order
-            said=f"Spark Connect client of {self.server.host}:{self.server.port}: {application}",
-            preexec_fn=preexec_fn,
-        )

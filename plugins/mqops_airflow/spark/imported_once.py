@@ -5,16 +5,22 @@ its workers after that, and each worker forks its tasks; the dag-processor forks
 parent has imported, they need not import again. Nor need they parse the estate again, as long as its text is the same
 (`mqops.estate`), or load what Airflow loads with the first DAG.
 
-A process that has threads is not safe to fork. So PyArrow, which starts one when it is imported, and pymqi, whose MQ
-client library may, are left out. NumPy, which both need and which takes longer to import than both, is not: its
-OpenBLAS ends its threads before each fork.
+The scheduler, and no other of Airflow's processes, has PySpark's Connect client and what the jobs import, too: there
+the jobs run in the tasks. A worker of Celery calls no `on_starting`: its tasks import what they need themselves.
+
+A process that has threads is not safe to fork. So pymqi, whose MQ client library may start some, is left out. NumPy is
+not: its OpenBLAS ends its threads before each fork. PyArrow starts one for jemalloc, unless it is told not to; what it
+allocates, mimalloc gives it. gRPC starts its threads with the first channel, and nothing makes one here.
 
 After an upgrade of mqops restart Airflow: until then its tasks run the version before.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -22,12 +28,20 @@ from pkgutil import iter_modules
 from airflow.listeners import hookimpl
 
 from mqops.errors import MqopsError
+from mqops.spark_job import import_connect
 
 FOLDER = Path(__file__).resolve().parent.with_name("dag_files")
 MODULES = tuple(f"mqops_airflow.dag_files.{found.name}" for found in iter_modules([str(FOLDER)]))
 """The DAG files of the package, and with them what they import."""
 A_DAG = "mqops_airflow.dag_files.undo"
 """A DAG file that makes one DAG, however many queue managers the estate has."""
+SCHEDULER = "airflow.jobs.scheduler_job_runner"
+"""Only the scheduler imports it: `on_starting` does not say which process it is."""
+OF_JOBS = (
+    *("mqops.observe.spark.observe", "mqops.decide.spark.decide", "mqops.act.spark.act", "mqops.expiry.spark.expiry"),
+    *("mqops.deciders.gate", "pyarrow.dataset", "pyarrow.parquet", "pyspark.sql.connect.datasource"),
+)
+JEMALLOC = "JE_ARROW_MALLOC_CONF"
 
 
 @hookimpl
@@ -39,3 +53,32 @@ def on_starting(component: object) -> None:
         import_module(name)
     with suppress(MqopsError):  # the DAG processor says what is wrong with the estate
         import_module(A_DAG).dags()
+    if SCHEDULER in sys.modules:
+        with suppress(ImportError, MqopsError):  # Spark is such a part; the task says what is wrong with it
+            import_jobs()
+
+
+def import_jobs() -> None:
+    """Import PySpark's Connect client, and what the jobs import. The process has no thread more, and can be forked.
+
+    Raises:
+        ImportError: PySpark, or what it needs, is not installed.
+        SettingsError: another package has overwritten files of pyspark.
+    """
+    with _no_thread_of_jemalloc():
+        import_connect()
+    for name in OF_JOBS:
+        import_module(name)
+
+
+@contextmanager
+def _no_thread_of_jemalloc() -> Iterator[None]:
+    """PyArrow reads the variable when it is loaded. Who has set it, keeps it."""
+    if JEMALLOC in os.environ:
+        yield
+        return
+    os.environ[JEMALLOC] = "background_thread:false"
+    try:
+        yield
+    finally:
+        del os.environ[JEMALLOC]

@@ -1,14 +1,17 @@
-"""Submits a Spark entry point that talks to a queue manager, and gives its summary, or its error, back to Airflow.
+"""Runs a Spark entry point that talks to a queue manager, and gives its summary, or its error, back to Airflow.
 
-The type of the Airflow connection decides how: `spark` by spark-submit, `spark_connect` by `spark.connect`.
+The type of the Airflow connection decides how: `spark` by spark-submit, a process of its own; `spark_connect` in the
+task's process, as a client of a server (`spark.connect`). A job that needs no Spark runs in the task's process, too.
 
 1. Credentials reach the driver in the environment variable MQOPS_CONNECTION and nowhere else: not in the arguments, not
    in `env_vars` (Airflow stores rendered fields; YARN and Kubernetes get them as arguments), not in XCom, not in a log.
+   A job in the task's process has the variable while it runs, and /proc does not show it.
 2. Hence the driver runs where the task runs: deploy mode `client`, which every kind of master has.
 3. A Spark connection that is not there is an error.
 4. The job's own error, class and text, becomes the task's error, so that the retry policy can tell them apart.
-5. The submitted process ends with its task, even when the task is killed, so that a retry does not run beside it.
-6. The job gets the variables of `spark.job_environment`, not Airflow's own, and a private temporary folder.
+5. The job ends with its task, even when the task is killed, so that a retry does not run beside it.
+6. The job gets the variables of `spark.job_environment`, not Airflow's own, and the umask 077; a process that starts
+   Java gets a private temporary folder.
 7. Where MQOPS_LEDGER_KEYS says in which folder the ledger's keys are, driver and executors get that path: with another
    key than the task has, all that the job signs would look forged. A path is no secret, so it may stand in `conf`.
 8. Keys of message bodies that are in an Airflow connection reach the driver as credentials do, in MQOPS_BODY_KEYS.
@@ -36,11 +39,12 @@ from mqops.lake.body_keys import VARIABLE as BODY_KEYS
 from mqops.lake.files import read_json
 from mqops.ledger.keys import VARIABLE as LEDGER_KEYS
 from mqops.printable import printable
+from mqops.spark_job import run_here
 from mqops_airflow.connections.body_keys import password
 from mqops_airflow.connections.hook import MqHook, existing_connection
 from mqops_airflow.runs.lineage import Lineage, of_job
 from mqops_airflow.runs.workplace import estate_file, estate_path, lake
-from mqops_airflow.spark.connect import CONNECTION_TYPE, Client, server_must_answer, server_of
+from mqops_airflow.spark.connect import CONNECTION_TYPE, server_must_answer, server_of
 from mqops_airflow.spark.job_environment import job_environment
 from mqops_airflow.spark.job_process import JobProcess
 from mqops_airflow.spark.spark_submit import master_of, shown, submission
@@ -62,6 +66,10 @@ NAMED_ERROR = re.compile(r"mqops: (\w+): (.*)")
 
 class SparkJobFailed(errors.MqopsError):
     """The Spark job ended with an error that it could not name, or Spark never started it: its output says which."""
+
+
+class TaskKilled(BaseException):
+    """Airflow ended this task while its job ran. The next try goes on where this one was; nothing is moved twice."""
 
 
 class MqSparkSubmitOperator(BaseOperator):
@@ -126,6 +134,7 @@ class MqSparkSubmitOperator(BaseOperator):
         self.repeated = dict(repeated or {})
         self.once = once
         self._process: JobProcess | None = None
+        self._runs_here = False
 
     def execute(self, context: Context) -> XCom:
         if self.once and Path(self.summary).exists():
@@ -155,11 +164,14 @@ class MqSparkSubmitOperator(BaseOperator):
         given = [one for argument, values in self.repeated.items() for one in spread(argument, values)]
         arguments = [*map(str, self.application_args), *given]
         if not self.needs_spark():
-            self._run_here(arguments, environment)
+            self._run_here(arguments, environment, "Without Spark")
             return
         spark = existing_connection(self.conn_id, "spark")
         if spark.conn_type == CONNECTION_TYPE:
-            self._run_client(spark, arguments, environment)
+            server = server_of(self.conn_id, spark)
+            server_must_answer(server, self.conn_id)
+            said = f"Spark Connect client of {server.host}:{server.port}"
+            self._run_here(arguments, {**environment, **server.environment}, said)
         else:
             self._run_spark_submit(spark, arguments, environment, private.scratch_parent(lake(estate), os.environ))
 
@@ -198,29 +210,25 @@ class MqSparkSubmitOperator(BaseOperator):
                 self._process.lines, f"Cannot execute: {shown(command)}. Error code is: {code}.", self.conn_id
             )
 
-    def _run_here(self, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Run the job as a process that starts no Spark."""
-        self._process = JobProcess(self.log)
-        if self._process.run_command(
-            [sys.executable, self.application, *arguments],
-            {**environment, "PYTHONUNBUFFERED": "1"},  # the log in its own order
-            said=f"Without Spark: {self.application}",
-            preexec_fn=end_with_parent,
-        ):
-            raise job_error(self._process.lines, "the job ended with an error", self.conn_id)
-
-    def _run_client(self, spark: Any, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Run the job as a client of the Spark Connect server that the connection names."""
-        server = server_of(self.conn_id, spark)
-        server_must_answer(server, self.conn_id)
-        self._process = client = Client(server, self.log)
-        if client.run(self.application, arguments, environment, end_with_parent):
-            raise job_error(client.lines, "the client ended with an error", self.conn_id)
+    def _run_here(self, arguments: Sequence[str], environment: Mapping[str, str], said: str) -> None:
+        """Run the job in this process. Parameters: `said` where it runs, for the log."""
+        self.log.info("%s: %s", printable(said), printable(self.application))
+        self._runs_here = True
+        try:
+            run_here(self.application, arguments, environment)
+        finally:
+            self._runs_here = False
 
     def on_kill(self) -> None:
-        """Airflow ends the task: the job's process ends with it."""
+        """Airflow ends the task (SIGTERM): the job's process ends with it.
+
+        Raises:
+            TaskKilled: the job runs in this process. Airflow's handler of the signal returns to it otherwise.
+        """
         if self._process is not None:
             self._process.kill()
+        if self._runs_here:
+            raise TaskKilled(TaskKilled.__doc__)
 
     def _environment(self, also: Sequence[str]) -> dict[str, str]:
         """The job's environment: what every job gets, the interpreter, and the credentials.

@@ -370,10 +370,9 @@ twice. If a queue has GET(DISABLED) or does not exist any more, only the message
 | act | does exactly what the plan says; cleared, it goes on where it stopped |
 | prove | planned = put back + left + gone, by the ledger and the queues; fails if not |
 
-The form offers the latest runs that have acted, and takes the run id that Airflow shows, too. A run is **dry** unless
-the form says otherwise. It asks for the
-approval of one plan: if the plan was made again since, start a new run. Marking *approve* as success
-approves nothing. `mqops undo RUN` does the same.
+The form takes the run id that Airflow shows, or the name in the lake; the page Estate lists the runs.
+A run is **dry** unless the form says otherwise. It asks for the approval of one plan: if the plan was made again since,
+start a new run. Marking *approve* as success approves nothing. `mqops undo RUN` does the same.
 """)
 )
 

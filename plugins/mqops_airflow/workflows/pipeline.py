@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.sdk import DAG, Asset, BaseOperator, Param, TriggerRule
+from airflow.sdk import DAG, Asset, BaseOperator, TriggerRule
 
 from mqops.estate import EstateFile
 from mqops.estate_sections import Notify, QueueManager, dag_prefix
 from mqops.estate_values import MAX_UNIT_OF_WORK
-from mqops.estate_workflows import Approval, BackoutReprocess, DlqRules, PoisonGuard
+from mqops.estate_workflows import Approval, BackoutReprocess, DlqRules, PacingSection, PoisonGuard
 from mqops.jobs import job
 from mqops.workflow import Workflow
 from mqops_airflow.forms import params
@@ -21,22 +20,16 @@ from mqops_airflow.operators.approval import PlanApprovalOperator
 from mqops_airflow.operators.in_task import InTaskActOperator, InTaskProveOperator, InTaskRouteOperator
 from mqops_airflow.operators.prove import ProveOperator
 from mqops_airflow.operators.route import PlanRouteOperator
-from mqops_airflow.runs.run_folder import handed_on
-from mqops_airflow.runs.workplace import schedule_of
 from mqops_airflow.spark.submit import MqSparkSubmitOperator
 from mqops_airflow.workflows.assets import workflow_asset
-from mqops_airflow.workflows.retry import default_args
+from mqops_airflow.workflows.dag import Fields, made, of_manager
 
-Fields: TypeAlias = Mapping[str, Param]
-"""Fields of a form by their names."""
 MOST_RUNS = 8
 """Runs of one DAG at the same time, so that a plan that waits for its answer does not keep the others waiting. Two that
 would act on the same queue do not: see `mqops_airflow.approval.which_run.waited_for`."""
 CHOOSE_QUEUES = frozenset({Workflow.BACKOUT_REPROCESS, Workflow.SNAPSHOT, Workflow.SNAPSHOT_QUALITY})
 """Workflows that find their queues by patterns or definitions: one that ends meanwhile, as a dynamic queue does with
 its program, is passed over."""
-TEMPLATES = {"handed_on": handed_on}
-"""The macros that a DAG with these tasks needs (`user_defined_macros`)."""
 
 
 def checked(queue_manager: str, key: str) -> str:
@@ -105,8 +98,8 @@ def plan_and_act(
 ) -> None:
     """Put the tasks behind `check`, inside the DAG that is being built.
 
-    :param check: it hands on queue (names with commas), rules, observe_limit, limit, message_ids, unit_size, canary,
-        canary_wait, pace, in_flight, patience.
+    :param check: it hands on queue (names with commas), rules, observe_limit, limit, message_ids, unit_size, and the
+        fields of `PacingSection`.
     :param name: of the queue manager.
     """
     prefix, folder = dag_prefix(name), checked(name, "folder")
@@ -122,11 +115,7 @@ def plan_and_act(
             f"--workflow={workflow}",
             f"--rules={checked(name, 'rules')}",
             f"--limit={checked(name, 'limit')}",
-            f"--canary={checked(name, 'canary')}",
-            f"--canary-wait={checked(name, 'canary_wait')}",
-            f"--pace={checked(name, 'pace')}",
-            f"--in-flight={checked(name, 'in_flight')}",
-            f"--patience={checked(name, 'patience')}",
+            *(f"--{one.replace('_', '-')}={checked(name, one)}" for one in PacingSection.model_fields),
         ],
         repeated={"--message-id": checked(name, "message_ids")},
         summary=f"{folder}/plan.json",
@@ -195,18 +184,15 @@ def by_rules(
     :param queues: the field of the form that names the queues, `more` its fields behind the rules table.
     """
     notify = file.estate.notify
-    with DAG(
-        f"{dag_prefix(name)}_{workflow}",
+    with of_manager(
+        name,
+        workflow,
+        section.schedule,
         description=description,
-        doc_md=page,
-        schedule=schedule_of(f"{dag_prefix(name)}_{workflow}", section.schedule),
-        catchup=False,
-        max_active_runs=MOST_RUNS,
-        deadline=deadline(notify, section.approval.timeout, name),
-        tags=["mq", workflow, name],
-        default_args=default_args(),
-        user_defined_macros=TEMPLATES,
-        params={
+        page=page,
+        at_once=MOST_RUNS,
+        deadlines=deadline(notify, section.approval.timeout, name),
+        form={
             "dry_run": params.dry_run(),
             **queues,
             "first_tell": params.first_tell(),
@@ -250,17 +236,13 @@ def for_all(
     """
     notify = file.estate.notify
     approval = Approval(four_eyes=file.four_eyes())
-    with DAG(
+    with made(
         f"mq_{workflow}",
+        workflow,
         description=description,
-        doc_md=page,
-        schedule=None,
-        catchup=False,
-        max_active_runs=MOST_RUNS,
-        tags=["mq", workflow],
-        default_args=default_args(),
-        user_defined_macros=TEMPLATES,
-        params={
+        page=page,
+        at_once=MOST_RUNS,
+        form={
             "dry_run": params.dry_run(scheduled=False),
             "queue_manager": params.queue_manager(file.estate.queue_managers),
             **form,
@@ -316,18 +298,15 @@ def in_one_process(
     :param form: its fields besides dry run, queue manager and unit of work.
     """
     notify = file.estate.notify
-    with DAG(
-        f"{dag_prefix(name)}_{workflow}",
+    with of_manager(
+        name,
+        workflow,
+        section.schedule,
         description=description,
-        doc_md=page,
-        schedule=schedule_of(f"{dag_prefix(name)}_{workflow}", section.schedule),
-        catchup=False,
-        max_active_runs=MOST_RUNS,
-        deadline=deadline(notify, section.approval.timeout, name),
-        tags=["mq", workflow, name],
-        default_args=default_args(),
-        user_defined_macros=TEMPLATES,
-        params={
+        page=page,
+        at_once=MOST_RUNS,
+        deadlines=deadline(notify, section.approval.timeout, name),
+        form={
             "dry_run": params.dry_run(),
             "queue_manager": params.queue_manager([name]),
             **form,

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from ledger_opened import act, prove
 from mq_support import DLQ, Manager, dead_letter, until
 
-from mqops.act.in_process import act
 from mqops.cli import main
 from mqops.clock import utc_now
 from mqops.decide import preflight_record as preflight
@@ -24,7 +24,6 @@ from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.mq.connection import MqConnection
 from mqops.poison_consumer import PoisonAwareConsumer
-from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqwire.rfh2 import MQRFH2
 

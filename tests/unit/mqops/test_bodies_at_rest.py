@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
-from ledger_opened import finish
+from ledger_opened import act_undo, finish
 from mq_support import DLQ, Manager, dead_letter
 
 from mqops.cli import main
@@ -31,7 +31,7 @@ from mqops.observe import snapshot
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 from mqops.observe.sealed import sealed, sealing_for, write_snapshot
-from mqops.undo.in_process import act_undo, plan_undo
+from mqops.undo.in_process import plan_undo
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQMD
 

@@ -7,19 +7,20 @@ from dataclasses import replace
 
 import pytest
 from act_support import EXTENDED, after_commits, counts, planned, proved, send_back, taken
+from ledger_opened import act, prove
 from mq_support import DLQ, dead_letter, storage_estate
 from pymqi import CMQC
 
 from mqops.act import in_process as acting
+from mqops.act.approved_plan import acted_rows
 from mqops.act.canary import CAME_BACK, FAILED, NONE_THERE, UNREAD, CanaryRecord
+from mqops.act.core.deal import by_lanes
 from mqops.act.core.mover import BEHIND_FAILED
-from mqops.act.in_process import act
 from mqops.errors import PlanChanged, Stopped
 from mqops.lake.files import read_json, write_json
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.file import LedgerFile
-from mqops.prove.prove import prove
 
 QUEUES = """\
 DEFINE QLOCAL(A)
@@ -380,7 +381,7 @@ def test_lanes_of_canaries_are_the_second_half(manager, lake):
     fill(manager, "A", "B", each=4)
     run, _plan = planned(manager, lake, canary=1)
     approved_plan = acting.read_approved_plan(run)
-    dealt = acting._dealt(acting.acted_rows(run, approved_plan), 2, approved_plan.pacing)
+    dealt = by_lanes(acted_rows(approved_plan), 2, approved_plan.pacing)
     assert [[(row.dest_q, row.position) for row in lane] for lane in dealt] == [
         [*(("A", n) for n in range(3)), *(("B", n) for n in range(3, 6))],
         [("A", 0), ("B", 1)],

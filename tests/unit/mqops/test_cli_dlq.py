@@ -15,9 +15,9 @@ from pathlib import Path
 
 import commands
 import pytest
+from ledger_opened import act
 from mq_support import DLQ, dead_letter, storage_estate
 
-from mqops.act.in_process import act
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import VARIABLE, MqConnection
 

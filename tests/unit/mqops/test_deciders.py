@@ -11,10 +11,11 @@ from datetime import timedelta
 import pytest
 from act_support import after_commits, planned
 from click.testing import CliRunner
+from ledger_opened import act, act_undo
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
-from mqops.act.in_process import act
+from mqops.act import in_process
 from mqops.cli import main
 from mqops.deciders.age_out import AGE_OUT, AgeOutRequest
 from mqops.deciders.registry import DECIDERS, EARLIER_NAMES, decider_named
@@ -26,7 +27,6 @@ from mqops.lake.files import read_json, write_json
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.history import events
 from mqops.ledger.file import LedgerFile
-from mqops.undo.in_process import act_undo
 from mqops.workflow import Workflow
 
 CAROL = Stop(by="carol@desk", at="2026-11-21T12:00:00Z")
@@ -67,7 +67,7 @@ def test_a_stopped_age_out_is_proved_and_goes_on(manager, lake):
     manager.put("A", [(OLD, b"%d" % number) for number in range(5)], options=CMQC.MQOO_SET_ALL_CONTEXT)
     what = AgeOutRequest(connection=manager.connection, lake=lake, queues=("A",), limit=timedelta(days=1), unit_size=2)
     run, plan = plan_run(AGE_OUT, what)
-    stopped = replace(AGE_OUT, act=_stopping(act, run, after=2))
+    stopped = replace(AGE_OUT, act=_stopping(in_process.act, run, after=2))
     with pytest.raises(Stopped):
         carry_out(stopped, what, run, plan)
     summary = read_json(run.path.joinpath("summary.json"))

@@ -10,14 +10,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pymqi
 import pytest
-from ledger_opened import observe
+from ledger_opened import act, observe, prove
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
 from mqops.act.core.lanes import Row
 from mqops.act.core.port import Taken
 from mqops.act.core.unit_attempt import DIFFERS
-from mqops.act.in_process import act
 from mqops.act.mover_port import MoverPort
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
@@ -25,7 +24,6 @@ from mqops.errors import LakeError, MQError, PermanentMQError, PlanChanged, Sett
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
-from mqops.prove.prove import prove
 from mqops.prove.records import SUMMARY
 from mqops.rules import parse
 

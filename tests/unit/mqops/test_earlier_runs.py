@@ -14,9 +14,9 @@ import commands
 import pymqi
 import pytest
 from act_support import after_commits, planned
+from ledger_opened import act
 from mq_support import DLQ, Manager, dead_letter, until
 
-from mqops.act.in_process import act
 from mqops.deciders.run import finish_run
 from mqops.errors import MqopsError
 from mqops.lake.files import read_json

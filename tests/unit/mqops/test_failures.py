@@ -10,17 +10,15 @@ from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
-from ledger_opened import observe
+from ledger_opened import act, observe, prove
 from mq_support import DLQ, dead_letter
 
-from mqops.act.in_process import act
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import plan_run
 from mqops.errors import LakeError, PermanentMQError, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import VARIABLE, MqConnection, connect
 from mqops.mq.inquire import dead_letter_queue, depth, inquire_queues, queue_manager_name, queue_state
-from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqwire import constants as c
 

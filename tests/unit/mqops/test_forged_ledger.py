@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from act_support import after_commits, planned, proved, taken
+from ledger_opened import act, prove
 from mq_support import DLQ, Manager, dead_letter, read_lines
 from pymqi import CMQC
 
-from mqops.act.in_process import act
 from mqops.errors import InProgress, Stopped
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
@@ -30,7 +30,6 @@ from mqops.ledger.signing import make_key
 from mqops.ledger.writer import LedgerWriter
 from mqops.mq.connection import connect
 from mqops.mq.session import RawMessage, Session
-from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
 
 LEDGER = "MQOPS.LEDGER"

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 from act_support import EXTENDED, after_commits, counts, planned, taken
+from ledger_opened import act, prove
 from mq_support import DLQ, Manager, dead_letter
 
 from mqops.act.core.mover import BEHIND_FAILED
-from mqops.act.in_process import act
 from mqops.ledger.core.account import account
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import LedgerQueue
 from mqops.mq.connection import connect
-from mqops.prove.prove import prove
 
 QUEUES = "DEFINE QLOCAL(ORDERS) MAXDEPTH(1)\nDEFINE QLOCAL(ASIDE)\n"
 

@@ -12,14 +12,13 @@ import pymqi
 import pytest
 from act_support import counts, planned
 from click.testing import CliRunner
+from ledger_opened import act, prove
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
-from mqops.act.in_process import act
 from mqops.cli import main
 from mqops.lake.run import RunFolder
 from mqops.prove import prove as proving
-from mqops.prove.prove import prove
 from mqops.prove.records import read_gone
 from mqops.undo.in_process import plan_undo
 

@@ -10,15 +10,14 @@ from pathlib import Path
 import commands
 import pytest
 from act_support import planned
+from ledger_opened import act, prove
 from mq_support import DLQ, LEDGER, Manager, dead_letter
 
-from mqops.act.in_process import act
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.chain import Head
 from mqops.ledger.core.head_body import CORREL_ID, KeptHead, claimed, pack
 from mqops.ledger.core.seal import Key, Keys
 from mqops.ledger.file import LedgerFile
-from mqops.prove.prove import prove
 
 STRANGE_KEY = Keys([Key(id="0123456789abcdef", secret=b"the attacker's own key")])
 KILLED = """

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ledger_opened import act_undo, prove
 from mq_support import DLQ, Manager, create, dead_letter, let_expire
 from pymqi import CMQC
 
@@ -25,7 +26,6 @@ from mqops.expiry.scan import run_scan
 from mqops.lake.run import RunFolder
 from mqops.model import RunSummary
 from mqops.mq.connection import MqConnection, connect
-from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqops.trigger.audit import audit
 from mqops.trigger.core import explain
@@ -92,7 +92,7 @@ class Site:
         found = read_preflight(folder)
         assert found
         self.foreseen = tuple(one.what for one in found.findings if "SETALL" in one.what)
-        undo.act_undo(self.app, folder)
+        act_undo(self.app, folder)
         summary = prove(self.app, folder)
         return summary.moved, dict(summary.reasons)
 

@@ -7,13 +7,12 @@ import shutil
 
 import pytest
 from act_support import planned
+from ledger_opened import act, prove
 from mq_support import DLQ, dead_letter
 
-from mqops.act.in_process import act
 from mqops.ledger.core.chain import Head, write_line
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.file import LedgerFile
-from mqops.prove.prove import prove
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 from act_support import after_commits, planned, proved
+from ledger_opened import act, prove
 from mq_support import DLQ, Manager, dead_letter
 
-from mqops.act.in_process import act
 from mqops.errors import SettingsError, Stopped
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
@@ -18,7 +18,6 @@ from mqops.ledger.set_aside import counts
 from mqops.ledger.signing import add_key, make_key
 from mqops.ledger.writer import head_on_disk
 from mqops.mq.connection import connect
-from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
 
 LEDGER = "MQOPS.LEDGER"

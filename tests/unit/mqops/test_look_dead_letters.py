@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from ledger_opened import observe
+from ledger_opened import act, observe, prove
 from mq_support import DLQ, dead_letter, one_file_a_message
 
-from mqops.act.in_process import act
 from mqops.decide.in_process import decide
 from mqops.decide.on_snapshot import Recorded
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -24,7 +23,6 @@ from mqops.lake.run import RunFolder
 from mqops.look.dead_letters import dead_letter_queues, dead_letters
 from mqops.look.expiry_forecast import forecast
 from mqops.look.message import TableFrom, table_from
-from mqops.prove.prove import prove
 from mqops.rules import parse
 
 FIRST = "DESTQ(FULL) ACTION(RETRY) RETRY(2)\nDESTQ(PAY*) ACTION(FWD) FWDQ(B)\n"

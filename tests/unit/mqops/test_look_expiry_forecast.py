@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from datetime import UTC, datetime, time, timedelta
 
-from ledger_opened import observe
+from ledger_opened import observe, prove
 from mq_support import DLQ, dead_letter
 
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -14,7 +14,6 @@ from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.lake.run import RunFolder
 from mqops.look.expiry_forecast import forecast, next_time
-from mqops.prove.prove import prove
 from mqops.rules import parse
 
 HOUR = 36_000

@@ -5,19 +5,18 @@ from __future__ import annotations
 import pyarrow.parquet as pq
 import pytest
 from act_support import EXTENDED, after_commits, counts, planned, proved, send_back, taken
+from ledger_opened import act, prove
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
 from mqops.act.core.mover import BEHIND_FAILED
 from mqops.act.core.port import Taken
 from mqops.act.core.unit_attempt import GROUP_GONE, GROUP_TOO_LARGE
-from mqops.act.in_process import act
 from mqops.act.mover_port import without_dlh
 from mqops.actions import Action
 from mqops.decide.core.message_groups import remarks
 from mqops.errors import MQError, Stopped
 from mqops.lake.stop import Stop, lift, stop
-from mqops.prove.prove import prove
 from mqwire.constants import MQENC_NATIVE
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQMD, MQMDE

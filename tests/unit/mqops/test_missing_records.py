@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 from act_support import after_commits, planned, taken
+from ledger_opened import act, prove, reopened
 from mq_support import DLQ, Manager, dead_letter
 
-from mqops.act.in_process import act
 from mqops.errors import InProgress, Stopped, Unbalanced
 from mqops.lake.files import read_json, write_json
 from mqops.lake.stop import Stop, stop
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import LedgerQueue
 from mqops.mq.connection import connect
-from mqops.prove.prove import prove, reopened
 
 LEDGER = "MQOPS.LEDGER"
 HIDDEN = "some of its markers are neither in the ledger nor seen on MQOPS.LEDGER; .* prove again when these have ended"

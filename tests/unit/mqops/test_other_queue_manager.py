@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 from act_support import planned
+from ledger_opened import act, prove
 from mq_support import DLQ, create, dead_letter
 
-from mqops.act.in_process import act
 from mqops.deciders.run import finish_run
 from mqops.errors import SettingsError
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of
-from mqops.prove.prove import prove
 
 QUEUE = "DEFINE QLOCAL(A)\n"
 NAMES = ("QX/1", "QX%1", "QX_1")

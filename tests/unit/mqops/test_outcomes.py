@@ -13,6 +13,7 @@ from typing import Any
 import pymqi
 import pytest
 from click.testing import CliRunner
+from ledger_opened import act_undo, look, look_back, prove
 from mq_support import DLQ, Manager, dead_letter, let_expire
 from pymqi import CMQC
 
@@ -21,7 +22,6 @@ from mqops.cli import main
 from mqops.clock import utc, utc_now
 from mqops.deciders import look_back as looking_back
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
-from mqops.deciders.look_back import look_back
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import finish_undos
 from mqops.errors import InProgress, SettingsError, Stopped
@@ -46,12 +46,11 @@ from mqops.prove.core.outcome import (
     absent,
     outcomes,
 )
-from mqops.prove.outcomes import LINE_ROWS, look
-from mqops.prove.prove import prove
+from mqops.prove.outcomes import LINE_ROWS
 from mqops.retention.core.due import Ages, Policy
 from mqops.retention.prune import prune, survey
 from mqops.rules import parse
-from mqops.undo.in_process import act_undo, plan_undo
+from mqops.undo.in_process import plan_undo
 from mqwire.constants import MQEI_UNLIMITED
 
 QUEUES = """\

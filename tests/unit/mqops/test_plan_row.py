@@ -67,7 +67,7 @@ def test_a_plan_has_the_digest_and_the_columns_of_the_versions_before(tmp_path):
 def test_a_name_that_is_not_ascii_stands_with_its_length_in_utf_8(tmp_path):
     """Rule 1 of the digest: Spark counts bytes."""
     run, _plan = planned(tmp_path)
-    row = next(plan_rows(run, read_approved_plan(run)))
+    row = next(plan_rows(read_approved_plan(run)))
     assert ",6:Müller," not in canonical_row(row)
     assert ",7:Müller," in canonical_row(row._replace(put_appl_name="Müller"))
 
@@ -91,7 +91,7 @@ def test_a_plan_of_a_version_that_made_no_remarks_is_read(tmp_path):
 
 def test_rows_are_read_as_they_were_written(tmp_path):
     run, plan = planned(tmp_path)
-    rows = list(plan_rows(run, read_approved_plan(run)))
+    rows = list(plan_rows(read_approved_plan(run)))
     assert [row._asdict() for row in rows] == pq.read_table(run.plan).to_pylist()
     assert [row.action for row in rows if row.action.acts] == ["RETRY", "DISCARD", "FWD", "RETRY"]
     assert plan.actions == {"RETRY": 2, "DISCARD": 1, "FWD": 1, "PROTECTED": 1, "IGNORE": 1, "ERROR": 1}
@@ -104,7 +104,7 @@ def test_a_plan_with_an_action_of_another_version_is_refused(tmp_path):
     words = pa.array(["TELEPORT", *table["action"].to_pylist()[1:]], type=pa.string())
     write_parquet(run.plan, PLAN, table.set_column(at, PLAN.field("action"), words).to_batches())
     with pytest.raises(PlanChanged, match="action 'TELEPORT', which this version of mqops does not know; make a new"):
-        list(plan_rows(run, read_approved_plan(run)))
+        list(plan_rows(read_approved_plan(run)))
 
 
 def test_an_action_is_its_word_for_json_and_has_one_effect():

@@ -9,6 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pymqi
 import pytest
+from ledger_opened import act_undo as undo
+from ledger_opened import prove
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
@@ -33,9 +35,7 @@ from mqops.errors import PlanChanged
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
-from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.undo.in_process import act_undo as undo
 from mqops.undo.in_process import plan_undo
 
 DEMAND = Demand(queue="A", messages=10, bytes=1000, longest=200)

@@ -16,11 +16,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from act_support import planned
+from ledger_opened import act
 from mq_support import DLQ, dead_letter, until
 from pymqi import CMQC
 
 from mqops.act.core.progress import Tally, TallyJson, UnitDone
-from mqops.act.in_process import act
 from mqops.act.progress import Progress, ProgressFile, heard_from_tasks
 from mqops.errors import MQError, mq_error
 from mqops.lake import step

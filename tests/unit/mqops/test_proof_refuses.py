@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pymqi
 import pytest
 from act_support import after_commits, planned
+from ledger_opened import act, act_undo, look, prove
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
-from mqops.act.in_process import act
 from mqops.act.mover_port import MoverPort
 from mqops.decide.core import PlanSummary
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -33,10 +33,8 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.queue import NAME
 from mqops.ledger.writer import writer_of
 from mqops.prove import prove as proving
-from mqops.prove.outcomes import look
-from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.undo.in_process import act_undo, plan_undo
+from mqops.undo.in_process import plan_undo
 
 SOMEBODY = Stop(by="carol@desk", at="2026-11-21T12:00:00Z", why="lunch")
 

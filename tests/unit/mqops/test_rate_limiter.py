@@ -10,16 +10,15 @@ import pytest
 from act_support import EXTENDED, after_commits, planned, proved, taken
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ledger_opened import act, prove
 from mq_support import DLQ, dead_letter
 
 from mqops.act.core.lanes import Row
 from mqops.act.core.rate_limiter import Bucket
-from mqops.act.in_process import act
 from mqops.act.rate_limiter import RunRateLimiter
 from mqops.decide.core.pacing import OfRule, Pacing, covered
 from mqops.lake.run import RunFolder
 from mqops.mq.inquire import resolve_queue
-from mqops.prove.prove import prove
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ import json
 from collections import Counter
 
 import pytest
+from ledger_opened import act, act_undo
 from mixed_messages import ALL_CONTEXT, alike, mixed, whole
 from mq_support import DLQ, Manager, dead_letter, reveal_estate
 from pymqi import CMQC
 
-from mqops.act.approved_plan import plan_rows, read_approved_plan
+from mqops.act.approved_plan import make_row, plan_rows, read_approved_plan
 from mqops.act.core.port import CannotTake
-from mqops.act.in_process import act, make_row
 from mqops.clock import utc
 from mqops.deciders.run import plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
@@ -22,7 +22,6 @@ from mqops.ledger.keys import KeyRing
 from mqops.mq.connection import connect
 from mqops.mq.inquire import queue_attribute
 from mqops.observe.originals import Originals
-from mqops.undo.in_process import act_undo
 from mqops.undo.undo_port import UndoPort
 from mqwire.rfh2 import MQRFH2
 
@@ -99,7 +98,7 @@ def test_an_undo_of_a_copy_lets_go_of_the_originals_queue_that_it_cannot_look_at
     done = run("message", "copy", "IN", "--all", "--to", "OUT")
     request = UndoRequest(connection=manager.connection, lake=lake, undoes=find_run(lake, key=done["run"]))
     folder, _plan = plan_run(UNDO, request)
-    (row,) = plan_rows(folder, read_approved_plan(folder))
+    (row,) = plan_rows(read_approved_plan(folder))
     manager.mqsc("ALTER QLOCAL(IN) GET(DISABLED)")
     with connect(manager.connection) as session, Originals(folder.snapshot) as originals:
         port = UndoPort(session, (), KeyRing(folder.lake_folder), original=originals, now=utc)

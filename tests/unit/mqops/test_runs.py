@@ -14,22 +14,23 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from act_support import after_commits, planned
+from ledger_opened import act, prove
 from mq_support import DLQ, dead_letter, until
 from pymqi import CMQC
 
-from mqops.act.in_process import act
 from mqops.cli import runs as cli_runs
 from mqops.errors import LakeError, Stopped
 from mqops.lake.files import CHANGED, make_folder, read_json, write_json
 from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.question import Over
+from mqops.look.core.run_state import RunFiles, line_of
 from mqops.look.runs import Runs, count_runs, list_runs
 from mqops.look.runs_index import INDEX, RECENT_NS
 from mqops.look.words.state import RunState
 from mqops.message_checks import CheckResult, QualitySummary
+from mqops.model import ObserveSummary
 from mqops.observe import snapshot
-from mqops.prove.prove import prove
 from mqops.rules import parse
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(FULL) ACTION(RETRY)\nDESTQ(B) ACTION(DISCARD)\n"
@@ -44,6 +45,23 @@ def mqops(mqops_here):
 @pytest.fixture
 def manager(queue_manager):
     return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(FULL) MAXDEPTH(0)\n")
+
+
+@pytest.mark.parametrize(
+    ("key", "workflow"),
+    [
+        ("qm1_dlq_rules.manual__1", "dlq_rules"),
+        ("qm1_snapshot_quality.manual__1", "snapshot_quality"),
+        ("mq_recover.manual__1", "recover"),
+        ("own.manual__1", ""),
+        ("qm1_dlq_rules", ""),  # no key of a DAG run
+    ],
+)
+def test_a_run_at_work_has_its_name_before_it_has_made_anything(key: str, workflow: str) -> None:
+    """A person looks for the run that reads the queue now: it is no snapshot, and has more than the name `run`."""
+    assert line_of(key, "QM1", RunFiles()).workflow == workflow
+    observed = ObserveSummary(run=key, queue_manager="QM1", observed_at="2026-01-02T03:04:05Z", messages=0, bytes=0)
+    assert line_of(key, "QM1", RunFiles(observe=observed)).workflow == (workflow or "snapshot")
 
 
 def run_of(mqops, *words: str, table: str = TABLE) -> str:

@@ -14,10 +14,10 @@ import sys
 import commands
 import pytest
 from act_support import after_commits, planned, proved
+from ledger_opened import act, look, prove
 from mq_support import DLQ, dead_letter
 
 from mqops.act import in_process
-from mqops.act.in_process import act
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, finish_run, plan_run
 from mqops.errors import LakeError, SettingsError, Stopped
@@ -31,8 +31,6 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.stop_message import STOP, StopWatch, resume_all, stop_all
 from mqops.mq.session import RawMessage
-from mqops.prove.outcomes import look
-from mqops.prove.prove import prove
 from mqops.rules import parse
 
 CAROL = Stop(by="carol@desk", at="2026-11-21T12:00:00Z", why="the application is down")

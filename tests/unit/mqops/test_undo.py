@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pymqi
 import pytest
+from ledger_opened import act, act_undo, prove
 from mq_support import DLQ, Manager, dead_letter, let_expire
 from pymqi import CMQC
 
-from mqops.act.in_process import act
 from mqops.actions import Action
 from mqops.decide.arrow import read_plan
 from mqops.decide.preflight_record import read_preflight
@@ -29,11 +29,10 @@ from mqops.ledger.core.history import events
 from mqops.ledger.file import LedgerFile
 from mqops.mq.connection import connect
 from mqops.plan_row import PlanRow
-from mqops.prove.prove import prove
 from mqops.prove.undone_rules import undone_rules
 from mqops.rules import parse
 from mqops.undo.core.decision import Done, UndoChoice, undo_choices
-from mqops.undo.in_process import act_undo, plan_undo
+from mqops.undo.in_process import plan_undo
 from mqwire.structures import MQMD_LAYOUT
 
 QUEUES = """\

@@ -9,17 +9,15 @@ from pathlib import Path
 import pymqi
 import pytest
 from act_support import taken
-from ledger_opened import observe
+from ledger_opened import act, act_undo, observe, prove
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
-from mqops.act.in_process import act
 from mqops.decide.in_process import decide
 from mqops.lake.run import RunFolder, find_run
-from mqops.prove.prove import prove
 from mqops.prove.records import SUMMARY
 from mqops.rules import parse
-from mqops.undo.in_process import act_undo, plan_undo
+from mqops.undo.in_process import plan_undo
 
 BODIES = [("A", b"a1"), ("B", b"b1"), ("A", b"a2"), ("B", b"b2"), ("C", b"c1")]
 

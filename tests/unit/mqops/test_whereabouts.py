@@ -12,12 +12,11 @@ import pyarrow.parquet as pq
 import pymqi
 import pytest
 from act_support import planned
+from ledger_opened import act, prove
 from mq_support import DLQ, dead_letter, let_expire
 
-from mqops.act.in_process import act
 from mqops.lake.run import RunFolder
 from mqops.look import sightings
-from mqops.prove.prove import prove
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(NONE) ACTION(RETRY)\n"
 

@@ -53,11 +53,7 @@ def test_without_it_each_keyword_is_an_error_that_names_it(header):
 
 @pytest.mark.parametrize("keyword", EXTENSIONS)
 def test_strict_refuses_the_header_and_every_keyword(keyword):
-    value = {"AGE": ">1h", "PROP": "'usr.a' = 'b'", "BODY": "'b'", "ORDER": "GROUPID", "BACKOFF": "5m"}.get(
-        keyword, "5"
-    )
-    value = f">{value}" if keyword in ("SIZE", "BACKOUT", "PRIORITY") else value
-    text = f"{HEADER}{keyword}({value}) ACTION(RETRY)\n"
+    text = f"{HEADER}{KEYWORDS[keyword].examples[0]} ACTION(RETRY)\n"
     assert parse(text).table is not None
     header, word = parse(text, strict=True).errors
     assert (header.line, header.column) == (1, 1)
@@ -281,4 +277,5 @@ def test_the_tables_of_the_documentation_are_valid():
     for table in extended:
         parsed = parse(table)
         assert (parsed.errors, parsed.warnings) == ((), ())
-        assert {word for word in EXTENSIONS if f"{word}(" in table} == set(EXTENSIONS)
+        missing = {word for word in EXTENSIONS if f"{word}(" not in table}
+        assert not missing, "write each once in the example table of docs/rules_extensions.md"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from mqops.act.core.lanes import lane_of
+from mqops.act.core.lanes import Row, lane_of
 from mqops.actions import PUTS
 from mqops.decide.core.pacing import Pacing
 
@@ -80,6 +80,27 @@ def tasks_of_lanes(lengths: Sequence[int], tasks: int, pacing: Pacing) -> list[i
         found[lane] = given.index(min(given))
         given[found[lane]] += rows[lane]
     return found
+
+
+def canary_lanes(lanes: Sequence[int], pacing: Pacing) -> range:
+    """The lanes of the canaries: the second half, if the plan has canaries."""
+    return range(home_lanes(len(lanes), pacing), len(lanes))
+
+
+def lane_lengths(rows: Iterable[Dealable], pacing: Pacing, lanes: int = 1) -> list[int]:
+    """The number of rows in each lane. Parameters: `lanes` without those of canaries."""
+    number = lanes * 2 if pacing.has_canaries else lanes
+    counts = Counter(dealt.lane for dealt in deal(sorted(rows, key=in_order), number, pacing))
+    return [counts[lane] for lane in range(number)]
+
+
+def by_lanes(rows: Iterable[Row], lanes: int, pacing: Pacing) -> list[list[Row]]:
+    """The rows of each lane in order. Parameters: `lanes` with those of canaries."""
+    by_lane: list[list[Row]] = [[] for _ in range(lanes)]
+    for lane, position, row in deal(sorted(rows, key=in_order), lanes, pacing):
+        row.position = position
+        by_lane[lane].append(row)
+    return by_lane
 
 
 def deal(rows: Iterable[RowT], lanes: int, pacing: Pacing) -> Iterator[Dealt[RowT]]:

@@ -16,21 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
-from mqops.act.approved_plan import ApprovedPlan, acted_rows, check_rows, read_approved_plan
+from mqops.act.approved_plan import ROW_COLUMNS, ApprovedPlan, acted_rows, check_rows, make_row, read_approved_plan
 from mqops.act.beginning import begin
 from mqops.act.canary import CanaryDecision
-from mqops.act.core.deal import deal, tasks_of_lanes
+from mqops.act.core.deal import canary_lanes, deal, lane_lengths, tasks_of_lanes
 from mqops.act.core.lanes import DEFAULT_LANES, DEFAULT_UNIT_SIZE, Row
 from mqops.act.core.mover import LaneResult
-from mqops.act.in_process import (
-    ROW_COLUMNS,
-    LaneWorker,
-    canary_lanes,
-    lane_lengths,
-    make_row,
-    phases,
-    summarise,
-)
+from mqops.act.in_process import LaneWorker, phases, summarise
 from mqops.act.progress import Progress, ProgressFile, heard_from_tasks
 from mqops.actions import ACTED, moved_word
 from mqops.decide.core.pacing import Pacing
@@ -152,7 +144,7 @@ def _checked(run: RunFolder, plan: DataFrame, approved_plan: ApprovedPlan) -> li
         PlanChanged: the rows are not those that the plan was made with.
     """
     if approved_plan.summary.rows <= FEW:
-        return acted_rows(run, approved_plan)
+        return acted_rows(approved_plan)
     with spark_errors(run.plan):
         check_rows(approved_plan, digest_of(plan))
     return None

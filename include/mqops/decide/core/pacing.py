@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from mqops.as_json import JsonObject, json_object
 from mqops.counted import counted
@@ -116,6 +116,9 @@ class Pacing:
         return tuple(said)
 
 
+OF_RUN = tuple(one.name for one in fields(Pacing) if one.name != "rules")
+"""What a run can ask for: each is an option of the commands, a field of the forms and of `PacingSection` of the estate,
+and an argument of the job that decides."""
 NO_LIMITS = Pacing()
 """No canaries, no rate limit, no limit on the depth of destinations."""
 

@@ -117,6 +117,13 @@ class Inquired:
     channels: tuple[Channel, ...] = ()
     channels_unknown: str = ""
 
+    @property
+    def leads_to(self) -> str:
+        """The queue that messages come to lie on, and where they go on to; "" where it is not known."""
+        if self.queue is None:
+            return ""
+        return f"{self.queue.name} for {self.remote}" if self.remote else self.queue.name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding(BaseFinding):

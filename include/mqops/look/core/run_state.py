@@ -233,7 +233,7 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
         run=run,
         queue_manager=queue_manager,
         queue=plan.queue if plan else queues,
-        workflow=plan.workflow if plan else _workflow(files),
+        workflow=plan.workflow if plan else _workflow(run, files),
         state=state,
         at=observed.observed_at if observed and not files.undoes else files.planned_at,
         proved_at=files.summary.proved_at if files.summary else "",
@@ -273,10 +273,13 @@ def as_of(line: RunLine, now: str, *, stopped: bool) -> RunLine:
     return replace(line, state=RunState.STOPPED) if stopped and line.state in BEGUN_AND_OPEN else line
 
 
-def _workflow(files: RunFiles) -> str:
-    """The workflow of a run without a plan."""
+def _workflow(run: str, files: RunFiles) -> str:
+    """The workflow of a run without a plan: by what it has made, before that by the DAG of its key, as
+    "qm1_dlq_rules.manual__2026-...". A run that still reads its queue has no name else, or that of a snapshot."""
     if files.expiry:
         return Workflow.EXPIRY_SCAN
     if files.quality:
         return files.quality.workflow
-    return Workflow.SNAPSHOT if files.observe else ""
+    dag, dot, _ = run.partition(".")
+    fits = [one for one in Workflow if dot and dag.endswith(f"_{one}")]
+    return fits[0] if fits else Workflow.SNAPSHOT if files.observe else ""

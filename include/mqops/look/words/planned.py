@@ -33,17 +33,19 @@ _VERBS: Mapping[str, str] = {action: _OF_EFFECT[action.effect] for action in ACT
 """Action → its verb; none for an action that leaves the message."""
 
 
-def title(plan: PlanSummary, said_as: str = "{}?", *, undone: str = "") -> Text:
+def title(plan: PlanSummary, said_as: str = "{}?", *, undone: str = "", stay: int = 0) -> Text:
     """One line: "QM1: move 60 to A, discard 300 (of 378 messages of SYSTEM.DEAD.LETTER.QUEUE)?".
 
-    Parameters: `said_as` how it is told, with `{}` for what the plan does; `undone` the run that an undo undoes.
+    Parameters: `said_as` how it is told, with `{}` for what the plan does; `undone` the run that an undo undoes; `stay`
+    messages of these that the destinations did not take at the look (`mqops.decide.core.staying`).
     """
     of = counted(plan.rows, "message")
     if undone:
         back = sum(messages for action, messages in plan.actions.items() if action in _VERBS)
         does = said("undo run {:breaks}: put back {} of {}", undone, back, of)
     else:
-        does = said("{} (of {} of {:breaks})", _does(plan), of, _queues(plan.queue.split(",")))
+        but = f"; {stay:,} of those to move would stay" if stay else ""
+        does = said("{} (of {} of {:breaks}{})", _does(plan), of, _queues(plan.queue.split(",")), but)
     return said("{:breaks}: {}", plan.queue_manager, said(said_as, does))
 
 

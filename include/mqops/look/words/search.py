@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
-from mqops.look.words.text import NOTHING, Link, Name, OfRun, Table, Text, Tick, joined, of_message, said, sentences
+from mqops.look.words.runs import named
+from mqops.look.words.text import NOTHING, Link, Name, Table, Text, Tick, joined, of_message, said, sentences
 from mqops.model import Destination
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ def searched(line: RunLine | None) -> Text:
         return NOTHING
     queues = line.queue.split(",")
     of = counted(len(queues), "queue") if len(queues) > MOST_NAMED else joined(", ", map(Name, queues))
-    run = OfRun(line.queue_manager, line.run)
-    return said("The search is in one snapshot: of {}, taken {:time} by {} of {}.", of, line.at, run, line.workflow)
+    return said("The search is in one snapshot: of {}, taken {:time} by the run {}.", of, line.at, named(line))
 
 
 def snapshot_of(line: RunLine) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mqops.counted import counted
+from mqops.counted import counted, length_of_time
 from mqwire import constants as c
 from mqwire.names import lookup, reason_name
 
@@ -49,7 +49,7 @@ class Kinds:
             has = "has a lifetime and is" if self.expiring == 1 else "have a lifetime and are"
             found.append(
                 f"{self.expiring:,} of them {has} discarded when it is over, the first in "
-                f"{counted(max(1, round(self.soonest / 10)), 'second')}"
+                f"{length_of_time(max(1, round(self.soonest / 10)))}"
             )
         return tuple(found)
 

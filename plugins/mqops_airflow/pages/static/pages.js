@@ -85,7 +85,8 @@
     if (answer.ok) return found;
     if (answer.status === 401) cutOff(SESSION_OVER, true);
     const detail = typeof found.detail === "string" ? found.detail : JSON.stringify(found.detail ?? "");
-    const error = new Error(`Airflow answers ${answer.status}. ${detail}`);
+    const told = detail.split(/\s+Failed validating/)[0]; // what follows is the schema
+    const error = new Error(`Airflow answers ${answer.status}. ${told}`);
     throw Object.assign(error, { status: answer.status, refused: again > 0 });
   };
   // Start a run, which has its name from here: to ask once more starts no second one, and 409 says that it is there.
@@ -110,7 +111,7 @@
       } else if (field.type === "checkbox") found[field.name] = field.checked;
       else if (field.type === "number") {
         if (field.value !== "") found[field.name] = Number(field.value);
-      } else found[field.name] = field.value;
+      } else if (field.value !== "" || !field.matches("[data-names]")) found[field.name] = field.value; // else: as of itself
     }
     if (every) {
       delete found.message_ids;
