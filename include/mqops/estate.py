@@ -13,8 +13,9 @@ from typing import Any
 
 from mqops.errors import NewerFormat, SettingsError
 from mqops.estate_parts import MANAGERS, Usable, may_ask_for_four_eyes, part_of, usable
-from mqops.estate_sections import Estate, Gate, QueueManager, RulesWorkflow, four_eyes
+from mqops.estate_sections import Estate, QueueManager, four_eyes
 from mqops.estate_values import MQ_NAME
+from mqops.estate_workflows import Gate, RulesWorkflow
 from mqops.formats import KEY, refuse_newer
 from mqops.given_file import text_of, why_unread
 from mqops.lake_place import lake_named

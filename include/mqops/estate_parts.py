@@ -19,7 +19,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from mqops.estate_sections import Estate, PartError, QueueManager, Section
+from mqops.estate_block import PartError, Section
+from mqops.estate_sections import Estate, QueueManager
 from mqops.settings_file import Document, FieldPath, models_in
 
 MANAGERS, MONITOR = "queue_managers", "trigger_monitor"

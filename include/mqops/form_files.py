@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mqops.errors import SettingsError
 from mqops.estate import EstateFile
-from mqops.estate_sections import RulesWorkflow
+from mqops.estate_workflows import RulesWorkflow
 from mqops.printable import printable
 
 TABLES = "rules", (".rules",)

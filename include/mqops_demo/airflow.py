@@ -10,7 +10,8 @@ from typing import Any
 
 from mqops.errors import SettingsError
 from mqops.estate import load_usable
-from mqops.estate_sections import Estate, Section, dag_prefix
+from mqops.estate_block import Section
+from mqops.estate_sections import Estate, dag_prefix
 from mqops_airflow.runs.dags_for_all import FOR_ALL
 from mqops_demo.airflow_client import AirflowClient
 from mqops_demo.airflow_home import AirflowHome, home

@@ -17,7 +17,7 @@ from airflow.sdk.definitions.context import _AIRFLOW_PARSING_CONTEXT_DAG_ID
 from airflow.sdk.exceptions import ParamValidationError
 from airflow.serialization.serialized_objects import DagSerialization
 
-from mqops.estate_sections import AutoApprove
+from mqops.estate_workflows import AutoApprove
 from mqops_airflow.forms import given, params
 
 ROOT = Path(__file__).resolve().parents[2]

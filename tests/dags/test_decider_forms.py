@@ -10,7 +10,7 @@ import pytest
 from airflow.sdk import DAG
 
 from mqops.deciders.registry import DECIDERS, decider_named
-from mqops.estate_sections import PacingSection
+from mqops.estate_workflows import PacingSection
 from mqops.mq.connection import connect
 from mqops_airflow.operators.check import drain_and_log
 from mqops_airflow.runs.dags_for_all import FOR_ALL, THAT_ACT

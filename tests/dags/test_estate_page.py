@@ -46,10 +46,10 @@ from mqops.mq.connection import connect
 from mqops.prove.recovery import drain_earlier_runs
 from mqops.quality import trend
 from mqops.rules import parse
-from mqops_airflow.pages import answers, estate, managers_now, shared
+from mqops_airflow.pages import answers, estate, managers_now, render, shared
 from mqops_airflow.pages.problem_link import Forms
 from mqops_airflow.pages.shown import moment
-from mqops_airflow.runs.workplace import estate_to_look
+from mqops_airflow.runs.workplace import estate_path, estate_to_look
 from mqwire import constants as c
 
 MQSC = """\
@@ -1256,20 +1256,44 @@ def test_a_plan_that_was_removed_leaves_what_expires_on_its_queue_unknown(manage
     assert f"Run {run.run} has taken messages since the newest snapshot. Its plan was removed" in told
 
 
-def test_a_queue_manager_of_many_that_has_just_ended_is_not_in_order_any_more(manager, client, monkeypatch):
-    reached = json.loads(os.environ["AIRFLOW_CONN_MQ_TEST"])
+@pytest.fixture
+def another(manager: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """QM2 of the estate."""
+    made = create(manager.home, "QM2", MQSC)
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM2", "home": str(made.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_OTHER", json.dumps(reached))
-    place = Path(os.environ["MQOPS_ESTATE"])
-    place.write_text(place.read_text() + "  QM2: {connection: mq_other, dlq_rules: {rules: qm1.rules}}\n")
+    estate_path().write_text(ESTATE + "  QM2: {connection: mq_other, dlq_rules: {rules: qm1.rules}}\n")
+    return made
 
+
+def test_a_queue_manager_of_many_that_has_just_ended_is_not_in_order_any_more(another, client, monkeypatch):
     def table() -> str:
         return str(client("/estate/live").text).partition('id="needs"')[0]
 
     assert "does not answer" not in table()
-    reached["extra"]["queue_manager"] = "ENDED"
-    monkeypatch.setenv("AIRFLOW_CONN_MQ_OTHER", json.dumps(reached))
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_OTHER", os.environ["AIRFLOW_CONN_MQ_OTHER"].replace("QM2", "ENDED"))
     monkeypatch.setattr(shared, "KEPT", 3600.0)  # the look of before is good for an hour
     assert table().count("does not answer") == 1
+
+
+def test_the_estate_of_all_is_made_once_for_readers_who_may_do_the_same(manager, another, client, monkeypatch):
+    """Issue 37 D. Each reader has the forms that his own rights give him."""
+    manager.put("B.BACK", [({}, b"x")])
+    templates = list[str]()
+
+    def made(root: str, template: str, **values: Any) -> Any:
+        templates.append(template)
+        return render.made(root, template, **values)
+
+    monkeypatch.setattr(estate, "made", made)
+    monkeypatch.setattr(shared, "KEPT", 3600.0)
+    texts = {role: client("/estate/live", role).text for role in ("operator", "viewer")}
+    assert 'data-starts="qm1_backout_reprocess"' in texts["operator"]
+    assert "data-starts" not in texts["viewer"]
+    assert "You may not start qm1_backout_reprocess" in texts["viewer"]
+    assert {role: client("/estate/live", role).text for role in texts} == texts
+    assert texts["operator"].strip() in client("/estate", "operator").text
+    assert templates == ["estate_live"] * 2
 
 
 def test_what_a_question_said_before_it_failed_is_not_shown(manager, lake, page, monkeypatch):

@@ -15,7 +15,7 @@ from airflow.sdk.exceptions import ParamValidationError
 
 from mqops.cli.dlq import run as dlq_run
 from mqops.decide.core.pacing import NO_LIMITS, OF_RUN
-from mqops.estate_sections import PacingSection
+from mqops.estate_workflows import PacingSection
 from mqops.lake.run import RunFolder
 from mqops.prove.records import is_undoable
 from mqops_airflow.forms import given, params

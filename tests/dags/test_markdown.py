@@ -25,7 +25,7 @@ from markdown_it import MarkdownIt
 from mqops.decide.core import PlanCount, PlanSummary, Sample
 from mqops.decide.core.preflight import Finding, Preflight
 from mqops.errors import SettingsError
-from mqops.estate_sections import (
+from mqops.estate_workflows import (
     Approval,
     AutoApprove,
     BackoutReprocess,

@@ -137,7 +137,8 @@ def browser(driver: Any, tmp_path: Path, served: dict[str, str]) -> Iterator[Bro
         def do_PATCH(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             served["/patched"] = served.get("/patched", "") + body + "\n"
-            self.send_response(200)
+            status, _, served["/statuses"] = served.get("/statuses", "").partition(" ")
+            self.send_response(int(status or 200))
             self.end_headers()
             self.wfile.write(b"{}")
 
@@ -177,11 +178,11 @@ def test_a_run_that_airflows_database_refuses_is_asked_for_again_by_its_name(bro
     for statuses in ("500 500", "500 409"):
         served["/statuses"] = statuses
         browser.click("//form[@data-starts='ticks']//button")
-        browser.until(lambda: ", ended. " in browser.find("//p[@class='answer']").text)
+        browser.until(lambda: served["/statuses"] == "")
         name = json.loads(served["/sent"].partition(" ")[2])["dag_run_id"]
         assert re.fullmatch(r"manual__\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", name)
-        assert served["/statuses"] == ""
-    assert browser.find("//p[@class='answer']/a").text == name
+        browser.until(lambda: ", ended. " in browser.find("//p[@class='answer']").text)
+    browser.until(lambda: f"{name}, ended. " in browser.find("//p[@class='answer']").text)
     served["/statuses"] = "409"
     browser.click("//form[@data-starts='ticks']//button")
     browser.until(lambda: "Airflow answers 409." in browser.find("//p[contains(@class, 'answer')]").text)
@@ -597,6 +598,25 @@ def test_a_plan_that_discards_is_approved_by_another_button_and_by_no_key_or_dou
     browser.until(lambda: "Approved." in browser.text())
     answer = {"chosen_options": ["Approve"], "params_input": {"comment": "no: wrong queue"}}
     assert [json.loads(line) for line in served["/patched"].splitlines()] == [answer]
+
+
+def test_an_answer_that_airflow_has_already_is_told_with_who_gave_it(browser: Browser, served: dict[str, str]) -> None:
+    """409 behind 500: it was stored although the answer was 500."""
+    served["/asked"] = STILL_PAGE.format(ANSWERS.replace(' data-twice="Yes, discard 300 messages"', ""))
+    details = "/api/v2/dags/d/dagRuns/r/taskInstances/t/-1/hitlDetails"
+    for option, statuses, words in (
+        ("Approve", "500 409", "Approved already, by ann."),
+        ("Reject", "409", "Rejected already, by ann."),
+        ("", "409", "Airflow answers 409."),
+    ):
+        known = {"chosen_options": [option], "responded_by_user": {"id": "1", "name": "ann"}} if option else {}
+        served[details] = json.dumps(known)
+        served["/statuses"] = statuses
+        browser.open("/asked")
+        browser.click("//button[@id='yes']")
+        answer = browser.find("//p[contains(@class, 'answer')]")
+        browser.until(lambda words=words, answer=answer: words in answer.text)
+        assert ("bad" in answer.get_attribute("class").split()) == (option != "Approve")
 
 
 def test_the_real_run_below_a_second_dry_run_is_that_of_the_second(browser: Browser, served: dict[str, str]) -> None:

@@ -19,7 +19,7 @@ from mq_support import DLQ, dead_letter
 
 from mqops.clock import utc_now
 from mqops.errors import LakeError, PlanChanged, SettingsError
-from mqops.estate_sections import Approval, AutoApprove
+from mqops.estate_workflows import Approval, AutoApprove
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.look.run_story import run_story

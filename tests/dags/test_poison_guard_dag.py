@@ -10,7 +10,7 @@ from airflow.sdk import DAG
 
 from mqops.actions import Action
 from mqops.estate import parse
-from mqops.estate_sections import Approval, AutoApprove
+from mqops.estate_workflows import Approval, AutoApprove
 from mqops_airflow.approval.policy import judge
 
 ESTATE = """\

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from mqops.decide.core.preflight import Demand, Inquired, LocalQueue, Looked, Preflight
-from mqops.estate_sections import Approval, AutoApprove
+from mqops.estate_workflows import Approval, AutoApprove
 from mqops_airflow.approval.policy import UNATTENDED, judge, unattended, verdict_on
 
 ASK = Approval()

@@ -60,7 +60,7 @@ def test_the_form(dag: DAG) -> None:
 
 
 def test_the_route_knows_what_an_undo_does() -> None:
-    from mqops.estate_sections import Approval  # noqa: PLC0415
+    from mqops.estate_workflows import Approval  # noqa: PLC0415
     from mqops_airflow.approval.policy import judge  # noqa: PLC0415
 
     def way(**messages: int) -> str:

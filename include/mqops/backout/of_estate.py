@@ -8,7 +8,7 @@ from mqops.backout.core.origin_table import OriginRow
 from mqops.storage import estate_here
 
 if TYPE_CHECKING:
-    from mqops.estate_sections import BackoutReprocess
+    from mqops.estate_workflows import BackoutReprocess
 
 
 def origins_of(queue_manager: str) -> tuple[OriginRow, ...]:

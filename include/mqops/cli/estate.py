@@ -17,7 +17,7 @@ from mqops.cli.user_option import connecting_options
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
 from mqops.estate import EstateFile, as_plain, load, parse, unreadable
-from mqops.estate_sections import RulesWorkflow
+from mqops.estate_workflows import RulesWorkflow
 from mqops.given_file import table_text, text_of
 from mqops.lake_place import lake_named
 from mqops.storage import estate_argument

@@ -10,7 +10,8 @@ from mqops.decide.rules_check import wrong_queues
 from mqops.doctor.needs import EVERYTHING, UsedQueues, profile_of
 from mqops.errors import SettingsError
 from mqops.estate import EstateFile
-from mqops.estate_sections import BackoutReprocess, MovingWorkflow, PoisonGuard, QueueManager, RulesWorkflow
+from mqops.estate_sections import QueueManager
+from mqops.estate_workflows import BackoutReprocess, MovingWorkflow, PoisonGuard, RulesWorkflow
 from mqops.given_file import table_text
 from mqops.ledger.queue import NAME as LEDGER
 from mqops.mq.connection import MqConnection

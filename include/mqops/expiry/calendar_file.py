@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from mqops.errors import SettingsError
-from mqops.estate_sections import Block
+from mqops.estate_block import Block
 from mqops.expiry.core.calendar import EVERY_MORNING, Calendar, Weekday
 from mqops.given_file import read_errors, text_of
 from mqops.settings_file import read

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -13,32 +12,18 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypedDict, TypeVar, Unpack
 
-from mqops.act.progress import PROGRESS, read_live_progress
-from mqops.actions import SENDS
 from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
-from mqops.expiry.record import SCANNED
-from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
-from mqops.lake.pruned import there_of
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of, queue_managers
-from mqops.lake.run_file import RunFile
-from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
-from mqops.ledger.noted import ACTED
-from mqops.look.core.question import Asked
-from mqops.look.core.run_state import BEGUN_AND_OPEN, PlanKnown, RunFiles, RunLine, as_of, line_of
+from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, as_of
+from mqops.look.run_row import row_of
 from mqops.look.runs_fitting import Fitting
-from mqops.look.runs_index import Row, RunsIndex, asked, open_index
+from mqops.look.runs_index import RunsIndex, asked, open_index
 from mqops.look.words.state import RunState
-from mqops.message_checks import QualitySummary
-from mqops.model import ObserveSummary
-from mqops.observe.recorded import OBSERVED
-from mqops.prove.records import SESSION, SUMMARY, UNDO_RECORD
 from mqops.workflow import COPIES, Workflow
 
 T = TypeVar("T")
-NO_IDS = (b"", b"")
-"""Of a snapshot without a message: no MsgId lies between them."""
 MOST_LOOKED_AT = 50
 """Runs of which the newest is sought that has still what is needed: a retention removes that of the oldest."""
 
@@ -107,7 +92,7 @@ def _fitting(**such: Unpack[Such]) -> Fitting:
 
 def run_line(run: RunFolder) -> RunLine:
     """The line of one run. Raises `LakeError`."""
-    row = _read(run)
+    row = row_of(run)
     if row is None:
         raise LakeError(f"Run {run.run} was removed meanwhile")
     return as_of(row.line, utc_now(), stopped=stop_in(run.lake_folder) is not None)
@@ -203,7 +188,7 @@ class Runs:
 
         Parameters: `but` the key of a run that is about to change further, and is not asked about.
         """
-        asked(self.folder, self.queue_manager, _read, lambda _index: None, but=but)
+        asked(self.folder, self.queue_manager, row_of, lambda _index: None, but=but)
         return replace(self, fresh=True)
 
     @contextmanager
@@ -246,7 +231,7 @@ class Runs:
         wanted = replace(_fitting(**such), states=states)
 
         def number(index: RunsIndex) -> int:
-            unread = sum(1 for _line in replace(wanted, only=self.damaged or ()).lines(index))
+            unread = len(list(replace(wanted, only=self.damaged).lines(index))) if self.damaged else 0
             return wanted.number(index, most + unread) - unread
 
         return self.ask(number)
@@ -418,7 +403,7 @@ class Runs:
         if self.index:
             with suppress(sqlite3.DatabaseError):  # as where none is open
                 return question(self.index)
-        return asked(self.folder, self.queue_manager, _read, question, caught_up=self.fresh, damaged=self.damaged)
+        return asked(self.folder, self.queue_manager, row_of, question, caught_up=self.fresh, damaged=self.damaged)
 
     def _whole(self, line: RunLine) -> bool:
         return line.run not in (self.damaged or ())
@@ -440,95 +425,3 @@ class GrewDuringScans(NamedTuple):
     queue: str
     messages: int
     run: str
-
-
-PLAN = RunFile("plan.json", PlanKnown)
-APPROVAL = RunFile("approval.json", Asked)
-"""In Airflow: the question about the plan, and the answer (`mqops_airflow.approval.answer`)."""
-QUALITY = RunFile("quality/quality.json", QualitySummary)
-"""The verdict of the run's quality checks (`mqops.quality.results`)."""
-
-
-def _read(run: RunFolder) -> Row | None:
-    """The row of a run, from its files; None if the run was removed meanwhile. Raises `LakeError`."""
-    try:
-        files = _files(run)
-        undo = UNDO_RECORD.find(run) if files.undoes else None
-        there = files.expiry.dead_letters if files.expiry and files.expiry.done > 0 else None
-        grew = files.expiry.came if files.expiry and there else 0
-        return Row(
-            line=as_of(line_of(run.run, run.queue_manager, files), utc_now(), stopped=False),
-            undoes=undo.run if undo else "",
-            session=passed.session if (passed := SESSION.find(run)) else "",
-            verdict=run.quality_json.stat().st_mtime_ns if files.quality else 0,
-            grew_on=there.name if there and grew > 0 else "",
-            grew=max(0, grew),
-            snapshot=there_of(run.snapshot),
-            plan=there_of(run.plan),
-            msg_ids=_msg_ids(run, files.observe),
-            observed=tuple((one.queue, one.messages) for one in files.observe.queues) if files.observe else (),
-            put_on=_put_on(files.plan) if files.plan else (),
-        )
-    except (LakeError, OSError):
-        if not run.path.is_dir():
-            return None
-        raise
-
-
-def _msg_ids(run: RunFolder, observed: ObserveSummary | None) -> tuple[bytes, bytes] | None:
-    """The least and the greatest MsgId of a snapshot, else of the plan: of no message `NO_IDS`, None where the footers
-    of the files do not say them."""
-    from mqops.lake.parquet import bounds  # noqa: PLC0415 - DAG files load no pyarrow
-
-    if observed is not None and not any(one.messages for one in observed.queues):
-        return NO_IDS
-    for folder in (run.snapshot, run.plan):
-        with suppress(LakeError):  # who reads the messages will find it
-            (found,) = bounds(folder, "msg_id")
-            return found
-    return None
-
-
-def _put_on(plan: PlanKnown) -> tuple[tuple[str, str], ...]:
-    named = {(one.dest_q, one.dest_q_mgr) for one in plan.counts if one.action in SENDS}
-    return tuple(named | {("", "")} if plan.counts_left_off else named)
-
-
-def _files(run: RunFolder) -> RunFiles:
-    there = set(os.listdir(run.path))
-    if run.quality_json.parent.name in there and run.quality_json.exists():
-        there.add(QUALITY.name)
-
-    def content(file: RunFile[T]) -> T | None:
-        return file.read(run) if file.name in there else None
-
-    handed_on = NO_DAG_RUN
-    with suppress(LakeError):  # it says who asked, and nothing that is relied on
-        handed_on = content(HANDED_ON) or NO_DAG_RUN
-    newest = run.plan_json if run.plan_json.name in there else run.path
-    return RunFiles(
-        observe=content(OBSERVED),
-        plan=content(PLAN),
-        approval=content(APPROVAL),
-        act=content(ACTED),
-        summary=content(SUMMARY),
-        expiry=content(SCANNED),
-        quality=content(QUALITY),
-        issued=run.issued_json.name in there,
-        stopped=STOP in there,
-        undoes=UNDO_RECORD.name in there,
-        planned_at=_changed_at(newest),
-        acted_at=_acted_at(run) if PROGRESS.name in there else "",
-        acts=bool(handed_on.found.get("acts")),
-        asked_by=str(handed_on.found.get("requested_by", "")),
-    )
-
-
-def _acted_at(run: RunFolder) -> str:
-    """When act last said how far it is. A power cut can leave the file damaged."""
-    progress = read_live_progress(run)
-    return progress.at if progress else _changed_at(PROGRESS.path(run))
-
-
-def _changed_at(path: Path) -> str:
-    return utc_text(datetime.fromtimestamp(path.stat().st_mtime, UTC))

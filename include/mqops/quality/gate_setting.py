@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from mqops.counted import counted
 from mqops.decide.core.gate import GateSetting
 from mqops.errors import SettingsError
-from mqops.estate_sections import Gate, RulesWorkflow, TriggeredWorkflow
+from mqops.estate_workflows import Gate, RulesWorkflow, TriggeredWorkflow
 from mqops.message_checks import OnFailure
 from mqops.quality.learned import LEARNED
 from mqops.quality.queues import aliases_in

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mqops.as_json import JsonObject, json_object
 from mqops.counted import counted
 from mqops.errors import MQError, SettingsError
-from mqops.estate_sections import TriggerMonitor
+from mqops.estate_workflows import TriggerMonitor
 from mqops.mq.browse import browse
 from mqops.mq.inquire import dead_letter_queue, depth
 from mqops.mq.session import Session, is_gone

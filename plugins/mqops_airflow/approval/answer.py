@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from mqops.lake.run import RunFolder
 from mqops.look.core.question import Answer, Asked, Over, Question
-from mqops.look.runs import APPROVAL
+from mqops.look.run_row import APPROVAL
 
 if TYPE_CHECKING:
     from airflow.providers.standard.triggers.hitl import HITLTriggerEventSuccessPayload

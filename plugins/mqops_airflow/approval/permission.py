@@ -27,7 +27,7 @@ from mqops_airflow.runs.plan_files import compared_in, preflight_in, read_plan
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from mqops.estate_sections import Approval
+    from mqops.estate_workflows import Approval
     from mqops.look.core.question import Asked, Question
     from mqops_airflow.approval.policy import Verdict
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mqops.actions import ACTED, Action
 from mqops.counted import counted
-from mqops.estate_sections import Approval, AutoApprove
+from mqops.estate_workflows import Approval, AutoApprove
 from mqops.trigger.core.trigger_message import CONF_KEY
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from airflow.sdk import DAG
 
 from mqops import form_files
 from mqops.estate import EstateFile
-from mqops.estate_sections import BackoutReprocess, QueueManager
+from mqops.estate_sections import QueueManager
+from mqops.estate_workflows import BackoutReprocess
 from mqops_airflow.forms import params
 from mqops_airflow.operators.backout import BackoutCheckOperator
 from mqops_airflow.runs.workplace import dags_of, estate_file

@@ -7,7 +7,8 @@ from functools import partial
 from airflow.sdk import DAG
 
 from mqops.estate import EstateFile
-from mqops.estate_sections import ExpiryScan, QueueManager, dag_prefix
+from mqops.estate_sections import QueueManager, dag_prefix
+from mqops.estate_workflows import ExpiryScan
 from mqops.jobs import job
 from mqops_airflow.forms import params
 from mqops_airflow.notices.notify import usable

@@ -7,7 +7,8 @@ from functools import partial
 from airflow.sdk import DAG
 
 from mqops.estate import EstateFile
-from mqops.estate_sections import PoisonGuard, QueueManager
+from mqops.estate_sections import QueueManager
+from mqops.estate_workflows import PoisonGuard
 from mqops_airflow.forms import params
 from mqops_airflow.operators.guard import GuardPlanOperator
 from mqops_airflow.runs.workplace import dags_of, estate_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG
 
-from mqops.estate_sections import PacingSection
+from mqops.estate_workflows import PacingSection
 from mqops_airflow.forms import params
 from mqops_airflow.operators.recover import RecoverPlanOperator
 from mqops_airflow.runs.workplace import estate_file

@@ -10,7 +10,8 @@ from airflow.sdk import DAG
 
 from mqops import form_files
 from mqops.estate import EstateFile
-from mqops.estate_sections import QueueManager, SnapshotQuality, dag_prefix
+from mqops.estate_sections import QueueManager, dag_prefix
+from mqops.estate_workflows import SnapshotQuality
 from mqops.jobs import job
 from mqops_airflow.forms import params
 from mqops_airflow.notices.notify import usable

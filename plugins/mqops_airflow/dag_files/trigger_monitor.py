@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, Asset, AssetWatcher
 
-from mqops.estate_sections import QueueManager, TriggerMonitor, dag_prefix, startable
+from mqops.estate_sections import QueueManager, dag_prefix, startable
+from mqops.estate_workflows import TriggerMonitor
 from mqops_airflow.connections.trigger_monitor import TriggerMessages
 from mqops_airflow.operators.start_runs import StartRunsOperator
 from mqops_airflow.runs.workplace import dags_of, estate_file

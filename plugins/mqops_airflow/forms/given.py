@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mqops.errors import SettingsError
-from mqops.estate_sections import PacingSection
+from mqops.estate_workflows import PacingSection
 from mqops.type_adapter import refused
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from airflow.sdk import Param
 
-from mqops.estate_sections import PacingSection
+from mqops.estate_workflows import PacingSection
 from mqops_airflow.forms.field import field
 from mqops_airflow.forms.formats import (
     FAILED,

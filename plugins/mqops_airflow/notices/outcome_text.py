@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mqops.actions import Action
-from mqops.estate_sections import Approval
+from mqops.estate_workflows import Approval
 from mqops.lake.run import RunFolder
 from mqops.look.core.question import TIMED_OUT
 from mqops.look.words.balance import done

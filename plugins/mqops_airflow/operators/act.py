@@ -13,7 +13,7 @@ from mqops_airflow.spark.submit import MqSparkSubmitOperator
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from mqops.estate_sections import Approval
+    from mqops.estate_workflows import Approval
     from mqops_airflow.runs.run_folder import XCom
 
 

@@ -21,7 +21,8 @@ from airflow.sdk import Param
 
 from mqops.clock import utc_text
 from mqops.errors import PlanChanged
-from mqops.estate_sections import Approval, Notify
+from mqops.estate_sections import Notify
+from mqops.estate_workflows import Approval
 from mqops.look.core.question import COMMENT_LONGEST, Asked
 from mqops.printable import printable
 from mqops_airflow.approval import answer

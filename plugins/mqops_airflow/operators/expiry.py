@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from mqops.estate import EstateFile
-    from mqops.estate_sections import ExpiryScan, Notify
+    from mqops.estate_sections import Notify
+    from mqops.estate_workflows import ExpiryScan
     from mqops.expiry.core.outcome import ExpirySummary
 
 

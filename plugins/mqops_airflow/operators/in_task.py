@@ -21,7 +21,7 @@ from mqops_airflow.ui.views import RunLink
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from mqops.estate_sections import Approval
+    from mqops.estate_workflows import Approval
     from mqops.model import RunSummary
     from mqops.mq.connection import MqConnection
     from mqops_airflow.runs.run_folder import XCom

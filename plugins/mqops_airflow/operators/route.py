@@ -9,7 +9,8 @@ from airflow.sdk import BaseBranchOperator
 
 from mqops.counted import counted
 from mqops.decide.core.gate import GATE_SAYS
-from mqops.estate_sections import Approval, Notify
+from mqops.estate_sections import Notify
+from mqops.estate_workflows import Approval
 from mqops.lake.run import RunFolder
 from mqops.printable import printable
 from mqops_airflow.approval import answer

@@ -16,7 +16,7 @@ from fastapi.responses import HTMLResponse
 from mqops.clock import utc
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
-from mqops.estate_sections import DlqRules
+from mqops.estate_workflows import DlqRules
 from mqops.look.dead_letters import dead_letter_queues
 from mqops.look.estate.expiring import Expiring, expiring_now
 from mqops.look.expiry_forecast import MORNING

@@ -13,7 +13,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.errors import SettingsError
-from mqops.estate_sections import RulesWorkflow
+from mqops.estate_workflows import RulesWorkflow
 from mqops.given_file import table_text
 from mqops.lake.run import RunFolder
 from mqops.look.rules_in_use import MOST_COMPARED, RulesInUse, differences, rules_in_use

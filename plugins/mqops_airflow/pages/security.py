@@ -18,8 +18,9 @@ from fastapi import Depends, HTTPException, Request
 from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.estate import EstateFile
+from mqops.estate_block import Section
 from mqops.estate_parts import MANAGERS, SECTIONS
-from mqops.estate_sections import Section, dag_prefix
+from mqops.estate_sections import dag_prefix
 from mqops.look.words.text import Name, Text, joined, said
 from mqops_airflow.airflow_private.database import DagModel
 from mqops_airflow.airflow_private.server import (

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from mqops.deciders.registry import holds_queues
 from mqops.estate import EstateFile
-from mqops.estate_sections import MovingWorkflow, dag_prefix
+from mqops.estate_sections import dag_prefix
+from mqops.estate_workflows import MovingWorkflow
 from mqops.look.run_story import RunStory
 from mqops.look.runs import list_runs
 from mqops.look.words.run import WhoAnswers

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mqops.estate_sections import (
+from mqops.estate_sections import Retention
+from mqops.estate_workflows import (
     Approval,
     BackoutReprocess,
     DlqRules,
     ExpiryScan,
     PoisonGuard,
-    Retention,
     SnapshotQuality,
     Snapshots,
     TriggerMonitor,

@@ -8,17 +8,9 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Asset, BaseOperator, TriggerRule
 
 from mqops.estate import EstateFile
-from mqops.estate_sections import (
-    Approval,
-    BackoutReprocess,
-    DlqRules,
-    Notify,
-    PacingSection,
-    PoisonGuard,
-    QueueManager,
-    dag_prefix,
-)
+from mqops.estate_sections import Notify, QueueManager, dag_prefix
 from mqops.estate_values import MAX_UNIT_OF_WORK
+from mqops.estate_workflows import Approval, BackoutReprocess, DlqRules, PacingSection, PoisonGuard
 from mqops.jobs import job
 from mqops.workflow import Workflow
 from mqops_airflow.forms import params

@@ -26,7 +26,7 @@ from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.queue import DEFINITION
 from mqops.look.core.question import Answer, Asked, Question
-from mqops.look.runs import APPROVAL
+from mqops.look.run_row import APPROVAL
 from mqops.message_checks import QualitySummary
 from mqops.model import ObserveSummary
 from mqops.mq.browse import browse

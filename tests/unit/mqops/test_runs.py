@@ -186,7 +186,7 @@ def test_each_state_of_a_run_that_moved_nothing(manager, mqops, lake, monkeypatc
         assert (words in shown(mqops, run.run)["unapproved"]) == (state != "waiting")
         assert shown(mqops, run.run)["people"].get("approved_by") is None
     with monkeypatch.context() as later:  # no file has changed, and the number is that of the index alone
-        for room in ("runs", "runs_index"):
+        for room in ("runs", "run_row", "runs_index"):
             later.setattr(f"mqops.look.{room}.utc_now", lambda: "9999-01-01T00:00:01Z")
         for state, number in ((RunState.WAITING, 0), (RunState.UNANSWERED, 1)):
             assert count_runs(lake, most=9, states=[state]) == len(list_runs(lake, states=[state])) == number

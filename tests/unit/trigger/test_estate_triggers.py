@@ -14,7 +14,8 @@ from pymqi import CMQC
 
 from mqops.cli import main
 from mqops.estate import load
-from mqops.estate_sections import MovingWorkflow, QueueManager, startable
+from mqops.estate_sections import QueueManager, startable
+from mqops.estate_workflows import MovingWorkflow
 from mqops.mq.connection import MqConnection, connect
 from mqops.trigger.core.definitions import wanted
 from mqops.trigger.core.trigger_message import Start, Unusable, to_start

@@ -70,26 +70,24 @@
 
   // What Airflow's API answers, or an error in words. SQLite refuses a change of a transaction that has read what another
   // one has changed since: Airflow takes it back, answers 500, and is asked once more.
-  const TRIES = 4;
+  const AGAIN = 3;
   const call = async (method, path, body) => {
-    let answer;
-    let tries = 0;
-    do {
-      answer = await fetch(document.body.dataset.airflow + "/api/v2" + path, {
-        method,
-        credentials: "same-origin",
-        headers: { "Content-Type": "application/json", Accept: "application/json" },
-        body: body === undefined ? undefined : JSON.stringify(body),
-      });
-      tries += 1;
-    } while (answer.status === 500 && tries < TRIES);
+    const asks = () => fetch(document.body.dataset.airflow + "/api/v2" + path, {
+      method,
+      credentials: "same-origin",
+      headers: { "Content-Type": "application/json", Accept: "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    let answer = await asks();
+    let again = 0;
+    for (; answer.status === 500 && again < AGAIN; again += 1) answer = await asks();
     const found = await answer.json().catch(() => ({}));
     if (answer.ok) return found;
     if (answer.status === 401) cutOff(SESSION_OVER, true);
     const detail = typeof found.detail === "string" ? found.detail : JSON.stringify(found.detail ?? "");
     const told = detail.split(/\s+Failed validating/)[0]; // what follows is the schema
     const error = new Error(`Airflow answers ${answer.status}. ${told}`);
-    throw Object.assign(error, { status: answer.status, refused: tries > 1 });
+    throw Object.assign(error, { status: answer.status, refused: again > 0 });
   };
   // Start a run, which has its name from here: to ask once more starts no second one, and 409 says that it is there.
   const begins = async (dag, given) => {
@@ -217,9 +215,16 @@
     const { dag_id, run_id, task_id } = JSON.parse(form.dataset.answers);
     const path = segments("dags", dag_id, "dagRuns", run_id, "taskInstances", task_id, "-1", "hitlDetails");
     const comment = form.elements.comment?.value.trim().replace(/\s+/g, " ");
-    await call("PATCH", path, { chosen_options: [option], params_input: comment ? { comment } : {} });
-    said(answer, option === "Approve" ? "Approved." : "Rejected.");
-    form.dataset.answered = option;
+    const given = { chosen_options: [option], params_input: comment ? { comment } : {} };
+    const { chosen_options: [chosen], by = "" } = await call("PATCH", path, given)
+      .then(() => given, (error) => answeredBefore(path, error));
+    said(answer, `${chosen === "Approve" ? "Approved" : "Rejected"}${by}.`, chosen !== option);
+  };
+  // The answer that Airflow has already (409): another person's, or this one, which it stored although it answered 500.
+  const answeredBefore = async (path, error) => {
+    const stored = error.status === 409 ? await call("GET", path).catch(() => ({})) : {};
+    if (!stored.chosen_options?.length) throw error;
+    return { ...stored, by: ` already, by ${stored.responded_by_user?.name ?? "somebody"}` };
   };
 
   const clears = async (form) => {

@@ -1,0 +1,122 @@
+"""The row of a run in the index of the runs (`mqops.look.runs_index`): what the files of the run say."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from mqops.act.progress import PROGRESS, read_live_progress
+from mqops.actions import SENDS
+from mqops.clock import utc_now, utc_text
+from mqops.errors import LakeError
+from mqops.expiry.record import SCANNED
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
+from mqops.lake.pruned import there_of
+from mqops.lake.run import RunFolder
+from mqops.lake.run_file import RunFile
+from mqops.lake.stop import NAME as STOP
+from mqops.ledger.noted import ACTED
+from mqops.look.core.question import Asked
+from mqops.look.core.run_state import PlanKnown, RunFiles, as_of, line_of
+from mqops.look.runs_index import Row
+from mqops.message_checks import QualitySummary
+from mqops.model import ObserveSummary
+from mqops.observe.recorded import OBSERVED
+from mqops.prove.records import SESSION, SUMMARY, UNDO_RECORD
+
+T = TypeVar("T")
+NO_IDS = (b"", b"")
+"""Of a snapshot without a message: no MsgId lies between them."""
+PLAN = RunFile("plan.json", PlanKnown)
+APPROVAL = RunFile("approval.json", Asked)
+"""In Airflow: the question about the plan, and the answer (`mqops_airflow.approval.answer`)."""
+QUALITY = RunFile("quality/quality.json", QualitySummary)
+"""The verdict of the run's quality checks (`mqops.quality.results`)."""
+
+
+def row_of(run: RunFolder) -> Row | None:
+    """The row of a run, from its files; None if the run was removed meanwhile. Raises `LakeError`."""
+    try:
+        files = _files(run)
+        undo = UNDO_RECORD.find(run) if files.undoes else None
+        there = files.expiry.dead_letters if files.expiry and files.expiry.done > 0 else None
+        grew = files.expiry.came if files.expiry and there else 0
+        return Row(
+            line=as_of(line_of(run.run, run.queue_manager, files), utc_now(), stopped=False),
+            undoes=undo.run if undo else "",
+            session=passed.session if (passed := SESSION.find(run)) else "",
+            verdict=run.quality_json.stat().st_mtime_ns if files.quality else 0,
+            grew_on=there.name if there and grew > 0 else "",
+            grew=max(0, grew),
+            snapshot=there_of(run.snapshot),
+            plan=there_of(run.plan),
+            msg_ids=_msg_ids(run, files.observe),
+            observed=tuple((one.queue, one.messages) for one in files.observe.queues) if files.observe else (),
+            put_on=_put_on(files.plan) if files.plan else (),
+        )
+    except (LakeError, OSError):
+        if not run.path.is_dir():
+            return None
+        raise
+
+
+def _msg_ids(run: RunFolder, observed: ObserveSummary | None) -> tuple[bytes, bytes] | None:
+    """The least and the greatest MsgId of a snapshot, else of the plan: of no message `NO_IDS`, None where the footers
+    of the files do not say them."""
+    from mqops.lake.parquet import bounds  # noqa: PLC0415 - DAG files load no pyarrow
+
+    if observed is not None and not any(one.messages for one in observed.queues):
+        return NO_IDS
+    for folder in (run.snapshot, run.plan):
+        with suppress(LakeError):  # who reads the messages will find it
+            (found,) = bounds(folder, "msg_id")
+            return found
+    return None
+
+
+def _put_on(plan: PlanKnown) -> tuple[tuple[str, str], ...]:
+    named = {(one.dest_q, one.dest_q_mgr) for one in plan.counts if one.action in SENDS}
+    return tuple(named | {("", "")} if plan.counts_left_off else named)
+
+
+def _files(run: RunFolder) -> RunFiles:
+    there = set(os.listdir(run.path))
+    if run.quality_json.parent.name in there and run.quality_json.exists():
+        there.add(QUALITY.name)
+
+    def content(file: RunFile[T]) -> T | None:
+        return file.read(run) if file.name in there else None
+
+    handed_on = NO_DAG_RUN
+    with suppress(LakeError):  # it says who asked, and nothing that is relied on
+        handed_on = content(HANDED_ON) or NO_DAG_RUN
+    newest = run.plan_json if run.plan_json.name in there else run.path
+    return RunFiles(
+        observe=content(OBSERVED),
+        plan=content(PLAN),
+        approval=content(APPROVAL),
+        act=content(ACTED),
+        summary=content(SUMMARY),
+        expiry=content(SCANNED),
+        quality=content(QUALITY),
+        issued=run.issued_json.name in there,
+        stopped=STOP in there,
+        undoes=UNDO_RECORD.name in there,
+        planned_at=_changed_at(newest),
+        acted_at=_acted_at(run) if PROGRESS.name in there else "",
+        acts=bool(handed_on.found.get("acts")),
+        asked_by=str(handed_on.found.get("requested_by", "")),
+    )
+
+
+def _acted_at(run: RunFolder) -> str:
+    """When act last said how far it is. A power cut can leave the file damaged."""
+    progress = read_live_progress(run)
+    return progress.at if progress else _changed_at(PROGRESS.path(run))
+
+
+def _changed_at(path: Path) -> str:
+    return utc_text(datetime.fromtimestamp(path.stat().st_mtime, UTC))
