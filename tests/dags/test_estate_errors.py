@@ -14,6 +14,8 @@ from click.testing import CliRunner
 from mqops.cli.estate import estate as estate_command
 from mqops.errors import SettingsError
 from mqops.model import Account
+from mqops_airflow.dag_files.of_estate import WORKFLOWS
+from mqops_airflow.runs import dags_for_all
 
 ESTATE = """\
 lake: lake
@@ -33,15 +35,14 @@ BROKEN = {
     "a queue manager": ESTATE.replace("mq_two", "mq two"),
     "the file": ESTATE.replace("interval: 1h}", "interval: 1h"),
 }
-FILES = ("dlq_rules", "snapshot_quality", "expiry_scan", "undo", "recover", "stop", "trigger_explain")
-FOR_ALL = {"mq_undo", "mq_recover", "mq_stop", "mq_trigger_explain", "mq_refresh_expiry"}
+FOR_ALL = {*dags_for_all.FOR_ALL}
 OF_QM1 = {"qm1_dlq_rules", "qm1_snapshot_quality"}
 
 
 def dags(dag_file: Any) -> set[str]:
     """The DAGs that there are, and "error" where a file cannot be imported."""
     found: set[str] = set()
-    for name in FILES:
+    for name in WORKFLOWS:
         try:
             found |= {dag.dag_id for dag in vars(dag_file(name)).values() if isinstance(dag, DAG)}
         except SettingsError:

@@ -93,13 +93,15 @@ def test_a_page_without_anything_to_show_says_so(answers: dict[str, Any]) -> Non
     said = {path: answer["text"] for path, answer in answers["viewer"].items() if path.endswith("=GONE")}
     assert len(said) == sum(page.in_menu for page in PAGES)
     for path, text in said.items():
-        assert 'class="empty"' in text or "does not answer: " in text or "Hits are those of 0 runs" in text, path
+        told = 'class="empty"' in text or "does not answer: " in text or "Hits are those of 0 runs" in text
+        assert told, f"{path}: where nothing is known of a queue manager, a page says so, by the macro `empty`"
 
 
 def test_a_page_that_cannot_be_made_says_why(answers: dict[str, Any]) -> None:
     for path, answer in answers["viewer"].items():
         if path.endswith("=FILE"):
-            assert "FILE is not a folder, or it is a link to one" in answer["text"] or "/triggers" in path, path
+            told = "FILE is not a folder, or it is a link to one" in answer["text"] or "/triggers" in path
+            assert told, f"{path}: a page of a queue manager whose lake cannot be read says why"
             assert answer["status"] == (200 if "/estate" in path or "/triggers" in path else 503), path
     incomplete = answers["viewer"]["/mqops/messages/one"]
     assert incomplete["status"] == 422

@@ -18,7 +18,7 @@ SAMPLE = Sample(
 COUNT = PlanCount(
     rule_line=12,
     rule_key="k-1",
-    action="FWD",
+    action=Action.FWD,
     reason=2085,
     symbol="MQRC_UNKNOWN_OBJECT_NAME",
     origin_q="TRADES.OLD",
@@ -34,8 +34,8 @@ COUNT = PlanCount(
 
 def plan(*counts: PlanCount, left_off: int = 0) -> PlanSummary:
     rules = (
-        RuleCount(rule_line=12, rule_key="k-1", action="FWD", messages=1500, bytes=900_000, oldest=""),
-        RuleCount(rule_line=None, rule_key=None, action="ERROR", messages=60, bytes=60, oldest=""),
+        RuleCount(rule_line=12, rule_key="k-1", action=Action.FWD, messages=1500, bytes=900_000, oldest=""),
+        RuleCount(rule_line=None, rule_key=None, action=Action.ERROR, messages=60, bytes=60, oldest=""),
     )
     return PlanSummary(
         run="r1",
@@ -99,7 +99,7 @@ def test_the_question_says_what_is_new_beside_the_last_plan() -> None:
 
 
 def test_an_undo_is_titled_as_one() -> None:
-    rules = (RuleCount(rule_line=None, rule_key=None, action=Action("RETURN"), messages=2170, bytes=1, oldest=""),)
+    rules = (RuleCount(rule_line=None, rule_key=None, action=Action.RETURN, messages=2170, bytes=1, oldest=""),)
     undo = replace(plan(), workflow="undo", table_source="undo of run r7", rules=rules, rows=2230)
     assert plan_text.subject(undo) == "QM1: undo run r7: put back 2,170 of 2,230 messages?"
     assert plan_text.body(undo).startswith("Undoes run `r7`: **2,230 messages**")

@@ -11,6 +11,7 @@ import mqops_airflow
 from mqops.look.words.text import STYLES, Table, said
 from mqops_airflow.pages import tables
 from mqops_airflow.pages.told import told
+from mqops_airflow.ui.table import PAGES, Page, Right
 
 TEMPLATES = sorted(Path(mqops_airflow.__file__).parent.rglob("templates/*.html"))
 MOST_TAGS, LONGEST = 40, 160
@@ -32,6 +33,20 @@ def test_no_line_of_a_template_is_long() -> None:
         if len(line) > LONGEST
     ]
     assert long == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_of_the_table_has_its_module_its_template_and_its_place_in_the_documentation(page: Page) -> None:
+    """A module that cannot be imported takes all pages away: `make lint` finds it, test_pages.py after minutes."""
+    folder = Path(mqops_airflow.__file__).parent / "pages"
+    assert (folder / f"{page.name}.py").exists()
+    assert (folder / "templates" / f"{page.name}.html").exists()
+    text = (Path(__file__).parents[2] / "docs" / "pages.md").read_text()
+    assert not page.in_menu or f"\n## {page.title}\n" in text, f"docs/pages.md has no chapter {page.title}"
+    rights = dict(re.findall(r"^\| ([\w, ]+) \| to read its (runs|task logs) \|$", text, re.MULTILINE))
+    listed = next((right for titles, right in rights.items() if page.title in titles.split(", ")), "")
+    named = {Right.RUN: "runs", Right.TASK_LOGS: "task logs"}[page.right]
+    assert listed == named, f"docs/pages.md: the table of rights has {page.title} under 'to read its {named}'"
 
 
 @pytest.mark.parametrize("style", sorted(STYLES.keys() - {"time", "ago"}))

@@ -41,6 +41,11 @@ class ReadOnly(AttributeProblem):
     """The attribute is kept by the queue manager and cannot be set."""
 
 
+def _shown(words: Mapping[str, int], keyword: str, value: Value) -> str:
+    """A number as DISPLAY shows it: by its first word, else as a number."""
+    return f"{keyword}({next((word for word, number in words.items() if number == value), value)})"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Integer:
     """A number between `low` and `high`; `words` name special values (`NOLIMIT`)."""
@@ -63,10 +68,7 @@ class Integer:
         return raw
 
     def display(self, keyword: str, value: Value) -> str:
-        for word, number in self.words.items():
-            if number == value:
-                return f"{keyword}({word})"
-        return f"{keyword}({value})"
+        return _shown(self.words, keyword, value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +85,7 @@ class Word:
         raise InvalidValue(keyword, raw)
 
     def display(self, keyword: str, value: Value) -> str:
-        for word, number in self.words.items():
-            if number == value:
-                return f"{keyword}({word})"
-        return f"{keyword}({value})"
+        return _shown(self.words, keyword, value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

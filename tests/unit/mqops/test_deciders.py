@@ -40,7 +40,7 @@ def manager(queue_manager):
 
 def test_plans_and_ledgers_have_these_names_of_workflows():
     named = {"dlq_rules", "backout_reprocess", "poison_guard", "age_out", "undo", "recover", "message_load"}
-    assert {*DECIDERS} == named
+    assert {*DECIDERS} == named, "plans and ledgers keep the name of a decider: it is listed here, and never changes"
     assert {*DECIDERS} == {*Workflow} - {"expiry_scan", "snapshot", "snapshot_quality"}  # which have no plan
 
 

@@ -87,7 +87,7 @@ def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
     before = manager.messages(DLQ)
     rows = doctor()
     assert {state for state, _, _ in rows.values()} == {"holds"}
-    assert list(rows) == [
+    assert list(rows) == [  # docs/command_line.md names them, too
         *("connection", "platform", "channel", "authorities", "ledger queue", "ledger", "ledger access"),
         *("dead-letter queue", "dead letters", "protection errors", "poison", "MAXMSGL", "clock", "estate"),
         *("lake", "file system", "ledger key", "unfinished runs", "stop", "Spark", "versions"),

@@ -149,7 +149,8 @@ def test_every_command_that_takes_a_name_is_in_these_tables() -> None:
         path: {one.name for one in command.params} & {"queue", "queues", "to", "quarantine", "words"}
         for path, command in _commands(main, click.Context(main))
     }
-    assert {path for path, names in found.items() if names} == set(TAKES_A_NAME)
+    taking = {path for path, names in found.items() if names}
+    assert taking == set(TAKES_A_NAME), "a command that takes a name of a queue is a row of TAKES_A_NAME"
     assert {path for path, names in found.items() if "to" in names} == {"message move", "message copy", "message park"}
     assert {path for path, names in found.items() if "quarantine" in names} == {"backout run"}
 

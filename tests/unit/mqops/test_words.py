@@ -17,10 +17,12 @@ from mqops.look.words.dead_letters import groups
 from mqops.look.words.fates import MOVES, NOT_REACHED, PUTS_BACK, WHY_LEFT, Became, Fate, became, why_left
 from mqops.look.words.needs import needs_in_text
 from mqops.look.words.run import WhoAnswers, beside, resume_hint, since_then, state_in_words
+from mqops.look.words.run_name import KINDS
 from mqops.look.words.state import RunState
 from mqops.look.words.text import Link, Name, OfRun, Time, joined, said, sentences
 from mqops.model import Counts, Destination
 from mqops.observe.core.anatomy import Group, QueueAnatomy
+from mqops.workflow import Workflow
 
 
 def line(state: RunState, **fields: object) -> RunLine:
@@ -123,6 +125,10 @@ def test_what_no_run_has_reached_is_not_said_to_be_left_by_one() -> None:
 def test_a_message_that_a_person_did_not_choose_is_left_by_no_table() -> None:
     why = WHY_LEFT[Action.IGNORE]
     assert (why_left(why, by_choice=True), why_left(why, by_choice=False)) == ("it was not chosen", why)
+
+
+def test_the_runs_of_each_workflow_have_a_name() -> None:
+    assert {*KINDS} == {*Workflow}, "say what its runs are about: KINDS in look/words/run_name.py"
 
 
 def test_an_undo_is_known_by_the_name_of_its_decider() -> None:
