@@ -98,6 +98,7 @@ def test_destinations_are_those_of_now_only_while_somebody_is_asked(
         "As they were for this plan, at <time",
     ):
         assert said in page()
+    assert "Approved by olga at " in re.sub("<[^>]*>", "", client("/run", queue_manager="QM1", run=run.run).text)
     for wrong in ("room for 0", "Since the plan was made", "The snapshot of this plan is"):
         assert wrong not in page()
 

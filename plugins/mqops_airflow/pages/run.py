@@ -25,7 +25,7 @@ from mqops.look.taken_since import taken_by_later
 from mqops.look.words import balance, runs, scan, steps, under_way, unmoved
 from mqops.look.words import run as words
 from mqops.look.words.fates import Became, Fate
-from mqops.look.words.plan import folded
+from mqops.look.words.plan import answered, folded
 from mqops.look.words.text import NOTHING, Cell, Label, Link, Table, Text, Time, said, sentences
 from mqops.workflow import Workflow
 from mqops_airflow.pages.by_hand import by_hand, for_others, more_by_hand
@@ -88,6 +88,7 @@ class _InWords:
         self.queues = line.queue.split(",")
         self.links = words.links(story, seen.query, seen.run_path)
         self.question = words.question(waits.in_words(), seen.query, may=waits.may) if waits else NOTHING
+        self.answered = answered(story.approval)
         self.undos = (*words.undos(view), *filter(None, [words.pruned(view.story), seen.started.removed]))
         self.remarks = tuple(steps.remarks(story))
         self.progress = under_way.progress(story, seen.words)
