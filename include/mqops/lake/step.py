@@ -1,8 +1,8 @@
 """How far a step is that reads or decides messages, for people: RUN/step.json and a line of the log a second.
 
 1. The logger is `mqops.lake.step`. A task's log has it, and the command line shows it on standard error.
-2. A step of less than a second says nothing. Nothing is decided by what it says, and what cannot be written stops
-   nothing.
+2. A step of less than a second says nothing. The log has the same line again after half a minute only. Nothing is
+   decided by what a step says, and what cannot be written stops nothing.
 3. With Spark the tasks write their counts to RUN/progress, a file for each try of a task, as those of act do later; the
    driver adds them up. A task that Spark tries again is counted twice.
 """
@@ -32,6 +32,8 @@ from mqops.printable import printable
 
 EVERY = 1.0
 """Seconds between two lines."""
+SAME_EVERY = 30.0
+"""Seconds until the log has the same line again: the step is still at work."""
 _log = logging.getLogger(__name__)
 
 
@@ -84,7 +86,8 @@ class Step:
         self._name = name
         self._of = max(0, of)
         self._done = 0
-        self._began = self._told_at = time.monotonic()
+        self._began = self._told_at = self._logged_at = time.monotonic()
+        self._line = ""
 
     def __enter__(self) -> Step:
         return self
@@ -109,7 +112,9 @@ class Step:
             step=self._name, at=utc_now(), done=self._done, of=self._of, seconds=round(now - self._began, 1)
         )
         replace_report(STEP.path(self._run), numbered(STEP.name, asdict(told)))
-        _log.info("Run %s: %s", printable(self._run.run), printable(told.line))
+        if told.line != self._line or now - self._logged_at >= SAME_EVERY:
+            self._line, self._logged_at = told.line, now
+            _log.info("Run %s: %s", printable(self._run.run), printable(told.line))
 
     def counted(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The same batches, each of which is done when the next one is asked for."""

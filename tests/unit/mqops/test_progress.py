@@ -111,6 +111,18 @@ def test_what_tasks_of_spark_have_read_is_added_up(lake, monkeypatch):
     assert not run.progress.exists()
 
 
+def test_a_step_that_has_nothing_new_to_say_says_it_seldom(lake, caplog, monkeypatch):
+    run = RunFolder.at(lake, "QM1", "r1")
+    run.path.mkdir(parents=True)
+    with caplog.at_level(logging.INFO, "mqops.lake.step"), Step(run, "observe", 9) as told:
+        told.tell()
+        told.tell()
+        assert [record.getMessage() for record in caplog.records] == ["Run r1: observe: 9 messages to go"]
+        monkeypatch.setattr(step, "SAME_EVERY", 0.0)
+        told.tell()
+        assert len(caplog.records) == 2
+
+
 def slowly(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Batches that come later than the time between two lines."""
     for one in batches:
