@@ -172,7 +172,9 @@ def run_here(application: str, arguments: Sequence[str], environment: Mapping[st
     _set_variables(environment)
     try:
         arrow_without_pandas()
-        runpy.run_path(application)["main"](list(arguments))
+        if (main := runpy.run_path(application).get("main")) is None:
+            raise SettingsError(f"{printable(application)} has no function main(arguments), which runs the job: add it")
+        main(list(arguments))
     except MqopsError as error:
         raise error from None  # the rest is what Java says of the way that it came
     except Exception as error:
@@ -182,9 +184,11 @@ def run_here(application: str, arguments: Sequence[str], environment: Mapping[st
     except SystemExit as error:
         raise MqopsError(f"the job ended itself: {printable(str(error.code))}") from None
     finally:
-        _end_connect_session()
-        _set_variables(variables)
-        os.umask(umask)
+        try:
+            _end_connect_session()
+        finally:  # also if the task is killed meanwhile
+            _set_variables(variables)
+            os.umask(umask)
 
 
 def _set_variables(wanted: Mapping[str, str]) -> None:

@@ -88,6 +88,43 @@ def test_no_token_where_a_server_is_shown() -> None:
     assert "t0ken" not in repr(found(host="localhost", password="t0ken"))
 
 
+ENDED_MEANWHILE = """\
+from pyspark.sql.connect.session import SparkSession
+
+
+class Ending:
+    is_stopped = False
+
+    def stop(self):
+        SparkSession._default_session = None
+        raise KeyboardInterrupt
+
+
+def main(arguments):
+    SparkSession._default_session = Ending()
+"""
+
+
+def test_a_task_that_is_killed_while_its_session_ends_gets_its_process_back(tmp_path: Path) -> None:
+    """What Airflow then calls, as a notifier, would have the job's variables, and not Airflow's."""
+    (tmp_path / "job.py").write_text(ENDED_MEANWHILE)
+    variables, umask = dict(os.environ), os.umask(0o022)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_here(str(tmp_path / "job.py"), [], {"ONLY": "this"})
+        assert (dict(os.environ), os.umask(0o022)) == (variables, 0o022)
+    finally:
+        os.environ.update(variables)
+        os.umask(umask)
+
+
+def test_an_entry_point_without_its_function_is_told(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text("print('a script of before')")
+    with pytest.raises(SettingsError, match=r"job\.py has no function main\(arguments\)"):
+        run_here(str(script), [], {})
+
+
 def test_a_job_in_a_task_gives_the_process_back_as_it_was(tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text(f"def main(arguments): open({str(tmp_path / 'made')!r}, 'w').close(); raise RuntimeError('x')")
