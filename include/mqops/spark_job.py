@@ -204,6 +204,7 @@ def _end_connect_session() -> None:
     from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
 
     if made := SparkSession._get_default_session():
+        made.client.set_retry_policies([])  # a server that is gone has forgotten it, and the task has waited enough
         made.stop()
     _guards.clear()
 

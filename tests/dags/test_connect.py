@@ -88,12 +88,54 @@ def test_no_token_where_a_server_is_shown() -> None:
     assert "t0ken" not in repr(found(host="localhost", password="t0ken"))
 
 
+GONE = """\
+from pyspark.sql.connect.client.retries import DefaultPolicy
+from pyspark.sql.connect.session import SparkSession
+
+from mqops import spark_job
+
+spark_job._TRIES = 1
+
+
+class Told(DefaultPolicy):
+    def can_retry(self, error):
+        print("is tried again", flush=True)
+        return super().can_retry(error)
+
+
+def main(arguments):
+    try:
+        spark_job.session("test").range(1).collect()
+    finally:
+        SparkSession._get_default_session().client.set_retry_policies([Told(max_retries=1)])
+"""
+
+
+def test_the_release_of_the_session_of_a_server_that_is_gone_is_not_tried_again(tmp_path: Path) -> None:
+    """The job has tried for a minute already: the task would hang for another one, also if Airflow ends it."""
+    (tmp_path / "job.py").write_text(GONE)
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    server = Server(host="localhost", port=port, token="t0ken")
+    code, lines = run_in_task(tmp_path / "job.py", {"PATH": os.environ["PATH"], **server.environment})
+    assert code == 1
+    assert lines[-1].startswith("mqops.errors.SparkUnreachable: "), lines
+    assert "is tried again" not in lines
+
+
 ENDED_MEANWHILE = """\
 from pyspark.sql.connect.session import SparkSession
 
 
 class Ending:
     is_stopped = False
+
+    @property
+    def client(self):
+        return self
+
+    def set_retry_policies(self, policies):
+        pass
 
     def stop(self):
         SparkSession._default_session = None
