@@ -2,8 +2,9 @@
 
 1. PySpark's Connect client names pandas in annotations, takes two functions of `pandas.api.types`, and compares its
    version. It calls something of pandas only for who gives it, or wants from it, a pandas.DataFrame.
-2. PyArrow tries to import pandas once, with the first value that it converts, and does without if there is none.
-3. Whoever imports pandas afterwards has it, PyArrow and PySpark included.
+2. PyArrow tries to import pandas once, with the first value that it converts, and does without if there is none: then
+   it takes neither NaT nor NA among values, as long as the process lives. So only a process that is ours lets it fail.
+3. Whoever imports pandas afterwards has it, PyArrow (but for rule 2) and PySpark included.
 """
 
 from __future__ import annotations
@@ -60,11 +61,11 @@ def arrow_without_pandas() -> None:
 
 @contextmanager
 def pandas_later() -> Iterator[None]:
-    """What is imported in here, and PyArrow, do not import pandas. Nothing changes where it was imported, or is not."""
+    """What is imported in here does not import pandas. Nothing changes where it was imported, or is not installed.
+    PyArrow may convert no value in here: it would keep what stands for pandas."""
     if "pandas" in sys.modules or not find_spec("pandas"):
         yield
         return
-    arrow_without_pandas()
     sys.modules.update({name: _Later(name) for name in _NAMES})
     from importlib.metadata import version  # noqa: PLC0415 - a process that refuses pandas needs no version
 

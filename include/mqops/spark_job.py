@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from mqops import errors
 from mqops.errors import LakeError, MqopsError, SettingsError, SparkUnreachable
 from mqops.lake_place import lake_named
-from mqops.pandas_later import pandas_later
+from mqops.pandas_later import arrow_without_pandas, pandas_later
 from mqops.parts import missing_part, pyspark_must_be_whole
 from mqops.printable import printable
 from mqops.short_process import collect_seldom
@@ -74,7 +74,8 @@ def session(name: str, *, short: bool = False) -> SparkSession:
 
 
 def import_connect() -> None:
-    """Import PySpark's Connect client, without pandas. Nothing of gRPC begins: the process can still be forked.
+    """Import PySpark's Connect client, without pandas. Nothing of gRPC begins: the process can still be forked. PyArrow
+    converts nothing: forks that are not ours use it with pandas.
 
     Raises:
         SettingsError: another package has overwritten files of pyspark.
@@ -93,6 +94,7 @@ def _connect(remote: str) -> None:
     Parameters: `remote` the server's address; one of this machine is spoken to through `mqops.spark_client`.
     """
     import_connect()
+    arrow_without_pandas()
     from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
     from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
 
@@ -169,7 +171,10 @@ def run_here(application: str, arguments: Sequence[str], environment: Mapping[st
     variables, umask = dict(os.environ), os.umask(UMASK)
     _set_variables(environment)
     try:
-        runpy.run_path(application)["main"](list(arguments))
+        arrow_without_pandas()
+        if (main := runpy.run_path(application).get("main")) is None:
+            raise SettingsError(f"{printable(application)} has no function main(arguments), which runs the job: add it")
+        main(list(arguments))
     except MqopsError as error:
         raise error from None  # the rest is what Java says of the way that it came
     except Exception as error:
@@ -179,9 +184,11 @@ def run_here(application: str, arguments: Sequence[str], environment: Mapping[st
     except SystemExit as error:
         raise MqopsError(f"the job ended itself: {printable(str(error.code))}") from None
     finally:
-        _end_connect_session()
-        _set_variables(variables)
-        os.umask(umask)
+        try:
+            _end_connect_session()
+        finally:  # also if the task is killed meanwhile
+            _set_variables(variables)
+            os.umask(umask)
 
 
 def _set_variables(wanted: Mapping[str, str]) -> None:
@@ -197,6 +204,7 @@ def _end_connect_session() -> None:
     from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
 
     if made := SparkSession._get_default_session():
+        made.client.set_retry_policies([])  # a server that is gone has forgotten it, and the task has waited enough
         made.stop()
     _guards.clear()
 

@@ -88,6 +88,85 @@ def test_no_token_where_a_server_is_shown() -> None:
     assert "t0ken" not in repr(found(host="localhost", password="t0ken"))
 
 
+GONE = """\
+from pyspark.sql.connect.client.retries import DefaultPolicy
+from pyspark.sql.connect.session import SparkSession
+
+from mqops import spark_job
+
+spark_job._TRIES = 1
+
+
+class Told(DefaultPolicy):
+    def can_retry(self, error):
+        print("is tried again", flush=True)
+        return super().can_retry(error)
+
+
+def main(arguments):
+    try:
+        spark_job.session("test").range(1).collect()
+    finally:
+        SparkSession._get_default_session().client.set_retry_policies([Told(max_retries=1)])
+"""
+
+
+def test_the_release_of_the_session_of_a_server_that_is_gone_is_not_tried_again(tmp_path: Path) -> None:
+    """The job has tried for a minute already: the task would hang for another one, also if Airflow ends it."""
+    (tmp_path / "job.py").write_text(GONE)
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    server = Server(host="localhost", port=port, token="t0ken")
+    code, lines = run_in_task(tmp_path / "job.py", {"PATH": os.environ["PATH"], **server.environment})
+    assert code == 1
+    assert lines[-1].startswith("mqops.errors.SparkUnreachable: "), lines
+    assert "is tried again" not in lines
+
+
+ENDED_MEANWHILE = """\
+from pyspark.sql.connect.session import SparkSession
+
+
+class Ending:
+    is_stopped = False
+
+    @property
+    def client(self):
+        return self
+
+    def set_retry_policies(self, policies):
+        pass
+
+    def stop(self):
+        SparkSession._default_session = None
+        raise KeyboardInterrupt
+
+
+def main(arguments):
+    SparkSession._default_session = Ending()
+"""
+
+
+def test_a_task_that_is_killed_while_its_session_ends_gets_its_process_back(tmp_path: Path) -> None:
+    """What Airflow then calls, as a notifier, would have the job's variables, and not Airflow's."""
+    (tmp_path / "job.py").write_text(ENDED_MEANWHILE)
+    variables, umask = dict(os.environ), os.umask(0o022)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_here(str(tmp_path / "job.py"), [], {"ONLY": "this"})
+        assert (dict(os.environ), os.umask(0o022)) == (variables, 0o022)
+    finally:
+        os.environ.update(variables)
+        os.umask(umask)
+
+
+def test_an_entry_point_without_its_function_is_told(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text("print('a script of before')")
+    with pytest.raises(SettingsError, match=r"job\.py has no function main\(arguments\)"):
+        run_here(str(script), [], {})
+
+
 def test_a_job_in_a_task_gives_the_process_back_as_it_was(tmp_path: Path) -> None:
     script = tmp_path / "job.py"
     script.write_text(f"def main(arguments): open({str(tmp_path / 'made')!r}, 'w').close(); raise RuntimeError('x')")

@@ -46,7 +46,7 @@ from mqops.mq.connection import connect
 from mqops.prove.recovery import drain_earlier_runs
 from mqops.quality import trend
 from mqops.rules import parse
-from mqops_airflow.pages import answers, estate, managers_now, render, shared
+from mqops_airflow.pages import answers, estate, managers_now, render, security, shared
 from mqops_airflow.pages.problem_link import Forms
 from mqops_airflow.pages.shown import moment
 from mqops_airflow.runs.workplace import estate_path, estate_to_look
@@ -1294,6 +1294,22 @@ def test_the_estate_of_all_is_made_once_for_readers_who_may_do_the_same(manager,
     assert {role: client("/estate/live", role).text for role in texts} == texts
     assert texts["operator"].strip() in client("/estate", "operator").text
     assert templates == ["estate_live"] * 2
+
+
+def test_what_readers_share_has_no_queue_manager_that_one_of_them_may_not_see(another, client, monkeypatch):
+    """Issue 37 D. Roles are for all queue managers; another auth manager may know rights on DAGs of one."""
+    third = "  QM3: {connection: mq_test, dlq_rules: {rules: qm1.rules}}\n"
+    estate_path().write_text(estate_path().read_text() + third)
+
+    def but_qm2(user: Any, dag_id: str, **what: Any) -> bool:
+        return (user.username != "viewer" or "qm2" not in dag_id) and ask(user, dag_id, **what)
+
+    ask = security.may
+    monkeypatch.setattr(security, "may", but_qm2)
+    monkeypatch.setattr(shared, "KEPT", 3600.0)
+    for page in ("estate", "dead_letters", "triggers", "expiry", "quality"):
+        for role, others in (("operator", {"QM1", "QM2", "QM3"}), ("viewer", {"QM1", "QM3"})) * 2:
+            assert {*re.findall(r"QM\d", client(f"/{page}/live", role).text)} == others, page
 
 
 def test_what_a_question_said_before_it_failed_is_not_shown(manager, lake, page, monkeypatch):

@@ -26,8 +26,10 @@ threads = len(os.listdir("/proc/self/task"))
 for name in json.loads(sys.argv[1]):
     runpy.run_path(name)
 from mqops.estate import _loaded
+import pandas as pd, pyarrow as pa
+pandas = [pa.array(one, from_pandas=True).null_count for one in ([1, pd.NA], [pd.Timestamp(0), pd.NaT])]
 new, parsed = sorted(set(sys.modules) - before), _loaded.cache_info().misses
-print(json.dumps({{"before": sorted(before), "new": new, "threads": threads, "parsed": parsed}}))
+print(json.dumps({{"before": sorted(before), "new": new, "threads": threads, "parsed": parsed, "pandas": pandas}}))
 """
 CONNECT = {"pyspark.sql.connect.session", "grpc", "pyarrow", "mqops.act.spark.act", "mqops.spark_client"}
 """What the clients of a Spark Connect server take longest to import."""
@@ -49,6 +51,7 @@ def test_a_process_of_airflow_has_what_is_imported_in_its_forks_and_no_threads_w
     assert before & CONNECT == (CONNECT if process == "scheduler" else set())
     assert not {"pymqi", "pandas", "great_expectations"} & {name.partition(".")[0] for name in before}
     assert not [name for name in found["new"] if name.startswith(("mqops", "airflow."))]
+    assert found["pandas"] == [1, 1], "PyArrow of other DAGs' tasks knows pandas, which they import"
     assert found["parsed"] == 1, "the estate is parsed where Airflow starts, and not again while it is the same"
 
 

@@ -109,6 +109,7 @@ def _files(run: RunFolder) -> RunFiles:
         acted_at=_acted_at(run) if PROGRESS.name in there else "",
         acts=bool(handed_on.found.get("acts")),
         asked_by=str(handed_on.found.get("requested_by", "")),
+        dag_id=handed_on.dag_id,
     )
 
 

@@ -12,6 +12,9 @@ A process that has threads is not safe to fork. So pymqi, whose MQ client librar
 not: its OpenBLAS ends its threads before each fork. PyArrow starts one for jemalloc, unless it is told not to; what it
 allocates, mimalloc gives it. gRPC starts its threads with the first channel, and nothing makes one here.
 
+Tasks of other DAGs are forked, too. PyArrow looks for pandas once, with the first value that it converts, and takes no
+NaT and no NA if it does not find it. So nothing is converted here, and pyarrow.dataset, which does so, is left out.
+
 After an upgrade of mqops restart Airflow: until then its tasks run the version before.
 """
 
@@ -39,7 +42,7 @@ SCHEDULER = "airflow.jobs.scheduler_job_runner"
 """Only the scheduler imports it: `on_starting` does not say which process it is."""
 OF_JOBS = (
     *("mqops.observe.spark.observe", "mqops.decide.spark.decide", "mqops.act.spark.act", "mqops.expiry.spark.expiry"),
-    *("mqops.deciders.gate", "pyarrow.dataset", "pyarrow.parquet", "pyspark.sql.connect.datasource"),
+    *("mqops.deciders.gate", "pyarrow.parquet", "pyspark.sql.connect.datasource"),
 )
 JEMALLOC = "JE_ARROW_MALLOC_CONF"
 

@@ -7,10 +7,11 @@ import sys
 
 CODE = """\
 import math, sys
-from mqops.pandas_later import pandas_later
+from mqops.pandas_later import arrow_without_pandas, pandas_later
 with pandas_later():
     from pyspark.sql.connect import session
 import pyarrow as pa
+arrow_without_pandas()
 pa.array(["converted"])
 assert "pandas" not in sys.modules, "it is imported at the start"
 assert session.is_datetime64_dtype("datetime64[ns]") is True

@@ -21,11 +21,12 @@ from pymqi import CMQC
 from mqops.cli import runs as cli_runs
 from mqops.errors import LakeError, Stopped
 from mqops.lake.files import CHANGED, make_folder, read_json, write_json
+from mqops.lake.handed_on import HANDED_ON, HandedOn
 from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.question import Over
 from mqops.look.core.run_state import RunFiles, line_of
-from mqops.look.runs import Runs, count_runs, list_runs
+from mqops.look.runs import Runs, count_runs, list_runs, run_line
 from mqops.look.runs_index import INDEX, RECENT_NS
 from mqops.look.words.state import RunState
 from mqops.message_checks import CheckResult, QualitySummary
@@ -48,20 +49,23 @@ def manager(queue_manager):
 
 
 @pytest.mark.parametrize(
-    ("key", "workflow"),
+    ("dag_id", "workflow"),
     [
-        ("qm1_dlq_rules.manual__1", "dlq_rules"),
-        ("qm1_snapshot_quality.manual__1", "snapshot_quality"),
-        ("mq_recover.manual__1", "recover"),
-        ("own.manual__1", ""),
-        ("qm1_dlq_rules", ""),  # no key of a DAG run
+        ("qm1_dlq_rules", "dlq_rules"),
+        ("qm.prod.1_dlq_rules", "dlq_rules"),  # of the queue manager QM.PROD.1
+        ("qm1_snapshot_quality", "snapshot_quality"),
+        ("mq_recover", "recover"),
+        ("own", ""),
+        ("", ""),  # by hand
     ],
 )
-def test_a_run_at_work_has_its_name_before_it_has_made_anything(key: str, workflow: str) -> None:
+def test_a_run_at_work_has_its_name_before_it_has_made_anything(lake: Path, dag_id: str, workflow: str) -> None:
     """A person looks for the run that reads the queue now: it is no snapshot, and has more than the name `run`."""
-    assert line_of(key, "QM1", RunFiles()).workflow == workflow
-    observed = ObserveSummary(run=key, queue_manager="QM1", observed_at="2026-01-02T03:04:05Z", messages=0, bytes=0)
-    assert line_of(key, "QM1", RunFiles(observe=observed)).workflow == (workflow or "snapshot")
+    run = RunFolder.at(lake, "QM1", f"{dag_id or 'hand'}.manual__1").create()
+    HANDED_ON.write(run, HandedOn(dag_id=dag_id))
+    assert run_line(run).workflow == workflow
+    observed = ObserveSummary(run=run.run, queue_manager="QM1", observed_at="2026-01-02T03:04:05Z", messages=0, bytes=0)
+    assert line_of(run.run, "QM1", RunFiles(observe=observed, dag_id=dag_id)).workflow == (workflow or "snapshot")
 
 
 def run_of(mqops, *words: str, table: str = TABLE) -> str:

@@ -68,7 +68,7 @@ class RunFiles:
     Parameters: `issued` whether lane tokens were issued; `stopped` whether the run itself was stopped; `planned_at`
     when the plan was written, or the newest file where there is none, and `acted_at` when act last said how far it is,
     ISO 8601 UTC; `undoes` whether the run is an undo; `acts` whether the first task in Airflow said that the run may
-    act, and `asked_by` who or what asked for it there.
+    act, and `asked_by` who or what asked for it there; `dag_id` of the DAG run that made it, blank where none did.
     """
 
     observe: ObserveSummary | None = None
@@ -85,6 +85,7 @@ class RunFiles:
     acted_at: str = ""
     acts: bool = False
     asked_by: str = ""
+    dag_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +234,7 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
         run=run,
         queue_manager=queue_manager,
         queue=plan.queue if plan else queues,
-        workflow=plan.workflow if plan else _workflow(run, files),
+        workflow=plan.workflow if plan else _workflow(files),
         state=state,
         at=observed.observed_at if observed and not files.undoes else files.planned_at,
         proved_at=files.summary.proved_at if files.summary else "",
@@ -273,13 +274,12 @@ def as_of(line: RunLine, now: str, *, stopped: bool) -> RunLine:
     return replace(line, state=RunState.STOPPED) if stopped and line.state in BEGUN_AND_OPEN else line
 
 
-def _workflow(run: str, files: RunFiles) -> str:
-    """The workflow of a run without a plan: by what it has made, before that by the DAG of its key, as
-    "qm1_dlq_rules.manual__2026-...". A run that still reads its queue has no name else, or that of a snapshot."""
+def _workflow(files: RunFiles) -> str:
+    """The workflow of a run without a plan: by what it has made, before that by its DAG, as "qm1_dlq_rules". A run that
+    still reads its queue has no name else, or that of a snapshot."""
     if files.expiry:
         return Workflow.EXPIRY_SCAN
     if files.quality:
         return files.quality.workflow
-    dag, dot, _ = run.partition(".")
-    fits = [one for one in Workflow if dot and dag.endswith(f"_{one}")]
+    fits = [one for one in Workflow if files.dag_id.endswith(f"_{one}")]
     return fits[0] if fits else Workflow.SNAPSHOT if files.observe else ""
