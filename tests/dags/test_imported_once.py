@@ -62,3 +62,14 @@ def test_neither_an_estate_that_cannot_be_used_nor_a_missing_spark_keeps_airflow
     done = subprocess.run([sys.executable, "-c", starting, "[]"], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_task_of_any_dag_imports_nothing_for_it() -> None:
+    """As in a worker of Celery, whose tasks are not forked from the scheduler."""
+    text = (
+        "import sys; from airflow.sdk.execution_time.task_runner import TaskRunnerMarker\n"
+        "from mqops_airflow.spark.imported_once import on_starting; before = set(sys.modules)\n"
+        "on_starting(component=TaskRunnerMarker()); print(sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -6,7 +6,8 @@ parent has imported, they need not import again. Nor need they parse the estate 
 (`mqops.estate`), or load what Airflow loads with the first DAG.
 
 The scheduler, and no other of Airflow's processes, has PySpark's Connect client and what the jobs import, too: there
-the jobs run in the tasks. A worker of Celery calls no `on_starting`: its tasks import what they need themselves.
+the jobs run in the tasks. Airflow calls `on_starting` in each task of whatever DAG, too: there it does nothing, because
+a task needs its own DAG alone. So the tasks of a worker of Celery or of a pod import what they need themselves.
 
 A process that has threads is not safe to fork. So pymqi, whose MQ client library may start some, is left out. NumPy is
 not: its OpenBLAS ends its threads before each fork. PyArrow starts one for jemalloc, unless it is told not to; what it
@@ -45,11 +46,15 @@ OF_JOBS = (
     *("mqops.deciders.gate", "pyarrow.parquet", "pyspark.sql.connect.datasource"),
 )
 JEMALLOC = "JE_ARROW_MALLOC_CONF"
+OF_A_TASK = "TaskRunnerMarker"
+"""The class of what Airflow names as component where a task starts."""
 
 
 @hookimpl
 def on_starting(component: object) -> None:
     """Airflow calls it when one of its processes starts."""
+    if type(component).__name__ == OF_A_TASK:
+        return
     with suppress(ImportError):  # a part of mqops that an installation may not have
         import_module("numpy")
     for name in MODULES:
