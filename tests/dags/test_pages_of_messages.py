@@ -378,8 +378,12 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
     assert "acted" not in shown
     assert "--reveal" in shown
     assert 'data-copy="' in shown
+    (fixed,) = re.findall('data-starts="mq_recover" data-fixed="([^"]*)"', site(link, "operator").text)
+    assert json.loads(unescape(fixed)).keys() == {"queue_manager", "dry_run", "queue", "message_ids"}
     moved = unescape(next(one for one in site("/messages?dest_q=PAY*").text.split('href="') if "msg_id=" in one))
-    assert "<td>moved </td>" in site(moved.split('"')[0]).text
+    moved = moved.split('"')[0]
+    assert "<td>moved </td>" in site(moved).text
+    assert "data-starts" not in site(moved, "operator").text  # it is there no longer
     refused = site(link, "operator").text
     said = "You may not see the data. The setting reveal of QM1 in the estate does not name you (operator). It is for "
     said += "viewer; no role gives this right, that of an administrator neither. Ask one of them, or the administrator"

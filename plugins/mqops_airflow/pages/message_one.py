@@ -43,6 +43,7 @@ from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
 from mqops_airflow.pages.form_body import sent
+from mqops_airflow.pages.message_choice import choice_of_one
 from mqops_airflow.pages.put_times import put_moment
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.recorded_runs import recorded_in
@@ -277,6 +278,7 @@ def _rendered(
         ),
         refusal=why_masked(who, name),
         may_move=may_move,
+        choose=choice_of_one(who, story) if not by_hand else None,
         questions=open_questions(who.estate, RECOVER, name, [here.queue]) if may_move else (),
         four_eyes=asks_for_four_eyes(who.estate, RECOVER),
     )

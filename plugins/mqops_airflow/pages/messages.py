@@ -34,7 +34,6 @@ from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
 from mqops_airflow.pages.asked import FIELDS, MORE, MSG_ID_FIELD, PAYLOAD, Wanted, chooses_in_airflow
-from mqops_airflow.pages.chosen import ACTIONS
 from mqops_airflow.pages.day_chart import Day, day_of
 from mqops_airflow.pages.form_body import sent
 from mqops_airflow.pages.message_choice import choice, there_now
@@ -243,7 +242,6 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         there_now=there_now(who, name, place.one_queue, only_there=place.only_there),
         day=day_of(lake(who.estate), name, place.one_queue) if place.one_queue else Day(),
         choose=choice(who, place.asked, name, place.one_queue, found, fitting=answer.fitting),
-        kinds_of_action=ACTIONS,
         identifiers={key: label for key, label in IDENTIFIERS.items() if key != MSG_ID_FIELD},
         on_queue=_on_queue(who, place),
         longest_why=MOST_WHY,

@@ -22,7 +22,7 @@ from mqops.quality.failed_messages import FailedMessage, OfCheck, by_check, fail
 from mqops.quality.results import verdict_of
 from mqops.quality.trend import CheckTrend, checks_of, dag_run, quality_run, quality_runs, trends, with_all_suites
 from mqops_airflow.pages import data_docs
-from mqops_airflow.pages.chosen import ACTIONS, Every, Form
+from mqops_airflow.pages.chosen import Every, Form
 from mqops_airflow.pages.of_all import all_shown, means_all, quality_of_all
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import RECOVER
@@ -82,7 +82,6 @@ def router(page: Page) -> APIRouter:
             dag_id=(dag_id := _dag(who, name)),
             at_work=newest_at_work(who, dag_id, "a quality run", "Its checks are"),
             may_start=bool(dag_id) and who.may_start(dag_id),
-            kinds_of_action=ACTIONS,
         )
 
     return routes
@@ -155,7 +154,7 @@ class _InWords:
         self.failures = words.failures(chosen, known.failures, number, ticks=may_choose)
         every = tuple(map(_all_of, known.of_checks[:MOST_OFFERED]))
         list_of = f"{chosen.run}-{asked.after}"
-        self.choose = Form(list_of, chosen.queue_manager, every, may=may_choose)
+        self.choose = Form(list_of, chosen.queue_manager, every, may=may_choose, with_mqdlh=False)  # no result tells
         self.pages_of_failures = words.pages_of_failures(
             chosen, asked.check, after=asked.after, shown=shown, number=number, most=MOST
         )

@@ -29,8 +29,8 @@ class Seen(NamedTuple):
     """What the lake and Airflow know of a run.
 
     Parameters: `tasks` and `started` as Airflow has them; `clear` the tasks to clear so that the run goes on; `over`
-    whether the run does nothing more by itself; `waiting` the messages that a person must still place; `placed` later
-    runs → how many of these messages each has taken; `after` the row of the plan before the first message.
+    whether the run does nothing more by itself; `waiting` the messages that a person must still place, none while the
+    plan waits for its approval; `placed` later runs → how many of these messages each has taken; `after` the row of the plan before the first message.
     """
 
     asked: Asked
@@ -52,7 +52,8 @@ class Seen(NamedTuple):
         held = view.story.stops or clear or to_ask_again(view.story, tasks)
         over = view.over and not held and all(task.state in ENDED for task in tasks.values())
         placed, waiting = still_by_hand(asked.run, view.story)
-        return cls(asked, view, tasks, started, clear, over, waiting, placed, after)
+        waiting = waiting if view.story.line.state is not RunState.WAITING else []  # a real run would plan nothing
+        return cls(asked, balance.with_plan(view), tasks, started, clear, over, waiting, placed, after)
 
     @property
     def story(self) -> RunStory:

@@ -47,3 +47,7 @@ class RunState(StrEnum):
         member.kind, member.meaning = kind, words.replace("|", "")
         member.beside = beside or words.rpartition("|")[2]
         return member
+
+
+NOT_CARRIED_OUT = frozenset({RunState.PLANNED, RunState.WAITING})
+"""States of a run of whose plan is told what it would do: a dry run, and one that waits for its approval."""
