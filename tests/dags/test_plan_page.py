@@ -59,6 +59,9 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
     assert "So far nothing was moved or discarded. The plan has 4 messages, and acts on 4 of them." in waits
     assert "still on the queue" not in waits  # once for all, not once a message
+    assert "<h2>What the plan would do</h2>" in waits
+    assert "4 planned = 3 would be moved + 0 would be discarded + 1 would stay. 1 message would stay because" in waits
+    assert 'aria-label="The plan by rule"' in waits
 
 
 def test_destinations_are_those_of_now_only_while_somebody_is_asked(

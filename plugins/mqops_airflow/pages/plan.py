@@ -22,8 +22,8 @@ from mqops.look.run_view import latest_view
 from mqops.look.words import plan as words
 from mqops.look.words.fates import rule_in_words
 from mqops.look.words.planned import discarded, title
-from mqops.look.words.state import RunState
 from mqops.look.words.run import beside
+from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, AirflowLink, Link, Table, Text, said, sentences
 from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY, undone_run
 from mqops_airflow.connections.reach import connection_for

@@ -30,7 +30,8 @@ class Seen(NamedTuple):
 
     Parameters: `tasks` and `started` as Airflow has them; `clear` the tasks to clear so that the run goes on; `over`
     whether the run does nothing more by itself; `waiting` the messages that a person must still place, none while the
-    plan waits for its approval; `placed` later runs → how many of these messages each has taken; `after` the row of the plan before the first message.
+    plan waits for its approval; `placed` later runs → how many of these messages each has taken; `after` the row of the
+    plan before the first message.
     """
 
     asked: Asked
