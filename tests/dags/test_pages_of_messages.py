@@ -688,6 +688,13 @@ def test_an_undo_is_told_by_what_it_does_to_each_queue_and_message(site: Any) ->
     assert moved.hex() not in site(f"/messages?queue_manager=QM2&run={run.run}&there=now").text
     by_msg_id = site(f"/messages?queue_manager=QM2&run={run.run}&there=now&msg_id={moved.hex().upper()}").text
     assert f"msg_id={moved.hex()}" in by_msg_id  # its whole MsgId finds it, wherever it is now
+    by_operator = site(f"/messages?queue_manager=QM2&run={run.run}&there=now&msg_id={moved.hex()}", "operator").text
+    assert re.search(r"<td>moved <time [^>]*>[^<]*</time> to <[^>]*>TARGET@QM2</", by_operator.replace("<wbr>", ""))
+    assert "data-starts" not in by_operator  # it is there no longer
+    both = site(f"/messages?queue_manager=QM2&run={run.run}&there=all", "operator").text
+    assert (
+        len(re.findall(r'value="([0-9a-f]{48})" data-listed', both)) == len(re.findall('href="/messages/one', both)) - 1
+    )
     manager.put("TARGET", [dead_letter("ELSE", b"own")])
     plan_run(DEAD_LETTERS, replace(request, queue="TARGET"))
     undoing = UndoRequest(connection=manager.connection, lake=lake, undoes=run)

@@ -25,12 +25,12 @@ from mqops.decide.backout_setting import read_setting
 from mqops.errors import SettingsError
 from mqops.expiry.before_look import told_before_look
 from mqops.lake.run import RunFolder
+from mqops.ledger.core.history import Event
 from mqops.ledger.core.marker import MarkerKind
 from mqops.look.core.criteria import criteria
 from mqops.look.core.laid_out import LaidOut, laid_out
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.figures import Figures
-from mqops.look.history import EventOfRule
 from mqops.look.message import MessageStory, show_live, show_recorded
 from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import planned_actions
@@ -333,7 +333,7 @@ def _unjudged(story: MessageStory) -> str:
     return f"No rules table judges this message: {what}."
 
 
-def outcome(event: EventOfRule) -> str:
+def outcome(event: Event) -> str:
     """What a line of the ledger says of the message, for people."""
     if event.outcome == MarkerKind.REVEALED:
         done = "downloaded" if event.action == DOWNLOAD else "shown"
