@@ -1019,7 +1019,7 @@ def test_the_estate_tells_what_expires_before_the_morning(site: Any, monkeypatch
 def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> None:
     text = site("/quality").text
     assert "not met</span>" in text
-    said = "values to be in set: MQSTR, MQDEAD"
+    said = "is one of MQSTR, MQDEAD"
     assert f'<span class="name">format</span>: {said}<div class="quiet">nobody knows</div>' in text
     assert ": lengths to be at least 1</td>" in text  # it is met: what a failure means is not said
     assert ": lengths to be at least 1, where dlh_valid = true</td>" in text

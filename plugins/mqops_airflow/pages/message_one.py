@@ -37,6 +37,7 @@ from mqops.look.plan_view import planned_actions
 from mqops.look.reveal import DOWNLOAD, MOST_WHY, REVEAL, Reveal, why_of
 from mqops.look.runs import run_line
 from mqops.look.words import message as words
+from mqops.look.words.run_name import name_of
 from mqops.look.words.text import NOTHING, OfRun, Text, said
 from mqops.model import Account
 from mqops_airflow.connections.reach import connection_for
@@ -254,6 +255,7 @@ def _rendered(
         *(request, page, who, name),
         template="message",
         run=run,
+        run_name=name_of(run_line(folder), seconds=True) if folder else "",
         story=story,
         revealed=revealed,
         why=of.why if of else "",

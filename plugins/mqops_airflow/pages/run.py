@@ -29,6 +29,7 @@ from mqops.look.words.fates import Became, Fate
 from mqops.look.words.plan import answered, folded
 from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, Cell, Label, Link, Table, Text, Time, said, sentences
+from mqops.rules.lines import rule_texts
 from mqops.workflow import Workflow
 from mqops_airflow.pages.by_hand import by_hand, for_others, more_by_hand
 from mqops_airflow.pages.charts import chart_of
@@ -235,10 +236,11 @@ class _Figures:
         if not in_words and seen.story.plan and not SCANNED.exists(seen.asked.run):
             in_words = balance.not_proved(view, sums, told, moving=seen.moving)
         shown = shares if view.rules and not seen.old_proof else ()
+        texts = rule_texts(seen.story.plan.table_text) if seen.story.plan else {}
         self.heading = words.heading(fates, would=sums.would)
         self.findings = folded(found)
         self.in_words = in_words
-        self.balance = balance.balance_table(shown, told, view.story.line, would=sums.would)
+        self.balance = balance.balance_table(shown, told, view.story.line, would=sums.would, texts=texts)
         self.chart = chart_of(shown, told, would=sums.would)
         self.to_be_proved = _to_be_proved(seen)
 

@@ -13,7 +13,7 @@ from mqops.look.words import balance
 from mqops.look.words import run as words
 from mqops.look.words.fates import Fate, Fates
 from mqops.look.words.run import Shown
-from mqops.look.words.state import RunState
+from mqops.look.words.state import AT_WORK, RunState
 from mqops_airflow.pages.by_hand import still_by_hand
 from mqops_airflow.pages.run_forms import to_ask_again, to_clear
 from mqops_airflow.pages.which_run import ENDED, Asked, Fields, Started, Task, started_of, tasks_of
@@ -101,7 +101,7 @@ class Seen(NamedTuple):
     def old_proof(self) -> bool:
         """Whether the run has acted since its proof, or acts now: the figures of the proof are not its balance."""
         line = self.story.line
-        at_work = self.state.word == words.AT_WORK
+        at_work = self.state.word == AT_WORK
         return bool(line.proved_at) and line.begun and (at_work or not line.proved_since)
 
     @property

@@ -171,15 +171,19 @@ def sums_in_words(
     )
 
 
-def balance_table(shares: Sequence[Share], words: Mapping[Fate, str], run: RunLine, *, would: bool) -> Table:
-    """The balance by rule, each with the link to its line."""
+def balance_table(
+    shares: Sequence[Share], words: Mapping[Fate, str], run: RunLine, *, would: bool, texts: Mapping[int, str]
+) -> Table:
+    """The balance by rule, each with the link to its line. Parameters: `texts` line → the rule as it was written."""
     named = ["Planned", *(word.capitalize() for word in words.values()), *([] if would else ["Failed tries"])]
     numbers = (f"{word}|number" for word in named)
 
     def cells(one: Share) -> list[Cell]:
         row: list[Cell] = [
             one.rule.queue,
-            of_rule(run, one.rule.rule_line, one.name),
+            said("{} {:code}", of_rule(run, one.rule.rule_line, one.name), texts[line])
+            if (line := one.rule.rule_line) in texts
+            else of_rule(run, line, one.name),
             one.rule.planned,
             *one.parts.values(),
         ]

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+AT_WORK = "at work"
+"""The word for a run that Airflow is at work on."""
+
 
 class RunState(StrEnum):
     """The state of a run. JSON has the word.
