@@ -344,4 +344,4 @@ def test_a_run_that_has_just_begun_is_at_work_where_airflow_says_so() -> None:
         ("QM1", "ended"),
     ]
     states = [row[1] for row in table([begun, ended], "", {}, working={("QM1", "begun")}).rows]
-    assert [(label.said, label.kind) for (label,) in states] == [("at work", "note"), ("incomplete", "warn")]
+    assert [(one.parts[0].said, one.parts[0].kind) for one in states] == [("at work", "note"), ("incomplete", "warn")]

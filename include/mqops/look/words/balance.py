@@ -175,22 +175,19 @@ def balance_table(
     shares: Sequence[Share], words: Mapping[Fate, str], run: RunLine, *, would: bool, texts: Mapping[int, str]
 ) -> Table:
     """The balance by rule, each with the link to its line. Parameters: `texts` line → the rule as it was written."""
-    named = ["Planned", *(word.capitalize() for word in words.values()), *([] if would else ["Failed tries"])]
-    numbers = (f"{word}|number" for word in named)
+    counts = ["Planned", *(word.capitalize() for word in words.values()), *([] if would else ["Failed tries"])]
+    numbers = (f"{word}|number" for word in counts)
 
     def cells(one: Share) -> list[Cell]:
-        row: list[Cell] = [
-            one.rule.queue,
-            said("{} {:code}", of_rule(run, one.rule.rule_line, one.name), texts[line])
-            if (line := one.rule.rule_line) in texts
-            else of_rule(run, line, one.name),
-            one.rule.planned,
-            *one.parts.values(),
-        ]
+        rule, text = of_rule(run, one.rule.rule_line, one.name), texts.get(one.rule.rule_line or 0)
+        named = said("{} {:code}", rule, text) if text else rule
+        row: list[Cell] = [one.rule.queue, named, one.rule.planned, *one.parts.values()]
         return row if would else [*row, one.rule.failed]
 
     return Table(
-        "The plan by rule" if would else "Balance by rule", ["Queue|name", "Rule", *numbers], list(map(cells, shares))
+        "The plan by rule" if would else "Balance by rule",
+        ["Queue|name", "Rule|text", *numbers],
+        list(map(cells, shares)),
     )
 
 
