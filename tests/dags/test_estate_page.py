@@ -785,7 +785,9 @@ def test_depth_puts_and_gets_of_queues_over_the_day_are_sampled_by_looks_and_dra
     assert "Puts and gets" not in page("/messages", queue=DLQ)  # of which the estate says nothing
 
 
-def test_a_message_in_storage_can_be_moved_from_its_page_and_one_of_an_application_cannot(manager, lake, page):
+def test_a_message_in_storage_can_be_moved_from_its_page_and_one_of_an_application_has_the_form_of_lists(
+    manager, lake, page
+):
     ids = {name: manager.put(name, [({}, b"x")])[0].hex() for name in ("A", "OFFERS")}
     observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), list(ids))
     estate_file = Path(os.environ["MQOPS_ESTATE"])
@@ -794,7 +796,16 @@ def test_a_message_in_storage_can_be_moved_from_its_page_and_one_of_an_applicati
     text = page("/messages/one", "operator", run="seen", queue="A", msg_id=ids["A"])
     assert "1 message in storage, where messages lie until a person looks, on " in text
     assert 'data-starts="mq_recover"' in text
-    assert "mq_recover" not in page("/messages/one", "operator", run="seen", queue="OFFERS", msg_id=ids["OFFERS"])
+    asked = {"run": "seen", "queue": "OFFERS", "msg_id": ids["OFFERS"]}
+    (form,) = re.findall(
+        r'<form class="starts chosen".*?</form>', page("/messages/one", "operator", **asked), re.DOTALL
+    )
+    (fixed,) = re.findall('data-fixed="(.*?)" data-result', form)
+    of_one = {"queue": "OFFERS", "message_ids": [ids["OFFERS"]]}
+    assert json.loads(fixed) == {"queue_manager": "QM1", "dry_run": True, **of_one}
+    offered = re.findall('<option value="([a-z]+)">', form.split('name="action"')[1])
+    assert offered[:5] == ["move", "copy", "park", "discard", "replay"]  # it has no MQDLH
+    assert "mq_recover" not in page("/messages/one", "viewer", **asked)
 
 
 def checked(lake: Path, run: str, at: str, critical: int) -> None:
@@ -872,9 +883,9 @@ def test_the_page_quality_shows_a_run_however_old(manager, lake, page, client, m
     checked(lake, "old", "2026-01-01T00:00:00+00:00", 2)
     os.utime(lake / "QM1" / "runs" / "old" / "quality" / "quality.json", (0, 1))
     checked(lake, "new", "2026-01-02T00:00:00+00:00", 0)
-    assert '<strong class="name">new</strong>' in page("/quality")
+    assert 'run=new">quality checks of QM1, 2026-01-' in page("/quality")
     text = page("/quality", run="old")
-    assert '<strong class="name">old</strong>' in text
+    assert 'run=old">quality checks of QM1, 2026-01-' in text
     assert re.findall('<option value="([^"]*)"( selected)?>', text) == [("old", " selected"), ("new", "")]
     for run in ("none", "../../etc"):
         assert client("/quality", queue_manager="QM1", run=run).status_code == 404
@@ -899,7 +910,7 @@ def test_the_page_quality_tells_of_the_run_that_is_at_work_and_starts_no_other(
     checked(lake, "two", "2026-01-02T00:00:00+00:00", 0)
     live = page("/quality/live", "operator")
     assert link in live
-    assert '<strong class="name">two</strong>' in live
+    assert 'run=two">quality checks of QM1, 2026-01-' in live
     assert "<html" not in live
     assert "data-starts" not in live
     dag_run_of("qm1_snapshot_quality", "one", "success")
@@ -1201,7 +1212,7 @@ def test_a_message_without_mqdlh_on_deadq_has_a_form_though_no_run_of_a_rules_ta
     observe(manager.connection, run, [DLQ, "A"])
     for queue, msg_id in ids.items():
         message = page("/messages/one", "operator", run=run.run, queue=queue, msg_id=msg_id)
-        assert ('data-starts="mq_recover"' in message) == (queue == DLQ)
+        assert ("1 message without an MQDLH that can be read" in message) == (queue == DLQ)
 
 
 def test_a_queue_that_has_all_messages_that_it_may_have_is_full(manager, page):

@@ -378,8 +378,12 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
     assert "acted" not in shown
     assert "--reveal" in shown
     assert 'data-copy="' in shown
+    (fixed,) = re.findall('data-starts="mq_recover" data-fixed="([^"]*)"', site(link, "operator").text)
+    assert json.loads(unescape(fixed)).keys() == {"queue_manager", "dry_run", "queue", "message_ids"}
     moved = unescape(next(one for one in site("/messages?dest_q=PAY*").text.split('href="') if "msg_id=" in one))
-    assert "<td>moved </td>" in site(moved.split('"')[0]).text
+    moved = moved.split('"')[0]
+    assert "<td>moved </td>" in site(moved).text
+    assert "data-starts" not in site(moved, "operator").text  # it is there no longer
     refused = site(link, "operator").text
     said = "You may not see the data. The setting reveal of QM1 in the estate does not name you (operator). It is for "
     said += "viewer; no role gives this right, that of an administrator neither. Ask one of them, or the administrator"
@@ -684,6 +688,13 @@ def test_an_undo_is_told_by_what_it_does_to_each_queue_and_message(site: Any) ->
     assert moved.hex() not in site(f"/messages?queue_manager=QM2&run={run.run}&there=now").text
     by_msg_id = site(f"/messages?queue_manager=QM2&run={run.run}&there=now&msg_id={moved.hex().upper()}").text
     assert f"msg_id={moved.hex()}" in by_msg_id  # its whole MsgId finds it, wherever it is now
+    by_operator = site(f"/messages?queue_manager=QM2&run={run.run}&there=now&msg_id={moved.hex()}", "operator").text
+    assert re.search(r"<td>moved <time [^>]*>[^<]*</time> to <[^>]*>TARGET@QM2</", by_operator.replace("<wbr>", ""))
+    assert "data-starts" not in by_operator  # it is there no longer
+    both = site(f"/messages?queue_manager=QM2&run={run.run}&there=all", "operator").text
+    assert (
+        len(re.findall(r'value="([0-9a-f]{48})" data-listed', both)) == len(re.findall('href="/messages/one', both)) - 1
+    )
     manager.put("TARGET", [dead_letter("ELSE", b"own")])
     plan_run(DEAD_LETTERS, replace(request, queue="TARGET"))
     undoing = UndoRequest(connection=manager.connection, lake=lake, undoes=run)
@@ -1008,7 +1019,7 @@ def test_the_estate_tells_what_expires_before_the_morning(site: Any, monkeypatch
 def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> None:
     text = site("/quality").text
     assert "not met</span>" in text
-    said = "values to be in set: MQSTR, MQDEAD"
+    said = "is one of MQSTR, MQDEAD"
     assert f'<span class="name">format</span>: {said}<div class="quiet">nobody knows</div>' in text
     assert ": lengths to be at least 1</td>" in text  # it is met: what a failure means is not said
     assert ": lengths to be at least 1, where dlh_valid = true</td>" in text

@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 from ledger_opened import act, prove
 from mq_support import DLQ, create, dead_letter
-from runs_on_pages import DAG, QUESTION, letters, of_dag, planned, take, task_of, undo_planned
+from runs_on_pages import DAG, QUESTION, TABLE, letters, of_dag, planned, take, task_of, undo_planned
 
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -59,6 +59,11 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
     assert "So far nothing was moved or discarded. The plan has 4 messages, and acts on 4 of them." in waits
     assert "still on the queue" not in waits  # once for all, not once a message
+    assert "<h2>What the plan would do</h2>" in waits
+    assert "4 planned = 3 would be moved + 0 would be discarded + 1 would stay. 1 message would stay because" in waits
+    assert 'aria-label="The plan by rule"' in waits
+    (estate_folder / "qm1.rules").write_text(TABLE)
+    assert ">would stay<" in client("/dead_letters", queue_manager="QM1").text  # in the chart
 
 
 def test_destinations_are_those_of_now_only_while_somebody_is_asked(

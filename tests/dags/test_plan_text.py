@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mqops.actions import Action
 from mqops.decide.core import PlanCount, PlanSummary, RuleCount, Sample
-from mqops.decide.core.preflight import Finding, Preflight
+from mqops.decide.core.preflight import Demand, Finding, Inquired, LocalQueue, Looked, Preflight
 from mqops.look.compared import Compared
 from mqops.look.words.planned import title
 from mqops_airflow.approval import plan_text
@@ -65,6 +65,15 @@ def test_subject_counts_what_would_be_touched() -> None:
 def test_the_heading_counts_what_finds_no_room_as_the_page_of_the_run_does() -> None:
     said = str(title(plan(COUNT), "would {}", stay=100))
     assert said.endswith("(of 1,560 messages of SYSTEM.DEAD.LETTER.QUEUE; 100 of those to move would stay)")
+
+
+def test_the_question_of_airflow_counts_it_too() -> None:
+    full = LocalQueue(name=COUNT.dest_q, depth=0, max_depth=1400, max_msg_length=5000)
+    asked = plan(COUNT)
+    looked = Looked(demand=Demand(queue=COUNT.dest_q, messages=1500, bytes=1, longest=1), there=Inquired(queue=full))
+    found = Preflight(plan=asked.digest, checked_at="t", destinations=1, findings=(), looked=(looked,))
+    assert "; 100 of those to move would stay)?" in plan_text.subject(asked, found)
+    assert "would stay" not in plan_text.subject(asked, replace(found, plan="of another plan"))
 
 
 def test_subject_says_what_goes_where_and_what_is_discarded_last() -> None:

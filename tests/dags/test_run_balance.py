@@ -152,7 +152,7 @@ def test_a_dry_run_says_what_stands_in_the_way_of_its_plan(manager, estate_folde
         "1 planned = 0 would be moved + 0 would be discarded + 1 would stay. 1 message would stay because of" in words
     )
     assert "<li>1 would stay (the destination does not exist)</li>" in said
-    assert "line 1 RETRY 1 0 0 1 " in words
+    assert "line 1 RETRY ACTION(RETRY) 1 0 0 1 " in words
     assert "</figure>" not in said  # a chart of one bar says nothing more (issue 37 C9)
     assert client("/run/live", queue_manager="QM1", run=run.run).text.count("the destination does not exist") == 2
     act(manager.connection, run)
@@ -179,8 +179,8 @@ def test_a_dry_run_counts_what_finds_no_room_as_staying(manager, estate_folder, 
     assert (
         "8 planned = 4 would be moved + 1 would be discarded + 3 would stay. 3 messages would stay because of" in words
     )
-    assert "line 2 RETRY 3 1 0 2 " in words
-    assert "line 3 RETRY 4 3 0 1 " in words
+    assert "line 2 RETRY DESTQ(FULL.TOO) ACTION(RETRY) 3 1 0 2 " in words
+    assert "line 3 RETRY ACTION(RETRY) 4 3 0 1 " in words
     assert "2 would stay (FULL has room for 3 of 5 messages)" in words
     assert "1 would stay (the destination has PUT(DISABLED))" in words
     assert [(one.row, one.dest_q) for one in run_story(run).messages] == [(4, "FULL.TOO"), (5, "SHUT"), (7, "FULL.TOO")]

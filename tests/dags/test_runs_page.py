@@ -20,11 +20,12 @@ from runs_on_pages import letters, planned
 
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
+from mqops.look.core.run_state import RunLine
 from mqops.look.runs import Runs, count_runs, list_runs
 from mqops.look.runs_index import RECENT_NS, RunsIndex
 from mqops.look.runs_page import PageOfRuns, Place, WantedRuns, page_of_runs
 from mqops.look.words.run_name import name_of
-from mqops.look.words.runs import took
+from mqops.look.words.runs import just_begun, table, took
 from mqops.look.words.state import RunState
 from mqops_airflow.pages import shared
 
@@ -334,3 +335,13 @@ def test_a_run_of_today_has_the_time_alone_and_a_proved_one_says_how_long_it_too
     assert name_of(line, "2026-03-04T23:00:00Z", "operator", seconds=True).startswith("dead letters of QM1, 12:00:00,")
     ends = ("2026-03-04T12:00:41Z", "2026-03-04T12:03:05Z", "2026-03-04T14:03:05Z", "2026-03-07T12:00:00Z", "")
     assert [took(replace(line, proved_at=end)) for end in ends] == ["41 s", "3 min 05 s", "2 h 03 min", "3 days", ""]
+
+
+def test_a_run_that_has_just_begun_is_at_work_where_airflow_says_so() -> None:
+    begun, ended = (RunLine(run=key, queue_manager="QM1") for key in ("begun", "ended"))
+    assert list(just_begun([begun, ended, replace(ended, state=RunState.BEGUN)])) == [
+        ("QM1", "begun"),
+        ("QM1", "ended"),
+    ]
+    states = [row[1] for row in table([begun, ended], "", {}, working={("QM1", "begun")}).rows]
+    assert [(one.parts[0].said, one.parts[0].kind) for one in states] == [("at work", "note"), ("incomplete", "warn")]

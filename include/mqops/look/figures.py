@@ -147,7 +147,7 @@ class Figures:
     @property
     def awaited(self) -> bool:
         """Whether an answer is late, and nothing says that none will come."""
-        return self.unreachable.startswith((LATE, NOT_YET))
+        return awaits(self.unreachable)
 
     @property
     def storage(self) -> list[QueueFigures]:
@@ -162,6 +162,11 @@ class Figures:
         listed = next((one.depth for one in self.queues if one.name == queue), None)
         known = bool(self.seen_at) and (queue == PROTECTION_ERRORS or not queue.startswith(_NOT_OF_APPLICATIONS))
         return 0 if listed is None and known else listed
+
+
+def awaits(silence: str) -> bool:
+    """Whether the reason why there is no answer is that it is late, or that the question is in a queue."""
+    return silence.startswith((LATE, NOT_YET))
 
 
 def figures(connection: MqConnection, lake: Path, name: str) -> Figures:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from mqops.actions import Action
 from mqops.decide.recorded import PLAN
@@ -18,6 +19,9 @@ from mqops.look.runs import Runs
 from mqops.look.sightings import seen_in_snapshots
 from mqops.prove.core.whereabouts import Whereabouts
 from mqops.run_key import is_run_key
+
+E = TypeVar("E", bound=Event)
+"""An event, also one that knows its rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +45,7 @@ class History:
     @property
     def done(self) -> EventOfRule | None:
         """The last act of a run on the message; None where no run acted on it, or where it was seen after that act."""
-        acted = [one for one in self.events if one.outcome == MarkerKind.ACTED and one.action != Action.COPY]
-        last = max(acted, key=lambda one: datetime.fromisoformat(one.at), default=None)
-        return None if self.seen else last
+        return None if self.seen else _last(self.events)
 
     def of(self, queue_manager: str, msg_key: str, msg_id: str) -> History:
         """The history of one message alone, known by its MsgId, or by its identity where the MsgId is blank."""
@@ -74,7 +76,7 @@ def history(lake: Path, msg_id: str) -> History:
         except LedgerBroken as error:
             errors.append(f"{name}: {error}")
         found += (_with_rule(event, lake) for event in mine)
-        acted = [event for event in mine if event.outcome == MarkerKind.ACTED and event.action != Action.COPY]
+        acted = list(_acts(mine))
         done = {(event.run, event.msg_key) for event in acted}
         try:
             last = seen_in_snapshots(Runs(lake, name).caught_up(), msg_id, done)
@@ -82,6 +84,23 @@ def history(lake: Path, msg_id: str) -> History:
         except (LakeError, LedgerBroken) as error:
             errors.append(f"{name}: {error}")
     return History(events=tuple(found), seen=tuple(seen), errors=tuple(errors))
+
+
+def last_act(lake: Path, queue_manager: str, msg_id: str, msg_key: str) -> Event | None:
+    """The last act of a run on a message, None where the ledger has none.
+
+    Parameters: `msg_id` lower-case hex; `msg_key` the identity of the message. Raises `LedgerBroken`, `LakeError`.
+    """
+    return _last(one for one in _events(lake, queue_manager, msg_id) if one.msg_key == msg_key)
+
+
+def _acts(known: Iterable[E]) -> Iterator[E]:
+    """The events that say that a message was moved or discarded."""
+    return (one for one in known if one.outcome == MarkerKind.ACTED and one.action != Action.COPY)
+
+
+def _last(known: Iterable[E]) -> E | None:
+    return max(_acts(known), key=lambda one: datetime.fromisoformat(one.at), default=None)
 
 
 def _is_done_since(one: Whereabouts, acted: Iterable[Event]) -> bool:

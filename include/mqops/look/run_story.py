@@ -34,7 +34,7 @@ from mqops.look.run_row import APPROVAL
 from mqops.look.runs import run_line
 from mqops.look.staying import StayingRows, Stays, staying_rows
 from mqops.look.words.fates import BACK, NOT_REACHED, NOT_REACHED_ELSEWHERE, WHY_LEFT, Became, check_in_words
-from mqops.look.words.state import RunState
+from mqops.look.words.state import NOT_CARRIED_OUT, RunState
 from mqops.message_checks import QualitySummary
 from mqops.model import Destination, RunSummary
 from mqops.prove.core.balance import ABSENT
@@ -215,7 +215,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     stops = {"this run is": None if done else own, f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
     markers = tuple(markers_of(run)) if plan else ()
     sums = account(markers)
-    stay = staying_rows(run, plan.digest) if plan and line.state is RunState.PLANNED else StayingRows()
+    stay = staying_rows(run, plan.digest) if plan and line.state in NOT_CARRIED_OUT else StayingRows()
     unmoved, shown, more, by_hand = _page(_unmoved(run, line, sums, stay) if plan else (), limit, after)
     return RunStory(
         line=line,

@@ -12,6 +12,7 @@ from mqops.actions import DISCARDS
 from mqops.counted import counted
 from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight, same_said
+from mqops.decide.core.staying import staying
 from mqops.look.words.fates import check_in_words
 from mqops.look.words.planned import title
 from mqops.model import Destination
@@ -47,7 +48,7 @@ def question(
     run = context["dag_run"]
     page = plan_page(run.dag_id, run.run_id)
     asked = md("Asked by DAG run {} of {}, which {} started.", run.run_id, run.dag_id, requester(context))
-    return subject(plan), md(
+    return subject(plan, found), md(
         "{}\n\n{} {}", body(plan, found, compared), asked, link("The whole plan on its page", page)
     )
 
@@ -58,9 +59,11 @@ def plan_page(dag_id: str, run_id: str) -> str:
     return f"{airflow_path()}{PREFIX}/plan?{query}"
 
 
-def subject(plan: PlanSummary, *, said: str = "{}?") -> str:
-    """One line: what is to be approved. Parameters: `said` how it is told, with `{}` for what the plan does."""
-    return printable(str(title(plan, said, undone=undone_run(plan))))
+def subject(plan: PlanSummary, found: Preflight | None = None, *, said: str = "{}?") -> str:
+    """One line: what is to be approved. Parameters: `found` counts for this plan only: what its destinations would not
+    take; `said` how it is told, with `{}` for what the plan does."""
+    stay = staying(found).messages if found and found.plan == plan.digest else 0
+    return printable(str(title(plan, said, undone=undone_run(plan), stay=stay)))
 
 
 def undone_run(plan: PlanSummary) -> str:

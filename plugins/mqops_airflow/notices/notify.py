@@ -33,7 +33,7 @@ from airflow.sdk import (  # type: ignore[attr-defined]  # names that the stub o
 from mqops.errors import SettingsError
 from mqops.printable import printable
 from mqops_airflow.approval.answer import read_question
-from mqops_airflow.runs.plan_files import read_plan
+from mqops_airflow.runs.plan_files import preflight_in, read_plan
 from mqops_airflow.runs.run_folder import found_folder
 
 if TYPE_CHECKING:
@@ -187,4 +187,6 @@ def open_question(dag_run: Any, queue_manager: str) -> str:
     except SettingsError:  # the run has not begun to plan
         return ""
     asked = read_question(folder)
-    return plan_text.subject(read_plan(folder)) if asked is not None and asked.answer is None else ""
+    if asked is None or asked.answer is not None:
+        return ""
+    return plan_text.subject(read_plan(folder), preflight_in(folder))

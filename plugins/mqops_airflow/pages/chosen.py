@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 from fastapi import APIRouter, Request
@@ -54,19 +55,30 @@ class Every(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The form below a list. Parameters: `id` of the list; `every` the other choices; `may` whether the person may
-    start mq_recover; `hint` why all messages of the list cannot be chosen at once, "" where they can."""
+    """The form below a list, or of one message.
+
+    Parameters: `id` of the list; `every` the other choices; `may` whether the person may start mq_recover; `hint` why
+    all messages of the list cannot be chosen at once, "" where they can; `with_mqdlh` whether a message is known to
+    have an MQDLH; `alone` the fields of mq_recover that choose the one message of a form without a list.
+    """
 
     id: str
     queue_manager: str
     every: tuple[Every, ...]
     may: bool
     hint: str = ""
+    with_mqdlh: bool = True
+    alone: Fields = MappingProxyType({})
+
+    @property
+    def actions(self) -> Mapping[Do, str]:
+        """What the form offers, in its order. What needs an MQDLH comes last where no message is known to have one."""
+        return ACTIONS if self.with_mqdlh else {one: ACTIONS[one] for one in sorted(ACTIONS, key=Do.REPLAY.__eq__)}
 
     @property
     def fixed(self) -> Fields:
         """The fields that the form does not show."""
-        return {"queue_manager": self.queue_manager, "dry_run": True}
+        return {"queue_manager": self.queue_manager, "dry_run": True, **self.alone}
 
     @property
     def result(self) -> str:

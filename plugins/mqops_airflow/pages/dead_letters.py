@@ -13,7 +13,9 @@ from markupsafe import Markup
 from mqops.actions import Action
 from mqops.counted import counted
 from mqops.decide.core.preflight import ANOTHER_QUEUE, COMES_BACK
+from mqops.decide.core.staying import Staying, stay_of, staying
 from mqops.decide.on_snapshot import SnapshotDecision
+from mqops.decide.preflight_record import PREFLIGHT
 from mqops.errors import MqopsError
 from mqops.estate_sections import dag_prefix
 from mqops.lake.run import RunFolder
@@ -30,8 +32,9 @@ from mqops.look.message import of_estate
 from mqops.look.plan_view import planned_actions
 from mqops.look.runs import GrewDuringScans, Runs
 from mqops.look.words import dead_letters as words
-from mqops.look.words.fates import MOVES, fate_of
+from mqops.look.words.fates import MOVES, Fate, fate_of
 from mqops.look.words.text import Link
+from mqops.model import Destination
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, aged_by_md
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
@@ -113,7 +116,7 @@ class _InWords:
         self.unseen = _unseen(place, queue)
         self.nothing_left = words.nothing_left(found) if found.left == 0 else ""
         self.made_of = f"What it {'was' if before else 'is'} made of"
-        self.chart = _chart(found)
+        self.chart = _chart(found, _staying(place, found))
         self.trend_label = _trend_label(found)
         self.more_bars = more_bars if len(table.rows) > BARS else ""
         self.gone_groups = words.gone_groups(found)
@@ -191,17 +194,32 @@ def _known(place: Path, name: str, queue: str) -> tuple[list[QueueAnatomy], Dead
     return records, dead_letters(place, chosen, table, problem=problem)
 
 
-def _chart(found: DeadLetters) -> Markup:
+def _staying(place: Path, found: DeadLetters) -> Staying:
+    """What the destinations did not take when the run looked that has seen the queue; nothing where runs have acted
+    since."""
+    queue = found.anatomy
+    if found.acted or not queue.run:
+        return Staying()
+    looked = PREFLIGHT.find(RunFolder.at(place, queue.queue_manager, queue.run))
+    return staying(looked) if looked else Staying()
+
+
+def _chart(found: DeadLetters, stay: Staying) -> Markup:
     """The largest groups as bars, in the colours of what the rules table would do with their messages; nothing for one
-    bar. Two groups may differ in the queue manager alone: they are one bar."""
+    bar. Two groups may differ in the queue manager alone: they are one bar. Parameters: `stay` what destinations did
+    not take: the largest groups get the room."""
     parts: dict[str, Counter[str]] = {}
     would = MOVES.words(would=True)
-    for one in [one for one in found.groups if one.messages][:BARS]:
+    there = [one for one in found.groups if one.messages]
+    puts = [(one.decision.dest_q, one.decision.dest_q_mgr, one.messages) for group in there for one in group.decided]
+    stays = iter(stay_of(stay, ((Destination(queue, manager), messages) for queue, manager, messages in puts)))
+    for one in there[:BARS]:
         name = printable(f"{one.group.reason} · {one.group.origin_q or '-'} · {one.group.application or '-'}")
         planned = Counter({NOT_JUDGED: one.messages})
         for decided in one.decided:
             number = min(decided.messages, planned[NOT_JUDGED])
-            planned += Counter({would[fate_of(decided.decision.action)]: number})
+            left = min(number, next(stays))
+            planned += Counter({would[fate_of(decided.decision.action)]: number - left, would[Fate.LEFT]: left})
             planned[NOT_JUDGED] -= number
         parts[name] = parts.get(name, Counter()) + planned
     if len(parts) < 2:

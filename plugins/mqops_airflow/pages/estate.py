@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache, partial
+from pathlib import Path
 from typing import NamedTuple
 
 from fastapi import APIRouter, Request
@@ -26,7 +27,7 @@ from mqops.look.words import estate as words
 from mqops.look.words import managers as of_all
 from mqops.look.words.needs import needs
 from mqops.look.words.run import WhoAnswers
-from mqops.look.words.runs import last_runs
+from mqops.look.words.runs import just_begun, last_runs
 from mqops.look.words.text import NOTHING, AirflowLink, Link, Table, Text
 from mqops_airflow.pages.managers_now import Seen, seen_lately, seen_now
 from mqops_airflow.pages.problem_link import Forms, form_of, link_of
@@ -35,8 +36,9 @@ from mqops_airflow.pages.render import answered, made, render_page, root_of
 from mqops_airflow.pages.run_forms import RECOVER, STOP
 from mqops_airflow.pages.security import Reader, own_dags, reader
 from mqops_airflow.pages.shared import Same, shared
-from mqops_airflow.pages.which_run import ASKERS, next_by_schedule
+from mqops_airflow.pages.which_run import ASKERS, at_work, next_by_schedule
 from mqops_airflow.pages.who_answers import Open, asks_for_four_eyes, open_questions, who_answers_each
+from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
 from mqops_airflow.ui.views import path_of_dag
 
@@ -113,7 +115,7 @@ def _live(of: Same[Seen], may: _May, estate: EstateFile, queue_manager: str, roo
         four_eyes=partial(asks_for_four_eyes, estate),
         morning=next_time(datetime.now(UTC), MORNING),
         state_of=partial(_state, asked),
-        last_runs=lambda one: _last_runs(Same(one.runs), one.name),
+        last_runs=lambda one: _last_runs(lake(estate), Same(one.runs), one.name),
         by_schedule=_by_schedule,
         next_runs=following,
         may_stop=STOP in may.starts,
@@ -154,5 +156,5 @@ def _questions_of_queues(estate: EstateFile) -> Callable[[str, str, str], list[O
 
 
 @shared
-def _last_runs(runs: Same[tuple[RunLine, ...]], name: str) -> Table:
-    return last_runs(runs.value, name, utc_now(), ASKERS)
+def _last_runs(place: Path, runs: Same[tuple[RunLine, ...]], name: str) -> Table:
+    return last_runs(runs.value, name, utc_now(), ASKERS, at_work(place, just_begun(runs.value)))

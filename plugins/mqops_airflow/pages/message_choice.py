@@ -1,4 +1,5 @@
-"""What can be chosen from the list of the page `messages`, and what the queue of the list has now."""
+"""What can be chosen from the list of the page `messages` or is done with one message, and what the queue of the list
+has now."""
 
 from __future__ import annotations
 
@@ -6,8 +7,10 @@ from collections.abc import Mapping
 
 from mqops.counted import counted
 from mqops.look.find import FoundPage
+from mqops.look.message import MessageStory
 from mqops.look.words import search as words
 from mqops.look.words.text import NOTHING, Text
+from mqops.prove.core.whereabouts import SEEN
 from mqops_airflow.pages.asked import chooses_in_airflow
 from mqops_airflow.pages.chosen import Every, Form
 from mqops_airflow.pages.queue_figures import figures_now
@@ -31,7 +34,20 @@ def choice(
     fields = chooses_in_airflow(asked)
     every = _all_of(queue, fields, fitting) if queue and fields is not None else ()
     hint = NAME_IT if not queue else NO_FIELD if fields is None else ""
-    return Form("messages", name, every, may=who.may_start(RECOVER), hint=hint)
+    with_mqdlh = any(one.reason != "" for one in found.messages)
+    return Form("messages", name, every, may=who.may_start(RECOVER), hint=hint, with_mqdlh=with_mqdlh)
+
+
+def choice_of_one(who: Reader, story: MessageStory) -> Form | None:
+    """The form that lists of messages have, for this one; None for a person who may not start mq_recover, and where the
+    message is on its queue no longer, by what the lake knows."""
+    found = story.found
+    there = not story.run or (not story.past.done and any(one.became == SEEN for one in story.past.seen))
+    if not there or not who.may_start(RECOVER):
+        return None
+    with_mqdlh = any(one.name == "MQDLH" for one in story.message.headers)
+    alone = {"queue": found.queue, "message_ids": [found.msg_id]}
+    return Form("one", found.queue_manager, (), may=True, with_mqdlh=with_mqdlh, alone=alone)
 
 
 def _all_of(queue: str, fields: Mapping[str, object], fitting: int | None) -> tuple[Every, ...]:

@@ -25,24 +25,26 @@ from mqops.decide.backout_setting import read_setting
 from mqops.errors import SettingsError
 from mqops.expiry.before_look import told_before_look
 from mqops.lake.run import RunFolder
+from mqops.ledger.core.history import Event
 from mqops.ledger.core.marker import MarkerKind
 from mqops.look.core.criteria import criteria
 from mqops.look.core.laid_out import LaidOut, laid_out
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.figures import Figures
-from mqops.look.history import EventOfRule
 from mqops.look.message import MessageStory, show_live, show_recorded
 from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import planned_actions
 from mqops.look.reveal import DOWNLOAD, MOST_WHY, REVEAL, Reveal, why_of
 from mqops.look.runs import run_line
 from mqops.look.words import message as words
+from mqops.look.words.run_name import name_of
 from mqops.look.words.text import NOTHING, OfRun, Text, said
 from mqops.model import Account
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
 from mqops_airflow.pages.form_body import sent
+from mqops_airflow.pages.message_choice import choice_of_one
 from mqops_airflow.pages.put_times import put_moment
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.recorded_runs import recorded_in
@@ -253,6 +255,7 @@ def _rendered(
         *(request, page, who, name),
         template="message",
         run=run,
+        run_name=name_of(run_line(folder), seconds=True) if folder else "",
         story=story,
         revealed=revealed,
         why=of.why if of else "",
@@ -277,6 +280,7 @@ def _rendered(
         ),
         refusal=why_masked(who, name),
         may_move=may_move,
+        choose=choice_of_one(who, story) if not by_hand else None,
         questions=open_questions(who.estate, RECOVER, name, [here.queue]) if may_move else (),
         four_eyes=asks_for_four_eyes(who.estate, RECOVER),
     )
@@ -331,7 +335,7 @@ def _unjudged(story: MessageStory) -> str:
     return f"No rules table judges this message: {what}."
 
 
-def outcome(event: EventOfRule) -> str:
+def outcome(event: Event) -> str:
     """What a line of the ledger says of the message, for people."""
     if event.outcome == MarkerKind.REVEALED:
         done = "downloaded" if event.action == DOWNLOAD else "shown"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -22,23 +23,24 @@ from mqops.errors import MqopsError
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import IDENTIFIERS
 from mqops.look.core.searched import passed_over_lines
+from mqops.look.done_since import done_since
 from mqops.look.figures import Figures
 from mqops.look.find import FoundPage
 from mqops.look.plan_view import Planned, planned_actions
 from mqops.look.reveal import MOST_WHY, NotRevealed, refuse_unless_named
 from mqops.look.runs import run_line
+from mqops.look.words import message as words
 from mqops.look.words import search as in_words
 from mqops.look.words.run_name import name_of
-from mqops.look.words.text import NOTHING, Table
+from mqops.look.words.text import NOTHING, Table, Text, said
 from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
 from mqops_airflow.pages.asked import FIELDS, MORE, MSG_ID_FIELD, PAYLOAD, Wanted, chooses_in_airflow
-from mqops_airflow.pages.chosen import ACTIONS
 from mqops_airflow.pages.day_chart import Day, day_of
 from mqops_airflow.pages.form_body import sent
 from mqops_airflow.pages.message_choice import choice, there_now
-from mqops_airflow.pages.message_one import Which
+from mqops_airflow.pages.message_one import Which, outcome
 from mqops_airflow.pages.put_times import put_at
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.queue_named import named_now
@@ -65,6 +67,8 @@ NOW = "now"
 """The word of the field `there` for messages that no run has taken since."""
 MSG_ID = "[0-9a-f]{48}"
 """A whole MsgId in hex."""
+GONE = "gone, as the proof of a run found"
+"""What is said of a message that no run has moved."""
 SEARCHES = Searches()
 
 
@@ -216,6 +220,8 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
     unit = next((one.unit for one in figures.queues if one.name == queue), "")
     again = {key: value for key, value in asked.items() if value} | {"queue_manager": name}
     may_choose = who.may_start(RECOVER)
+    since, unknown = _since(place.run, Same(found)) if found and not place.only_there else ({}, ())
+    there = found and any((one.queue, one.msg_key) not in since for one in found.messages)
     elsewhere = {key: value for key, value in again.items() if key not in {"run", "after", "action"}}
     return render_page(
         *(request, page, who, name),
@@ -234,7 +240,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         of_name=place.said,
         unseen=_unseen(place.run, queue) if found and not found.messages else (),
         searched_in=in_words.looked_at(found.looked_at, line.messages if line and not queue else 0) if found else "",
-        messages=_table(Same(found), name, place.chosen, ticks=may_choose) if found else None,
+        messages=_table(Same(found), name, place.chosen, Same(since), ticks=may_choose) if found else None,
         actions=place.planned.actions,
         asked=asked,
         fields=FIELDS,
@@ -242,14 +248,13 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         all_recorded={**again, "run": place.chosen, "there": "all"} if place.only_there else {},
         there_now=there_now(who, name, place.one_queue, only_there=place.only_there),
         day=day_of(lake(who.estate), name, place.one_queue) if place.one_queue else Day(),
-        choose=choice(who, place.asked, name, place.one_queue, found, fitting=answer.fitting),
-        kinds_of_action=ACTIONS,
+        choose=choice(who, place.asked, name, place.one_queue, found if there else None, fitting=answer.fitting),
         identifiers={key: label for key, label in IDENTIFIERS.items() if key != MSG_ID_FIELD},
         on_queue=_on_queue(who, place),
         longest_why=MOST_WHY,
         opened=any(asked.get(key) for key in MORE if key != MSG_ID_FIELD),
         found=found,
-        passed_over=[*passed_over_lines(found.passed_over)] if found else [],
+        passed_over=[*passed_over_lines(found.passed_over), *unknown] if found else [],
         next={**again, "run": place.chosen, "after": found.next, "there": place.there} if found and found.next else {},
         secret=not PAYLOAD.isdisjoint(again),
         problem=answer.problem,
@@ -259,9 +264,22 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
 
 
 @shared
-def _table(found: Same[FoundPage], name: str, run: str, *, ticks: bool) -> Table:
-    page = found.value
-    return in_words.messages(page.messages, name, run, more=bool(page.next), put_at=put_at, size=size, ticks=ticks)
+def _since(run: RunFolder, found: Same[FoundPage]) -> tuple[dict[tuple[str, str], Text], tuple[str, ...]]:
+    """Queue and identity of the listed messages that are there no longer → what runs have done with them; and why that
+    is not known."""
+    try:
+        done = done_since(run, found.value.messages)
+    except MqopsError as error:
+        return {}, (f"Whether runs have taken these messages since is not known: {error}",)
+    return {(*one,): words.done(act, outcome(act)) if act else said(GONE) for one, act in done.items()}, ()
+
+
+@shared
+def _table(
+    found: Same[FoundPage], name: str, run: str, since: Same[dict[tuple[str, str], Text]], *, ticks: bool
+) -> Table:
+    shown = partial(in_words.messages, put_at=put_at, size=size, ticks=ticks, since=since.value)
+    return shown(found.value.messages, name, run, more=bool(found.value.next))
 
 
 def _on_queue(who: Reader, place: _Place) -> Which | None:

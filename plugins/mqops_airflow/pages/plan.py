@@ -23,6 +23,7 @@ from mqops.look.words import plan as words
 from mqops.look.words.fates import rule_in_words
 from mqops.look.words.planned import discarded, title
 from mqops.look.words.run import beside
+from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, AirflowLink, Link, Table, Text, said, sentences
 from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY, undone_run
 from mqops_airflow.connections.reach import connection_for
@@ -141,7 +142,7 @@ class _InWords:
         self.sums = words.sums(view, size(plan.bytes))
         self.compared = words.compared(view)
         self.groups = tables.groups
-        self.may_move = by_hand and who.may_start(RECOVER)
+        self.may_move = by_hand and view.line.state is not RunState.WAITING and who.may_start(RECOVER)
         self.left_off = len(view.groups[GROUPS:]) + plan.counts_left_off
         self.gone = tables.gone
         self.more_gone = max(0, len(view.gone) - words.MOST_GONE)

@@ -13,7 +13,8 @@ from markupsafe import Markup
 from mqops.counted import counted
 from mqops.estate_sections import dag_prefix
 from mqops.lake.run import RunFolder
-from mqops.look.core.run_state import checks_in_words
+from mqops.look.core.run_state import RunLine, checks_in_words
+from mqops.look.words.run_name import name_of
 from mqops.look.words.text import NOTHING, Breaks, Link, Text
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality import words
@@ -22,7 +23,7 @@ from mqops.quality.failed_messages import FailedMessage, OfCheck, by_check, fail
 from mqops.quality.results import verdict_of
 from mqops.quality.trend import CheckTrend, checks_of, dag_run, quality_run, quality_runs, trends, with_all_suites
 from mqops_airflow.pages import data_docs
-from mqops_airflow.pages.chosen import ACTIONS, Every, Form
+from mqops_airflow.pages.chosen import Every, Form
 from mqops_airflow.pages.of_all import all_shown, means_all, quality_of_all
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import RECOVER
@@ -76,13 +77,13 @@ def router(page: Page) -> APIRouter:
             runs=known.runs,
             asked=asked,
             most=MOST,
+            name_of=_name_of,
             chosen=chosen,
             live_part=Link("", "quality/live", asked.query(name)),
             words=_InWords(who, known, chosen, asked) if chosen else None,
             dag_id=(dag_id := _dag(who, name)),
             at_work=newest_at_work(who, dag_id, "a quality run", "Its checks are"),
             may_start=bool(dag_id) and who.may_start(dag_id),
-            kinds_of_action=ACTIONS,
         )
 
     return routes
@@ -133,7 +134,9 @@ def _chosen_alike(place: Path, shown: QualitySummary) -> tuple[OfCheck, ...]:
 def expects(check: CheckResult) -> str:
     """What a check expects of its columns, in words. A run of an earlier version does not tell the limits."""
     said = check.expect.removeprefix("column_").replace("value_lengths", "lengths").replace("_", " ")
-    if check.limits and said.endswith("be between"):
+    if check.limits and said == "values to be in set":
+        said = f"is one of {check.limits}" if "," in check.limits else f"is {check.limits}"
+    elif check.limits and said.endswith("be between"):
         said = f"{said.removesuffix(' between')} {check.limits}"
     elif check.limits:
         said = f"{said}: {check.limits}"
@@ -155,10 +158,16 @@ class _InWords:
         self.failures = words.failures(chosen, known.failures, number, ticks=may_choose)
         every = tuple(map(_all_of, known.of_checks[:MOST_OFFERED]))
         list_of = f"{chosen.run}-{asked.after}"
-        self.choose = Form(list_of, chosen.queue_manager, every, may=may_choose)
+        self.choose = Form(list_of, chosen.queue_manager, every, may=may_choose, with_mqdlh=False)  # no result tells
         self.pages_of_failures = words.pages_of_failures(
             chosen, asked.check, after=asked.after, shown=shown, number=number, most=MOST
         )
+
+
+def _name_of(one: QualitySummary) -> str:
+    """The run of a result by what it is."""
+    line = RunLine(run=one.run, queue_manager=one.queue_manager, workflow=one.workflow, at=one.checked_at)
+    return name_of(line, seconds=True)
 
 
 def _all_of(one: OfCheck) -> Every:

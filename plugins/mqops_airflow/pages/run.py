@@ -11,6 +11,7 @@ from functools import partial
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.actions import Action
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide.core.preflight import COMES_BACK
@@ -26,11 +27,13 @@ from mqops.look.words import balance, runs, scan, steps, under_way, unmoved
 from mqops.look.words import run as words
 from mqops.look.words.fates import Became, Fate
 from mqops.look.words.plan import answered, folded
+from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, Cell, Label, Link, Table, Text, Time, said, sentences
+from mqops.rules.lines import rule_texts
 from mqops.workflow import Workflow
 from mqops_airflow.pages.by_hand import by_hand, for_others, more_by_hand
 from mqops_airflow.pages.charts import chart_of
-from mqops_airflow.pages.chosen import ACTIONS, Form
+from mqops_airflow.pages.chosen import Form
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run_forms import RECOVER, Resume, found_full, may_do, real_run, rooms, to_ask_again
@@ -195,8 +198,9 @@ class _Unmoved:
         self.which = f"{len(story.messages):,} of them" if part else "Each of them"
         left = sum(one.became != Became.GONE for one in story.messages)
         may = over and bool(left) and who.may_start(RECOVER)
-        self.choose = Form("left", story.line.queue_manager, (), may, ALL_OF_RUN) if may else None
-        self.actions = ACTIONS
+        with_mqdlh = any(one.action != Action.ERROR for one in story.messages)
+        form = Form("left", story.line.queue_manager, (), may, ALL_OF_RUN, with_mqdlh)
+        self.choose = form if may else None
         self.messages = unmoved.messages(
             story, told, by_choice=choice, would=sums.would, gone=gone, over=over, ticks=may
         )
@@ -205,7 +209,11 @@ class _Unmoved:
 
 def _tells_unmoved(seen: Seen) -> bool:
     """Whether the page tells of messages that were not moved or discarded."""
-    known = not seen.untouched or bool(seen.sums.gone_of_plan) or seen.sums.would
+    known = (
+        not seen.untouched
+        or bool(seen.sums.gone_of_plan)
+        or (seen.sums.would and seen.story.line.state is RunState.PLANNED)
+    )
     return known and bool(seen.story.messages) and not _to_be_proved(seen)
 
 
@@ -228,10 +236,11 @@ class _Figures:
         if not in_words and seen.story.plan and not SCANNED.exists(seen.asked.run):
             in_words = balance.not_proved(view, sums, told, moving=seen.moving)
         shown = shares if view.rules and not seen.old_proof else ()
+        texts = rule_texts(seen.story.plan.table_text) if seen.story.plan else {}
         self.heading = words.heading(fates, would=sums.would)
         self.findings = folded(found)
         self.in_words = in_words
-        self.balance = balance.balance_table(shown, told, view.story.line, would=sums.would)
+        self.balance = balance.balance_table(shown, told, view.story.line, would=sums.would, texts=texts)
         self.chart = chart_of(shown, told, would=sums.would)
         self.to_be_proved = _to_be_proved(seen)
 
@@ -242,10 +251,11 @@ class _Placing:
     def __init__(self, who: Reader, seen: Seen) -> None:
         run, unplaced = seen.asked.run, {one.queue for one in seen.waiting}
         may = bool(unplaced) and who.may_start(RECOVER)
+        more = more_by_hand(seen.story) if seen.story.line.state is not RunState.WAITING else {}
         self.groups = by_hand(run, seen.story, seen.waiting)
         self.placed = tuple(words.placed(seen.story.line, seen.placed))
         self.for_others = () if may else tuple(map(for_others, self.groups))
-        self.more = words.more_by_hand(seen.story, more_by_hand(seen.story), none_waits=not unplaced)
+        self.more = words.more_by_hand(seen.story, more, none_waits=not unplaced)
         self.waits_for = open_questions(who.estate, RECOVER, run.queue_manager, unplaced) if may else ()
 
 

@@ -13,7 +13,7 @@ from mqops.look.words import balance
 from mqops.look.words import run as words
 from mqops.look.words.fates import Fate, Fates
 from mqops.look.words.run import Shown
-from mqops.look.words.state import RunState
+from mqops.look.words.state import AT_WORK, RunState
 from mqops_airflow.pages.by_hand import still_by_hand
 from mqops_airflow.pages.run_forms import to_ask_again, to_clear
 from mqops_airflow.pages.which_run import ENDED, Asked, Fields, Started, Task, started_of, tasks_of
@@ -29,8 +29,9 @@ class Seen(NamedTuple):
     """What the lake and Airflow know of a run.
 
     Parameters: `tasks` and `started` as Airflow has them; `clear` the tasks to clear so that the run goes on; `over`
-    whether the run does nothing more by itself; `waiting` the messages that a person must still place; `placed` later
-    runs → how many of these messages each has taken; `after` the row of the plan before the first message.
+    whether the run does nothing more by itself; `waiting` the messages that a person must still place, none while the
+    plan waits for its approval; `placed` later runs → how many of these messages each has taken; `after` the row of the
+    plan before the first message.
     """
 
     asked: Asked
@@ -52,7 +53,8 @@ class Seen(NamedTuple):
         held = view.story.stops or clear or to_ask_again(view.story, tasks)
         over = view.over and not held and all(task.state in ENDED for task in tasks.values())
         placed, waiting = still_by_hand(asked.run, view.story)
-        return cls(asked, view, tasks, started, clear, over, waiting, placed, after)
+        waiting = waiting if view.story.line.state is not RunState.WAITING else []  # a real run would plan nothing
+        return cls(asked, balance.with_plan(view), tasks, started, clear, over, waiting, placed, after)
 
     @property
     def story(self) -> RunStory:
@@ -99,7 +101,7 @@ class Seen(NamedTuple):
     def old_proof(self) -> bool:
         """Whether the run has acted since its proof, or acts now: the figures of the proof are not its balance."""
         line = self.story.line
-        at_work = self.state.word == words.AT_WORK
+        at_work = self.state.word == AT_WORK
         return bool(line.proved_at) and line.begun and (at_work or not line.proved_since)
 
     @property

@@ -20,7 +20,7 @@ from mqops.look.words.text import Table
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.which_run import ASKERS
+from mqops_airflow.pages.which_run import ASKERS, at_work
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
 
@@ -123,4 +123,5 @@ def router(page: Page) -> APIRouter:
 @shared
 def _found(place: Path, names: tuple[str, ...], wanted: WantedRuns, behind: str) -> tuple[PageOfRuns, Table]:
     found = page_of_runs(place, names, wanted, most=MOST, behind=Place.of(behind))
-    return found, words.table(found.runs, utc_now(), ASKERS, part=bool(behind or found.behind))
+    working = at_work(place, words.just_begun(found.runs))
+    return found, words.table(found.runs, utc_now(), ASKERS, part=bool(behind or found.behind), working=working)

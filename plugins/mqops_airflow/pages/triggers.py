@@ -15,6 +15,7 @@ from fastapi.responses import HTMLResponse
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.estate_values import MQ_NAME
+from mqops.look.figures import awaits
 from mqops.look.words import of_all
 from mqops.look.words import triggers as words
 from mqops.look.words.of_all import OfAll, TriggersOf
@@ -79,7 +80,7 @@ def router(page: Page) -> APIRouter:
         unexplained = ""
         if queue and chosen is None and found.audit:
             chosen, unexplained = _explained(who.estate, name, queue)
-        ago = time.time() - found.at
+        ago, awaited = time.time() - found.at, awaits(found.problem)
         return render_page(
             *(request, page, who, name),
             queue=queue,
@@ -87,7 +88,8 @@ def router(page: Page) -> APIRouter:
             age=ago,
             chosen=chosen,
             unexplained=unexplained,
-            problem=words.silent(found.problem, age(ago), shown=found.audit is not None),
+            problem=words.silent(found.problem, age(ago), shown=found.audit is not None, awaited=awaited),
+            awaited=awaited,
             conditions=words.conditions(chosen) if chosen else None,
             queues=words.queues(found.audit, name) if found.audit else None,
             warnings=tuple(words.warnings(found.audit)) if found.audit else (),
@@ -111,7 +113,7 @@ def _of_all(estate: EstateFile, names: tuple[str, ...]) -> OfAll:
     for name, answer in audits(estate, names, kept=AUDIT_KEPT).items():
         looked = answer.value or Looked(problem=silence(answer))
         at = datetime.fromtimestamp(looked.at, UTC).isoformat()
-        rows.append(TriggersOf(name, looked.audit, at, looked.problem))
+        rows.append(TriggersOf(name, looked.audit, at, looked.problem, awaits(looked.problem)))
     return of_all.triggers(rows)
 
 

@@ -26,7 +26,7 @@ from mqops.decide.core.preflight import (
     same_said,
     shown,
 )
-from mqops.decide.core.staying import staying
+from mqops.decide.core.staying import Short, Staying, stay_of, staying
 from mqops.decide.preflight import preflight
 from mqops.decide.preflight_record import PREFLIGHT
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -35,6 +35,7 @@ from mqops.errors import PlanChanged
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
+from mqops.model import Destination
 from mqops.rules import parse
 from mqops.undo.in_process import plan_undo
 
@@ -177,6 +178,13 @@ def test_a_preflight_is_kept_as_it_is() -> None:
     )
     assert Checked(Preflight).of(json.loads(json.dumps(found.to_json())), Path("preflight.json")) == found
     assert [one.severity for one in found.doubts] == ["problem"]
+
+
+def test_the_first_groups_get_the_room_of_a_queue() -> None:
+    a, alias, shut, other = (Destination(name, "QM1") for name in ("A", "ALIAS", "SHUT", "OTHER"))
+    short = Short(queue="A", names=frozenset({a, alias}), room=7, messages=10)
+    found = Staying(messages=5, refused={shut: "PUT(DISABLED)"}, short=(short,))
+    assert stay_of(found, [(a, 5), (shut, 2), (other, 9), (alias, 4), (a, 1)]) == [0, 2, 0, 2, 1]
 
 
 MQSC = """\

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from mqops.counted import counted
@@ -59,3 +59,20 @@ def staying(found: Preflight) -> Staying:
     )
     number = sum(demand.messages for demand, why in whys if why) + sum(one.messages - one.room for one in short)
     return Staying(number, refused, short)
+
+
+def stay_of(found: Staying, groups: Iterable[tuple[Name, int]]) -> list[int]:
+    """How many messages of each group stay. The first groups get the room of a queue that has none for all.
+
+    Parameters: `groups` the destination of each, and how many messages it puts there.
+    """
+    queues = {name: one.queue for one in found.short for name in one.names}
+    room = {one.queue: one.room for one in found.short}
+    stays = []
+    for name, messages in groups:
+        taken = 0 if name in found.refused else messages
+        if queue := queues.get(name):
+            taken = min(taken, room[queue])
+            room[queue] -= taken
+        stays.append(messages - taken)
+    return stays

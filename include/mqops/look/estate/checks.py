@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from mqops.look.estate.backout import backout_queues, misconfigured
 from mqops.look.estate.channels import not_sent
-from mqops.look.estate.connection import connection
+from mqops.look.estate.connection import asked, connection
 from mqops.look.estate.dead_letters import by_kind, dead_letter_queue, dead_letters
 from mqops.look.estate.expiry import expiry
 from mqops.look.estate.known import Known
@@ -53,6 +53,7 @@ PROBLEMS = (
 )
 """What is wrong, in the order in which it is shown."""
 NOTES = (
+    Check(asked, "Whether the queue manager is being asked cannot be told"),
     Check(never_read, "Where runs put messages cannot be read"),
     Check(misconfigured, "Which queues have no usable backout queue cannot be told"),
     Check(by_kind, "What the dead letters are cannot be read"),

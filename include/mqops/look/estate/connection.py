@@ -10,6 +10,14 @@ from mqops.look.estate.problem import Place, Problem, Urgency
 
 def connection(known: Known) -> Iterator[Problem]:
     """That it does not."""
-    if unreachable := known.figures.unreachable:
-        silent = "has not answered yet" if known.figures.awaited else "does not answer"
-        yield Problem(what=f"The queue manager {silent}: {unreachable}", urgency=Urgency.NOW, place=Place.CONNECTION)
+    if (unreachable := known.figures.unreachable) and not known.figures.awaited:
+        yield Problem(
+            what=f"The queue manager does not answer: {unreachable}", urgency=Urgency.NOW, place=Place.CONNECTION
+        )
+
+
+def asked(known: Known) -> Iterator[Problem]:
+    """That it is being asked: no fault until it does not answer."""
+    if known.figures.awaited:
+        what = f"The queue manager has not answered yet: {known.figures.unreachable}"
+        yield Problem(what=what, remedy="Wait: this page shows its answer as soon as it has come.")

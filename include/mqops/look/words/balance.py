@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from mqops.actions import Action
 from mqops.counted import counted
 from mqops.look.words.fates import Fate, Fates, fate_of, rule_name
 from mqops.look.words.rules import of_rule
-from mqops.look.words.state import RunState
+from mqops.look.words.state import NOT_CARRIED_OUT, RunState
 from mqops.look.words.text import NOTHING, Cell, Table, Text, joined, said, sentences
 from mqops.model import Counts, RuleBalance, total_of
 
@@ -70,8 +70,32 @@ def sums_of(view: RunView, others: int) -> Sums:
 
 
 def would(view: RunView) -> bool:
-    """Whether the page tells what would be done: a dry run, and any other plan that nobody carries out."""
-    return bool(view.rules) and view.story.line.state is RunState.PLANNED
+    """Whether the page tells what would be done: a dry run, and any other plan that nobody carries out, or not yet."""
+    return bool(view.rules) and view.story.line.state in NOT_CARRIED_OUT
+
+
+def with_plan(view: RunView) -> RunView:
+    """A run that waits for its approval with what its plan would do, in place of a proof. A plan has its rules for all
+    of its queues together."""
+    story, plan = view.story, view.story.plan
+    if story.line.state is not RunState.WAITING or plan is None:
+        return view
+    rules = tuple(
+        RuleBalance(
+            queue=plan.queue,
+            rule_line=one.rule_line,
+            rule_key=one.rule_key or "",
+            action=one.action,
+            planned=one.messages,
+        )
+        for one in plan.rules
+    )
+    stay = Counter[tuple[int | None, str, str]]()
+    for one in story.stays:
+        stay[one.rule_line, one.action, one.rule_key] += one.messages
+    by_rule = {(one.rule_line, one.action, one.rule_key): one for one in story.stays}
+    stays = tuple(one._replace(queue=plan.queue, messages=stay[key]) for key, one in by_rule.items())
+    return replace(view, rules=rules, story=replace(story, stays=stays))
 
 
 def words_of(view: RunView, fates: Fates) -> dict[Fate, str]:
@@ -147,22 +171,23 @@ def sums_in_words(
     )
 
 
-def balance_table(shares: Sequence[Share], words: Mapping[Fate, str], run: RunLine, *, would: bool) -> Table:
-    """The balance by rule, each with the link to its line."""
-    named = ["Planned", *(word.capitalize() for word in words.values()), *([] if would else ["Failed tries"])]
-    numbers = (f"{word}|number" for word in named)
+def balance_table(
+    shares: Sequence[Share], words: Mapping[Fate, str], run: RunLine, *, would: bool, texts: Mapping[int, str]
+) -> Table:
+    """The balance by rule, each with the link to its line. Parameters: `texts` line → the rule as it was written."""
+    counts = ["Planned", *(word.capitalize() for word in words.values()), *([] if would else ["Failed tries"])]
+    numbers = (f"{word}|number" for word in counts)
 
     def cells(one: Share) -> list[Cell]:
-        row: list[Cell] = [
-            one.rule.queue,
-            of_rule(run, one.rule.rule_line, one.name),
-            one.rule.planned,
-            *one.parts.values(),
-        ]
+        rule, text = of_rule(run, one.rule.rule_line, one.name), texts.get(one.rule.rule_line or 0)
+        named = said("{} {:code}", rule, text) if text else rule
+        row: list[Cell] = [one.rule.queue, named, one.rule.planned, *one.parts.values()]
         return row if would else [*row, one.rule.failed]
 
     return Table(
-        "The plan by rule" if would else "Balance by rule", ["Queue|name", "Rule", *numbers], list(map(cells, shares))
+        "The plan by rule" if would else "Balance by rule",
+        ["Queue|name", "Rule|text", *numbers],
+        list(map(cells, shares)),
     )
 
 

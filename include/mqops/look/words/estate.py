@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def answers_in_short(figures: Figures) -> Label:
     """Whether a queue manager answers."""
     if figures.awaited:
-        return Label("no answer yet", "warn")
+        return Label("no answer yet", "note")
     return Label("does not answer", "bad") if figures.unreachable else Label("answers", "good")
 
 

@@ -40,7 +40,7 @@ class Tile(NamedTuple):
 
 def tiles(managers: Sequence[ManagerNow], *, one: bool) -> Iterator[Tile]:
     """The figures at the top. Parameters: `one` whether the page is about a single queue manager."""
-    silent = any(manager.figures.unreachable for manager in managers)
+    silent = any(manager.figures.unreachable and not manager.figures.awaited for manager in managers)
     named = "queue manager" if len(managers) == 1 else "queue managers"
     place = "managers" if len(managers) > 1 else "main"  # one has no table
     where = Link(f"{named} shown" if one else f"{named} in the estate", place=place)
@@ -61,8 +61,8 @@ def oldest_figures(figures: Iterable[Figures], now: datetime) -> Text:
 
 
 def is_in_order(manager: ManagerNow) -> bool:
-    """Whether nothing of a queue manager needs a person."""
-    return not (manager.problems or manager.waiting or manager.stopped)
+    """Whether nothing of a queue manager needs a person, as far as that is known."""
+    return not (manager.problems or manager.waiting or manager.stopped or manager.figures.awaited)
 
 
 def table(managers: Iterable[ManagerNow], next_runs: Mapping[str, Sequence[tuple[str, datetime]]]) -> Table:

@@ -12,6 +12,7 @@ from mqops.look.words.text import NOTHING, Label, Lines, OfRun, Table, Text, Tim
 from mqops.model import Destination
 
 if TYPE_CHECKING:
+    from mqops.ledger.core.history import Event
     from mqops.look.core.field_values import Shown
     from mqops.look.core.laid_out import LaidOut
     from mqops.look.core.taken_apart import ElementShown, FieldsShown, FolderShown
@@ -33,7 +34,7 @@ def origin(story: MessageStory, words: str, moment: Callable[[str], str]) -> Tex
     return said("By its {}, {}: {}.", str(found["by"]), words, joined(", ", fields))
 
 
-def done(event: EventOfRule | None, outcome: str) -> Text:
+def done(event: Event | None, outcome: str) -> Text:
     """The last act of a run on the message. Parameters: `event` of the ledger; `outcome` of it in words."""
     if not event:
         return NOTHING

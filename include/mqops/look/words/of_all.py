@@ -35,12 +35,13 @@ class DeadLettersOf(NamedTuple):
 
 class TriggersOf(NamedTuple):
     """A queue manager. Parameters: `audit` None where none was made; `at` when it was, ISO 8601 UTC; `problem` why
-    there is no later one."""
+    there is no later one; `awaited` whether it was asked and may answer yet."""
 
     name: str
     audit: Audit | None
     at: str
     problem: str
+    awaited: bool = False
 
 
 class ChecksOf(NamedTuple):
@@ -131,7 +132,8 @@ def triggers(found: Iterable[TriggersOf]) -> OfAll:
 def _of_audit(one: TriggersOf) -> _Row:
     audit, name = one.audit, _named(one.name, "triggers")
     if audit is None:
-        state = said("{} {:breaks}", Label("no answer", "bad"), one.problem)
+        silent = Label("no answer yet", "note") if one.awaited else Label("no answer", "bad")
+        state = said("{} {:breaks}", silent, one.problem)
         return _Row((0, 0, 0), (state, None, None, None, None), name, tells=True)
     broken = list(audit.cannot_trigger)
     wrong = bool(broken or audit.unserved)

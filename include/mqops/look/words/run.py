@@ -10,7 +10,7 @@ from mqops.command import command
 from mqops.counted import counted
 from mqops.look.words.balance import OF_THE_PLAN, Sums, is_are
 from mqops.look.words.fates import Fate, Fates
-from mqops.look.words.state import RunState
+from mqops.look.words.state import AT_WORK, RunState
 from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text, Time, joined, said, sentences
 from mqops.workflow import Workflow
 
@@ -23,8 +23,6 @@ WORKING = ("scheduled", "queued", "running", "restarting", "up_for_retry")
 """States of a task that Airflow is at work on."""
 ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
 """States that a task of Airflow does not leave by itself."""
-AT_WORK = "at work"
-"""The word for a run that Airflow is at work on."""
 APPROVE, ACT, CHECK = "approve", "act", "quality"
 """The tasks that ask a person, carry out a plan, and check messages."""
 EARLY = (RunState.INCOMPLETE, RunState.OBSERVED, RunState.PLANNED)

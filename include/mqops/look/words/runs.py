@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from mqops.iso_time import moment
 from mqops.look.core.run_state import RunLine
 from mqops.look.words.estate import figures_of_run
 from mqops.look.words.run_name import name_of
-from mqops.look.words.state import RunState
+from mqops.look.words.state import AT_WORK, RunState
 from mqops.look.words.text import (
     NOTHING,
     Cell,
@@ -67,15 +67,39 @@ def took(run: RunLine) -> str:
     return counted(seconds // _DAY, "day")
 
 
-def table(runs: Sequence[RunLine], today: str, asked: Mapping[str, str], *, part: bool = False) -> Table:
-    """The table of some runs. Parameters: `asked` kind of DAG run → the words for who or what asks for such runs;
-    `part` whether there are more."""
-    return Table("Runs, newest first", _HEADINGS, [tuple(_row(run, today, asked)) for run in runs], part=part)
+def table(
+    runs: Sequence[RunLine],
+    today: str,
+    asked: Mapping[str, str],
+    *,
+    part: bool = False,
+    working: Collection[tuple[str, str]] = (),
+) -> Table:
+    """The table of some runs.
+
+    Parameters: `asked` kind of DAG run → the words for who or what asks for such runs; `part` whether there are more;
+    `working` the runs (queue manager and key) that Airflow is at work on: by its files a run that has just begun is
+    like one that ended too early.
+    """
+    rows = [tuple(_row(run, today, asked, working)) for run in runs]
+    return Table("Runs, newest first", _HEADINGS, rows, part=part)
 
 
-def last_runs(runs: Sequence[RunLine], queue_manager: str, today: str, asked: Mapping[str, str]) -> Table:
+def last_runs(
+    runs: Sequence[RunLine],
+    queue_manager: str,
+    today: str,
+    asked: Mapping[str, str],
+    working: Collection[tuple[str, str]] = (),
+) -> Table:
     """The newest runs of a queue manager. Parameters: as of `table`."""
-    return table(runs, today, asked, part=True)._replace(caption=f"Last runs on {queue_manager}")
+    found = table(runs, today, asked, part=True, working=working)
+    return found._replace(caption=f"Last runs on {queue_manager}")
+
+
+def just_begun(runs: Iterable[RunLine]) -> Iterator[tuple[str, str]]:
+    """The runs (queue manager and key) of which only Airflow knows whether it is at work on them."""
+    return ((one.queue_manager, one.run) for one in runs if one.state is RunState.INCOMPLETE)
 
 
 def named(run: RunLine, today: str = "", asked: str = "") -> Link:
@@ -95,12 +119,14 @@ def shown(number: int, queue_manager: str, *, more: bool, first: bool, fits: boo
     return f"There is no run on {queue_manager} yet." if queue_manager else "There is no run yet."
 
 
-def _row(run: RunLine, today: str, asked: Mapping[str, str]) -> Iterator[Cell]:
+def _row(run: RunLine, today: str, asked: Mapping[str, str], working: Collection[tuple[str, str]]) -> Iterator[Cell]:
     by = asked.get(run.requested_by, run.requested_by)
     checked = run.state in {RunState.CHECKED, RunState.FAILED}
     found = Link(run.checks, "quality", {"queue_manager": run.queue_manager, "run": run.run})
     yield Text((Lines((named(run, today, by), Lines((ShortName(run.run),), kind="key"))),))
-    yield Text((Label(run.word, run.state.kind), *((Lines((found,)),) if checked else ())))
+    at_work = run.state is RunState.INCOMPLETE and (run.queue_manager, run.run) in working
+    state = Label(AT_WORK, "note") if at_work else Label(run.word, run.state.kind)
+    yield Text((state, *((Lines((found,)),) if checked else ())))
     yield _queues(run.queue.split(",")) if run.queue else None
     yield Name(by) if by else None
     yield Name(run.approved_by) if run.approved_by else None

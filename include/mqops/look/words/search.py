@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
@@ -69,17 +70,30 @@ def messages(
     put_at: Callable[[FoundMessage], str],
     size: Callable[[int], str],
     ticks: bool = False,
+    since: Mapping[tuple[str, str], Text] = MappingProxyType({}),
 ) -> Table:
     """The messages that fit. Parameters: `more` whether there are others; `put_at` and `size` how time and length are
-    shown; `ticks` whether a row begins with a box that chooses its message."""
+    shown; `ticks` whether a row begins with a box that chooses its message; `since` queue and identity of each message
+    that is there no longer → what runs have done with it: there is nothing to choose."""
     names = (f"{one}|name" for one in ("Destination", "Application", "User"))
     rows = []
     for one in found:
         link = of_message(queue_manager, run, one.msg_id, queue=one.queue, position=str(one.position))
         target = str(Destination(one.dest_q or "", one.dest_q_mgr or ""))
-        where = (put_at(one), link, one.queue, one.reason, target)
-        tick = (Text((Tick(f"Choose {one.msg_id} of {one.queue}", one.msg_id, one.queue),)),) if ticks else ()
+        done = since.get((one.queue, one.msg_key), NOTHING)
+        where = (put_at(one), link, *([done] if since else []), one.queue, one.reason, target)
+        box = Text((Tick(f"Choose {one.msg_id} of {one.queue}", one.msg_id, one.queue),)) if not done else None
+        tick = (box,) if ticks else ()
         rows.append((*tick, *where, one.application, one.user, one.format, size(one.bytes)))
-    headings = ["Put at (UTC)", "MsgId", "Queue|name", "Reason", *names, "Format", "Size|number"]
+    headings = [
+        "Put at (UTC)",
+        "MsgId",
+        *(["Since then"] if since else []),
+        "Queue|name",
+        "Reason",
+        *names,
+        "Format",
+        "Size|number",
+    ]
     headings = ["Choose", *headings] if ticks else headings
     return Table(f"Messages that fit{', the first' if more else ':'} {len(found):,}", headings, rows, part=more)

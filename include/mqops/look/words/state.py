@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+AT_WORK = "at work"
+"""The word for a run that Airflow is at work on."""
+
 
 class RunState(StrEnum):
     """The state of a run. JSON has the word.
@@ -47,3 +50,7 @@ class RunState(StrEnum):
         member.kind, member.meaning = kind, words.replace("|", "")
         member.beside = beside or words.rpartition("|")[2]
         return member
+
+
+NOT_CARRIED_OUT = frozenset({RunState.PLANNED, RunState.WAITING})
+"""States of a run of whose plan is told what it would do: a dry run, and one that waits for its approval."""

@@ -35,12 +35,12 @@ KINDS = {"holds": "good", "fails": "bad"}
 """State of a condition → the colour of its word; any other state is a warning."""
 
 
-def silent(problem: str, age: str, *, shown: bool) -> str:
+def silent(problem: str, age: str, *, shown: bool, awaited: bool) -> str:
     """That a queue manager does not answer, "" where it does. Parameters: `problem` why, "" for none; `age` of what is
-    `shown` in its place."""
+    `shown` in its place; `awaited` whether it has been asked and may answer yet."""
     if not problem:
         return ""
-    verb = "has not answered yet" if problem.startswith("it was asked ") else "does not answer"
+    verb = "has not answered yet" if awaited else "does not answer"
     return f"The queue manager {verb}: {problem}{f' What it said {age} ago is shown.' if shown else ''}"
 
 
