@@ -188,7 +188,7 @@ def test_a_dry_run_of_an_undo_says_what_it_would_put_back(manager, estate_folder
     assert re.search('<th class="number"[^>]*>Would be put back</th>', page)
     assert "would be moved" not in page
     assert "discarded</th>" not in page
-    assert ">undo: RETURN</td>" in page
+    assert "<td>undo: RETURN</td>" in page
     assert "no rule" not in page
     assert "still on the queue" not in page
     assert "no rule" not in client("/plan", queue_manager="QM1", run=undo.run).text

@@ -186,7 +186,7 @@ def balance_table(
 
     return Table(
         "The plan by rule" if would else "Balance by rule",
-        ["Queue|name", "Rule|text", *numbers],
+        ["Queue|name", "Rule", *numbers],
         list(map(cells, shares)),
     )
 
