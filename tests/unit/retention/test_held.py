@@ -33,7 +33,7 @@ def a_lake(base: Path, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch) ->
     """The runs of a lake whose index says this of them."""
     for run in rows:
         (base / "QM1" / "runs" / run).mkdir(parents=True)
-    monkeypatch.setattr(runs_module, "_read", lambda folder: rows[folder.run])
+    monkeypatch.setattr(runs_module, "row_of", lambda folder: rows[folder.run])
     return Runs(base, "QM1").caught_up()
 
 
