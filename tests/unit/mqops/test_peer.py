@@ -121,14 +121,13 @@ def test_a_neighbour_on_another_address_of_the_name_keeps_nobody_from_the_server
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`localhost` is ::1, too, on many machines: who listens there would be asked first."""
-    with neighbour(0, "127.0.0.2", monkeypatch=None) as other:
-        port = other.says()["port"]
+    with own_server("127.0.0.1") as port, neighbour(port, "127.0.0.2", monkeypatch=None) as other:
+        assert other.says()["port"] == port
         places = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (host, port)) for host in ("127.0.0.2", "127.0.0.1")]
-        with own_server("127.0.0.1", port):
-            monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_more: places)
-            monkeypatch.setattr(peer, "user_of", lambda one: user_but_for(one, "127.0.0.2"))
-            with peer.connected("localhost", port) as connection:
-                assert connection.getpeername() == ("127.0.0.1", port)
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_more: places)
+        monkeypatch.setattr(peer, "user_of", lambda one: user_but_for(one, "127.0.0.2"))
+        with peer.connected("localhost", port) as connection:
+            assert connection.getpeername() == ("127.0.0.1", port)
         assert other.asked()["got"] == ""
 
 
