@@ -60,8 +60,8 @@ class _Row(NamedTuple):
 def staying_rows(run: RunFolder, digest: str) -> StayingRows:
     """The rows of a run's plan that would stay. Parameters: `digest` of its plan. Raises `LakeError`, `PlanChanged`."""
     found = PREFLIGHT.find(run)
-    stay = staying(found) if found and found.plan == digest else None
-    if found is None or stay is None or not stay.messages:
+    stay = staying(found, digest)
+    if found is None or not stay.messages:
         return StayingRows()
     short = dict[Name, tuple[int, str]]()
     for one in stay.short:

@@ -73,8 +73,7 @@ def sealing_for(run: RunFolder) -> Sealing | None:
     if place is None:
         return None
     try:
-        keys = keys_of(run.lake_folder, place)
-        return new_sealing(run, keys)
+        return new_sealing(run, keys_of(run.lake_folder, place))
     except BodiesLocked as error:
         make = command("mqops", "lake", "rekey", name)
         raise BodiesLocked(

@@ -62,7 +62,7 @@ def plan_page(dag_id: str, run_id: str) -> str:
 def subject(plan: PlanSummary, found: Preflight | None = None, *, said: str = "{}?") -> str:
     """One line: what is to be approved. Parameters: `found` counts for this plan only: what its destinations would not
     take; `said` how it is told, with `{}` for what the plan does."""
-    stay = staying(found).messages if found and found.plan == plan.digest else 0
+    stay = staying(found, plan.digest).messages
     return printable(str(title(plan, said, undone=undone_run(plan), stay=stay)))
 
 

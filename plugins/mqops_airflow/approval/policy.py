@@ -48,7 +48,7 @@ def verdict_on(plan: PlanSummary, found: Preflight | None, *, approval: Approval
         dry_run=bool(context["params"]["dry_run"]),
         by_hand=not unattended(context["dag_run"]),
         doubts=[one.text for one in found.doubts] if found is not None and looked_at else [NOT_LOOKED],
-        stay=staying(found).messages if found is not None and looked_at else 0,
+        stay=staying(found, plan.digest).messages,
         others=not_chosen(plan.workflow, plan.actions),
         asks_by_hand=asks_by_hand(plan.workflow),
     )

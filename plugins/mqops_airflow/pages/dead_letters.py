@@ -201,7 +201,7 @@ def _staying(place: Path, found: DeadLetters) -> Staying:
     if found.acted or not queue.run:
         return Staying()
     looked = PREFLIGHT.find(RunFolder.at(place, queue.queue_manager, queue.run))
-    return staying(looked) if looked else Staying()
+    return staying(looked, looked.plan) if looked else Staying()
 
 
 def _chart(found: DeadLetters, stay: Staying) -> Markup:

@@ -29,6 +29,7 @@ from mqops.ledger.core.history import Event
 from mqops.ledger.core.marker import MarkerKind
 from mqops.look.core.criteria import criteria
 from mqops.look.core.laid_out import LaidOut, laid_out
+from mqops.look.core.run_state import RunLine
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.figures import Figures
 from mqops.look.message import MessageStory, show_live, show_recorded
@@ -255,7 +256,7 @@ def _rendered(
         *(request, page, who, name),
         template="message",
         run=run,
-        run_name=name_of(run_line(folder), seconds=True) if folder else "",
+        run_name=name_of(_line(folder), seconds=True) if folder else "",
         story=story,
         revealed=revealed,
         why=of.why if of else "",
@@ -276,7 +277,7 @@ def _rendered(
         unjudged=_unjudged(story),
         by_hand=by_hand,
         placed=_placed_by(
-            name, placed_since(folder, [here], at=run_line(folder).at).get(here, "") if by_hand and folder else ""
+            name, placed_since(folder, [here], at=_line(folder).at).get(here, "") if by_hand and folder else ""
         ),
         refusal=why_masked(who, name),
         may_move=may_move,
@@ -294,6 +295,11 @@ def _origin_words(story: MessageStory) -> str:
 def _placed_by(queue_manager: str, run: str) -> Text:
     """The sentence that a later run has taken the message. Parameters: `run` that has, "" for none."""
     return said("It was taken from the queue since, by {}.", OfRun(queue_manager, run)) if run else NOTHING
+
+
+@shared
+def _line(run: RunFolder) -> RunLine:
+    return run_line(run)
 
 
 @shared

@@ -134,7 +134,7 @@ class _InWords:
         by_hand = not plan.actions.keys().isdisjoint(BY_HAND)
         news = words.folded(_news(view, seen.looked))
         self.meaning = beside(view.line)
-        stay = staying(view.found).messages if view.found and (answer.open or answer.dry) else 0
+        stay = staying(view.found, plan.digest).messages if answer.open or answer.dry else 0
         self.subject = title(plan, asks, undone=undone_run(plan), stay=stay)
         self.stops = tuple(words.stops(view, NOT_DONE))
         self.findings = words.folded(one for one in problems if not one.what.endswith(NOT_DONE))

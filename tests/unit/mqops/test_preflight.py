@@ -281,7 +281,7 @@ def test_every_problem_on_a_queue_manager(manager, planned, dest_q, dest_q_mgr, 
     assert len(lines) == len(expected), lines
     assert all(line.startswith(start) for line, start in zip(lines, expected, strict=True)), lines
     assert manager.depth(DLQ) == 2
-    stays = staying(found).messages
+    stays = staying(found, found.plan).messages
     summary = carry_out(DEAD_LETTERS, what, run, plan)
     too_long = dest_q == "SHORT"  # which messages these are is not known
     assert (stays, summary.left) == ((0, 1) if too_long else (2 - summary.moved, 2 - summary.moved))
@@ -346,7 +346,7 @@ def test_what_comes_back_to_the_queue_it_is_taken_from_is_a_problem(manager, pla
     by_alias = {f"it is an alias of {DLQ}, a protected queue: these messages will be left"} if name != DLQ else set()
     assert problems == {"messages come back to the queue they are taken from"} | by_alias
     assert findings[-1].remedy == "Name another queue (FWDQ) in a rule for them"
-    assert staying(found).messages == len(by_alias)
+    assert staying(found, found.plan).messages == len(by_alias)
     assert carry_out(DEAD_LETTERS, what, run, plan).moved == 1 - len(by_alias)
 
 
@@ -397,7 +397,7 @@ def test_what_may_not_be_inquired_is_unknown_and_who_may_not_put_is_a_problem(ma
     assert lines["A@QM1"].startswith("unknown: it cannot be inquired: MQOPEN on A failed: MQRC_NOT_AUTHORIZED (2035)")
     assert lines["SHUT@QM1"] == "problem: MQOPEN for puts fails: MQRC_NOT_AUTHORIZED (2035)"
     assert lines["A@QM2"].startswith("warning: the channel behind QM2 is not known: ")
-    assert staying(found).refused == {("SHUT", "QM1"): "MQOPEN for puts fails: MQRC_NOT_AUTHORIZED (2035)"}
+    assert staying(found, found.plan).refused == {("SHUT", "QM1"): "MQOPEN for puts fails: MQRC_NOT_AUTHORIZED (2035)"}
     assert lines["MQOPS.LEDGER"] == "problem: MQOPEN fails: MQRC_NOT_AUTHORIZED (2035): no run can begin"
     assert len(found.doubts) == 3
 
@@ -422,7 +422,7 @@ def test_PUTAUT_CTX_with_a_blank_user_never_puts_by_our_own_authority(manager, p
     assert finding.what == (
         "MQOPEN for puts by the authority of a blank user (PUTAUT(CTX)) fails: MQRC_NOT_AUTHORIZED (2035)"
     )
-    assert staying(found).messages == 0  # which users' messages the refusal is about is not known
+    assert staying(found, found.plan).messages == 0  # which users' messages the refusal is about is not known
     summary = carry_out(DEAD_LETTERS, what, run, plan)
     assert (summary.moved, summary.reasons) == (1, {"MQRC_NOT_AUTHORIZED": 2})
     assert manager.bodies("A") == [b"own"]

@@ -42,8 +42,11 @@ class Staying(NamedTuple):
     short: tuple[Short, ...] = ()
 
 
-def staying(found: Preflight) -> Staying:
-    """What stays of the plan of a pre-flight."""
+def staying(found: Preflight | None, plan: str) -> Staying:
+    """What stays of a plan. Parameters: `found` the pre-flight of its run: none, or that of another plan, says that
+    nothing does; `plan` its digest."""
+    if found is None or found.plan != plan:
+        return Staying()
     whys = [(one.demand, takes_none(one)) for one in found.looked]
     refused = {Destination(demand.queue, demand.queue_manager): why for demand, why in whys if why}
     taken = [one for one in found.looked if (one.demand.queue, one.demand.queue_manager) not in refused]

@@ -222,5 +222,4 @@ def _to_act_on(known: Known, runs: Iterable[RunLine]) -> Iterator[tuple[str, tup
     for run in runs:
         path = RunFolder(known.path(run))
         plan, looked = planned_actions(path), PREFLIGHT.find(path)
-        stay = staying(looked).messages if looked and looked.plan == plan.digest else 0
-        yield run.run, (acted_on(plan.actions), stay)
+        yield run.run, (acted_on(plan.actions), staying(looked, plan.digest).messages)
