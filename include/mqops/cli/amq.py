@@ -18,7 +18,7 @@ from mqops.model import Destination
 from mqwire.names import reason_name
 
 if TYPE_CHECKING:
-    from mqops.deciders.handler import Failure
+    from mqops.deciders.pass_outcome import Failure
 
 TEXTS: Mapping[int, str] = {
     8708: "the dead-letter queue handler has started to process INPUTQ({queue}) of {queue_manager} ({until})",

@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.decide.core.pacing import Pacing
     from mqops.deciders.dead_letters import DeadLetterRequest
-    from mqops.deciders.handler import Failure, Handler
+    from mqops.deciders.handler import Handler
+    from mqops.deciders.pass_outcome import Failure
     from mqops.rules import Table
 
 EPILOG = """\

@@ -26,41 +26,28 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
-from typing import NamedTuple, Protocol
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import Protocol
 
 from mqops.act.canary import CAME_BACK, UNREAD
-from mqops.act.canary import FAILED as CANARY_FAILED
-from mqops.act.core.mover import BEHIND_FAILED
-from mqops.act.core.unit_attempt import GROUP_TOO_LARGE
-from mqops.act.rate_limiter import is_for_room
-from mqops.actions import Action
 from mqops.clock import utc, utc_now
 from mqops.command import command
-from mqops.decide.arrow import read_plan
 from mqops.decide.core import PlanSummary
 from mqops.decide.gate import SETTING
-from mqops.decide.in_process import Past, read_messages
 from mqops.decide.message_groups import waiting_until
 from mqops.decide.retry_not_due import NEVER
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.pass_outcome import Outcome, outcome_of
 from mqops.deciders.run import PlannedRun, carry_out, plan_run
 from mqops.errors import Stopped
 from mqops.expiry.first_tell import refuse_at_stake
 from mqops.lake.files import make_folder
-from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import lift, stop_in
-from mqops.ledger.core.account import Account
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.opened import OpenLedger
@@ -70,36 +57,17 @@ from mqops.mq.connection import connect
 from mqops.mq.inquire import depth, queue_manager_name, try_resolve_queue
 from mqops.mq.named_queue import usable_dead_letter_queue
 from mqops.mq.session import Session
-from mqops.observe import anatomy, tries
-from mqops.observe.arrivals import ArrivalWatch, Sight
+from mqops.observe import anatomy
+from mqops.observe.arrivals import ArrivalWatch
 from mqops.observe.core.expired import Expired
 from mqops.observe.expired import discarded, states_of
 from mqops.prove.records import SESSION, SUMMARY, PassOf
-from mqops.rules import Table
-
-
-class Put(NamedTuple):
-    """What put a message, and where."""
-
-    line: int | None
-    queue: str
-    queue_manager: str
-
-
-class Failure(NamedTuple):
-    """A try that failed, and with which reason code."""
-
-    line: int | None
-    queue: str
-    queue_manager: str
-    reason: int
-
 
 _OVER = {
     CAME_BACK: "canaries came back, and the other messages were left. Find out why the application refuses them",
     UNREAD: "no program has read the canaries, and the other messages were left. See whether the application runs",
 }
-"""Why messages were left → why there is to be no other pass (rule 9)."""
+"""Why messages were left → why there is to be no other pass (rule 10)."""
 FOREVER = float("inf")
 SLICE = 1.0
 """Seconds of one waiting MQGET, behind which it is looked whether to end."""
@@ -109,22 +77,6 @@ PAUSE = 5
 """Times that a pass needed for what stayed, between its end and the next one (rule 3)."""
 REVISIT = 10
 """Retry intervals between two passes over messages that change (rule 6)."""
-
-
-class PassRow(NamedTuple):
-    """The columns of `mqops.plan_row.PlanRow` that say what a pass meant to do with a message."""
-
-    row: int
-    msg_key: str
-    msg_id: bytes
-    correl_id: bytes
-    put_date: str
-    put_time: str
-    action: Action
-    rule_line: int | None
-    dest_q: str
-    dest_q_mgr: str
-    header: bool
 
 
 class Ending(Protocol):
@@ -139,40 +91,6 @@ class Ending(Protocol):
 
     def stops(self, run: RunFolder) -> None:
         """From now on, and if it was asked for before, asking for the end stops this run (`mqops.lake.stop`)."""
-
-
-_BYTES = re.compile(r": b['\"].*", re.DOTALL)
-"""The part of such an error that shows what stands in the message, which no log may have."""
-MOST_EXPLAINED = 100
-"""Messages without a valid MQDLH of which it is kept what is wrong."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What a pass left behind.
-
-    Attributes: `there` the messages that stay on the queue; `in_error` those of them without a valid MQDLH, in the
-    queue's order; `why` MsgId (hex) of the first of them → what is wrong with its MQDLH; `failures` how many tries
-    failed and how; `to_retry` how many of these messages have a rule left, `failed` which they are (msg_key) and
-    `not_due` the messages that were left since their next try was not due; `untried` messages that were left and may go
-    the next time; `without_room` those that were left because their destination had no room; `put_back` the messages
-    (msg_key) that are there again as they were, and what put them.
-    """
-
-    there: Counter[Sight] = field(default_factory=Counter)
-    in_error: tuple[Sight, ...] = ()
-    why: Mapping[str, str] = field(default_factory=dict)
-    failures: Mapping[Failure, int] = field(default_factory=dict)
-    to_retry: Mapping[Failure, int] = field(default_factory=dict)
-    failed: frozenset[str] = frozenset()
-    not_due: frozenset[str] = frozenset()
-    untried: int = 0
-    without_room: int = 0
-    put_back: Mapping[str, Put] = field(default_factory=dict)
-
-    def ids_in_error(self) -> list[str]:
-        """The MsgIds, in hex, of the messages without a valid MQDLH."""
-        return [sight.msg_id.hex() for sight in self.in_error]
 
 
 class Handler:
@@ -397,101 +315,6 @@ def _returns(session: Session, home: str) -> Callable[[str, str], bool]:
         return try_resolve_queue(session, queue, queue_manager).queue
 
     return lambda queue, queue_manager: resolved_queue(queue, queue_manager) == resolved_queue(home, "") != ""
-
-
-def outcome_of(run: RunFolder, ledger: OpenLedger, table: Table, returns: Callable[[str, str], bool]) -> Outcome:
-    """What a pass left behind, by its plan and its ledger.
-
-    Parameters: `returns` whether a destination (queue, queue manager) is the queue itself. Raises `MqopsError`.
-    """
-    sums = ledger.sums()
-    there: Counter[Sight] = Counter()
-    in_error: list[Sight] = []
-    failures: Counter[Failure] = Counter()
-    failed: dict[str, Failure] = {}
-    not_due: set[str] = set()
-    put_back: dict[str, Put] = {}
-    for row in read_plan(run.plan, PassRow):
-        sight = Sight(row.msg_id, row.correl_id, row.put_date, row.put_time)
-        if row.row in sums.acted:
-            if row.action is Action.FWD and row.header and returns(row.dest_q, row.dest_q_mgr):
-                there[sight] += 1
-                put_back[row.msg_key] = Put(row.rule_line, row.dest_q, row.dest_q_mgr)
-            continue
-        if row.row in sums.absent:
-            continue  # where a unit of work of somebody else hides it and is backed out, it comes as a new one
-        there[sight] += 1
-        if row.action is Action.ERROR:
-            in_error.append(sight)
-        if row.action is Action.LATER:
-            not_due.add(row.msg_key)
-        if row.row in sums.failed:
-            failure = Failure(row.rule_line, row.dest_q, row.dest_q_mgr, sums.failed[row.row])
-            failed[row.msg_key] = failure
-            failures[failure] += 1
-    untried, without_room = _to_come(sums)
-    to_retry = _to_be_tried(run, ledger.file, table, failed)
-    return Outcome(
-        there=there,
-        in_error=tuple(in_error),
-        why=_wrong_with(run, [sight.msg_id for sight in in_error[:MOST_EXPLAINED]]),
-        failures=failures,
-        to_retry=Counter(failed[key] for key in to_retry),
-        failed=frozenset(to_retry),
-        not_due=frozenset(not_due),
-        untried=untried,
-        without_room=without_room,
-        put_back=put_back,
-    )
-
-
-def _wrong_with(run: RunFolder, msg_ids: Collection[bytes]) -> dict[str, str]:
-    """MsgId (hex) → why a message has no valid MQDLH, by the run's snapshot. Raises `LakeError`."""
-    found: dict[str, str] = {}
-    if not msg_ids:
-        return found
-    wanted = pa.array(list(msg_ids), pa.binary())
-    for batch in read_parquet(run.snapshot, ["msg_id", "dlh_error"]):
-        chosen = batch.filter(pc.is_in(batch.column("msg_id").cast(pa.binary()), wanted))
-        wrong = ((row["msg_id"].hex(), row["dlh_error"]) for row in chosen.to_pylist() if row["dlh_error"])
-        found |= {msg_id: _BYTES.sub(" is not valid", error) for msg_id, error in wrong}
-    return found
-
-
-def _to_be_tried(run: RunFolder, file: LedgerFile, table: Table, failed: Collection[str]) -> list[str]:
-    """The messages, of those whose try failed, that have a rule left. All of them by their msg_key."""
-    if not failed:
-        return []
-    ids = {
-        one["msg_id"].hex()
-        for batch in read_parquet(run.snapshot, ["msg_key", "msg_id"])
-        for one in batch.to_pylist()
-        if one["msg_key"] in failed
-    }
-    past = Past(tries=tries.current(file, ids))
-    return [
-        message["msg_key"]
-        for batch in read_messages(run.snapshot, table.questions)
-        for message in batch.to_pylist()
-        if message["msg_key"] in failed and past.row(0, message, table).row.action.acts
-    ]
-
-
-def _to_come(sums: Account) -> tuple[int, int]:
-    """How many messages were left and may go in the next pass, and how many when their destination has room.
-
-    What stands behind a failed message goes on when that one has used up a try. Where none failed it stands behind what
-    was left itself, and another pass would find it the same.
-    """
-    behind = set() if sums.failed else {BEHIND_FAILED, CANARY_FAILED}
-    stays = {CAME_BACK, UNREAD, GROUP_TOO_LARGE, *behind}
-    untried = without_room = 0
-    for why in sums.left.values():
-        if is_for_room(why) or (why == CANARY_FAILED and why in behind):
-            without_room += 1
-        elif why not in stays:
-            untried += 1
-    return untried, without_room
 
 
 def _clock_time(seconds: float) -> str:
