@@ -38,7 +38,8 @@ def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
     What is shown is checked: of closed segments of the ledger each line that is about the message, of the open one all
     lines. What stands behind the first line that is not what was written is not shown, and that line is named.
 
-    Exit code 1 where nothing in the lake knows such a message, or a ledger has such a line.
+    Exit code 1 where nothing in the lake knows such a message, a ledger has such a line, or more than 1,000 MsgIds of a
+    ledger begin so.
     """
     from mqops.look.history import history  # noqa: PLC0415 - reads Parquet
 
@@ -52,7 +53,7 @@ def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
         _show(line)
     for line in [] if as_json else [line for one in seen for line in sighting_lines(one)]:
         _show(line)
-    if not (found or seen or as_json):
+    if not (found or seen or broken or as_json):
         show_folded(f"no ledger, plan or snapshot in {lake} knows a message {msg_id}")
     for line in broken:
         show_line(f"mqops: {line}", err=True)

@@ -137,6 +137,7 @@ class LedgerFile:
 
         Raises:
             LedgerBroken: a line was changed. The error names the first one.
+            SettingsError: the text is the beginning of too many MsgIds.
         """
         prefix = text.strip('"')
         places, after = self._asked(lambda asked: asked.of_prefix(prefix)) if _is_hex(prefix) else ([], 0)

@@ -25,7 +25,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
 
-from mqops.errors import LakeError
+from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import FILE_MODE, lake_errors, sync, write_bytes
 from mqops.lake.run import queue_manager_of
 from mqops.ledger import index_tables as tables
@@ -41,6 +41,8 @@ WAIT = 5.0
 """Seconds to wait while another process fills the index."""
 FILL_WAIT = 60.0
 """Seconds to wait for processes that read it."""
+MOST_IDS = 1000
+"""MsgIds that may begin as a text that is asked for: an answer does not grow with the ledger."""
 
 
 class Line(NamedTuple):
@@ -243,8 +245,17 @@ class Asked:
 
     def of_prefix(self, prefix: str) -> list[Place]:
         """The lines with rows of messages whose MsgId begins so (hex), and of kind "issued" and "resumed" of their
-        plans."""
+        plans.
+
+        Raises:
+            SettingsError: more than `MOST_IDS` MsgIds begin so. As long as a ledger is used, they become more.
+        """
         bounds = tables.prefix_range(prefix)
+        if self._connection.execute(tables.IDS_OF_PREFIX, (*bounds, MOST_IDS + 1)).fetchone()[0] > MOST_IDS:
+            raise SettingsError(
+                f"More than {MOST_IDS:,} MsgIds in the ledger begin with {prefix}: give more digits. In a MsgId that MQ "
+                "has made, the first 32 say which queue manager made it; the other 16 are its own"
+            )
         found = {*self._places(tables.LINES_OF_PREFIX, *bounds), *self._places(tables.LINES_OF_THEIR_PLANS, *bounds)}
         return sorted(found)
 

@@ -83,6 +83,7 @@ LINES_OF_UNIT = _lines("WHERE line.unit = ?")
 LINES_OF_MESSAGES = _lines(
     "WHERE line.kind = ? AND line.seq IN (SELECT message.seq FROM temp.wanted CROSS JOIN message USING (msg_id))"
 )
+IDS_OF_PREFIX = "SELECT count(*) FROM (SELECT DISTINCT msg_id FROM message WHERE msg_id >= ? AND msg_id < ? LIMIT ?)"
 LINES_OF_PREFIX = _lines("WHERE line.seq IN (SELECT seq FROM message WHERE msg_id >= ? AND msg_id < ?)")
 LINES_OF_THEIR_PLANS = _lines(
     "WHERE line.kind IN ('issued', 'resumed') AND line.plan IN (SELECT of_message.plan FROM message JOIN line AS "

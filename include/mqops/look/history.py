@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from mqops.actions import Action
 from mqops.decide.recorded import PLAN
-from mqops.errors import LakeError, LedgerBroken
+from mqops.errors import LakeError, LedgerBroken, SettingsError
 from mqops.lake.run import RunFolder, folder_of, queue_managers
 from mqops.ledger.core.history import COLUMNS, Event, events
 from mqops.ledger.core.marker import MarkerKind
@@ -73,7 +73,7 @@ def history(lake: Path, msg_id: str) -> History:
         mine: list[Event] = []
         try:
             mine += _events(lake, name, msg_id)
-        except LedgerBroken as error:
+        except (LedgerBroken, SettingsError) as error:
             errors.append(f"{name}: {error}")
         found += (_with_rule(event, lake) for event in mine)
         acted = list(_acts(mine))
@@ -124,7 +124,7 @@ def with_runs(lake: Path) -> list[str]:
 def runs_that_dealt_with(lake: Path, queue_manager: str, msg_id: str) -> set[str]:
     """The keys of the runs in whose ledger lines a MsgId stands.
 
-    Parameters: `msg_id` lower-case hex, its beginning will do. Raises `LedgerBroken`, `LakeError`.
+    Parameters: `msg_id` lower-case hex, its beginning will do. Raises `LedgerBroken`, `LakeError`, `SettingsError`.
     """
     return {event.run for event in _events(lake, queue_manager, msg_id)}
 

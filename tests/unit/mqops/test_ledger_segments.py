@@ -17,7 +17,7 @@ from mqops.ledger.signing import add_key
 from mqops.ledger.writer import head_on_disk, writer_of
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from big_ledger import make_ledger, markers, plan
+from big_ledger import make_ledger, markers, msg_id, plan
 
 from mqops.cli import main
 from mqops.errors import LedgerBroken
@@ -433,3 +433,14 @@ def test_the_command_makes_the_index_anew(file):
     assert (done.exit_code, done.output) == (0, f"QM1: {lines} lines of closed segments in the index\n")
     assert file.index.up_to().seq == lines
     assert CliRunner().invoke(main, ["ledger", "index", "QM9", "--lake", lake]).exit_code != 0
+
+
+def test_the_beginning_of_too_many_msgids_is_refused_with_what_to_do(tmp_path):
+    """MsgIds of one queue manager begin the same: the account of all its messages would grow with the ledger."""
+    made = make_ledger(tmp_path / "QM1", 1400, at_once=2, segment_size=SIZE)
+    shown = CliRunner().invoke(main, ["ledger", "show", msg_id(7)[:31], "--lake", str(tmp_path)])
+    assert (shown.exit_code, shown.stdout) == (1, "")
+    assert "QM1: More than 1,000 MsgIds in the ledger begin with 414d51" in shown.stderr
+    assert "give more digits" in shown.stderr
+    few = msg_id(7)[:-2]  # 256 of them
+    assert len({row[2] for entry in again(made).about(f'"{few}') for row in entry.get("rows", ())}) >= 256
