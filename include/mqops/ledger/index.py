@@ -253,8 +253,8 @@ class Asked:
         bounds = tables.prefix_range(prefix)
         if self._connection.execute(tables.IDS_OF_PREFIX, (*bounds, MOST_IDS + 1)).fetchone()[0] > MOST_IDS:
             raise SettingsError(
-                f"More than {MOST_IDS:,} MsgIds in the ledger begin with {prefix}: give more digits. In a MsgId that MQ "
-                "has made, the first 32 say which queue manager made it; the other 16 are its own"
+                f"More than {MOST_IDS:,} MsgIds in the ledger begin with {prefix}: give more digits. In a MsgId that "
+                "MQ has made, the first 32 say which queue manager made it; the other 16 are its own"
             )
         found = {*self._places(tables.LINES_OF_PREFIX, *bounds), *self._places(tables.LINES_OF_THEIR_PLANS, *bounds)}
         return sorted(found)
