@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ledger_opened import finish
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from ledger_opened import finish
 
 from mqops.decide.spark.counts import plan_counts
 from mqops.decide.spark.decide import JIT_LIMIT, Request, chosen, decide, valid_table

@@ -21,14 +21,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from unittest import mock
 
-from ledger_opened import act
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import pika
 import rabbitmq
 from bench_mqlite import PROCESSES, QUEUES, UNITS, fastest, together
 from bench_redrive import MESSAGES, ONE_BY_ONE, ROUNDS, best, folder, rate
+from ledger_opened import act
 from mq_support import DLQ, Manager, create, dead_letter
 from pymqi import pymqe
 

@@ -21,11 +21,11 @@ from typing import TypeVar
 import litequeue
 import persistqueue
 import pymqi
-from ledger_opened import act, prove
 from persistqueue import sqlbase
 from pymqi import CMQC
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from ledger_opened import act, prove
 from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
