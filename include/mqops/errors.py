@@ -138,6 +138,8 @@ ADVICE: Mapping[int, str] = {
     constants.MQRC_UNKNOWN_CHANNEL_NAME: "Check the channel's name in the connection",
     constants.MQRC_NOT_AUTHORIZED: "Check user and password of the connection and the authority records",
     constants.MQRC_UNKNOWN_OBJECT_NAME: "Define it, or correct the name",
+    constants.MQRC_NO_MSG_AVAILABLE: "The command server has not answered in time: start it (`strmqcsv`; on z/OS START "
+    "CMDSERV), or see whether commands wait for it: DISPLAY QSTATUS of SYSTEM.ADMIN.COMMAND.QUEUE",
     constants.MQRC_UNKNOWN_REMOTE_Q_MGR: "No transmission queue leads to its queue manager: define one of that name, "
     "or name one (XMITQ of the remote queue, DEFXMITQ of the queue manager)",
     constants.MQRC_OBJECT_IN_USE: "Another program has it open for itself alone: DISPLAY QSTATUS(queue) TYPE(HANDLE)",
@@ -160,6 +162,7 @@ TRANSIENT: frozenset[int] = frozenset(
         constants.MQRC_HCONN_ERROR,
         constants.MQRC_HOST_NOT_AVAILABLE,
         constants.MQRC_MAX_CONNS_LIMIT_REACHED,
+        constants.MQRC_NO_MSG_AVAILABLE,
         constants.MQRC_OBJECT_CHANGED,
         constants.MQRC_OBJECT_IN_USE,
         constants.MQRC_Q_MGR_NOT_AVAILABLE,

@@ -54,6 +54,7 @@ def guarded(manager: Manager, lake: Path) -> tuple[float, float, int]:
     process = psutil.Popen([*command, "--lake", str(lake)], env=manager.environment, stdout=subprocess.PIPE, text=True)
     output, _errors = process.communicate()
     taken = os.times()
+    assert process.returncode == 0, output
     return time.perf_counter() - began, taken.children_user + taken.children_system, json.loads(output)["plan"]["rows"]
 
 

@@ -7,13 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from mqops.errors import mq_error
-from mqops.mq.inquire import queue_manager_attribute
+from mqops.mq.inquire import FEW_ANSWERS, command_server
 from mqops.mq.library import library
 from mqops.mq.session import Session
 from mqwire import constants as c
 
-WAIT = 5000
-"""Milliseconds to wait for the answer."""
 RESOLUTION = timedelta(milliseconds=10)
 """Of PutTime."""
 _VERB = "MQCMD_INQUIRE_Q_MGR"
@@ -31,18 +29,10 @@ def clock_ahead(session: Session, now: Callable[[], datetime]) -> tuple[timedelt
     Raises:
         MQError: the command server refused or did not answer.
     """
-    mqi = library()
-    queue = str(queue_manager_attribute(session, c.MQCA_COMMAND_INPUT_Q_NAME)).encode()
-    try:
-        server = mqi.PCFExecute(session.pymqi_manager, command_queue_name=queue, response_wait_interval=WAIT)
-        try:
-            asked = now()
-            date, time = _answered(mqi, session, server)
-            answered = now()
-        finally:
-            server.disconnect()
-    except mqi.MQMIError as error:
-        raise mq_error(error.comp, error.reason, verb=_VERB, object_name=session.name) from None
+    with command_server(session, _VERB, session.name) as server:
+        asked = now()
+        date, time = _answered(library(), session, server)
+        answered = now()
     put = _time(date, time)
     return put - answered, put + RESOLUTION - asked
 
@@ -51,14 +41,19 @@ def _answered(mqi: Any, session: Session, server: Any) -> tuple[bytes, bytes]:
     """PutDate and PutTime of the first answer to an inquiry of the queue manager. Raises `MQMIError`."""
     asked = mqi.CFH(Version=c.MQCFH_VERSION_3, Type=c.MQCFT_COMMAND_XR, Command=c.MQCMD_INQUIRE_Q_MGR, ParameterCount=0)
     md = mqi.MD(
-        Format=c.MQFMT_ADMIN.encode(), MsgType=c.MQMT_REQUEST, ReplyToQ=server.reply_queue_name, Expiry=WAIT // 100
+        Format=c.MQFMT_ADMIN.encode(),
+        MsgType=c.MQMT_REQUEST,
+        ReplyToQ=server.reply_queue_name,
+        Expiry=FEW_ANSWERS // 100,
     )
     commands = mqi.Queue(session.pymqi_manager, server.command_queue_name, c.MQOO_OUTPUT)
     commands.put(asked.pack(), md, mqi.PMO(Options=c.MQPMO_NO_SYNCPOINT))
     commands.close()
     got = mqi.MD(CorrelId=md.MsgId)
     options = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_WAIT
-    how = mqi.GMO(Version=c.MQGMO_VERSION_2, Options=options, MatchOptions=c.MQMO_MATCH_CORREL_ID, WaitInterval=WAIT)
+    how = mqi.GMO(
+        Version=c.MQGMO_VERSION_2, Options=options, MatchOptions=c.MQMO_MATCH_CORREL_ID, WaitInterval=FEW_ANSWERS
+    )
     server.reply_queue.get(None, got, how)
     return got.PutDate, got.PutTime
 

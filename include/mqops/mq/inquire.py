@@ -15,6 +15,11 @@ from mqops.queue_names import selected
 from mqwire import constants as c
 from mqwire.fields import before_nul
 
+FEW_ANSWERS = 5_000
+"""Milliseconds for the answers to a command about one object."""
+MANY_ANSWERS = 60_000
+"""Milliseconds for those about many: all of them expire when it is over, as pymqi asks, also while they are being got."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueState:
@@ -444,24 +449,38 @@ def command(
     z/OS answers with messages and a summary besides, which name no object.
 
     Raises:
-        MQError: the command server refused.
+        MQError: the command server refused, or did not answer in time.
     """
-    with command_server(session, name, object_name) as server:
+    wait = FEW_ANSWERS
+    if above_zero or any(isinstance(value, bytes) and value.endswith(b"*") for value in arguments.values()):
+        _refuse_silent(session)
+        wait = MANY_ANSWERS
+    with command_server(session, name, object_name, wait=wait) as server:
         filters = [library().Filter(above_zero).greater(0)] if above_zero else []
         replies = getattr(server, name)(arguments, filters)
     return [{key: _text(value) for key, value in reply.items()} for reply in replies]
 
 
+def _refuse_silent(session: Session) -> None:
+    """Ask something small, once in a session: where nothing serves commands, that is told soon. Raises `MQError`."""
+    if session.commands_are_answered:
+        return
+    with command_server(session, "MQCMD_INQUIRE_Q_MGR", session.name) as server:
+        server.MQCMD_INQUIRE_Q_MGR({c.MQIACF_Q_MGR_ATTRS: [c.MQCA_Q_MGR_NAME]})
+    session.commands_are_answered = True
+
+
 @contextmanager
-def command_server(session: Session, name: str, object_name: str = "") -> Iterator[Any]:
+def command_server(session: Session, name: str, object_name: str = "", *, wait: int = FEW_ANSWERS) -> Iterator[Any]:
     """pymqi's `PCFExecute`: the command server, and one queue for all of its answers.
 
-    Parameters: `name` MQCMD_* of the command, and `object_name` what it is for, which an error names. Raises `MQError`.
+    Parameters: `name` MQCMD_* of the command, and `object_name` what it is for, which an error names; `wait`
+    milliseconds for the answers. Raises `MQError`.
     """
     mqi = library()
     queue = str(queue_manager_attribute(session, c.MQCA_COMMAND_INPUT_Q_NAME)).encode()
     try:
-        server = mqi.PCFExecute(session.pymqi_manager, command_queue_name=queue)
+        server = mqi.PCFExecute(session.pymqi_manager, command_queue_name=queue, response_wait_interval=wait)
         try:
             yield server
         finally:

@@ -1,0 +1,69 @@
+"""The command server: one that does not answer is told as that, and many answers have the time that they take."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import pymqi
+import pytest
+from mq_support import until
+from pymqi import CMQC
+
+from mqops.errors import TransientMQError
+from mqops.mq.connection import connect
+from mqops.mq.inquire import FEW_ANSWERS, inquire_queues
+from mqops.mq.session import Session
+
+COMMANDS = "SYSTEM.ADMIN.COMMAND.QUEUE"
+SILENT, SPEAKS = (f"ALTER QLOCAL({COMMANDS}) GET({how})\n" for how in ("DISABLED", "ENABLED"))
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+
+
+def test_a_command_server_that_does_not_answer_is_told_with_what_to_do(manager):
+    manager.mqsc(SILENT)
+    with connect(manager.connection) as session, pytest.raises(TransientMQError) as raised:
+        inquire_queues(session, "*")
+    assert str(raised.value) == (
+        "MQCMD_INQUIRE_Q_MGR on QM1 failed: MQRC_NO_MSG_AVAILABLE (2033). The command server has not answered in time: "
+        "start it (`strmqcsv`; on z/OS START CMDSERV), or see whether commands wait for it: DISPLAY QSTATUS of "
+        "SYSTEM.ADMIN.COMMAND.QUEUE"
+    )
+
+
+def test_the_answers_about_many_queues_may_take_a_minute(manager):
+    """As pymqi asks, they expire with the command. This one waits until a message has expired that has the lifetime of
+    a command about one queue."""
+    silent = Event()
+
+    def asked_twice() -> list[set[str]]:
+        with connect(manager.connection) as session:
+            begun = names(session)
+            manager.mqsc(SILENT)
+            silent.set()
+            return [begun, names(session)]
+
+    with ThreadPoolExecutor(1) as thread, manager.connected() as connection:
+        asked = thread.submit(asked_twice)
+        until(lambda: silent.is_set() or asked.done(), 60)
+        commands = pymqi.Queue(connection, COMMANDS, CMQC.MQOO_INQUIRE)
+        until(lambda: commands.inquire(CMQC.MQIA_CURRENT_Q_DEPTH) or asked.done(), 60)
+        commands.close()
+        manager.put("A", [({"Expiry": FEW_ANSWERS // 100}, b"")])
+        until(lambda: manager.bodies("A") == [], 60)
+        manager.mqsc(SPEAKS)
+        with connect(manager.connection) as other:
+            inquire_queues(other, "A")  # the embedded queue manager answers what waits, too
+        begun, again = asked.result()
+    assert "A" in begun
+    assert begun == again
+
+
+def names(session: Session) -> set[str]:
+    """The local queues but those of answers, by an inquiry about all of them."""
+    found = {queue[CMQC.MQCA_Q_NAME] for queue in inquire_queues(session, "*")}
+    return {name for name in found if not name.startswith("PYMQPCF.")}
