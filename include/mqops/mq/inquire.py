@@ -18,7 +18,7 @@ from mqwire.fields import before_nul
 FEW_ANSWERS = 5_000
 """Milliseconds for the answers to a command about one object."""
 MANY_ANSWERS = 60_000
-"""Milliseconds for those about many: all of them expire when it is over, as pymqi asks, also while they are being got."""
+"""Milliseconds for those about many: all of them expire when it is over, as pymqi asks, also while they are got."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
