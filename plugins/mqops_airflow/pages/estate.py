@@ -29,7 +29,7 @@ from mqops.look.words.needs import needs
 from mqops.look.words.run import WhoAnswers
 from mqops.look.words.runs import just_begun, last_runs
 from mqops.look.words.text import NOTHING, AirflowLink, Link, Table, Text
-from mqops_airflow.pages.managers_now import Seen, seen_lately, seen_now
+from mqops_airflow.pages.managers_now import Seen, seen
 from mqops_airflow.pages.problem_link import Forms, form_of, link_of
 from mqops_airflow.pages.queue_figures import ANSWERS
 from mqops_airflow.pages.render import answered, made, render_page, root_of
@@ -60,9 +60,8 @@ def router(page: Page) -> APIRouter:
 
 def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTMLResponse:
     names = (who.queue_manager(queue_manager),) if queue_manager else who.queue_managers
-    seen = seen_now(who.estate, names) if len(names) == 1 else seen_lately(who.estate, names)
-    root = root_of(request)
-    live = _live(Same(seen), _May.of(who, seen), who.estate, queue_manager, root)
+    known = seen(who.estate, names)
+    live = _live(Same(known), _May.of(who, known), who.estate, queue_manager, root_of(request))
     if request.scope["path"].endswith("/live"):
         return answered(request, live)
     return render_page(
@@ -83,11 +82,11 @@ class _May(NamedTuple):
     starts: frozenset[str]
 
     @classmethod
-    def of(cls, who: Reader, seen: Seen) -> _May:
-        forms = (form_of(who.estate, one.name, problem) for one in seen.managers for problem in one.problems)
+    def of(cls, who: Reader, known: Seen) -> _May:
+        forms = (form_of(who.estate, one.name, problem) for one in known.managers for problem in one.problems)
         dags = {STOP, *(one.dag_id for one in forms if one)}
         return cls(
-            asked=tuple(who_answers_each(who, seen.questions)),
+            asked=tuple(who_answers_each(who, known.questions)),
             following=tuple((name, tuple(dags)) for name, dags in next_by_schedule(who).items()),
             starts=frozenset(filter(who.may_start, dags)),
         )

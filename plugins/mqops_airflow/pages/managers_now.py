@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -57,8 +57,9 @@ class Seen:
     accounted: Accounted
 
 
-def seen_now(estate: EstateFile, names: tuple[str, ...]) -> Seen:
-    """What is known of these queue managers now."""
+@shared
+def seen(estate: EstateFile, names: tuple[str, ...]) -> Seen:
+    """What is known of these queue managers: once for all who may see the same ones."""
     managers = _managers(estate, names)
     place = lake(estate)
     working = at_work(place, (key for one in managers for key in _open(one)))
@@ -71,12 +72,6 @@ def seen_now(estate: EstateFile, names: tuple[str, ...]) -> Seen:
     managers.sort(key=by_need)
     told = accounted(managers, working, _ended_early(managers, working))
     return Seen(managers=managers, questions=questions, accounted=told)
-
-
-@shared
-def seen_lately(estate: EstateFile, names: tuple[str, ...]) -> Seen:
-    """What was known of many queue managers within the last second: once for all who may see the same ones."""
-    return seen_now(estate, names)
 
 
 def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
@@ -93,7 +88,7 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     grown = {name: verify[name] for name, one in ledgers.items() if _is_verified_at_once(place, name, one)}
     ledgers |= LEDGERS.of(grown, scope=str(place), kept=WITHOUT_KEEPING)
     expiring = EXPIRING.of(expiry, scope=str(place))
-    told = {name: _Said.of(said[name], looked.get(name), ledgers[name].value, expiring[name].value) for name in names}
+    told = {name: _Said(said[name], looked.get(name), ledgers[name].value, expiring[name].value) for name in names}
     if len(names) == 1:
         return [_now(place, name, one) for name, one in told.items()]
     looks = {name: partial(_now, place, name, one) for name, one in told.items()}
@@ -151,43 +146,15 @@ def _of(problems: Mapping[str, Problem], name: str) -> Iterator[Problem]:
         yield problems[name]
 
 
-class _Moments(NamedTuple):
-    """When each part of an answer was seen: ISO 8601 UTC, the audit in seconds since 1970. Parameters: `unreachable`
-    why there are no later figures."""
+class _Said(NamedTuple):
+    """The answers of a queue manager, and what was found out beside them."""
 
-    figures: str
-    unreachable: str
-    audit: float
-    ledger: str
-    expiring: str
+    figures: Figures
+    looked: triggers.Looked | None
+    ledger: LedgerNow | None
+    expiring: Expiring | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Said:
-    """The answers of a queue manager. Two values with the same moments count as equal: to compare all figures would
-    take as long as to show them."""
-
-    figures: Figures = field(compare=False)
-    looked: triggers.Looked | None = field(compare=False)
-    ledger: LedgerNow | None = field(compare=False)
-    expiring: Expiring | None = field(compare=False)
-    moments: _Moments
-
-    @classmethod
-    def of(
-        cls, figures: Figures, looked: triggers.Looked | None, ledger: LedgerNow | None, expiring: Expiring | None
-    ) -> _Said:
-        moments = _Moments(
-            figures=figures.seen_at,
-            unreachable=figures.unreachable,
-            audit=looked.at if looked else 0.0,
-            ledger=ledger.at if ledger else "",
-            expiring=expiring.at if expiring else "",
-        )
-        return cls(figures=figures, looked=looked, ledger=ledger, expiring=expiring, moments=moments)
-
-
-@shared
 def _now(place: Path, name: str, said: _Said) -> ManagerNow:
     audit = said.looked.audit if said.looked else None
     return manager_now(
