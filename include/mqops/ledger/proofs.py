@@ -9,14 +9,16 @@ Where the list is not there, it begins with what all runs say.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from mqops.errors import LakeError, LedgerBroken
 from mqops.formats import numbered, refuse_newer
-from mqops.lake.files import append_lines, json_of, read_json, write_bytes
+from mqops.lake.files import append_lines, file_state, json_of, lake_errors, read_json, write_bytes
 from mqops.lake.run_file import Checked
 from mqops.ledger.core.chain import Head, Proof
 from mqops.ledger.segments import complete_lines
@@ -36,17 +38,34 @@ class _Noted:
 _NOTED = Checked(_Noted)
 
 
-def proofs_of_runs(lake_folder: Path) -> list[Proof]:
+Known: TypeAlias = dict[str, tuple[tuple[int, ...], Proof | None]]
+"""Path of a file that was read → its state then (`mqops.lake.files.file_state`), and the proof in it."""
+
+
+def proofs_of_runs(lake_folder: Path, known: Known | None = None) -> list[Proof]:
     """What all runs of a queue manager say. A run whose folder is gone, and one that an earlier version proved, says
     nothing.
+
+    Parameters: `known` what was read before, for who asks again: of these files only those are read that were changed
+    since. It has what was read now afterwards.
 
     Raises:
         LedgerBroken: naming a summary that is not what was written.
         LakeError: one cannot be read, or is not JSON.
     """
-    names = ("summary.json", "outcomes.json")
-    paths = [path for name in names for path in sorted(lake_folder.glob(f"runs/*/{name}"))]
-    return [proof for path in paths if (proof := _proof(path)) is not None]
+    before, found = known or {}, Known()
+    runs = lake_folder / "runs"
+    with lake_errors(runs):
+        folders = sorted(os.listdir(runs)) if runs.is_dir() else []
+    for name in ("summary.json", "outcomes.json"):
+        for path in (f"{runs}/{folder}/{name}" for folder in folders):
+            if state := file_state(path):
+                kept = before.get(path)
+                found[path] = kept if kept and kept[0] == state else (state, _proof(Path(path)))
+    if known is not None:
+        known.clear()
+        known.update(found)
+    return [proof for _state, proof in found.values() if proof is not None]
 
 
 def add_proof(folder: Path, proof: Proof) -> None:

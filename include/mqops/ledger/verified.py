@@ -11,7 +11,7 @@ from mqops.ledger.core.chain import Head, Proof, held, refuse_other
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.parts import Asked, Part, parts
-from mqops.ledger.proofs import between
+from mqops.ledger.proofs import Known, between
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,9 +119,9 @@ class Sum:
             pass
 
 
-def proofs_of(file: LedgerFile) -> tuple[list[Proof], str]:
-    """The proofs of a queue manager's runs, or why they cannot be read."""
+def proofs_of(file: LedgerFile, known: Known | None = None) -> tuple[list[Proof], str]:
+    """The proofs of a queue manager's runs, or why they cannot be read. Parameters: as of `LedgerFile.proofs`."""
     try:
-        return file.proofs(), ""
+        return file.proofs(known), ""
     except (LedgerBroken, LakeError) as error:
         return [], str(error)

@@ -15,7 +15,7 @@ from mqops.lake.files import file_state
 from mqops.lake.run import folder_of
 from mqops.ledger.core.chain import Proof
 from mqops.ledger.file import LedgerFile
-from mqops.ledger.proofs import noted_proofs
+from mqops.ledger.proofs import Known, noted_proofs
 from mqops.ledger.segments import open_segment
 from mqops.ledger.set_aside import path_in, remark
 from mqops.ledger.verified import Verified, proofs_of, verified
@@ -94,7 +94,7 @@ _last: dict[Path, tuple[tuple[tuple[int, ...], ...], float, LedgerNow]] = {}
 
 def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
     """The ledger of a queue manager, verified as `mqops ledger verify` does, again only where it was written to since,
-    or after `AGAIN` seconds; a closed segment only where its file was changed since. Whatever fails, its ledger is not
+    or after `AGAIN` seconds; a closed segment, and what a run says, only where its file was changed since. Whatever fails, its ledger is not
     verified, and says why."""
     try:
         return _ledger_now(lake, queue_manager)
@@ -107,15 +107,17 @@ def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
 
 
 _proofs_read: dict[Path, tuple[float, list[Proof]]] = {}
+_files_read: dict[Path, Known] = {}
 
 
 def _proofs(file: LedgerFile, now: float) -> tuple[list[Proof], str]:
-    """As of `proofs_of`. What all runs say is read once in `AGAIN` seconds: a year of runs are many files. A proof that
-    came since was noted before it was written to its run. Raises `LakeError`."""
+    """As of `proofs_of`. What all runs say is asked once in `AGAIN` seconds, and read where a file was changed since: a
+    year of runs are many files, and while they are read, pages get half of the process. A proof that came since was
+    noted before it was written to its run. Raises `LakeError`."""
     at, known = _proofs_read.get(file.path, (0.0, []))
     if known and now - at < AGAIN:
         return [*known, *noted_proofs(file.folder)], ""
-    proofs, error = proofs_of(file)
+    proofs, error = proofs_of(file, _files_read.setdefault(file.path, {}))
     _proofs_read[file.path] = now, [] if error else proofs
     return proofs, error
 

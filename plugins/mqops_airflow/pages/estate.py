@@ -118,7 +118,7 @@ def _live(of: Same[Seen], may: _May, estate: EstateFile, queue_manager: str, roo
         by_schedule=_by_schedule,
         next_runs=following,
         may_stop=STOP in may.starts,
-        has_dags=lambda name: bool(own_dags(name, estate.estate.queue_managers[name])),
+        has_dags=lambda name: bool(own_dags(estate)[name]),
     )
 
 

@@ -20,17 +20,14 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
-from mqops.actions import DISCARDS, Action
+from mqops.actions import Action
 from mqops.decide.backout_setting import read_setting
 from mqops.errors import SettingsError
 from mqops.expiry.before_look import told_before_look
 from mqops.lake.run import RunFolder
-from mqops.ledger.core.history import Event
-from mqops.ledger.core.marker import MarkerKind
 from mqops.look.core.criteria import criteria
 from mqops.look.core.laid_out import LaidOut, laid_out
 from mqops.look.core.run_state import RunLine
-from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.figures import Figures
 from mqops.look.message import MessageStory, show_live, show_recorded
 from mqops.look.placed_since import Placed, placed_since
@@ -46,15 +43,15 @@ from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
 from mqops_airflow.pages.form_body import sent
 from mqops_airflow.pages.message_choice import choice_of_one
-from mqops_airflow.pages.put_times import put_moment
+from mqops_airflow.pages.message_shown import of_masked, of_message
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.recorded_runs import recorded_in
-from mqops_airflow.pages.render import render_page
+from mqops_airflow.pages.render import render_page, root_of
 from mqops_airflow.pages.reveal_right import why_masked
 from mqops_airflow.pages.run_forms import RECOVER
 from mqops_airflow.pages.security import Reader, reader
-from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.shown import below, size
+from mqops_airflow.pages.shared import Same, shared
+from mqops_airflow.pages.shown import size
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
@@ -252,6 +249,7 @@ def _rendered(
     meant = of.which if of else Which(name, run, here.queue, story.found.msg_id, story.found.position, here.msg_key)
     by_hand = _by_hand(who, folder, story) if folder else None
     may_move = by_hand is not None and who.may_start(RECOVER)
+    place = root_of(request), who.estate.path.parent
     return render_page(
         *(request, page, who, name),
         template="message",
@@ -264,17 +262,8 @@ def _rendered(
         meant=meant,
         another=bool(meant.msg_key) and meant.msg_key != here.msg_key,
         longest_why=MOST_WHY,
-        origin=words.origin(story, _origin_words(story), put_moment),
-        done=words.done(story.past.done, outcome(story.past.done) if story.past.done else ""),
         data=words.data(story, size(story.message.body.length), revealed),
-        rules=words.rules(story.rules, below(story.rules_source, who.estate.path.parent)),
-        seen=tuple(words.seen(story)),
-        quarantine=words.quarantine(story),
-        events=words.events(story, outcome),
-        fields=words.fields,
-        folder_table=words.folder,
-        broken_folder=words.broken_folder,
-        unjudged=_unjudged(story),
+        shown=of_message(story, *place) if revealed else of_masked(Same(story), *place),
         by_hand=by_hand,
         placed=_placed_by(
             name, placed_since(folder, [here], at=_line(folder).at).get(here, "") if by_hand and folder else ""
@@ -285,11 +274,6 @@ def _rendered(
         questions=open_questions(who.estate, RECOVER, name, [here.queue]) if may_move else (),
         four_eyes=asks_for_four_eyes(who.estate, RECOVER),
     )
-
-
-def _origin_words(story: MessageStory) -> str:
-    """What the header with the origin of a message is about, "" for a message without such a header."""
-    return ORIGIN[str(story.message.origin["by"])] if story.message.origin else ""
 
 
 def _placed_by(queue_manager: str, run: str) -> Text:
@@ -328,27 +312,3 @@ def _dead_letter_queues(who: Reader, name: str, figures: Figures) -> set[str]:
     section = who.estate.estate.queue_managers[name].dlq_rules
     named = (section.queue or "", *section.also) if section else ()
     return {*named, queue_seen_last(lake(who.estate), name), figures.dead_letter_queue}
-
-
-def _unjudged(story: MessageStory) -> str:
-    """Why no rules table judges a message, "" where a table does."""
-    if story.rules:
-        return ""
-    if any(one.name == "MQDLH" for one in story.message.headers):
-        name = story.found.queue_manager
-        return f"No rules table judges this message: the estate names none for the dead-letter queue of {name}."
-    what = "its MQDLH is not valid" if story.found.format == "MQDEAD" else "it has no MQDLH"
-    return f"No rules table judges this message: {what}."
-
-
-def outcome(event: Event) -> str:
-    """What a line of the ledger says of the message, for people."""
-    if event.outcome == MarkerKind.REVEALED:
-        done = "downloaded" if event.action == DOWNLOAD else "shown"
-        return f"its data was {done}: {event.comment}" if event.comment else f"its data was {done}"
-    if event.outcome != MarkerKind.ACTED:
-        return event.outcome
-    return "discarded" if event.action in DISCARDS else _NO_MOVE.get(event.action, "moved")
-
-
-_NO_MOVE: Mapping[str, str] = {Action.COPY: "copied", Action.LOAD: "put from a file"}

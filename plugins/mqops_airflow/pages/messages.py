@@ -40,7 +40,8 @@ from mqops_airflow.pages.asked import FIELDS, MORE, MSG_ID_FIELD, PAYLOAD, Wante
 from mqops_airflow.pages.day_chart import Day, day_of
 from mqops_airflow.pages.form_body import sent
 from mqops_airflow.pages.message_choice import choice, there_now
-from mqops_airflow.pages.message_one import Which, outcome
+from mqops_airflow.pages.message_one import Which
+from mqops_airflow.pages.message_shown import outcome
 from mqops_airflow.pages.put_times import put_at
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.queue_named import named_now

@@ -129,7 +129,7 @@ def _environment() -> Environment:
     made.filters.update(
         {one.__name__: one for one in (*shown.FILTERS, *told.FILTERS, line_of_markdown, of_markdown, counted)}
     )
-    made.globals.update({one.__name__: one for one in (*told.GLOBALS, tables.rows, charts.sparkline)})
+    made.globals.update({one.__name__: one for one in (*told.GLOBALS, tables.rows, charts.sparkline, shown.options)})
     return made
 
 

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from mqops.estate import EstateFile
 from mqops.estate_block import Section
 from mqops.estate_parts import MANAGERS, SECTIONS
 from mqops.estate_sections import dag_prefix
+from mqops.kept import kept
 from mqops.look.words.text import Name, Text, joined, said
 from mqops_airflow.airflow_private.database import DagModel
 from mqops_airflow.airflow_private.server import (
@@ -79,8 +80,8 @@ class Reader:
 
     def of_dag(self, dag_id: str) -> str:
         """The queue manager of a DAG, "" for a DAG of none or of several queue managers. Raises `HTTPException` 403."""
-        for name, settings in self.estate.estate.queue_managers.items():
-            if dag_id in own_dags(name, settings):
+        for name, dags in own_dags(self.estate).items():
+            if dag_id in dags:
                 self.must_read(dag_id)
                 return self.queue_manager(name)
         return ""
@@ -139,11 +140,11 @@ def reader(right: Right) -> Any:
 def _reader(right: Right) -> Callable[..., Reader]:
     def found(user: Any = Depends(person)) -> Reader:  # noqa: B008 - FastAPI's way
         estate = estate_to_look()
-        managers = estate.estate.queue_managers
+        managers = own_dags(estate)
         seen = tuple(
             name
-            for name, settings in managers.items()
-            if any(may(user, dag_id, entity=right) for dag_id in own_dags(name, settings) or FOR_ALL)
+            for name, dags in managers.items()
+            if any(may(user, dag_id, entity=right) for dag_id in dags or FOR_ALL)
         )
         if not seen:
             raise HTTPException(403, "You may not see any queue manager of the estate.")
@@ -171,9 +172,14 @@ def _problems(estate: EstateFile, seen: Collection[str]) -> tuple[str, ...]:
     return (*told, hidden) if others else tuple(told)
 
 
-def own_dags(queue_manager: str, settings: Any) -> tuple[str, ...]:
-    """The ids of the DAGs of this queue manager alone."""
-    return tuple(f"{dag_prefix(queue_manager)}_{workflow}" for workflow, _ in settings.workflows(Section))
+@kept(most=4)
+def own_dags(estate: EstateFile) -> Mapping[str, tuple[str, ...]]:
+    """Queue manager → the ids of the DAGs that are its alone. As long as the estate file has the same text, it is the
+    same `EstateFile`: each page asks for the DAGs of all queue managers."""
+    return {
+        name: tuple(f"{dag_prefix(name)}_{workflow}" for workflow, _ in settings.workflows(Section))
+        for name, settings in estate.estate.queue_managers.items()
+    }
 
 
 def may_answer(user: Any, dag_id: str) -> bool:

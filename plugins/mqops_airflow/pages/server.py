@@ -33,6 +33,9 @@ from mqops_airflow.pages.frames import latin, read_frame, scope_of, write_frame
 NICE = 5
 THREADS = 16
 """Pages that are made at once."""
+SWITCH = 0.001
+"""Seconds for which a thread has the interpreter while others wait for it (Python: 0.005). A page asks databases many
+small questions, and waits for the interpreter behind each of them: as long as all pages that are being drawn."""
 MEMORY, MOST_MEMORY = 2 * 2**30, 4 * 2**30
 """Bytes: beyond which a process is replaced, and beyond which it gets no more."""
 log = logging.getLogger(__name__)
@@ -137,6 +140,7 @@ def _end_with_the_api_server(folder: str) -> None:
 
 def main() -> None:
     """Serve the pages. The arguments are the file descriptor of the listener and the folder of its socket."""
+    sys.setswitchinterval(SWITCH)
     number, folder = sys.argv[1:]
     threading.Thread(target=_end_with_the_api_server, args=(folder,), name="mqops ends", daemon=True).start()
     with contextlib.suppress(ValueError, OSError):  # where the system has a lower bound already

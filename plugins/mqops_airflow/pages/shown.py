@@ -112,6 +112,16 @@ def _time(when: str | datetime | None) -> datetime | None:
         return None
 
 
+@lru_cache(maxsize=256)
+def options(names: tuple[str, ...], chosen: str) -> Markup:
+    """The options of a list to choose from, with one of them chosen. That of the queue managers stands on each page."""
+    return in_a_row(
+        element("option", visible(one), attributes({"value": visible(one), "selected": "" if one == chosen else None}))
+        + "\n"
+        for one in names
+    )
+
+
 def finish(value: Any) -> Any:
     """A value as a template shows it: a text in one line, with nothing hidden in it; None as a dash."""
     if isinstance(value, Markup):

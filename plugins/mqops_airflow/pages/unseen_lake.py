@@ -26,8 +26,8 @@ LOOKED_AT = 50
 def unseen(estate: EstateFile, names: tuple[str, ...]) -> Mapping[str, Problem]:
     """Queue manager → that the lake of its tasks is another one than the pages', by its newest run that has worked with
     files."""
-    settings = estate.estate.queue_managers
-    dags = tuple((dag_id, name) for name in names for dag_id in own_dags(name, settings[name]))
+    own = own_dags(estate)
+    dags = tuple((dag_id, name) for name in names for dag_id in own[name])
     return _unseen(lake(estate), dags)
 
 

@@ -186,8 +186,8 @@ def at_work(place: Path, runs: Iterable[tuple[str, str]]) -> set[tuple[str, str]
 def next_by_schedule(who: Reader) -> dict[str, list[tuple[str, datetime]]]:
     """Queue manager → the DAGs that their schedules start next, each with its time, the earliest first, without paused
     DAGs and without DAGs that the person may not read."""
-    settings = who.estate.estate.queue_managers
-    of = {dag_id: name for name in who.queue_managers for dag_id in own_dags(name, settings[name])}
+    own = own_dags(who.estate)
+    of = {dag_id: name for name in who.queue_managers for dag_id in own[name]}
     found: dict[str, list[tuple[str, datetime]]] = {}
     for dag_id, at in _scheduled(tuple(of)):
         if may(who.user, dag_id, entity=who.right):
