@@ -1,14 +1,14 @@
 """A process that searches in snapshots, one search after another, for a server that can end it at any time.
 
 A line of JSON says that it is there. Then a line on standard input asks, and a line on standard output answers: what is
-looked for may be payload, which stands on no command line. It comes after other processes where processors are few, and
-may use MEMORY bytes and SECONDS of processor for a search; when its server ends, its input does, and so does it.
+looked for may be payload, which stands on no command line. Where processors are few it comes after other processes as
+its server does, and not behind that: a task that keeps all processors busy would leave it a thirtieth of one. It may
+use MEMORY bytes and SECONDS of processor for a search; when its server ends, its input does, and so does it.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import resource
 import sys
 from collections.abc import Mapping
@@ -28,7 +28,6 @@ from mqops.look.find import count_recorded, find_recorded
 from mqops.look.plan_view import planned_rows
 from mqops.look.taken_since import rows_still_there
 
-NICE = 10
 MEMORY = 2 * 2**30
 SECONDS = 60
 TOO_MUCH = "too much memory"
@@ -81,8 +80,7 @@ def criteria_of(asked: Mapping[str, Any]) -> Criteria:
 
 
 def bounded() -> None:
-    """Bound the memory of this process, and let it come after others."""
-    os.nice(NICE)
+    """Bound the memory of this process."""
     with suppress(ValueError, OSError):  # where the system has a lower bound already
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
