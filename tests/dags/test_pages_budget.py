@@ -70,6 +70,16 @@ def test_without_a_login_no_process_is_started(site: Site) -> None:
     assert site.pages() == []
 
 
+def test_a_browser_is_told_that_the_pages_start_and_asks_again(site: Site) -> None:
+    """Issue 37 D: no white page at the first look."""
+    browser = "text/html,application/xhtml+xml,*/*;q=0.8"
+    told = site.ask("/estate", accept=browser)
+    assert (told.status_code, told.headers["refresh"], told.headers["cache-control"]) == (503, "1", "private, no-store")
+    assert "The MQ pages are starting" in told.text
+    until(lambda: site.ask("/static/pages.css", accept=browser).status_code == 200, 60)
+    assert len(site.pages()) == 1
+
+
 def test_a_page_is_made_in_another_process(site: Site) -> None:
     assert "Recorded by run" in site.ask("/messages").text
     (pages,) = site.pages()

@@ -94,8 +94,8 @@ _last: dict[Path, tuple[tuple[tuple[int, ...], ...], float, LedgerNow]] = {}
 
 def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
     """The ledger of a queue manager, verified as `mqops ledger verify` does, again only where it was written to since,
-    or after `AGAIN` seconds; a closed segment, and what a run says, only where its file was changed since. Whatever fails, its ledger is not
-    verified, and says why."""
+    or after `AGAIN` seconds; a closed segment, and what a run says, only where its file was changed since. Whatever
+    fails, its ledger is not verified, and says why."""
     try:
         return _ledger_now(lake, queue_manager)
     except MqopsError as error:

@@ -3,7 +3,7 @@
 1. A look (GET) reveals nothing and writes nothing, so no link and no prefetching browser reveals.
 2. A reveal and a download are forms (POST), which `mqops_airflow.pages.relay` refuses from pages of other sites. The
    server asks for the right again, the line of the ledger is on disk before a byte is sent, and no browser keeps the
-   answer (`mqops_airflow.pages.security.HEADERS`).
+   answer (`mqops_airflow.pages.headers`).
 3. A snapshot is read, or the queue is browsed for that MsgId: nothing is taken from it.
 """
 

@@ -6,8 +6,8 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
 
+from mqops_airflow.pages.headers import HEADERS
 from mqops_airflow.pages.render import render
-from mqops_airflow.pages.security import HEADERS
 
 SAID = {
     401: ("Please log in", "You are not logged in to Airflow, or your session is over."),

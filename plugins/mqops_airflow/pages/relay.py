@@ -7,7 +7,7 @@ Through the API server tasks report and people approve, so no page costs it more
    are made at once, the others wait: he delays nobody but himself. A page is given up after SECONDS.
 3. When the reader goes away, the connection to the process of the pages is closed: it works for him no longer.
 4. The socket lies in a private folder, is listened on from the first request on, and is let go when the API server
-   ends. A process of the pages that has ended is replaced.
+   ends. A process of the pages that has ended is replaced. A browser is told that one starts, and asks again by itself.
 5. What is looked for in messages stands in no log: an address that has it has *** in its place before it is logged.
 """
 
@@ -35,6 +35,7 @@ from mqops.counted import counted
 from mqops_airflow.airflow_private.server import BaseUser, bearer_scheme, get_auth_manager, get_user
 from mqops_airflow.pages.asked import PAYLOAD
 from mqops_airflow.pages.frames import encoded, head_of, read_frame, write_frame
+from mqops_airflow.pages.starting import starting, waits
 from mqops_airflow.pages.turns import Turns
 
 MOST_OF_PERSON, MOST = 40, 200
@@ -42,6 +43,8 @@ AT_ONCE = 8
 SECONDS = 60.0
 START = 180.0
 """Seconds in which the process of the pages has to begin: it loads Airflow, which takes some seconds at least."""
+STARTING = 0.5
+"""Seconds that a browser waits for that, until it is told (`mqops_airflow.pages.starting`)."""
 LOOK = 1.0
 """Seconds until it is looked whether the process of the pages is there still."""
 BODY = 64 * 1024
@@ -52,6 +55,10 @@ BACKLOG = 1024
 SHORT = 60
 """Characters of a folder: the path of a socket has 100 at most."""
 log = logging.getLogger(__name__)
+
+
+class NotThereYet(Exception):
+    """The process of the pages starts still. Ask again in a second."""
 
 
 class PageProcess:
@@ -96,6 +103,7 @@ class Relay:
 
     def __init__(self) -> None:
         self._pages = PageProcess()
+        self._there = 0  # the process that has said that it is there
         self._turns = Turns(at_once=AT_ONCE, most_of_person=MOST_OF_PERSON, most=MOST)
 
     @property
@@ -117,6 +125,8 @@ class Relay:
 
         try:
             await self._let_in(request, receive, told)
+        except NotThereYet:
+            await starting()(scope, receive, send)
         except HTTPException as error:
             await refused(request, error)(scope, receive, send)
         except (TimeoutError, OSError, asyncio.IncompleteReadError, ValueError) as error:
@@ -131,7 +141,8 @@ class Relay:
         user = await get_user(request, None, await bearer_scheme(request))
         refuse_other_sites(request)
         body = await _body(receive)
-        answering = asyncio.create_task(self._in_turn(user, request.scope, body, send))
+        patience = STARTING if waits(request) else START
+        answering = asyncio.create_task(self._in_turn(user, request.scope, body, send, patience))
         leaving = asyncio.create_task(_left(receive))
         try:
             await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -142,12 +153,13 @@ class Relay:
                 task.cancel()
             await asyncio.wait({answering, leaving})
 
-    async def _in_turn(self, user: BaseUser, scope: Scope, body: bytes, send: Send) -> None:
+    async def _in_turn(self, user: BaseUser, scope: Scope, body: bytes, send: Send, patience: float) -> None:
         async with self._turns.turn(str(user.get_id())):
-            await self._answered(head_of(scope, get_auth_manager().serialize_user(user)), body, send)
+            head = head_of(scope, get_auth_manager().serialize_user(user))
+            await self._answered(head, body, send, patience)
 
-    async def _answered(self, head: bytes, body: bytes, send: Send) -> None:
-        process, reader, writer = await self._begun()
+    async def _answered(self, head: bytes, body: bytes, send: Send, patience: float) -> None:
+        process, reader, writer = await self._begun(patience)
         try:
             async with asyncio.timeout(SECONDS):
                 await write_frame(writer, head)
@@ -160,18 +172,27 @@ class Relay:
         finally:
             writer.close()
 
-    async def _begun(self) -> tuple[subprocess.Popen[bytes], asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _begun(
+        self, patience: float
+    ) -> tuple[subprocess.Popen[bytes], asyncio.StreamReader, asyncio.StreamWriter]:
         """A process of the pages that has said that it is there, and the connection to it. Nothing was asked yet: where
-        the process ends before, as one that has grown, the next one is asked."""
+        the process ends before, as one that has grown, the next one is asked.
+
+        Parameters: `patience` seconds for a process that starts. Raises `NotThereYet`: it takes longer.
+        """
         for last in (False, True):
             process = self._pages.running()
             reader, writer = await self._pages.connected()
+            wait = START if process.pid == self._there else patience
             try:
-                async with asyncio.timeout(START):
+                async with asyncio.timeout(wait):
                     await _frame(reader, process)
+                self._there = process.pid
                 return process, reader, writer
             except BaseException as error:
                 writer.close()
+                if isinstance(error, TimeoutError) and wait < START:
+                    raise NotThereYet from error
                 if last or not isinstance(error, OSError | asyncio.IncompleteReadError):
                     raise
         raise AssertionError

@@ -16,10 +16,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mqops.errors import MqopsError
 from mqops.printable import printable
 from mqops_airflow.pages import chosen, data_docs, message_one, queue_names
+from mqops_airflow.pages.headers import HEADERS
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.refusal import refusal
 from mqops_airflow.pages.render import FOLDER, render
-from mqops_airflow.pages.security import HEADERS, person
+from mqops_airflow.pages.security import person
 from mqops_airflow.ui.table import PAGES, page
 
 log = logging.getLogger(__name__)

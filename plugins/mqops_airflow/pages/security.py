@@ -1,9 +1,8 @@
-"""Who may see what: Airflow's own login and its rights for each DAG; and the headers of every answer.
+"""Who may see what: Airflow's own login and its rights for each DAG.
 
 1. Without a login every route answers 401.
 2. A person sees a queue manager if he may read one of its DAGs: the page's right (`Right`), as Airflow's auth manager
    has it. Who sees none gets 403, and so does who names one that he does not see or that the estate does not have.
-3. The browser runs no script, loads no style and sends no form but our own, and shows pages in Airflow's frames only.
 """
 
 from __future__ import annotations
@@ -39,13 +38,6 @@ from mqops_airflow.runs.dags_for_all import FOR_ALL
 from mqops_airflow.runs.workplace import estate_to_look
 from mqops_airflow.ui.table import Right
 
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; form-action 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-    "Cache-Control": "private, no-store",
-}
 NOT_YOURS = "You may not see this queue manager, or the estate has none of this name."
 
 
