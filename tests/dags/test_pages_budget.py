@@ -74,7 +74,7 @@ def test_a_browser_is_told_that_the_pages_start_and_asks_again(site: Site) -> No
     """Issue 37 D: no white page at the first look."""
     browser = "text/html,application/xhtml+xml,*/*;q=0.8"
     told = site.ask("/estate", accept=browser)
-    assert (told.status_code, told.headers["refresh"], told.headers["cache-control"]) == (503, "1", "private, no-store")
+    assert (told.status_code, told.headers["refresh"], told.headers["cache-control"]) == (202, "1", "private, no-store")
     assert "The MQ pages are starting" in told.text
     until(lambda: site.ask("/static/pages.css", accept=browser).status_code == 200, 60)
     assert len(site.pages()) == 1

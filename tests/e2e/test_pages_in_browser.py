@@ -116,6 +116,7 @@ def test_a_page_that_is_cut_off_says_so_at_its_top_with_the_time_of_its_figures(
         browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", how)
 
     browser.open("/mqops/estate")
+    browser.until(lambda: browser.find("//p[@id='cut-off']"))  # the pages may start with this look
     browser.driver.execute_cdp_cmd("Network.enable", {})
     offline(True)
     told = r"The server does not answer\. These are the figures of \d\d:\d\d:\d\d UTC\."

@@ -27,5 +27,5 @@ def waits(request: Request) -> bool:
 
 
 def starting() -> Response:
-    """The answer in place of a page: 503, with the time to ask again."""
-    return HTMLResponse(_PAGE, 503, headers={**HEADERS, "Refresh": f"{AGAIN}", "Retry-After": f"{AGAIN}"})
+    """The answer in place of a page: accepted, and not there yet (HTTP 202), with the time to ask again."""
+    return HTMLResponse(_PAGE, 202, headers={**HEADERS, "Refresh": f"{AGAIN}", "Retry-After": f"{AGAIN}"})
