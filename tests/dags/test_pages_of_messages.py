@@ -1020,9 +1020,9 @@ def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> Non
     text = site("/quality").text
     assert "not met</span>" in text
     said = "is one of MQSTR, MQDEAD"
-    assert f'<span class="name">format</span>: {said}<div class="quiet">nobody knows</div>' in text
-    assert ": lengths to be at least 1</td>" in text  # it is met: what a failure means is not said
-    assert ": lengths to be at least 1, where dlh_valid = true</td>" in text
+    assert f'<span class="name">Format</span>: {said}<div class="quiet">nobody knows</div>' in text
+    assert ": has a length of at least 1</td>" in text  # it is met: what a failure means is not said
+    assert ": has a length of at least 1, where the body begins with a valid MQDLH</td>" in text
     unlooked = 'not looked at</span> no message has a value</td><td class="number"[^>]*>–</td>'
     assert len(re.findall(unlooked, text)) == 2
     assert "1 of 3" in text

@@ -16,7 +16,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine, checks_in_words
 from mqops.look.words.run_name import name_of
 from mqops.look.words.text import NOTHING, Breaks, Link, Text
-from mqops.message_checks import CheckResult, QualitySummary
+from mqops.message_checks import QualitySummary
 from mqops.quality import words
 from mqops.quality.failed_keys import newest_by_suite
 from mqops.quality.failed_messages import FailedMessage, OfCheck, by_check, failed_messages
@@ -131,18 +131,6 @@ def _chosen_alike(place: Path, shown: QualitySummary) -> tuple[OfCheck, ...]:
     return tuple(one for one in by_check(shown.failures, shown.checked_at) if one.suite in same)
 
 
-def expects(check: CheckResult) -> str:
-    """What a check expects of its columns, in words. A run of an earlier version does not tell the limits."""
-    said = check.expect.removeprefix("column_").replace("value_lengths", "lengths").replace("_", " ")
-    if check.limits and said == "values to be in set":
-        said = f"is one of {check.limits}" if "," in check.limits else f"is {check.limits}"
-    elif check.limits and said.endswith("be between"):
-        said = f"{said.removesuffix(' between')} {check.limits}"
-    elif check.limits:
-        said = f"{said}: {check.limits}"
-    return f"{said}, where {check.where}" if check.where else said
-
-
 class _InWords:
     """A result in words."""
 
@@ -152,7 +140,7 @@ class _InWords:
         self.docs = _docs(who, chosen)
         self.told = [Breaks(text) for text in chosen.told]
         self.beside = tuple(words.beside([(one, checks_in_words(one)) for one in known.beside], chosen))
-        self.checks = words.checks(known.trends, len(known.runs), expects)
+        self.checks = words.checks(known.trends, len(known.runs))
         self.not_checked = words.not_checked(chosen)
         may_choose = who.may_start(RECOVER)
         self.failures = words.failures(chosen, known.failures, number, ticks=may_choose)
