@@ -18,17 +18,18 @@ _FIELDS: Mapping[str, str] = {
     **{one.key: one.name for one in MQMD_LAYOUT.fields},
     **{f"dlh_{one.key}": f"{one.name} of the MQDLH" for one in MQDLH_LAYOUT.fields},
     "age_seconds": "age",
-    "body_length": "length of the body in bytes",
+    "body_length": "length of the body",
     "ccsid": "CodedCharSetId",
     "dlh_ccsid": "CodedCharSetId of the MQDLH",
     "dlh_dest_q": "DestQName of the MQDLH",
     "dlh_dest_q_mgr": "DestQMgrName of the MQDLH",
     "expires_in_seconds": "time until it expires",
-    "payload_length": "length of the data in bytes",
+    "payload_length": "length of the data",
 }
 """Column → what IBM MQ calls it. A column that is not here keeps its name."""
 _PREFIXES: Mapping[str, str] = {
     "dlh_reason": "MQRC",
+    "expiry": "MQEI",
     "feedback": "MQFB",
     "msg_type": "MQMT",
     "persistence": "MQPER",
@@ -49,6 +50,8 @@ _WITHOUT_LIMITS: Mapping[str, str] = {
     "column_values_to_not_be_null": "has a value",
     "compound_columns_to_be_unique": "together are in one message only",
 }
+_SAYS: Mapping[str, str] = {"=": "is", "equals": "is", "not": "is not"}
+"""Words of a condition → in a sentence."""
 _NUMBER = re.compile(r"-?[0-9]++")
 
 
@@ -104,11 +107,9 @@ def _symbol(column: str, value: str) -> str:
 
 
 def _where(condition: str) -> str:
-    """A condition such as "msg_type = 1" or "dlh_valid = true"."""
-    column, equals, value = condition.partition(" = ")
-    if equals and value == "true" and (meaning := _meaning(column)):
+    """A condition such as "msg_type equals 1" or "dlh_valid equals True"."""
+    column, _blank, asks = condition.partition(" ")
+    word, _blank, value = asks.partition(" ")
+    if word in {"=", "equals"} and value.lower() == "true" and (meaning := _meaning(column)):
         return meaning
-    if equals:
-        return f"{_FIELDS.get(column, column)} = {_symbol(column, value)}"
-    column, blank, asks = condition.partition(" ")
-    return f"{_FIELDS.get(column, column)}{blank}{asks}"
+    return " ".join(filter(None, (_FIELDS.get(column, column), _SAYS.get(word, word), _symbol(column, value))))
