@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -35,11 +36,15 @@ from mqops.lake.stop import Stop, stop
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.signing import add_key
 from mqops.look import accounted
+from mqops.look.core.run_state import RunLine
 from mqops.look.estate import expiring as expiring_of_estate
+from mqops.look.estate.now import ManagerNow
 from mqops.look.estate.problem import Problem
 from mqops.look.expiry_forecast import MORNING, next_time
+from mqops.look.figures import QueueFigures
 from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
+from mqops.look.words.run import WhoAnswers
 from mqops.look.words.run_name import name_of
 from mqops.message_checks import QualitySummary, QueueQuality
 from mqops.mq.connection import connect
@@ -1324,6 +1329,17 @@ def test_what_readers_share_has_no_queue_manager_that_one_of_them_may_not_see(an
     for page in ("estate", "dead_letters", "triggers", "expiry", "quality"):
         for role, others in (("operator", {"QM1", "QM2", "QM3"}), ("viewer", {"QM1", "QM3"})) * 2:
             assert {*re.findall(r"QM\d", client(f"/{page}/live", role).text)} == others, page
+
+
+def test_the_question_of_a_run_is_not_that_of_the_same_key_on_another_queue_manager():
+    line = RunLine(run="dlq_rules.1", queue_manager="QM1", workflow="dlq_rules", queue=DLQ, at=utc_now(), asks=True)
+    both = [ManagerNow(name=name, waiting=(replace(line, queue_manager=name),)) for name in ("QM1", "QM2")]
+    answers_for = {("QM2", line.run): WhoAnswers("qm2_dlq_rules", may=True)}
+    told = ["".join(map(str, estate._questions(answers_for, one))) for one in both]
+    assert ["can answer" in one for one in told] == [False, True]
+    queue = QueueFigures(name=DLQ, depth=1, max_depth=5)
+    assert ["waits" in str(estate._state(answers_for, one, queue)) for one in both] == [False, True]
+    assert [len(managers_now._asking(one, {("QM2", line.run)}).waiting) for one in both] == [0, 1]
 
 
 def test_what_a_question_said_before_it_failed_is_not_shown(manager, lake, page, monkeypatch):
