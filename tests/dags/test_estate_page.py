@@ -882,6 +882,7 @@ def test_messages_of_failed_checks_count_while_they_are_there(manager, lake, pag
     run, plan = plan_run(DEAD_LETTERS, request)
     carry_out(DEAD_LETTERS, request, run, plan)
     assert problem(page(), "in 3 messages on A; later runs have taken 2 of them from there.")
+    assert "later runs have taken 2 of the 3 messages that failed a critical check" in page("/quality")
     failing("A")
     assert "The last quality run" not in page()
 

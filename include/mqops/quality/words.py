@@ -82,6 +82,14 @@ def beside(checks: Sequence[tuple[QualitySummary, str]], chosen: QualitySummary)
         yield said("{}: {}", Strong(named) if one.check == chosen.check else Link(named, "quality", query), found)
 
 
+def taken_since(whole: int, left: int) -> str:
+    """That later runs have taken messages of the list; nothing where none has. Parameters: `whole` messages that failed
+    a critical check, `left` those of them that no later run has taken."""
+    if left >= whole:
+        return ""
+    return f"later runs have taken {whole - left:,} of the {counted(whole, 'message')} that failed a critical check"
+
+
 def not_checked(chosen: QualitySummary) -> Table:
     """The messages that no check was about."""
     rows = [(one.queue, f"{one.not_checked:,} of {one.found:,}") for one in chosen.queues if one.not_checked]
