@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -35,11 +36,15 @@ from mqops.lake.stop import Stop, stop
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.signing import add_key
 from mqops.look import accounted
+from mqops.look.core.run_state import RunLine
 from mqops.look.estate import expiring as expiring_of_estate
+from mqops.look.estate.now import ManagerNow
 from mqops.look.estate.problem import Problem
 from mqops.look.expiry_forecast import MORNING, next_time
+from mqops.look.figures import QueueFigures
 from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
+from mqops.look.words.run import WhoAnswers
 from mqops.look.words.run_name import name_of
 from mqops.message_checks import QualitySummary, QueueQuality
 from mqops.mq.connection import connect
@@ -718,11 +723,14 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     run, plan = plan_run(DEAD_LETTERS, request)
     carry_out(DEAD_LETTERS, request, run, plan)
     last = name_of(run_line(run))
-    assert notes() == [
-        f"No program has {one} open for input, and runs put messages there; the last one was {last}. The queue Check "
-        "that its application runs; it is in order only where a person reads the queue"
-        for one in ("A (CURDEPTH 2)", "OFFERS (CURDEPTH 1)")
-    ]
+    (one_line,) = notes()
+    assert one_line.startswith(
+        "No program has 2 queues open for input where runs put messages: A (CURDEPTH 2), OFFERS (CURDEPTH 1). Check "
+        "that the application of each runs; it is in order only where a person reads the queue "
+    )
+    for one in ("A (CURDEPTH 2)", "OFFERS (CURDEPTH 1)"):  # what unfolds
+        each = f"No program has {one} open for input, and runs put messages there; the last one was {last}. The queue"
+        assert each in one_line
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
         (note,) = notes()
@@ -874,6 +882,7 @@ def test_messages_of_failed_checks_count_while_they_are_there(manager, lake, pag
     run, plan = plan_run(DEAD_LETTERS, request)
     carry_out(DEAD_LETTERS, request, run, plan)
     assert problem(page(), "in 3 messages on A; later runs have taken 2 of them from there.")
+    assert "later runs have taken 2 of the 3 messages that failed a critical check" in page("/quality")
     failing("A")
     assert "The last quality run" not in page()
 
@@ -1321,6 +1330,17 @@ def test_what_readers_share_has_no_queue_manager_that_one_of_them_may_not_see(an
     for page in ("estate", "dead_letters", "triggers", "expiry", "quality"):
         for role, others in (("operator", {"QM1", "QM2", "QM3"}), ("viewer", {"QM1", "QM3"})) * 2:
             assert {*re.findall(r"QM\d", client(f"/{page}/live", role).text)} == others, page
+
+
+def test_the_question_of_a_run_is_not_that_of_the_same_key_on_another_queue_manager():
+    line = RunLine(run="dlq_rules.1", queue_manager="QM1", workflow="dlq_rules", queue=DLQ, at=utc_now(), asks=True)
+    both = [ManagerNow(name=name, waiting=(replace(line, queue_manager=name),)) for name in ("QM1", "QM2")]
+    answers_for = {("QM2", line.run): WhoAnswers("qm2_dlq_rules", may=True)}
+    told = ["".join(map(str, estate._questions(answers_for, one))) for one in both]
+    assert ["can answer" in one for one in told] == [False, True]
+    queue = QueueFigures(name=DLQ, depth=1, max_depth=5)
+    assert ["waits" in str(estate._state(answers_for, one, queue)) for one in both] == [False, True]
+    assert [len(managers_now._asking(one, {("QM2", line.run)}).waiting) for one in both] == [0, 1]
 
 
 def test_what_a_question_said_before_it_failed_is_not_shown(manager, lake, page, monkeypatch):

@@ -1020,9 +1020,9 @@ def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> Non
     text = site("/quality").text
     assert "not met</span>" in text
     said = "is one of MQSTR, MQDEAD"
-    assert f'<span class="name">format</span>: {said}<div class="quiet">nobody knows</div>' in text
-    assert ": lengths to be at least 1</td>" in text  # it is met: what a failure means is not said
-    assert ": lengths to be at least 1, where dlh_valid = true</td>" in text
+    assert f'<span class="name">Format</span>: {said}<div class="quiet">nobody knows</div>' in text
+    assert ": has a length of at least 1</td>" in text  # it is met: what a failure means is not said
+    assert ": has a length of at least 1, where the body begins with a valid MQDLH</td>" in text
     unlooked = 'not looked at</span> no message has a value</td><td class="number"[^>]*>–</td>'
     assert len(re.findall(unlooked, text)) == 2
     assert "1 of 3" in text
@@ -1081,7 +1081,9 @@ def test_from_a_list_of_messages_those_that_are_chosen_are_recovered(site: Any) 
     assert 'data-starts="mq_recover"' not in site("/messages").text
     text = site("/messages", "operator").text
     assert len(re.findall('name="message_ids" value="[0-9A-Fa-f]{48}" data-listed', text)) == 3
-    assert _choices(text) == [({"queue": DLQ, "all_messages": True}, f"all 3 messages of {DLQ}")]
+    assert _choices(text) == [
+        ({"queue": DLQ, "all_messages": True}, f"all messages of {DLQ} (3 in the list, by its snapshot)")
+    ]
     fixed = re.findall(r'data-starts="mq_recover" data-fixed="(.*?)"', text)
     assert [json.loads(unescape(one)) for one in fixed] == [{"queue_manager": "QM1", "dry_run": True}]
     text = site("/messages?reason=MQRC_Q_FULL&dest_q==FULL&since=2026-01-01T00:00", "operator").text
@@ -1099,7 +1101,9 @@ def test_a_group_of_dead_letters_leads_to_its_messages(site: Any) -> None:
     (full,) = [unescape(one) for one in links if "%3DFULL" in one]
     text = site(full, "operator").text
     assert len(re.findall('href="/messages/one', text)) == 1
-    assert [words for _fields, words in _choices(text)] == [f"all 1 message of {DLQ} that fit"]
+    assert [words for _fields, words in _choices(text)] == [
+        f"all messages of {DLQ} that fit (1 in the list, by its snapshot)"
+    ]
 
 
 def test_names_of_queues_are_offered_with_their_depth_and_checked(site: Any) -> None:

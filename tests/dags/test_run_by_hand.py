@@ -101,6 +101,7 @@ def test_messages_that_a_later_run_has_moved_are_offered_no_more(manager, estate
     first = moved(ids[0])
     page = client("/run", "operator", queue_manager="QM1", run=first.run).text
     assert "<li>2 left (it was not chosen)</li>" in page
+    assert "<h3>Every chosen message was moved or discarded, 2 others were not chosen</h3>" in page
     assert "<h3>Undo this run</h3>" in page
     assert offered() == set(ids[1:])
     page = unescape(client("/run", "operator", **address).text)

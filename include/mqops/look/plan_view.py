@@ -88,9 +88,9 @@ class PlanView:
     """A plan.
 
     Parameters: `found` its pre-flight, None where nobody has looked at this plan's destinations; `groups` the largest
-    first; `gone` those that the last plan of the same queue, `last`, has and this one has not; `comparable` whether
-    both plans list all of their groups; `stops` in force, in words; `ambiguous` what is said of each backout queue with
-    messages of ambiguous origin.
+    first, those that it ignores behind the others; `gone` those that the last plan of the same queue, `last`, has and
+    this one has not; `comparable` whether both plans list all of their groups; `stops` in force, in words; `ambiguous`
+    what is said of each backout queue with messages of ambiguous origin.
     """
 
     line: RunLine
@@ -136,7 +136,7 @@ def plan_view(run: RunFolder) -> PlanView:
                 rule=texts.get(one.rule_line or 0, ""),
                 before=earlier[GroupKey.of(one)].messages if GroupKey.of(one) in earlier else None,
             )
-            for one in plan.counts
+            for one in sorted(plan.counts, key=lambda one: one.action is Action.IGNORE)
         ),
         gone=tuple(one for key, one in earlier.items() if key not in keys) if comparable else (),
         last=last,

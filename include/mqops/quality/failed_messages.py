@@ -135,5 +135,5 @@ def failed_critical(failures: str, _checked_at: str) -> pa.Table | None:
         for batch in read_parquet(Path(failures), columns)
     ]
     kinds = pa.schema({"queue": pa.string(), "position": pa.int64(), "msg_key": pa.string()})
-    several = pa.Table.from_batches(parts, kinds) if parts else kinds.empty_table()
+    several = pa.Table.from_batches([one.cast(kinds) for one in parts], kinds) if parts else kinds.empty_table()
     return several.group_by(list(columns[:3]), use_threads=False).aggregate([])

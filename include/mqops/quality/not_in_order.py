@@ -28,7 +28,7 @@ def not_in_order(known: Known) -> Iterator[Problem]:
     if last is None or last.ok:
         return
     whole = last.messages["critical"]
-    left = _left(lake, name, last)
+    left = critical_left(lake, last)
     of_messages = all(one.failed is not None for one in last.not_met("critical"))
     if whole and not left and last.balanced and of_messages and not last.unseen:
         return
@@ -57,9 +57,9 @@ def _found(last: QualitySummary, whole: int, left: int) -> str:
     return "; it ".join(sentences) or "does not add up"
 
 
-def _left(lake: Path, name: str, last: QualitySummary) -> int:
-    """How many messages that failed a critical check no later run has taken."""
+def critical_left(lake: Path, last: QualitySummary) -> int:
+    """How many messages that failed a critical check no later run has taken. Raises `LakeError`, `LedgerBroken`."""
     failed = failed_critical(last.failures, last.checked_at)
     if failed is None:
         return last.messages["critical"]
-    return still_there(RunFolder.at(lake, name, last.run), failed)
+    return still_there(RunFolder.at(lake, last.queue_manager, last.run), failed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
@@ -21,6 +21,7 @@ from mqops.look.words.text import (
     said,
     sentences,
 )
+from mqops.quality.expected import expected, fields
 from mqops.quality.summary import found_by
 
 if TYPE_CHECKING:
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
 TREND = "Messages that fail in each run, the newest at the right, from 0 to "
 
 
-def expects(check: CheckResult, words: str) -> Text:
-    """What a check expects of its columns, and why it is not met. Parameters: `words` what it expects."""
-    columns = said("{:name}: ", ", ".join(check.columns)) if check.columns else NOTHING
+def expects(check: CheckResult) -> Text:
+    """What a check expects, and why it is not met."""
+    named = fields(check)
     why = Lines([check.why], kind="quiet") if check.why and not check.met else NOTHING
-    return said("{}{}{}", columns, words, why)
+    return said("{}{}{}", said("{:name}: ", named) if named else NOTHING, expected(check), why)
 
 
 def result(check: CheckResult) -> Text | Label:
@@ -55,13 +56,13 @@ def failing(check: CheckResult) -> str:
     return f"{check.failed:,} of {check.checked:,}" if check.checked else "–"
 
 
-def checks(known: Sequence[CheckTrend], runs: int, expected: Callable[[CheckResult], str]) -> Table:
-    """Each check over the runs. Parameters: `runs` their number; `expected` what a check expects, in words."""
+def checks(known: Sequence[CheckTrend], runs: int) -> Table:
+    """Each check over the runs. Parameters: `runs` their number."""
     headings = ["*Check|name", "Expects|text", "Severity", "!Newest result", "!Messages that fail|number", "Trend"]
     rows = []
     for one in known:
         last, name = one.last, f"{one.last.suite}.{one.last.expectation}"
-        rows.append((name, expects(last, expected(last)), last.severity, result(last), failing(last), _trend(one)))
+        rows.append((name, expects(last), last.severity, result(last), failing(last), _trend(one)))
     return Table(f"Checks over {counted(runs, 'run')}, those not met first", headings, rows)
 
 
@@ -79,6 +80,14 @@ def beside(checks: Sequence[tuple[QualitySummary, str]], chosen: QualitySummary)
         named = f"{one.checked_at} by {'the workflow' if one.by_workflow else 'command line'}, {', '.join(one.suites)}"
         query = {"queue_manager": one.queue_manager, "run": one.run, "check": one.check}
         yield said("{}: {}", Strong(named) if one.check == chosen.check else Link(named, "quality", query), found)
+
+
+def taken_since(whole: int, left: int) -> str:
+    """That later runs have taken messages of the list; nothing where none has. Parameters: `whole` messages that failed
+    a critical check, `left` those of them that no later run has taken."""
+    if left >= whole:
+        return ""
+    return f"later runs have taken {whole - left:,} of the {counted(whole, 'message')} that failed a critical check"
 
 
 def not_checked(chosen: QualitySummary) -> Table:

@@ -74,10 +74,10 @@ def _shown(request: Request, page: Page, who: Reader, queue_manager: str) -> HTM
 
 class _May(NamedTuple):
     """What a person sees and may do, beside the queue managers that he sees: people who see and may do the same are
-    shown the same. Parameters: `asked` runs, and who may answer their questions; `following` as of
+    shown the same. Parameters: `asked` queue managers and runs, and who may answer their questions; `following` as of
     `mqops_airflow.pages.which_run.next_by_schedule`; `starts` the DAGs of the page that he may start."""
 
-    asked: tuple[tuple[str, WhoAnswers | None], ...]
+    asked: tuple[tuple[tuple[str, str], WhoAnswers | None], ...]
     following: tuple[tuple[str, tuple[tuple[str, datetime], ...]], ...]
     starts: frozenset[str]
 
@@ -122,14 +122,14 @@ def _live(of: Same[Seen], may: _May, estate: EstateFile, queue_manager: str, roo
     )
 
 
-def _questions(asked: Mapping[str, WhoAnswers | None], manager: ManagerNow) -> list[Text]:
-    """The open questions of a queue manager. Parameters: `asked` run → who may answer."""
+def _questions(asked: Mapping[tuple[str, str], WhoAnswers | None], manager: ManagerNow) -> list[Text]:
+    """The open questions of a queue manager. Parameters: `asked` queue manager and run → who may answer."""
     return [
         words.open_question(
             manager,
             run,
             fates_of(run.workflow),
-            waits=waits.in_words(asked=True) if (waits := asked.get(run.run)) else NOTHING,
+            waits=waits.in_words(asked=True) if (waits := asked.get((manager.name, run.run))) else NOTHING,
             may=bool(waits and waits.may),
             holds=holds_queues(run.workflow),
             by=" or ".join(dict.fromkeys((_DAG_OF_ALL.get(run.workflow, run.workflow), RECOVER))),
@@ -138,9 +138,9 @@ def _questions(asked: Mapping[str, WhoAnswers | None], manager: ManagerNow) -> l
     ]
 
 
-def _state(asked: Mapping[str, WhoAnswers | None], manager: ManagerNow, queue: QueueFigures) -> Text:
+def _state(asked: Mapping[tuple[str, str], WhoAnswers | None], manager: ManagerNow, queue: QueueFigures) -> Text:
     """The remarkable things about a queue. Parameters: `asked` as of `_questions`."""
-    held = [run.run for run in manager.held_by(queue.name) if asked.get(run.run)]
+    held = [run.run for run in manager.held_by(queue.name) if asked.get((manager.name, run.run))]
     return words.queue_state(queue, held, manager.name)
 
 

@@ -76,6 +76,7 @@ def router(page: Page) -> APIRouter:
         section = who.estate.estate.queue_managers[name].expiry_scan
         dag_id = f"{dag_prefix(name)}_expiry_scan" if section else ""
         coming = _coming(who.estate, lake(who.estate), name)
+        coming_chart = _by_kind(coming)
         short, until = f"{limit:%H:%M}", f"{limit:%Y-%m-%d %H:%M} UTC"
         chart_ends = f"{max(found.hours) + timedelta(hours=1):%Y-%m-%d %H:%M} UTC"
         return render_page(
@@ -83,7 +84,7 @@ def router(page: Page) -> APIRouter:
             every=EVERY,
             found=found,
             coming=tuple(sentences(coming)),
-            coming_chart=_by_kind(coming),
+            coming_chart=coming_chart,
             live_part=Link("", "expiry/live", {"queue_manager": name, "before": short}),
             dag_id=dag_id,
             at_work=newest_at_work(who, dag_id, "a scan for expired messages", "What it finds is"),
@@ -91,7 +92,7 @@ def router(page: Page) -> APIRouter:
             limit=short,
             in_short=tuple(words.in_short(found, told, until)),
             chart=_chart(found) if any(found.hours.values()) else "",
-            no_chart=words.no_chart(found, chart_ends),
+            no_chart=words.no_chart(found, chart_ends, above=bool(coming_chart)),
             beyond=words.beyond(found, chart_ends),
             queues=words.queues(found, told, figures, limit=short, until=until),
             uncounted=words.uncounted(uncounted, told, recorded, scans, removed=found.removed, seen_at=figures.seen_at),

@@ -67,8 +67,8 @@ def seen(estate: EstateFile, names: tuple[str, ...]) -> Seen:
     elsewhere = unseen(estate, names)
     managers = [replace(one, problems=(*_of(elsewhere, one.name), *one.problems)) for one in managers]
     questions = tuple(open_questions_of(place, [(one.name, run.run) for one in managers for run in one.waiting]))
-    asked = {one.run for one in questions}
-    managers = [replace(one, waiting=tuple(run for run in one.waiting if run.run in asked)) for one in managers]
+    asked = {one.of for one in questions}
+    managers = [_asking(one, asked) for one in managers]
     managers.sort(key=by_need)
     told = accounted(managers, working, _ended_early(managers, working))
     return Seen(managers=managers, questions=questions, accounted=told)
@@ -124,6 +124,12 @@ def _open(manager: ManagerNow) -> Iterator[tuple[str, str]]:
     """The runs (queue manager and key) that were approved or begun and are not done: Airflow may be at work on them."""
     acted = manager.acted
     return ((manager.name, run.run) for run in (*manager.approved, *acted.unproved, *acted.unfinished))
+
+
+def _asking(manager: ManagerNow, asked: Collection[tuple[str, str]]) -> ManagerNow:
+    """The queue manager without waiting runs whose question nobody can answer. Parameters: `asked` queue manager and
+    run of those that somebody can."""
+    return replace(manager, waiting=tuple(run for run in manager.waiting if (manager.name, run.run) in asked))
 
 
 def _ended_early(managers: Iterable[ManagerNow], working: Collection[tuple[str, str]]) -> set[tuple[str, str]]:

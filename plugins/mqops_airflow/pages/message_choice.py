@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mqops.counted import counted
 from mqops.look.find import FoundPage
 from mqops.look.message import MessageStory
 from mqops.look.words import search as words
@@ -51,8 +50,9 @@ def choice_of_one(who: Reader, story: MessageStory) -> Form | None:
 
 
 def _all_of(queue: str, fields: Mapping[str, object], fitting: int | None) -> tuple[Every, ...]:
-    number = counted(fitting, "message") if fitting is not None else "messages"
-    said = f"all {number} of {queue}{'' if 'all_messages' in fields else ' that fit'}"
+    """The choice of all messages of a list. The dry run reads the queue anew: the list has those of the snapshot."""
+    listed = f" ({fitting:,} in the list, by its snapshot)" if fitting is not None else ""
+    said = f"all messages of {queue}{'' if 'all_messages' in fields else ' that fit'}{listed}"
     return (Every(said, {"queue": queue, **fields}),)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -11,15 +12,17 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from mqops.counted import counted
+from mqops.errors import LedgerBroken
 from mqops.estate_sections import dag_prefix
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine, checks_in_words
 from mqops.look.words.run_name import name_of
 from mqops.look.words.text import NOTHING, Breaks, Link, Text
-from mqops.message_checks import CheckResult, QualitySummary
+from mqops.message_checks import QualitySummary
 from mqops.quality import words
 from mqops.quality.failed_keys import newest_by_suite
 from mqops.quality.failed_messages import FailedMessage, OfCheck, by_check, failed_messages
+from mqops.quality.not_in_order import critical_left
 from mqops.quality.results import verdict_of
 from mqops.quality.trend import CheckTrend, checks_of, dag_run, quality_run, quality_runs, trends, with_all_suites
 from mqops_airflow.pages import data_docs
@@ -45,7 +48,8 @@ class Known(NamedTuple):
     """The values of the page. Parameters: `runs` the newest; `chosen` the result that is shown; `beside` all checks of
     the same snapshot; `trends` of the checks over the runs; `failures` one page of the messages that fail;
     `all_failures` the number of all messages that fail; `of_checks` by queue and check, of the newest run and of suites
-    that were not checked again."""
+    that were not checked again; `left` as of `mqops.quality.words.taken_since`, None where the ledger cannot be
+    read."""
 
     runs: list[QualitySummary]
     chosen: QualitySummary | None
@@ -54,6 +58,7 @@ class Known(NamedTuple):
     failures: list[FailedMessage]
     all_failures: int
     of_checks: tuple[OfCheck, ...] = ()
+    left: int | None = None
 
 
 def router(page: Page) -> APIRouter:
@@ -120,7 +125,10 @@ def _known(place: Path, name: str, run: str, check: str, after: int) -> Known:
     failures, number = failed_messages(chosen, MOST, after) if chosen and chosen.failures else ([], 0)
     newest = chosen is not None and bool(runs) and chosen == runs[0]
     of_checks = _chosen_alike(place, chosen) if chosen and newest and number else ()
-    return Known(runs, chosen, beside, trends(with_all_suites(place, runs)), failures, number, of_checks)
+    left = None
+    with suppress(LedgerBroken):  # the page Estate tells that
+        left = critical_left(place, chosen) if chosen and number else None
+    return Known(runs, chosen, beside, trends(with_all_suites(place, runs)), failures, number, of_checks, left)
 
 
 def _chosen_alike(place: Path, shown: QualitySummary) -> tuple[OfCheck, ...]:
@@ -131,18 +139,6 @@ def _chosen_alike(place: Path, shown: QualitySummary) -> tuple[OfCheck, ...]:
     return tuple(one for one in by_check(shown.failures, shown.checked_at) if one.suite in same)
 
 
-def expects(check: CheckResult) -> str:
-    """What a check expects of its columns, in words. A run of an earlier version does not tell the limits."""
-    said = check.expect.removeprefix("column_").replace("value_lengths", "lengths").replace("_", " ")
-    if check.limits and said == "values to be in set":
-        said = f"is one of {check.limits}" if "," in check.limits else f"is {check.limits}"
-    elif check.limits and said.endswith("be between"):
-        said = f"{said.removesuffix(' between')} {check.limits}"
-    elif check.limits:
-        said = f"{said}: {check.limits}"
-    return f"{said}, where {check.where}" if check.where else said
-
-
 class _InWords:
     """A result in words."""
 
@@ -150,9 +146,11 @@ class _InWords:
         shown, number = len(known.failures), known.all_failures
         self.found = checks_in_words(chosen)
         self.docs = _docs(who, chosen)
-        self.told = [Breaks(text) for text in chosen.told]
+        whole = chosen.messages["critical"]
+        since = words.taken_since(whole, known.left) if known.left is not None else ""
+        self.told = [Breaks(text) for text in (*chosen.told, since) if text]
         self.beside = tuple(words.beside([(one, checks_in_words(one)) for one in known.beside], chosen))
-        self.checks = words.checks(known.trends, len(known.runs), expects)
+        self.checks = words.checks(known.trends, len(known.runs))
         self.not_checked = words.not_checked(chosen)
         may_choose = who.may_start(RECOVER)
         self.failures = words.failures(chosen, known.failures, number, ticks=may_choose)

@@ -39,9 +39,9 @@ class Question(NamedTuple):
     started: Started | None
 
     @property
-    def run(self) -> str:
-        """The key of the run."""
-        return self.asked.run.run
+    def of(self) -> tuple[str, str]:
+        """The queue manager and the key of the run: runs of several queue managers may have the same key."""
+        return self.asked.run.queue_manager, self.asked.run.run
 
 
 def who_answers(who: Reader, asked: Asked, task: Task | None) -> WhoAnswers | None:
@@ -59,10 +59,10 @@ def open_questions_of(place: Path, runs: Iterable[tuple[str, str]]) -> Iterator[
             yield Question(asked, task, started_of(asked) if _asks(task) else None)
 
 
-def who_answers_each(who: Reader, questions: Iterable[Question]) -> Iterator[tuple[str, WhoAnswers | None]]:
-    """Run → who may answer its question, None while the task that asks is at work."""
+def who_answers_each(who: Reader, questions: Iterable[Question]) -> Iterator[tuple[tuple[str, str], WhoAnswers | None]]:
+    """Queue manager and run → who may answer its question, None while the task that asks is at work."""
     for one in questions:
-        yield one.run, _by(who, one.asked, one.task, one.started) if one.started else None
+        yield one.of, _by(who, one.asked, one.task, one.started) if one.started else None
 
 
 def _asks(task: Task) -> bool:

@@ -141,9 +141,13 @@ def test_dead_letters_come_first_in_the_words_of_people() -> None:
 
 
 def test_nothing_that_waits_for_a_person_vanishes() -> None:
-    found = told([queue("DEAD", 1, Kind.DEAD_LETTER)], {"DEAD": known(counted(-1))}, EVERY_MORNING)
-    said = "no dead letter, backed-out or stored message that was counted vanishes before 08:00 UTC on Saturday"
-    assert list(sentences(found)) == [said]
+    dead, kept = queue("DEAD", 1, Kind.DEAD_LETTER), queue("KEEP", 2, Kind.STORAGE)
+    found = told([dead], {"DEAD": known(counted(-1))}, EVERY_MORNING)
+    assert list(sentences(found)) == ["no message of DEAD vanishes before 08:00 UTC on Saturday"]
+    found = told([dead, kept], {"KEEP": known(counted(-1, -1))}, EVERY_MORNING)
+    said = ["no message of KEEP vanishes before 08:00 UTC on Saturday"]
+    assert list(sentences(found)) == [*said, "of 1 message on 1 queue it is not known when they expire"]
+    assert list(sentences(told([dead], {}))) == ["of 1 message on 1 queue it is not known when they expire"]
     assert list(sentences(told([], {}))) == []
 
 

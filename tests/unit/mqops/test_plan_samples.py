@@ -6,9 +6,12 @@ import json
 import re
 
 import pytest
+from hostile import rfh2
 from mq_support import DLQ, dead_letter
 
-from mqops.observe.core.mask import masked
+from mqops.look.core.taken_apart import taken_apart
+from mqops.observe.core.mask import TextRow, masked, shape
+from mqwire.structures import MQMD
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 
@@ -82,6 +85,22 @@ def test_a_shape_tells_no_letter_of_any_script(text, shape):
 )
 def test_a_shape_is_that_of_the_text_in_its_character_set_or_a_dot_a_byte(body, ccsid, encoding, shape):
     assert masked(body, ccsid, encoding) == shape
+
+
+@pytest.mark.parametrize(
+    ("body", "masks"),
+    [
+        (rfh2("<usr><iban>DE1</iban></usr>") + b"Anna 1", "xxxx 9"),
+        (rfh2("<usr/>", format_name="MQHRF2") + rfh2("<jms/>") + b"a;1", "x;9"),
+        (rfh2("<usr/>")[:20] + b"Anna 1", "." * 26),  # the header is cut short: nothing behind it is known
+    ],
+)
+def test_a_sample_has_the_mask_of_the_page_of_the_message(body, masks):
+    """Behind all headers: those of an MQRFH2 are no text."""
+    row = TextRow(b"", b"", body, None, None, None, "MQHRF2", 1208, 546)
+    assert shape(row) == masks
+    page = taken_apart(MQMD(version=2, format="MQHRF2", coded_char_set_id=1208, encoding=546).pack(), body).body.text
+    assert page == (None if masks == "." * 26 else masks)
 
 
 def test_the_text_shows_bytes_the_oldest_and_samples(mqops, messages):

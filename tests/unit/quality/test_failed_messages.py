@@ -13,6 +13,7 @@ import pytest
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality import failed_messages as module
 from mqops.quality.failed_messages import failed_critical, failed_messages
+from mqops.quality.failed_rows import FAILURES
 
 ORDER = {"critical": 0, "warning": 1, "info": 2}
 ROWS = 700
@@ -35,12 +36,13 @@ def _row(one: random.Random, position: int) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> tuple[QualitySummary, list[dict[str, Any]]]:
-    """A table of failures of three files, and its rows."""
+    """A table of failures of three files, as this version writes them and as an earlier one did, and its rows."""
     folder, one = tmp_path_factory.mktemp("failures"), random.Random(20261126)
     rows = [_row(one, position) for position in range(ROWS)]
     for number, first in enumerate((0, 100, 400)):
         part = rows[first : (100, 400, ROWS)[number]]
-        pq.write_table(pa.Table.from_pylist(part), folder / f"part-{number}.parquet")
+        kinds = FAILURES if number else None  # by an earlier version each column may be null
+        pq.write_table(pa.Table.from_pylist(part, kinds), folder / f"part-{number}.parquet")
     check = CheckResult(
         suite="s", expectation="e", expect="column_values_to_be_in_set", why="A set.", columns=("format",),
         severity="critical", met=False, checked=ROWS, failed=ROWS,

@@ -13,13 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from mqops.counted import counted
+from mqops.counted import counted, first_named
 from mqops.expiry.core.calendar import Calendar, in_words
 from mqops.expiry.core.candidates import Kind, Known, QueueNow
 from mqops.expiry.core.histogram import NONE, Histogram, Stake, total
 from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER
 from mqops.observe.core.openmetrics import Gauge, text_of
 
+MOST_NAMED = 3
+"""Queues that a sentence names."""
 _NOUN: Mapping[Kind, tuple[str, str]] = {
     Kind.DEAD_LETTER: ("dead letter vanishes", "dead letters vanish"),
     Kind.BACKOUT: ("backed-out message vanishes", "backed-out messages vanish"),
@@ -177,8 +179,9 @@ def sentences(found: Outlook) -> Iterator[str]:
     known."""
     waiting = [one for one in found.queues if one.kind.waits]
     yield from filter(None, (sentence(one, found) for one in waiting))
-    if waiting and not found.waiting:
-        yield f"no dead letter, backed-out or stored message that was counted vanishes before {found.until}"
+    looked_at = [one.queue for one in waiting if one.unknown < one.depth]
+    if looked_at and not found.waiting:  # of a queue that nobody has looked at nothing is said
+        yield f"no message of {first_named(looked_at, MOST_NAMED)} vanishes before {found.until}"
     others = [one for one in found.queues if not one.kind.waits and one.before.messages]
     if others:
         most = "at most " if any(one.at_most for one in others) else ""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from mqops.counted import counted
 from mqops.look.estate.known import Known
-from mqops.look.estate.problem import Place, Problem, each_or_rest
+from mqops.look.estate.problem import MOST_LINES, Place, Problem
 from mqops.look.figures import QueueFigures
 
 
 def never_read(known: Known) -> Iterator[Problem]:
-    """Each of them, the deepest first. Old figures say nothing of programs of now. Raises `LakeError`."""
+    """One problem for all of them. Old figures say nothing of programs of now. Raises `LakeError`."""
     if known.figures.unreachable or known.runs is None:
         return
     put_on = known.put_on()
@@ -19,20 +20,25 @@ def never_read(known: Known) -> Iterator[Problem]:
     found = sorted((one for one in unread if one.name in put_on), key=lambda one: -one.depth)
 
     def problem(one: QueueFigures) -> Problem:
-        last = known.named(put_on[one.name])
         return Problem(
             what=f"No program has {one.with_depth} open for input, and runs put messages there; "
-            f"the last one was {last}",
+            f"the last one was {known.named(put_on[one.name])}",
             remedy="Check that its application runs; it is in order only where a person reads the queue",
             place=Place.RECORDED if known.is_recorded(one.name) else Place.QUEUE,
             about=one.name,
         )
 
-    def others(more: Sequence[QueueFigures]) -> Problem:
-        named = ", ".join(one.with_depth for one in more)
-        return Problem(
-            what=f"No program has {counted(len(more), 'more queue')} open for input where runs put messages: {named}",
-            remedy="Check that the application of each runs",
-        )
+    if len(found) > 1:
+        yield _of_many(found, [problem(one) for one in found[:MOST_LINES]])
+    else:
+        yield from map(problem, found)
 
-    yield from each_or_rest(found, problem, others)
+
+def _of_many(found: Sequence[QueueFigures], each: Sequence[Problem]) -> Problem:
+    """One line for all of them. Parameters: `each` the problems of the deepest, which unfold."""
+    return Problem(
+        what=f"No program has {counted(len(found), 'queue')} open for input where runs put messages: "
+        f"{', '.join(one.with_depth for one in found)}",
+        remedy="Check that the application of each runs; it is in order only where a person reads the queue",
+        each=tuple(replace(one, remedy="") for one in each),
+    )

@@ -42,13 +42,15 @@ class Urgency(StrEnum):
 class Problem(Finding):
     """What is wrong. Parameters: `urgency` now where work stands still or it is not proved what was done; `place` where
     it is seen or mended, None where no page helps; `about` the queue or the run that is meant there; `backout_queue`
-    whose messages a form handles, and `looping_queue` on which messages loop, blank for none."""
+    whose messages a form handles, and `looping_queue` on which messages loop, blank for none; `each` the problems that
+    this one is made of, where one line stands for several."""
 
     urgency: Urgency = Urgency.SOON
     place: Place | None = None
     about: str = ""
     backout_queue: str = ""
     looping_queue: str = ""
+    each: tuple[Problem, ...] = ()
 
 
 MOST_LINES = 5

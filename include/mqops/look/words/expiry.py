@@ -38,10 +38,13 @@ def in_short(found: Forecast, told: Mapping[str, Expires], until: str) -> Iterat
         yield said("{:strong} {} expired by now", past, "message has" if past == 1 else "messages have")
 
 
-def no_chart(found: Forecast, chart_ends: str) -> str:
-    """The sentence in place of an empty chart. Parameters: `chart_ends` in words."""
+def no_chart(found: Forecast, chart_ends: str, *, above: bool) -> str:
+    """The sentence in place of an empty chart. Parameters: `chart_ends` in words; `above` whether a chart of what looks
+    at the queues have found stands above."""
     others = "other " if any(one.past for one in found.queues) else ""
-    return f"None of the {others}messages in the snapshots expires{f' before {chart_ends}' if found.beyond else ''}."
+    by_looks = "What expires by the last look at each queue is in the chart above. " if above else ""
+    ends = f" before {chart_ends}" if found.beyond else ""
+    return f"{by_looks}None of the {others}messages in the snapshots expires{ends}."
 
 
 def beyond(found: Forecast, chart_ends: str) -> Text:

@@ -28,7 +28,8 @@ class Need(NamedTuple):
 
     Parameters: `word` before it, in the colour `kind` (as of a page's style); `does` the link or the command that shows
     or mends it, nothing where there is none; `remedy` what to do, which a click unfolds, "" for nothing, and `key` the
-    name of that in the page, the same whatever stands before it; `problem` None for a question.
+    name of that in the page, the same whatever stands before it; `problem` None for a question; `each` the lines
+    that this one is made of, which unfold with it.
     """
 
     queue_manager: str
@@ -39,6 +40,7 @@ class Need(NamedTuple):
     problem: Problem | None
     does: Does = NOTHING
     key: str = ""
+    each: tuple[Text, ...] = ()
 
     @property
     def told(self) -> Text:
@@ -126,7 +128,8 @@ def _need(
     what = f"{problem.what}{'' if problem.what.endswith('.') else '.'}"
     has_form = problem.backout_queue or problem.looping_queue
     does = link_of(name, problem) or (NOTHING if problem.remedy or has_form else _in_code("doctor", name))
-    return Need(name, *shown, sentences(what), problem.remedy, problem, does)
+    each = tuple(_need(name, one, shown, link_of).told for one in problem.each)
+    return Need(name, *shown, sentences(what), problem.remedy, problem, does, each=each)
 
 
 def by_need(manager: ManagerNow) -> tuple[object, ...]:

@@ -94,7 +94,8 @@ def groups(view: PlanView, most: int, rule_in_words: Callable[[Action], str]) ->
     compares = bool(view.last and view.comparable)
     rows = [_group(view.line, one, rule_in_words, compares=compares) for one in view.groups[:most]]
     columns = [*headings, "Rule|text name", "Oldest"]
-    return Table("Groups, the largest first", columns, rows, part=len(view.groups) > most)
+    ignored = "; what is ignored stands last" if Action.IGNORE in view.plan.actions else ""
+    return Table(f"Groups, the largest first{ignored}", columns, rows, part=len(view.groups) > most)
 
 
 def _group(run: RunLine, one: GroupLine, rule_in_words: Callable[[Action], str], *, compares: bool) -> Sequence[Cell]:

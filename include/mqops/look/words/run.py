@@ -191,6 +191,8 @@ def unmoved_heading(number: int, sums: Sums, words: Mapping[Fate, str], undone: 
     if sums.would:
         found = f"{counted(number - gone, message)} {words[Fate.LEFT]}"
         found += f", {gone:,} {is_are(gone)} gone" if gone else ""
+    elif not number and over:  # others were not chosen
+        found = f"Every {message} was {undone}"
     else:
         was = ("was" if number == 1 else "were") if over else is_are(number)
         found = f"{counted(number, message)} {was} not {undone}"

@@ -6,11 +6,10 @@ import string
 import unicodedata
 from typing import NamedTuple
 
-from mqops.observe.core.payload import ASCII_CCSIDS
+from mqops.observe.core.payload import ASCII_CCSIDS, Described, behind_dlh
 from mqwire.ccsid import codec_for
-from mqwire.constants import MQDLH_LENGTH_1
 from mqwire.errors import WireError
-from mqwire.headers import inherited
+from mqwire.headers import walk_far
 
 SHOWN_BYTES = 48
 _AS_IT_IS = frozenset(string.punctuation + " ")
@@ -23,8 +22,10 @@ class TextRow(NamedTuple):
     msg_id: bytes
     body_sha256: bytes
     body: bytes
+    dlh_format: str | None
     dlh_ccsid: int | None
     dlh_encoding: int | None
+    format: str
     ccsid: int
     encoding: int
 
@@ -34,11 +35,15 @@ SHAPE_OF = TextRow._fields[2:]
 
 
 def shape(message: TextRow) -> str:
-    """The masked text of a message of a snapshot, behind its MQDLH where it has one."""
-    if message.dlh_ccsid is not None and message.dlh_encoding is not None:
-        ccsid = inherited(message.dlh_ccsid, message.ccsid)
-        return masked(message.body[MQDLH_LENGTH_1:], ccsid, message.dlh_encoding)
-    return masked(message.body, message.ccsid, message.encoding)
+    """The masked text of a message of a snapshot, behind all its headers, as the page of the message has it; a point a
+    byte from a header on that cannot be read."""
+    dead = None
+    if message.dlh_format is not None and message.dlh_ccsid is not None and message.dlh_encoding is not None:
+        dead = Described(message.dlh_format, message.dlh_encoding, message.dlh_ccsid)
+    described, offset = behind_dlh(Described(message.format, message.encoding, message.ccsid), dead)
+    chain, broken = walk_far(*described, message.body, offset=offset)
+    data = message.body[chain.payload_offset :]
+    return "." * len(data[:SHOWN_BYTES]) if broken else masked(data, chain.ccsid, chain.encoding)
 
 
 def masked(body: bytes, ccsid: int, encoding: int) -> str:
