@@ -31,8 +31,11 @@ pandas = [pa.array(one, from_pandas=True).null_count for one in ([1, pd.NA], [pd
 new, parsed = sorted(set(sys.modules) - before), _loaded.cache_info().misses
 print(json.dumps({{"before": sorted(before), "new": new, "threads": threads, "parsed": parsed, "pandas": pandas}}))
 """
-CONNECT = {"pyspark.sql.connect.session", "grpc", "pyarrow", "mqops.act.spark.act", "mqops.spark_client"}
-"""What the clients of a Spark Connect server take longest to import."""
+OF_TASKS = {
+    *("pyspark.sql.connect.session", "grpc", "pyarrow", "mqops.act.spark.act", "mqops.spark_client"),
+    *("mqlite.c_interface.calls", "mqlite.pcf.server"),
+}
+"""What tasks take longest to import: the clients of a Spark Connect server, and those of embedded queue managers."""
 
 
 @pytest.mark.parametrize("process", ["scheduler", "dag_processor"])
@@ -48,7 +51,7 @@ def test_a_process_of_airflow_has_what_is_imported_in_its_forks_and_no_threads_w
     assert found["threads"] == 1
     assert set(MODULES) <= before
     assert "numpy" in before
-    assert before & CONNECT == (CONNECT if process == "scheduler" else set())
+    assert before & OF_TASKS == (OF_TASKS if process == "scheduler" else set())
     assert not {"pymqi", "pandas", "great_expectations"} & {name.partition(".")[0] for name in before}
     assert not [name for name in found["new"] if name.startswith(("mqops", "airflow."))]
     assert found["pandas"] == [1, 1], "PyArrow of other DAGs' tasks knows pandas, which they import"

@@ -54,7 +54,9 @@ class InTaskActOperator(BaseOperator):
     def execute(self, context: Context) -> XCom:
         from mqops.deciders.registry import decider_named  # noqa: PLC0415
         from mqops.ledger.file import LedgerFile  # noqa: PLC0415
+        from mqops.pandas_later import arrow_without_pandas  # noqa: PLC0415
 
+        arrow_without_pandas()
         form = given.ToAct.of(context)
         found = permission(context, self.folder, self.approval)
         decider, run = decider_named(read_plan(self.folder).workflow), RunFolder(Path(self.folder))

@@ -47,9 +47,11 @@ class PlanInTaskOperator(BaseOperator, SkipMixin):
         from mqops.deciders.gate import gate_of  # noqa: PLC0415
         from mqops.deciders.run import plan_selected  # noqa: PLC0415 - loads the MQ library
         from mqops.mq.connection import connect, one_session  # noqa: PLC0415
+        from mqops.pandas_later import arrow_without_pandas  # noqa: PLC0415
 
         if self.four_eyes:
             must_tell_people_apart(context)
+        arrow_without_pandas()
         name = form.queue_manager
         with one_session(request.connection) as step:
             with connect(step) as session:

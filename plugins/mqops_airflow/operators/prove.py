@@ -88,6 +88,7 @@ class ProveOperator(BaseOperator):
     def execute(self, context: Context) -> XCom:
         from mqops.deciders.look_back import look_back  # noqa: PLC0415
         from mqops.mq.connection import one_session  # noqa: PLC0415
+        from mqops.pandas_later import arrow_without_pandas  # noqa: PLC0415
         from mqops.prove.prove import prove  # noqa: PLC0415
         from mqops.prove.records import SUMMARY  # noqa: PLC0415
 
@@ -96,6 +97,7 @@ class ProveOperator(BaseOperator):
             if planned != "skipped":
                 count_run(context, proved=False)
             raise AirflowSkipException(f"There is no plan (task {self.plan_task}): nothing was moved")
+        arrow_without_pandas()
         run = found_folder(context["dag_run"], self.name(context))
         self._run, file, before = run, LedgerFile(run.lake_folder), SUMMARY.find(run)
         with one_session(self.connection(context)) as step:

@@ -49,6 +49,14 @@ OF_JOBS = (
 )
 BEFORE_FORK = "mqops.before_fork"
 """The group of entry points that name functions which import what a task will need, and start no thread."""
+OF_TASKS = (
+    *("mqops.deciders.dead_letters", "mqops.deciders.backout", "mqops.deciders.look_back", "mqops.prove.recovery"),
+    *("mqops.decide.core.staying", "mqops.decide.preflight", "mqops.expiry.before_look", "mqops.expiry.first_tell"),
+    *("mqops.prove.prove", "mqops.prove.records", "mqops.trigger.depth", "mqops.ledger.core.schema"),
+    *("mqops_airflow.approval.plan_text", "mqops_airflow.approval.recorded_answer"),
+    *("jinja2.ext", "xml.dom.minidom"),  # Airflow's and pymqi's own
+)
+"""What the tasks before and behind the jobs import when they run."""
 JEMALLOC = "JE_ARROW_MALLOC_CONF"
 OF_A_TASK = "TaskRunnerMarker"
 """The class of what Airflow names as component where a task starts."""
@@ -86,7 +94,7 @@ def import_jobs() -> None:
     """
     with _no_thread_of_jemalloc():
         import_connect()
-    for name in OF_JOBS:
+    for name in (*OF_JOBS, *OF_TASKS):
         import_module(name)
 
 
