@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, SkipMixin
 
+from mqops.pandas_later import arrow_without_pandas
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.operators.begin import begun, end_here
 from mqops_airflow.operators.check import drain_and_log, tell_before_look, told
@@ -47,7 +48,6 @@ class PlanInTaskOperator(BaseOperator, SkipMixin):
         from mqops.deciders.gate import gate_of  # noqa: PLC0415
         from mqops.deciders.run import plan_selected  # noqa: PLC0415 - loads the MQ library
         from mqops.mq.connection import connect, one_session  # noqa: PLC0415
-        from mqops.pandas_later import arrow_without_pandas  # noqa: PLC0415
 
         if self.four_eyes:
             must_tell_people_apart(context)

@@ -160,8 +160,8 @@ def _checked(run: RunFolder, plan: DataFrame, approved_plan: ApprovedPlan) -> li
 
 
 def _at_a_time(spark: SparkSession) -> int:
-    """How many tasks run side by side: Spark's default parallelism. Where no setting says it, Spark Connect has no other
-    way to ask for it than by the number of the last partition, which is a job of its own."""
+    """How many tasks run side by side: Spark's default parallelism. Where no setting says it, Spark Connect has no
+    other way to ask for it than by the number of the last partition, which is a job of its own."""
     if said := spark.conf.get(PARALLELISM, None):
         return int(said)
     last = spark.range(AT_MOST).where(F.col("id") == AT_MOST - 1).select(F.spark_partition_id().alias("partition"))
