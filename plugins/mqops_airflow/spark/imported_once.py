@@ -74,13 +74,18 @@ def on_starting(component: object) -> None:
     with suppress(MqopsError):  # the DAG processor says what is wrong with the estate
         import_module(A_DAG).dags()
     if SCHEDULER in sys.modules:
-        import_registered()
+        with suppress(ImportError):  # the task says what is missing
+            import_registered()
         with suppress(ImportError, MqopsError):  # Spark is such a part; the task says what is wrong with it
             import_jobs()
 
 
 def import_registered() -> None:
-    """Import what the installed packages want to have imported before a fork (`BEFORE_FORK`)."""
+    """Import what the installed packages want to have imported before a fork (`BEFORE_FORK`).
+
+    Raises:
+        ImportError: such a package is not whole.
+    """
     for point in entry_points(group=BEFORE_FORK):
         point.load()()
 
