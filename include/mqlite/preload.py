@@ -10,10 +10,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 CLIENTS = frozenset({"pymqi", "pymqe", "ibmmq"})
+ENGINE = ("mqlite.c_interface.calls", "mqlite.pcf.server")
+"""What the library runs, the command server with it."""
 
 
 class Finder:
@@ -29,6 +32,14 @@ class Finder:
 
             bridge.load()
         return None
+
+
+def import_engine() -> None:
+    """Import what the library will run, where it stands for the MQ client. The library is not loaded, and no thread is
+    started: a process can do this before it forks others, which then need not import it."""
+    if Finder in sys.meta_path:
+        for name in ENGINE:
+            import_module(name)
 
 
 if not os.environ.get("MQLITE_OFF") and Finder not in sys.meta_path:

@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 
 if __name__ == "__main__":
     spark = SparkSession.builder.getOrCreate()
+    # Clients cannot ask for it, but for settings (`mqops.act.spark.act`): each would run a job to find it out.
+    spark.sparkContext._jsc.sc().conf().set("spark.default.parallelism", str(spark.sparkContext.defaultParallelism))
     for file in map(Path, sys.argv[1:]):
         package = spark.sparkContext._jvm.org.apache.spark.sql.connect.service
         service = getattr(getattr(package, "SparkConnectService$"), "MODULE$")  # the object of Scala

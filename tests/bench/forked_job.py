@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 
 from mqops.spark_job import run_here
-from mqops_airflow.spark.imported_once import import_jobs
+from mqops_airflow.spark.imported_once import MODULES, import_jobs, import_registered
 
 
 def main(application: str, *arguments: str) -> None:
+    for name in MODULES:
+        import_module(name)
+    import_registered()
     import_jobs()
     print("imported", flush=True)
     sys.stdin.readline()

@@ -4,7 +4,8 @@ A line in is `["call", person, method, path, body]`, `["task", DAG, run, task, f
 JSON. The line out, to the file descriptor that is the argument, is what the API answers, or the task's state. `command`
 is one of Airflow's command line; `counted` gives the counters of a DAG;
 `status` is `call` for the number of the answer only; `["page", person, address]`
-gives a page of mqops. People named as a role have that role; everybody else is an administrator, who may write XComs,
+gives a page of mqops; `imported` says whether this process has a module.
+People named as a role have that role; everybody else is an administrator, who may write XComs,
 too. Nothing is scheduled: the order is the test's.
 """
 
@@ -75,6 +76,9 @@ class AirflowByHand:
             for point in metric.data.data_points
             if dict(point.attributes) == {"dag_id": dag}
         }
+
+    def imported(self, name: str) -> bool:
+        return name in sys.modules
 
     def command(self, *arguments: str) -> None:
         command(*arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -18,11 +19,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from mq_support import until
+from mq_support import DLQ, create, dead_letter, until
 from neighbours import NOBODY, neighbour
 from task_support import run_in_task
 
 from mqops import errors
+from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection
 from mqops_airflow.spark.connect import Server
 from mqops_demo import airflow_home
@@ -79,6 +81,39 @@ def main(arguments):
 
 FOLDER = {folder!r}
 """
+
+COUNTED = """\
+import json
+from collections import Counter
+
+import grpc
+
+from mqops import spark_client
+from mqops.jobs import {job}
+
+calls = Counter()
+channel = spark_client.GuardedBuilder.toChannel
+
+
+class Counting(grpc.UnaryUnaryClientInterceptor, grpc.UnaryStreamClientInterceptor):
+    def intercept_unary_unary(self, go_on, details, request):
+        calls[details.method.rpartition("/")[2]] += 1
+        return go_on(details, request)
+
+    intercept_unary_stream = intercept_unary_unary
+
+
+def main(arguments):
+    spark_client.GuardedBuilder.toChannel = lambda self: grpc.intercept_channel(channel(self), Counting())
+    {job}.main({arguments!r})
+    print(json.dumps(calls))
+"""
+CALLS = {
+    "observe": {"Config": 3, "ExecutePlan": 2},  # the data source, the snapshot
+    "decide": {"Config": 4, "ExecutePlan": 1},  # the plan
+    "act": {"Config": 4, "ExecutePlan": 1},  # the lanes
+}
+"""What the jobs of a run ask the server: settings, and what it carries out. That a call has ended, they say besides."""
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +194,30 @@ def test_a_session_of_the_clients_own_ends_with_its_job(home: AirflowHome, tmp_p
     code, written = ran(home, tmp_path, session_id=own[0])  # a server makes a session that it never had
     assert code == 1
     assert written.splitlines()[-1].startswith("mqops.errors.SparkUnreachable: ")
+
+
+def test_the_jobs_of_a_run_ask_the_server_for_nothing_that_they_know(home: AirflowHome, tmp_path: Path) -> None:
+    """Each analysis of a plan, and each further query, is a tenth of a second of a run over a few messages."""
+    manager, run = create(tmp_path / "queue_managers", mqsc="DEFINE QLOCAL(A)"), RunFolder.at(tmp_path, "QM1", "run")
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(5)])
+    (tmp_path / "dlq.rules").write_text("ACTION(RETRY)\n")
+    environment = {
+        **{"PATH": os.environ["PATH"], "MQOPS_CONNECTION": manager.connection.to_json(), **manager.environment},
+        **Server(host="localhost", **home.spark_connect).environment,
+    }
+    more = {"observe": ["--queue", DLQ], "decide": ["--rules", str(tmp_path / "dlq.rules")], "act": []}
+    found = {}
+    for job, given in more.items():
+        (tmp_path / "job.py").write_text(COUNTED.format(job=job, arguments=["--run", str(run.path), *given]))
+        code, lines = run_in_task(tmp_path / "job.py", environment)
+        assert code == 0, lines
+        found[job] = json.loads(lines[-1])
+    asked = {
+        job: {name: calls for name, calls in of_job.items() if "xecute" not in name or name == "ExecutePlan"}
+        for job, of_job in found.items()
+    }
+    assert asked == CALLS
+    assert manager.depth("A") == 5
 
 
 @pytest.mark.parametrize("given", ["", "soon", "0", "-1", "inf", "nan"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from mqops.lake.run import RunFolder
+from mqops.pandas_later import arrow_without_pandas
 from mqops.printable import printable
 from mqops_airflow.approval.permission import permission
 from mqops_airflow.connections.reach import connection_for
@@ -55,6 +56,7 @@ class InTaskActOperator(BaseOperator):
         from mqops.deciders.registry import decider_named  # noqa: PLC0415
         from mqops.ledger.file import LedgerFile  # noqa: PLC0415
 
+        arrow_without_pandas()
         form = given.ToAct.of(context)
         found = permission(context, self.folder, self.approval)
         decider, run = decider_named(read_plan(self.folder).workflow), RunFolder(Path(self.folder))

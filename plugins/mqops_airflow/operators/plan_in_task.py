@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, SkipMixin
 
+from mqops.pandas_later import arrow_without_pandas
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.operators.begin import begun, end_here
 from mqops_airflow.operators.check import drain_and_log, tell_before_look, told
@@ -50,6 +51,7 @@ class PlanInTaskOperator(BaseOperator, SkipMixin):
 
         if self.four_eyes:
             must_tell_people_apart(context)
+        arrow_without_pandas()
         name = form.queue_manager
         with one_session(request.connection) as step:
             with connect(step) as session:

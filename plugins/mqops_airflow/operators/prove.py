@@ -13,6 +13,7 @@ from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.ledger.file import LedgerFile
 from mqops.look.core.question import Over
 from mqops.observe.core.anatomy import anatomy_lines
+from mqops.pandas_later import arrow_without_pandas
 from mqops.printable import printable
 from mqops.queue_names import not_seen
 from mqops_airflow.approval.answer import end_question
@@ -29,12 +30,15 @@ from mqops_airflow.ui.markdown import code, joined, plain
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from airflow.sdk import Context
 
     from mqops.estate_sections import Notify
     from mqops.lake.run import RunFolder
     from mqops.model import RunSummary
     from mqops.mq.connection import MqConnection
+    from mqops.prove.core.outcome import OutcomeSummary
 
 
 ENDED = {"failed": Over.FAILED, "success": Over.MARKED_SUCCESS, "skipped": Over.MARKED_SKIPPED}
@@ -96,6 +100,7 @@ class ProveOperator(BaseOperator):
             if planned != "skipped":
                 count_run(context, proved=False)
             raise AirflowSkipException(f"There is no plan (task {self.plan_task}): nothing was moved")
+        arrow_without_pandas()
         run = found_folder(context["dag_run"], self.name(context))
         self._run, file, before = run, LedgerFile(run.lake_folder), SUMMARY.find(run)
         with one_session(self.connection(context)) as step:
@@ -109,9 +114,7 @@ class ProveOperator(BaseOperator):
                 raise
             self._log_summary(summary, run)
             looked_back = look_back(step, run, file=file)
-        for earlier in looked_back:
-            found = ", ".join(f"{count:,} {outcome}" for outcome, count in earlier.outcomes.items())
-            self.log.info("messages of run %s: %s", printable(earlier.run), printable(found or "no outcome is known"))
+        self._log_earlier(looked_back)
         value = summary.to_json()
         acted = states.get(self.act_task)
         if acted != "skipped":  # a dry run and a rejection moved nothing and left nothing
@@ -159,6 +162,12 @@ class ProveOperator(BaseOperator):
         tasks = [self.plan_task, "approve", self.act_task]
         found = context["ti"].get_task_states(dag_id=run.dag_id, task_ids=tasks, run_ids=[run.run_id])
         return {task: str(state) for task, state in found.get(run.run_id, {}).items()}
+
+    def _log_earlier(self, looked_back: Iterable[OutcomeSummary]) -> None:
+        """What became of the messages of earlier runs, in the log, a line a run."""
+        for earlier in looked_back:
+            found = ", ".join(f"{count:,} {outcome}" for outcome, count in earlier.outcomes.items())
+            self.log.info("messages of run %s: %s", printable(earlier.run), printable(found or "no outcome is known"))
 
     def _log_summary(self, summary: RunSummary, run: RunFolder) -> None:
         """The summary in the log, a line a queue and rule."""

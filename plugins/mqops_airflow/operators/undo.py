@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mqops.errors import NotLookedAt
+from mqops.pandas_later import arrow_without_pandas
 from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.approval.which_run import run_named
 from mqops_airflow.connections.reach import connection_for
@@ -37,6 +38,7 @@ class UndoPlanOperator(PlanInTaskOperator):
 
         if self.four_eyes:
             must_tell_people_apart(context)
+        arrow_without_pandas()
         form, estate = given.Undo.of(context), estate_file()
         name, lake_folder, asks = form.queue_manager, lake(estate), tells(form, self.log)
 

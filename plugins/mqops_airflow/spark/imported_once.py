@@ -9,8 +9,9 @@ The scheduler, and no other of Airflow's processes, has PySpark's Connect client
 the jobs run in the tasks. Airflow calls `on_starting` in each task of whatever DAG, too: there it does nothing, because
 a task needs its own DAG alone. So the tasks of a worker of Celery or of a pod import what they need themselves.
 
-A process that has threads is not safe to fork. So pymqi, whose MQ client library may start some, is left out. NumPy is
-not: its OpenBLAS ends its threads before each fork. PyArrow starts one for jemalloc, unless it is told not to; what it
+A process that has threads is not safe to fork. So pymqi, whose MQ client library may start some, is left out; what the
+embedded queue manager consists of is there, for an entry point of its own gives it (`BEFORE_FORK`). NumPy is not left
+out: its OpenBLAS ends its threads before each fork. PyArrow starts one for jemalloc, unless it is told not to; what it
 allocates, mimalloc gives it. gRPC starts its threads with the first channel, and nothing makes one here.
 
 Tasks of other DAGs are forked, too. PyArrow looks for pandas once, with the first value that it converts, and takes no
@@ -26,6 +27,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import iter_modules
 
@@ -45,6 +47,16 @@ OF_JOBS = (
     *("mqops.observe.spark.observe", "mqops.decide.spark.decide", "mqops.act.spark.act", "mqops.expiry.spark.expiry"),
     *("mqops.deciders.gate", "pyarrow.parquet", "pyspark.sql.connect.datasource"),
 )
+BEFORE_FORK = "mqops.before_fork"
+"""The group of entry points that name functions which import what a task will need, and start no thread."""
+OF_TASKS = (
+    *("mqops.deciders.dead_letters", "mqops.deciders.backout", "mqops.deciders.look_back", "mqops.prove.recovery"),
+    *("mqops.decide.core.staying", "mqops.decide.preflight", "mqops.expiry.before_look", "mqops.expiry.first_tell"),
+    *("mqops.prove.prove", "mqops.prove.records", "mqops.trigger.depth", "mqops.ledger.core.schema"),
+    *("mqops_airflow.approval.plan_text", "mqops_airflow.approval.recorded_answer"),
+    *("jinja2.ext", "xml.dom.minidom"),  # Airflow's and pymqi's own
+)
+"""What the tasks before and behind the jobs import when they run."""
 JEMALLOC = "JE_ARROW_MALLOC_CONF"
 OF_A_TASK = "TaskRunnerMarker"
 """The class of what Airflow names as component where a task starts."""
@@ -62,8 +74,20 @@ def on_starting(component: object) -> None:
     with suppress(MqopsError):  # the DAG processor says what is wrong with the estate
         import_module(A_DAG).dags()
     if SCHEDULER in sys.modules:
+        with suppress(ImportError):  # the task says what is missing
+            import_registered()
         with suppress(ImportError, MqopsError):  # Spark is such a part; the task says what is wrong with it
             import_jobs()
+
+
+def import_registered() -> None:
+    """Import what the installed packages want to have imported before a fork (`BEFORE_FORK`).
+
+    Raises:
+        ImportError: such a package is not whole.
+    """
+    for point in entry_points(group=BEFORE_FORK):
+        point.load()()
 
 
 def import_jobs() -> None:
@@ -75,7 +99,7 @@ def import_jobs() -> None:
     """
     with _no_thread_of_jemalloc():
         import_connect()
-    for name in OF_JOBS:
+    for name in (*OF_JOBS, *OF_TASKS):
         import_module(name)
 
 

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
 from mqops.act.approved_plan import ROW_COLUMNS, ApprovedPlan, acted_rows, check_rows, make_row, read_approved_plan
 from mqops.act.beginning import begin
@@ -48,15 +48,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
+PARALLELISM = "spark.default.parallelism"
 AT_MOST = 10_000
 """More tasks at a time are not counted."""
 ORDER = ("unit_group", "together", "row")
 """The columns that the rows of a lane are sorted by, `unit_group` by its bytes in UTF-8 (`core.deal.in_order`)."""
 DEALT_BY = (*ORDER, "action", "rule_key", "order_key")
 """The columns that dealing reads."""
-RESULT = "lane long, state string" + "".join(
-    f", {count} long" for count in ("moved", "discarded", "failed", "absent", "left", "units", "backouts")
+RESULT = StructType(
+    [StructField(one.name, StringType() if one.name == "state" else LongType()) for one in fields(LaneResult)]
 )
+"""One row a lane."""
+ROWS = StructType(
+    [
+        *(StructField(field.name, field.dataType) for field in PLAN if field.name in ROW_COLUMNS),
+        StructField("duplicate_id", BooleanType()),
+    ]
+)
+"""What a task gets: `ROW_COLUMNS` and `duplicate_id`."""
 
 
 def act(
@@ -107,7 +116,7 @@ def act(
             tasks = max(1, min(sum(map(bool, lengths)), _at_a_time(spark)))
         acted = _acted(plan, repeated=few is None or any(row.duplicate_id for row in few))
         task_of = tasks_of_lanes(lengths, tasks, approved_plan.pacing)
-        rows = _in_order(acted, task_of)
+        rows = _in_order(acted, task_of).to(ROWS)  # else PySpark asks for the columns: one analysis more
         task = ActTask(
             connection=connection,
             approved_plan=replace(approved_plan, summary=replace(approved_plan.summary, table_text="", counts=())),
@@ -151,8 +160,10 @@ def _checked(run: RunFolder, plan: DataFrame, approved_plan: ApprovedPlan) -> li
 
 
 def _at_a_time(spark: SparkSession) -> int:
-    """How many tasks run side by side: Spark's default parallelism. Spark Connect has no other way to ask for it than
-    by the number of the last partition."""
+    """How many tasks run side by side: Spark's default parallelism. Where no setting says it, Spark Connect has no
+    other way to ask for it than by the number of the last partition, which is a job of its own."""
+    if said := spark.conf.get(PARALLELISM, None):
+        return int(said)
     last = spark.range(AT_MOST).where(F.col("id") == AT_MOST - 1).select(F.spark_partition_id().alias("partition"))
     return int(last.collect()[0]["partition"]) + 1
 

@@ -92,7 +92,8 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     plan, messages = _planned(spark, request, table, where, tries=tries, observed=observed.messages)
     with Step(folder, "decide", observed.messages) as told, written_anew(folder.plan) as place:
         told.tell()  # Spark decides, and says nothing before its last row
-        plan.withMetadata(plan.columns[0], SPARK_FORMAT).write.options(**SPARK_ROW_GROUPS).parquet(str(place))
+        noted = plan.withMetadata(PLAN.names[0], SPARK_FORMAT)  # known: to ask Spark for it is to analyze twice
+        noted.write.options(**SPARK_ROW_GROUPS).parquet(str(place))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, observed)
     used_up = _used_up(spark.read.schema(PLAN).parquet(str(folder.plan)), messages, table, tries)

@@ -22,6 +22,7 @@ from mqops.observe import snapshot
 from mqops.observe.expired import discarded, known_depth, states_of
 from mqops.observe.sealed import sealing_for
 from mqops.observe.spark.datasource import register
+from mqops.observe.spark.schema import SNAPSHOT
 from mqops.observe.statistics import count_puts_and_gets
 from mqops.observe.unseen import unseen
 from mqops.spark_job import spark_errors
@@ -70,7 +71,7 @@ def observe(
     rows = spark.read.format(source).options(**options).load()
     told = Step(run, "observe", known_depth(before, limit))
     with written_anew(run.snapshot) as place, spark_errors(run.snapshot), told, told.heard_from_tasks():
-        noted = rows.withMetadata(rows.columns[0], SPARK_FORMAT)
+        noted = rows.withMetadata(SNAPSHOT.names[0], SPARK_FORMAT)  # known: to ask Spark for it is to analyze twice
         noted.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
     with connect(connection) as session:
         expired = discarded(before, states_of(session, names))
