@@ -66,7 +66,7 @@ def row_of(run: RunFolder) -> Row | None:
 def _msg_ids(run: RunFolder, observed: ObserveSummary | None) -> tuple[bytes, bytes] | None:
     """The least and the greatest MsgId of a snapshot, else of the plan: of no message `NO_IDS`, None where the footers
     of the files do not say them."""
-    from mqops.lake.parquet import bounds  # noqa: PLC0415 - DAG files load no pyarrow
+    from mqops.lake.row_groups import bounds  # noqa: PLC0415 - DAG files load no pyarrow
 
     if observed is not None and not any(one.messages for one in observed.queues):
         return NO_IDS
