@@ -38,8 +38,8 @@ from mqops.look import accounted
 from mqops.look.estate import expiring as expiring_of_estate
 from mqops.look.estate.problem import Problem
 from mqops.look.expiry_forecast import MORNING, next_time
+from mqops.look.run_row import run_line
 from mqops.look.run_story import run_story
-from mqops.look.runs import run_line
 from mqops.look.words.run_name import name_of
 from mqops.message_checks import QualitySummary, QueueQuality
 from mqops.mq.connection import connect

@@ -18,9 +18,10 @@ from mqops.lake.pruned import there_of
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
 from mqops.lake.stop import NAME as STOP
+from mqops.lake.stop import stop_in
 from mqops.ledger.noted import ACTED
 from mqops.look.core.question import Asked
-from mqops.look.core.run_state import PlanKnown, RunFiles, as_of, line_of
+from mqops.look.core.run_state import PlanKnown, RunFiles, RunLine, as_of, line_of
 from mqops.look.runs_index import Row
 from mqops.message_checks import QualitySummary
 from mqops.model import ObserveSummary
@@ -35,6 +36,17 @@ APPROVAL = RunFile("approval.json", Asked)
 """In Airflow: the question about the plan, and the answer (`mqops_airflow.approval.answer`)."""
 QUALITY = RunFile("quality/quality.json", QualitySummary)
 """The verdict of the run's quality checks (`mqops.quality.results`)."""
+
+
+def run_line(run: RunFolder) -> RunLine:
+    """The line of one run, as it is now. Raises `LakeError`."""
+    try:
+        line = line_of(run.run, run.queue_manager, _files(run))
+    except (LakeError, OSError) as error:
+        if run.path.is_dir():
+            raise
+        raise LakeError(f"Run {run.run} was removed meanwhile") from error
+    return as_of(line, utc_now(), stopped=stop_in(run.lake_folder) is not None)
 
 
 def row_of(run: RunFolder) -> Row | None:
