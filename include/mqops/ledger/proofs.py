@@ -8,14 +8,13 @@ Where the list is not there, it begins with what all runs say.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mqops.errors import LakeError, LedgerBroken
-from mqops.formats import numbered, refuse_newer
+from mqops.formats import json_line, refuse_newer
 from mqops.lake.files import append_lines, json_of, read_json, write_bytes
 from mqops.lake.run_file import Checked
 from mqops.ledger.core.chain import Head, Proof
@@ -90,7 +89,7 @@ def between(proofs: Iterable[Proof], first: int, last: int) -> list[Proof]:
 
 def _line(proof: Proof) -> bytes:
     said = _Noted(run=proof.run, seq=proof.head.seq, hash=proof.head.hash)
-    return json.dumps(numbered(NAME, asdict(said)), separators=(",", ":")).encode() + b"\n"
+    return json_line(NAME, asdict(said))
 
 
 def _proof(path: Path) -> Proof | None:

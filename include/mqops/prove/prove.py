@@ -22,7 +22,7 @@ from mqops.actions import Action, moved_word
 from mqops.clock import utc, utc_now
 from mqops.counted import counted
 from mqops.decide.arrow import read_plan
-from mqops.errors import LOST_CONNECTION, InProgress, LakeError, LedgerBroken, MQError, Unbalanced
+from mqops.errors import InProgress, LakeError, LedgerBroken, MQError, Unbalanced
 from mqops.expiry.core.histogram import Histogram, Lifetimes
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
@@ -381,8 +381,7 @@ def _doubt(session: Session, queue: str, looks: int) -> str:
             if not has_uncommitted(session, queue):
                 return ""
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         if is_gone(error):
             return ""  # what was on it went with it
         return f"it is not known whether units of work of others hide some of them ({error}): prove again"
