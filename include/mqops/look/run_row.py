@@ -41,11 +41,12 @@ QUALITY = RunFile("quality/quality.json", QualitySummary)
 def run_line(run: RunFolder) -> RunLine:
     """The line of one run, as it is now. Raises `LakeError`."""
     try:
-        line = line_of(run.run, run.queue_manager, _files(run))
+        files = _files(run)
     except (LakeError, OSError) as error:
         if run.path.is_dir():
             raise
         raise LakeError(f"Run {run.run} was removed meanwhile") from error
+    line = line_of(run.run, run.queue_manager, files)
     return as_of(line, utc_now(), stopped=stop_in(run.lake_folder) is not None)
 
 
