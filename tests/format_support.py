@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mqops import formats
 from mqops.lake.files import json_of
-from mqops.lake.part_file import opened
+from mqops.lake.parquet import opened
 
 
 def says_format(folder: Path) -> dict[str, bool]:

@@ -48,6 +48,11 @@ class MQError(MqopsError):
         text = f"{verb}{place} failed: {self.symbol} ({reason})"
         super().__init__(f"{text}. {self.advice}" if self.advice else text)
 
+    def raise_if_lost(self) -> None:
+        """Raise this error again if it ended the connection: whatever is asked next would fail, too."""
+        if self.reason in LOST_CONNECTION:
+            raise self
+
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), (self.comp, self.reason), (self.verb, self.object_name), self.advice)
 

@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -78,6 +79,11 @@ def numbered(kind: str, value: object) -> object:
         if isinstance(value, list | tuple):
             return [_with_number(kind, one) for one in value]
     return _with_number(kind, value)
+
+
+def json_line(kind: str, value: object) -> bytes:
+    """A line of a file that has a JSON object a line, with its format."""
+    return json.dumps(numbered(kind, value), separators=(",", ":")).encode() + b"\n"
 
 
 def _with_number(kind: str, value: object) -> object:

@@ -24,4 +24,9 @@ def mqsc_name(name: str) -> str:
 
     A quotation mark inside is doubled. IBM MQ, "Rules for using MQSC commands".
     """
-    return name if _PLAIN.fullmatch(name) else "'" + name.replace("'", "''") + "'"
+    return name if _PLAIN.fullmatch(name) else quoted(name)
+
+
+def quoted(text: str) -> str:
+    """A text in quotation marks, as MQSC and rules tables take it: those inside are doubled."""
+    return "'" + text.replace("'", "''") + "'"

@@ -22,8 +22,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from mqops.errors import SettingsError
-from mqops.lake.parquet import is_sealed, parts_of
-from mqops.lake.part_file import opened
+from mqops.lake.parquet import is_sealed, opened, parts_of
 from mqops.lake.run import find_run
 from mqops.lake.sealing import SEALED
 from mqops.mq.connection import VARIABLE, MqConnection

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mqops.errors import LOST_CONNECTION, MQError, SettingsError
+from mqops.errors import MQError, SettingsError
 from mqops.mq.inquire import dead_letter_queue, inquire_queues, queue_attribute
 from mqops.mq.session import Session
 from mqops.queue_names import is_named
@@ -62,14 +62,14 @@ class Storage:
         try:
             return queue_attribute(self._session, one, c.MQCA_BACKOUT_REQ_Q_NAME) == queue
         except MQError as error:
-            _raise_if_lost(error)
+            error.raise_if_lost()
             return False
 
     def _is_inhibited(self, queue: str) -> bool:
         try:
             return queue_attribute(self._session, queue, c.MQIA_INHIBIT_GET) == c.MQQA_GET_INHIBITED
         except MQError as error:
-            _raise_if_lost(error)
+            error.raise_if_lost()
             return False
 
 
@@ -115,16 +115,11 @@ def _by_definition(session: Session) -> frozenset[str]:
         rows = inquire_queues(session, "*", (c.MQCA_BACKOUT_REQ_Q_NAME,))
         found |= {str(row.get(c.MQCA_BACKOUT_REQ_Q_NAME, "")) for row in rows}
     except MQError as error:
-        _raise_if_lost(error)
+        error.raise_if_lost()
     try:
         found.add(dead_letter_queue(session))
     except SettingsError:
         pass  # it has none
     except MQError as error:
-        _raise_if_lost(error)
+        error.raise_if_lost()
     return frozenset(found - {""})
-
-
-def _raise_if_lost(error: MQError) -> None:
-    if error.reason in LOST_CONNECTION:
-        raise error

@@ -33,8 +33,8 @@ from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
+from mqops.look.run_row import run_line
 from mqops.look.run_story import run_story
-from mqops.look.runs import run_line
 from mqops.rules import parse
 from mqops_airflow.notices import outcome_text
 from mqops_airflow.runs.run_folder import HANDED_ON, run_key

@@ -42,8 +42,8 @@ from mqops.look.estate.now import ManagerNow
 from mqops.look.estate.problem import Problem
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import QueueFigures
+from mqops.look.run_row import run_line
 from mqops.look.run_story import run_story
-from mqops.look.runs import run_line
 from mqops.look.words.run import WhoAnswers
 from mqops.look.words.run_name import name_of
 from mqops.message_checks import QualitySummary, QueueQuality

@@ -22,8 +22,8 @@ from mqops.errors import LakeError, PlanChanged, SettingsError
 from mqops.estate_workflows import Approval, AutoApprove
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
+from mqops.look.run_row import run_line
 from mqops.look.run_story import run_story
-from mqops.look.runs import run_line
 from mqops_airflow.approval.answer import Answer, Asked, Question
 from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.approval.permission import NotAllowed, Permission, permitted

@@ -21,8 +21,8 @@ from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.errors import Stopped
 from mqops.lake.files import write_json
 from mqops.lake.stop import Stop, stop
+from mqops.look.run_row import run_line
 from mqops.look.run_view import run_view
-from mqops.look.runs import run_line
 from mqops.look.words.state import RunState
 
 

@@ -21,7 +21,7 @@ from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.recover import RECOVER, Do, RecoverRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.look.figures import Figures
-from mqops.look.runs import run_line
+from mqops.look.run_row import run_line
 from mqops.look.words.managers import oldest_figures
 from mqops.rules import parse
 from mqops_airflow.approval.policy import _would

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqops.act.core.issue_tokens import issue_tokens
+from mqops.act.beginning import issue_tokens
 from mqops.act.core.lanes import Row
 from mqops.act.core.mover import BEHIND_FAILED, Mover
 from mqops.act.core.rate_limiter import NoLimit

@@ -61,12 +61,7 @@ def read_approved_plan(run: RunFolder, approved: str = "") -> ApprovedPlan:
             f"The plan has digest {plan.digest}, but digest {approved} was approved. Look at the plan again, "
             "and give its digest to `mqops dlq act`; in Airflow start a new run"
         )
-    missing = missing_files(run.snapshot, OBSERVED.read(run).files)
-    if missing:
-        pruned = removed(run.snapshot)
-        lost = pruned or f"The snapshot of run {run.run} has lost {missing[0]}: restore it"
-        raise LakeError(f"{lost}. Nothing is moved without a copy")
-    return ApprovedPlan(
+    approved_plan = ApprovedPlan(
         identity=PlanIdentity(run=plan.run, digest=plan.digest),
         queues=tuple(plan.queue.split(",")),
         queue_manager=plan.queue_manager,
@@ -74,6 +69,12 @@ def read_approved_plan(run: RunFolder, approved: str = "") -> ApprovedPlan:
         pacing=_pacing(run, plan),
         folder=run,
     )
+    missing = missing_files(run.snapshot, OBSERVED.read(run).files)
+    if missing:
+        pruned = removed(run.snapshot)
+        lost = pruned or f"The snapshot of run {run.run} has lost {missing[0]}: restore it"
+        raise LakeError(f"{lost}. Nothing is moved without a copy")
+    return approved_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,14 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from mqops.act.approved_plan import ApprovedPlan, refuse_other_queue_manager
-from mqops.act.core.issue_tokens import issue_tokens
+from mqops.act.core.port import Port
 from mqops.act.mover_port import MoverPort
 from mqops.act.sources import check_source
 from mqops.clock import utc_now
 from mqops.decide.preflight import refuse_led_elsewhere
 from mqops.errors import MQError, OutcomeUnknown
 from mqops.ledger.before_act import refuse_broken
-from mqops.ledger.core.marker import About, MarkerKind
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import About, LaneToken, Marker, MarkerKind
 from mqops.ledger.drain import check_signer, drain
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.opened import OpenLedger
@@ -108,6 +109,39 @@ def _issue(step: OneSession, ledger: OpenLedger, queues: Sequence[str], lanes: S
         except OutcomeUnknown:
             if last_try:
                 raise  # the next execution looks for the marker
+
+
+def issue_tokens(
+    port: Port, plan: PlanIdentity, lengths: Sequence[int], *, about: About, now: Callable[[], str]
+) -> None:
+    """Put one lane token for each lane that has rows, and the marker that they were issued, in one unit of work.
+
+    The caller holds the run's lock and knows of no earlier issue; an issue that was committed and not noted is found
+    by its marker here: no process drains the marker before RUN/issued.json is written.
+
+    Parameters: `lengths` rows of each lane; `about` goes into the marker (who asked, who approved, which table).
+
+    Raises:
+        OutcomeUnknown: the commit may have been made: call again.
+    """
+    if port.has_marker(plan.issued_id()):
+        return
+    for lane, length in enumerate(lengths):
+        if length:
+            port.put_lane_token(
+                plan.lane_token_id(lane), LaneToken(run=plan.run, plan=plan.digest, lane=lane, next=0).pack()
+            )
+    marker = Marker(
+        unit=plan.issued_id().hex(),
+        run=plan.run,
+        plan=plan.digest,
+        kind=MarkerKind.ISSUED,
+        at=now(),
+        lanes=tuple(lengths),
+        about=about,
+    )
+    port.put_marker(plan.issued_id(), plan.markers(), marker.pack())
+    port.commit()
 
 
 def record_resume(step: OneSession, ledger: OpenLedger, who: str) -> None:

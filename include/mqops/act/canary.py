@@ -38,7 +38,7 @@ from mqops.act.core.port import Taken
 from mqops.act.destinations import key_there
 from mqops.act.mover_port import key_of, without_dlh
 from mqops.clock import utc_now
-from mqops.errors import LOST_CONNECTION, MQError, SettingsError
+from mqops.errors import MQError, SettingsError
 from mqops.lake.bodies import bodies_of
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
@@ -269,7 +269,7 @@ def _backout_queue(session: Session, queue: str, queue_manager: str) -> tuple[st
         place = resolve_queue(session, queue, queue_manager)
         return ("", place.why) if place.why else (queue_state(session, place.queue).backout_queue, "")
     except MQError as error:
-        _raise_if_lost(error)
+        error.raise_if_lost()
         return "", str(error)
 
 
@@ -278,14 +278,9 @@ def _unreadable(session: Session, queue: str) -> str:
     try:
         session.close(session.open(queue, OPEN_OPTIONS))
     except MQError as error:
-        _raise_if_lost(error)
+        error.raise_if_lost()
         return str(error)
     return ""
-
-
-def _raise_if_lost(error: MQError) -> None:
-    if error.reason in LOST_CONNECTION:
-        raise error
 
 
 def _all(session: Session, queues: Sequence[str]) -> Iterator[tuple[str, RawMessage]]:
@@ -413,5 +408,5 @@ class _Look:
                 return False
             return any(browse(self._session, one.landing, limit=1, msg_id=bytes.fromhex(one.msg_id)))
         except MQError as error:
-            _raise_if_lost(error)
+            error.raise_if_lost()
             return False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from mqops.backout.core.misconfigured import Misconfigured, backout_queue_of, misconfigured, of_queue
-from mqops.errors import LOST_CONNECTION, MQError
+from mqops.errors import MQError
 from mqops.model import AsJson, QueueDefinition
 from mqops.mq.authority import Grant, who_may
 from mqops.mq.inquire import deadq, queue_definitions, queue_manager_name, queue_names, unseen_queues
@@ -63,8 +63,7 @@ def audit(session: Session) -> BackoutAudit:
         for one in _without_right(session, known, wrong):
             wrong[one.queue] = one
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         rights = f"who may put on backout queues is not known: {error}"
     return BackoutAudit(
         queue_manager=queue_manager_name(session),

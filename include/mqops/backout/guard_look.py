@@ -162,8 +162,7 @@ def _looked(session: Session, watch: _Watch) -> bool:
     try:
         watch.look(session)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return False
     return True
 
@@ -191,8 +190,7 @@ def _depth(session: Session, queue: str) -> int:
     try:
         return depth(session, queue)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return 0  # it has ended
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from mqops.backout.core.poison import Poison, can_loop
-from mqops.errors import LOST_CONNECTION, MQError
+from mqops.errors import MQError
 from mqops.model import QueueDefinition
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.inquire import command
@@ -91,8 +91,7 @@ def _counts(session: Session, queue: str) -> list[int] | None:
         finally:
             session.close(handle)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return None
     return found
 
@@ -116,8 +115,7 @@ def readers_by_queue(session: Session, name: str = "*") -> Mapping[str, tuple[st
     try:
         rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, object_name=name)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return {} if error.reason == c.MQRCCF_Q_STATUS_NOT_FOUND else None
     found: dict[str, dict[str, None]] = {}
     for row in rows:

@@ -10,6 +10,7 @@ import click
 
 from mqops.cli.times import since_option, until_option
 from mqops.look.core.criteria import Criteria, criteria
+from mqops.mqsc import quoted
 
 _WORDS = (
     ("reason", "REASON", "REASON", "The Reason of the MQDLH, such as MQRC_Q_FULL."),
@@ -117,7 +118,7 @@ def _patterns(given: dict[str, Any]) -> str:
     found = [given.pop("where")]
     for name, keyword, _metavar, _help in _WORDS:
         if text := given.pop(name):
-            found.append(f"{keyword}({_quoted(text)})")
+            found.append(f"{keyword}({quoted(text)})")
     for name, keyword, _metavar, _help in _COMPARED:
         if text := given.pop(name):
             found.append(f"{keyword}({text})")
@@ -125,9 +126,5 @@ def _patterns(given: dict[str, Any]) -> str:
         name, is_there, value = text.partition("=")
         if not is_there:
             raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--property")
-        found.append(f"PROP({_quoted(name.strip())} = {_quoted(value or ' ')})")
+        found.append(f"PROP({quoted(name.strip())} = {quoted(value or ' ')})")
     return " ".join(filter(None, found))
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

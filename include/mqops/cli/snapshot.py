@@ -179,7 +179,7 @@ def export(
 def columns(*, as_json: bool) -> None:
     """List the columns of a snapshot: type, unit, source, whether it is stable, and how `export --masked` masks it."""
     from mqops.formats import number_of  # noqa: PLC0415
-    from mqops.lake.part_file import KIND  # noqa: PLC0415
+    from mqops.lake.parquet import KIND  # noqa: PLC0415
     from mqops.observe.core.column_masks import MASKS  # noqa: PLC0415
     from mqops.observe.core.column_texts import described  # noqa: PLC0415
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from mqops.decide.core.preflight import Channel, Demand, Inquired, LocalQueue
-from mqops.errors import LOST_CONNECTION, MQError, mq_error
+from mqops.errors import MQError, mq_error
 from mqops.model import Destination
 from mqops.mq.channels import INACTIVE, serving, states
 from mqops.mq.inquire import (
@@ -80,8 +80,7 @@ class DestinationInquiry:
         try:
             return self._named(demand.queue, demand.queue_manager)
         except MQError as error:
-            if error.reason in LOST_CONNECTION:
-                raise
+            error.raise_if_lost()
             if error.reason == c.MQRC_DYNAMIC_Q_NAME_ERROR:
                 return Inquired(model=True)
             return Inquired(unknown=str(self._told(error, demand)))
@@ -102,8 +101,7 @@ class DestinationInquiry:
                 self._session.open(demand.queue, options, queue_manager=demand.queue_manager, alternate_user=user)
             )
         except MQError as error:
-            if error.reason in LOST_CONNECTION:
-                raise
+            error.raise_if_lost()
             how = " with all context (SETALL)" if options & c.MQOO_SET_ALL_CONTEXT else ""
             by = f" by the authority of {user.strip() or 'a blank user (PUTAUT(CTX))'}" if user else ""
             advice = self._told(error, demand).advice
@@ -222,8 +220,7 @@ class DestinationInquiry:
                 names = self._defined().get(xmit, [])
                 self._states[xmit] = tuple(Channel(name=name, state=self._state(name)) for name in names), ""
             except MQError as error:
-                if error.reason in LOST_CONNECTION:
-                    raise
+                error.raise_if_lost()
                 self._states[xmit] = (), str(error)
         return self._states[xmit]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mqops.command import command
 from mqops.decide.core.preflight import Finding
-from mqops.errors import LOST_CONNECTION, LedgerBroken, MQError
+from mqops.errors import LedgerBroken, MQError
 from mqops.lake.stop import stop_in
 from mqops.ledger.before_act import refuse_broken
 from mqops.ledger.file import LedgerFile
@@ -57,8 +57,7 @@ def ledger_findings(session: Session, file: LedgerFile) -> Iterator[Finding]:
 
 def _reason(error: MQError) -> str:
     """The reason code. Raises the error where the connection is lost."""
-    if error.reason in LOST_CONNECTION:
-        raise error
+    error.raise_if_lost()
     return f"{error.symbol} ({error.reason})"
 
 

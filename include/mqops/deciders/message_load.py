@@ -48,7 +48,7 @@ def decide(request: LoadRequest, run: RunFolder) -> PlanSummary:
 def act(
     connection: Reach, run: RunFolder, /, *, file: LedgerFile, unit_size: int, approved: str, about: About | None
 ) -> ActSummary:
-    """Put through `mqops.message_file.load_port.LoadPort`. Raises as `mqops.message_file.load.act_load`."""
+    """Put through `mqops.message_file.load.LoadPort`. Raises as `mqops.message_file.load.act_load`."""
     from mqops.message_file.load import act_load  # noqa: PLC0415 - loads the MQ library
 
     return act_load(connection, run, file=file, unit_size=unit_size, approved=approved, about=about)

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from mqops.doctor.needs import AUTHORITIES, OBJECT_TYPES, Authority, NeededQueue, initiation_queue
-from mqops.errors import LOST_CONNECTION, MQError
+from mqops.errors import MQError
 from mqops.mq.authority import Grantee, grant, granted
 from mqops.mq.inquire import command, opened
 from mqops.mq.session import Session
@@ -64,8 +64,7 @@ def queue_step(session: Session | None, needed: NeededQueue) -> Step:
     except MQError as error:
         if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
             return step(StepState.MISSING)
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return step(StepState.UNKNOWN, f"{needed.name} cannot be inquired: {error.symbol} ({error.reason})")
     if kind != c.MQQT_LOCAL:
         return step(StepState.DIFFERS, f"{needed.name} is there, and it is not a local queue: delete it, or rename it")
@@ -126,8 +125,7 @@ def authority_steps(
                 lacking = has is None or any(AUTHORITIES[word] not in has for word in one.words)
                 state = StepState.MISSING if lacking else StepState.STANDS
             except MQError as error:
-                if error.reason in LOST_CONNECTION:
-                    raise
+                error.raise_if_lost()
                 found = f"the record cannot be asked for: {error.symbol} ({error.reason})"
         yield Step(what=one, mqsc=one.mqsc(to), state=state, found=found, to=to)
 

@@ -29,7 +29,7 @@ from mqops.doctor.needs import (
     NeededQueue,
     authorities,
 )
-from mqops.errors import LOST_CONNECTION, MQError, SettingsError
+from mqops.errors import MQError, SettingsError
 from mqops.estate import EstateFile
 from mqops.ledger.access import AccessWarning, ledger_access
 from mqops.ledger.file import LedgerFile
@@ -105,8 +105,7 @@ def channel(session: Session, connection: MqConnection) -> Check:
     try:
         rows = command(session, "MQCMD_INQUIRE_CHANNEL", asked, object_name=connection.channel)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return unknown("channel", f"{name}: its MAXMSGL is not known: {_reason(error)}", "Give the user DSP on it")
     lengths = [int(row[c.MQIACH_MAX_MSG_LENGTH]) for row in rows if c.MQIACH_MAX_MSG_LENGTH in row]
     most = int(queue_manager_attribute(session, c.MQIA_MAX_MSG_LENGTH))
@@ -189,8 +188,7 @@ def dead_letters(session: Session) -> Check:
             return fails(name, found + local, mended_deadq(queue, wrong))
         state = queue_state(session, queue)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return unknown(name, f"{queue} cannot be inquired: {_reason(error)}", "Give the user INQ on it")
     ones = []
     if not state.put_allowed:
@@ -214,8 +212,7 @@ def letters(session: Session) -> Check:
     try:
         kinds = first_kinds(session, queue) if queue else None
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         do = "Give the user BROWSE on it" if error.reason == c.MQRC_NOT_AUTHORIZED else ""
         return unknown(name, f"{queue} cannot be browsed: {_reason(error)}", do)
     if kinds is None:
@@ -232,8 +229,7 @@ def protection_errors(session: Session, name: str) -> Check:
     try:
         messages = depth(session, PROTECTION_ERRORS)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
             return holds(what, f"there is no {PROTECTION_ERRORS}")
         return unknown(what, f"{PROTECTION_ERRORS} cannot be inquired: {_reason(error)}", "Give the user INQ on it")
@@ -266,8 +262,7 @@ def message_lengths(session: Session) -> Check:
     try:
         lengths = _lengths(session)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return unknown(name, f"the queues cannot be inquired: {_reason(error)}", "Give the user DSP on them")
     above = sorted(queue for queue, length in lengths.items() if length > most)
     if above:
@@ -293,8 +288,7 @@ def _longest(session: Session) -> LongestMessages | None:
     try:
         lengths = {name: size for name, size in _lengths(session).items() if not name.startswith("SYSTEM.")}
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return None
     return max((LongestMessages(*one) for one in lengths.items()), key=lambda one: one.length, default=None)
 
@@ -344,8 +338,7 @@ def _is_missing(session: Session, needed: Authority) -> bool:
         with opened(session, needed.profile, c.MQOT_Q):
             return False
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return error.reason == c.MQRC_UNKNOWN_OBJECT_NAME
 
 
@@ -360,8 +353,7 @@ def _may(session: Session, needed: Authority, word: str, user: str) -> bool | No
             return bool(inquire_queues(session, needed.profile, (c.MQIA_Q_TYPE,), kind=c.MQQT_ALL)) or None
         session.close(session.open(needed.profile, OPENING[word] | c.MQOO_FAIL_IF_QUIESCING))
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         if error.reason == c.MQRC_OPTION_NOT_VALID_FOR_TYPE:
             return True  # a remote queue: nothing can be got there
         return False if error.reason == c.MQRC_NOT_AUTHORIZED else None
@@ -375,8 +367,7 @@ def _may_act_for(session: Session, user: str) -> bool | None:
     try:
         session.close(session.open(LEDGER.name, options, alternate_user=user))
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return None
     return True
 
@@ -387,8 +378,7 @@ def clock(session: Session, now: Callable[[], datetime]) -> Check:
     try:
         least, most = clock_ahead(session, now)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return unknown(name, f"the command server gave no answer with a put time: {_reason(error)}")
     middle = (least + most) / 2
     exact = (most - least).total_seconds() / 2

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from mqops.counted import counted
 from mqops.errors import LakeError
-from mqops.lake.parquet import Chunk, R, rows_as
-from mqops.lake.part_file import opened
-
-_AT_A_TIME = 2000
+from mqops.lake.parquet import R, opened, rows_as
+from mqops.lake.row_groups import Chunk
 
 
 class Whole(NamedTuple):
@@ -62,15 +56,5 @@ def rows_with(
         if chosen is not None and not groups:
             continue
         with opened(path) as file:
-            for group in groups or range(file.metadata.num_row_groups):
-                fit = _fit(file.read([group], list(wanted)), wanted)
-                for batch in file.batches(_AT_A_TIME, kind._fields, [group], keep=fit):
-                    yield from rows_as(batch, kind)  # a few bodies are in memory at a time
-
-
-def _fit(table: pa.Table, wanted: Mapping[str, Collection[Any]]) -> pa.ChunkedArray:
-    tests = [
-        pc.is_in(table.column(name), pa.array(set(values), table.schema.field(name).type))
-        for name, values in wanted.items()
-    ]
-    return reduce(pc.and_, tests)
+            for batch in file.batches_with(wanted, kind._fields, groups or range(file.metadata.num_row_groups)):
+                yield from rows_as(batch, kind)

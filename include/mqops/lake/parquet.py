@@ -1,24 +1,43 @@
-"""Parquet files of the lake, written and read without Spark."""
+"""Parquet files of the lake, written and read without Spark. Here encrypted bodies are decrypted, unless Spark reads
+them. `mqops.lake.row_groups` reads parts of a file.
+
+What is asked for by the names of `BODY_COLUMNS` is decrypted where the file has them encrypted; whatever else is asked
+for needs no key.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property, lru_cache, reduce
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeAlias, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mqops.errors import LakeError
+from mqops import formats
+from mqops.errors import LakeError, NewerFormat
 from mqops.lake.files import lake_errors
-from mqops.lake.part_file import FORMAT, PartFile, in_utc, not_whole, opened, refuse_newer
 from mqops.lake.pruned import removed
-from mqops.lake.sealing import SEALED
+from mqops.lake.sealing import BODY_COLUMNS, NEEDED, SEALED, Broken, Sealing, broken, run_of, sealing_of, some_at_a_time
 
 R = TypeVar("R", bound=NamedTuple)
 
+UTC_TIME = pa.timestamp("us", tz="UTC")
+"""The type of a time in the lake."""
+KIND = "*.parquet"
+"""What `mqops.formats` calls a Parquet file."""
+FORMAT = {formats.PARQUET_KEY: str(formats.number_of(KIND))}
+"""Metadata of a file that we write."""
+SPARK_FORMAT = {formats.PARQUET_KEY: formats.number_of(KIND)}
+"""Metadata of a column, by which Spark says the format: it writes no metadata of the file's own."""
+_SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
+_AT_A_TIME = 2000
+"""Rows of a batch with bodies that are decrypted, at most."""
+_SPARK_NUMBER = re.compile(f'"{re.escape(formats.PARQUET_KEY)}":([0-9]{{1,9}})'.encode())
 SPARK_ROW_GROUPS = {"parquet.block.row.count.limit": "50000"}
 """Options for Spark's writer. A row group is the least that one task reads: text that compresses well puts a million
 messages into one, and then one processor does the work of all."""
@@ -99,99 +118,12 @@ def is_sealed(folder: Path) -> bool:
     Raises:
         LakeError: the folder or a file cannot be read.
     """
-    return any(SEALED in _footer(part).schema.names for part in parts_of(folder))
-
-
-class Chunk(NamedTuple):
-    """Neighbouring row groups of a file. Parameters: `part` name of the file; `groups` from 0; `rows` in them."""
-
-    part: str
-    groups: tuple[int, ...]
-    rows: int
-
-
-def chunks_of(part: Path, footer: pq.FileMetaData, rows: int) -> Iterator[Chunk]:
-    """A file in pieces of about so many rows, or of one row group. Parameters: `footer` of the file."""
-    for groups in _groups(footer, rows, range(footer.num_row_groups), first=rows):
-        yield Chunk(part.name, tuple(groups), sum(footer.row_group(number).num_rows for number in groups))
-
-
-def chunks_with(folder: Path, column: str, low: Any, high: Any) -> list[Chunk]:
-    """The row groups in which a column can have a value from `low` to `high`: their footers say so. They are read once
-    as long as no file comes or goes.
-
-    Raises:
-        LakeError: the folder or a file cannot be read.
-    """
-    with lake_errors(folder):
-        known = _ranges(folder, column, folder.stat().st_mtime_ns)
-    return [chunk for chunk, there in known if there is None or (there[0] <= high and low <= there[1])]
-
-
-@lru_cache(maxsize=64)
-def _ranges(folder: Path, column: str, _changed: int) -> tuple[tuple[Chunk, tuple[Any, Any] | None], ...]:
-    """Each row group with the least and the greatest value of a column."""
-    return tuple(
-        (Chunk(part.name, (number,), footer.row_group(number).num_rows), _bounds([values]))
-        for part in parts_of(folder)
-        for footer in [_footer(part)]
-        for number, values in enumerate(_statistics([footer], column))
-    )
-
-
-def read_chunks(
-    folder: Path, columns: Sequence[str], *, rows: int, chosen: Sequence[Chunk] | None = None
-) -> Iterator[tuple[pa.RecordBatch, OfSameRows]]:
-    """As `read_parquet`; with each batch a function that reads further columns of the same rows. It must be called
-    before the next batch is taken.
-
-    The first batches are small, for who takes a few rows only.
-
-    Parameters: `chosen` what is read, None for all.
-    """
-    for part in parts_of(folder):
-        own = [group for one in chosen or () if one.part == part.name for group in one.groups]
-        if chosen is not None and not own:
-            continue
-        with opened(part, columns) as file:
-            chosen_groups = own or range(file.metadata.num_row_groups)
-            for groups in _groups(file.metadata, rows, chosen_groups, first=_FIRST_ROWS):
-                first = 0
-                for batch in file.batches(rows, columns, groups):
-                    yield batch, partial(_others, file, groups, first, batch)
-                    first += batch.num_rows
+    return any(SEALED in footer_of(part).schema.names for part in parts_of(folder))
 
 
 def rows_as(batch: pa.RecordBatch, kind: type[R]) -> Iterator[R]:
     """The rows of a batch. Parameters: `kind` a NamedTuple, whose fields are columns of the batch."""
     return map(kind._make, zip(*(batch.column(name).to_pylist() for name in kind._fields), strict=True))
-
-
-OfSameRows: TypeAlias = Callable[[Sequence[str]], pa.RecordBatch]
-_FIRST_ROWS = 4096
-
-
-def _groups(file: pq.FileMetaData, rows: int, of: Iterable[int], *, first: int) -> Iterator[list[int]]:
-    """Neighbouring ones of these row groups, of about so many rows together, or one; at first of `first` rows."""
-    wanted, groups, number = min(rows, first), list[int](), 0
-    for group in of:
-        own = file.row_group(group).num_rows
-        if groups and number + own > wanted:
-            yield groups
-            wanted, groups, number = min(rows, 2 * wanted), [], 0
-        groups.append(group)
-        number += own
-    if groups:
-        yield groups
-
-
-def _others(
-    file: PartFile, groups: list[int], first: int, of: pa.RecordBatch, columns: Sequence[str]
-) -> pa.RecordBatch:
-    """Columns of the rows of a batch, which begins with row `first` of these groups."""
-    table = file.read(groups, columns, use_threads=False, rows=(first, of.num_rows))
-    (batch,) = table.combine_chunks().to_batches()
-    return in_utc(batch)
 
 
 def refuse_newer_folder(folder: Path) -> None:
@@ -203,20 +135,11 @@ def refuse_newer_folder(folder: Path) -> None:
         NewerFormat: a newer version wrote it.
     """
     for part in parts_of(folder)[:1]:
-        _footer(part)
+        footer_of(part)
 
 
-def bounds(folder: Path, *columns: str) -> tuple[tuple[Any, Any] | None, ...]:
-    """The least and the greatest value of each column, which the files' footers tell; None where they do not.
-
-    Raises:
-        LakeError: the folder or a file cannot be read.
-    """
-    footers = [_footer(part) for part in parts_of(folder)]
-    return tuple(_bounds([*_statistics(footers, column)]) for column in columns)
-
-
-def _footer(part: Path) -> pq.FileMetaData:
+def footer_of(part: Path) -> pq.FileMetaData:
+    """What the end of a file says. Raises `LakeError`, `NewerFormat`."""
     with lake_errors(part):
         try:
             footer = pq.read_metadata(part)
@@ -226,16 +149,177 @@ def _footer(part: Path) -> pq.FileMetaData:
     return footer
 
 
-def _bounds(found: Sequence[pq.Statistics | None]) -> tuple[Any, Any] | None:
-    known = [values for values in found if values is not None and values.has_min_max]
-    if not found or len(known) < len(found):
-        return None
-    return min(values.min for values in known), max(values.max for values in known)
+@contextmanager
+def opened(path: Path, columns: Sequence[str] = (), sealing: Sealing | None = None) -> Iterator[PartFile]:
+    """A file, open until the end of the block.
+
+    Parameters: `columns` that it must have; `sealing` of its bodies, None for that of its run.
+
+    Raises:
+        LakeError: it cannot be read, it is not a whole Parquet file, or it lacks a column.
+        NewerFormat: a newer version wrote it.
+    """
+    with lake_errors(path):
+        try:
+            file = PartFile(path, sealing)
+            try:
+                file.refuse_without(columns)
+                yield file
+            finally:
+                file.close()
+        except pa.ArrowInvalid as error:
+            raise not_whole(path, error) from error
 
 
-def _statistics(footers: Iterable[pq.FileMetaData], column: str) -> Iterator[pq.Statistics | None]:
-    """Of each row group."""
-    for footer in footers:
-        number = footer.schema.names.index(column)
-        for group in range(footer.num_row_groups):
-            yield footer.row_group(group).column(number).statistics
+def not_whole(path: Path, error: pa.ArrowInvalid) -> LakeError:
+    """The error of a file that Arrow cannot read."""
+    return LakeError(f"{path} is not a whole Parquet file ({error}); restore it, no message was lost")
+
+
+def refuse_newer(part: Path, footer: pq.FileMetaData) -> None:
+    """Refuse a file that a newer version wrote. Raises `NewerFormat`."""
+    said = footer.metadata or {}
+    number = said.get(formats.PARQUET_KEY.encode(), b"")
+    if not number and (of_spark := _SPARK_NUMBER.search(said.get(_SPARK_SCHEMA, b""))):
+        number = of_spark[1]
+    if number.isdigit():
+        formats.refuse_newer_number(KIND, part, int(number))
+
+
+class PartFile:
+    """Parameters: `path` of the file, below the folder of its run if it is encrypted; `sealing` of its bodies, None for
+    that of the run. Raises `NewerFormat`.
+
+    Attributes: `names` of the columns that can be asked for; `metadata` its footer.
+    """
+
+    def __init__(self, path: Path, sealing: Sealing | None = None) -> None:
+        self._path = path
+        self._given = sealing
+        there = path.stat()
+        footer = _footer(path, there.st_ino, there.st_size, there.st_mtime_ns)
+        self._file = pq.ParquetFile(path, metadata=footer, coerce_int96_timestamp_unit="us")
+        try:
+            refuse_newer(path, self._file.metadata)
+        except NewerFormat:
+            self._file.close()
+            raise
+        stored = self._file.schema_arrow.names
+        self._is_sealed = SEALED in stored
+        self.names = stored
+        if self._is_sealed:
+            self.names = [*(name for name in stored if name != SEALED), *BODY_COLUMNS]
+        self.metadata: pq.FileMetaData = self._file.metadata
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def refuse_without(self, columns: Sequence[str]) -> None:
+        """Raise `LakeError` if one of these columns is not there."""
+        missing = sorted(set(columns) - set(self.names))
+        if missing:
+            raise LakeError(
+                f"{self._path} was written by another version of mqops, without the columns {', '.join(missing)}. "
+                "Use that version, or make a new run"
+            )
+
+    def batches(
+        self,
+        rows: int,
+        columns: Sequence[str],
+        groups: Iterable[int] | None = None,
+        *,
+        keep: pa.ChunkedArray | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Columns in batches of at most `rows` rows, times in UTC.
+
+        Parameters: `groups` that are read, None for all; `keep` which of their rows are given, None for all. Nothing is
+        read behind the last one of them, and no other is decrypted.
+
+        Raises:
+            OSError, ArrowInvalid: the file cannot be read.
+            LakeError, SettingsError: a body cannot be decrypted.
+        """
+        stored, opens = self._stored(columns)
+        rows = min(rows, _AT_A_TIME) if opens else rows
+        chosen = range(self.metadata.num_row_groups) if groups is None else list(groups)
+        left, begin = -1 if keep is None else pc.sum(keep).as_py() or 0, 0
+        for batch in self._file.iter_batches(rows, row_groups=chosen, columns=stored) if left else ():
+            found = batch
+            if keep is not None:
+                found = batch.filter(keep.slice(begin, batch.num_rows).combine_chunks())
+                left, begin = left - found.num_rows, begin + batch.num_rows
+            if opens:
+                yield from (in_utc(self._opened(some, columns)) for some in some_at_a_time(found))
+            else:
+                yield in_utc(found.select(list(columns)))
+            if not left:
+                return
+
+    def batches_with(
+        self, wanted: Mapping[str, Collection[Any]], columns: Sequence[str], groups: Iterable[int]
+    ) -> Iterator[pa.RecordBatch]:
+        """Columns of the rows that have one of the wanted values in each of the columns of `wanted`: a few bodies are
+        in memory at a time. Parameters: `groups` that are read. Raises as `batches`."""
+        for group in groups:
+            table = self.read([group], list(wanted))
+            tests = (
+                pc.is_in(table.column(name), pa.array(set(values), table.schema.field(name).type))
+                for name, values in wanted.items()
+            )
+            yield from self.batches(_AT_A_TIME, columns, [group], keep=reduce(pc.and_, tests))
+
+    def read(
+        self,
+        groups: Sequence[int],
+        columns: Sequence[str],
+        *,
+        use_threads: bool = True,
+        rows: tuple[int, int] | None = None,
+    ) -> pa.Table:
+        """Columns of row groups. Parameters: `rows` the first one and how many, None for all. Raises as `batches`."""
+        stored, opens = self._stored(columns)
+        table = self._file.read_row_groups(groups, columns=stored, use_threads=use_threads)
+        table = table if rows is None else table.slice(*rows)
+        if not opens:
+            return table.select(list(columns))
+        parts = table.to_batches(_AT_A_TIME) or [pa.RecordBatch.from_pylist([], schema=table.schema)]
+        slices = (some for batch in parts for some in some_at_a_time(batch))
+        return pa.Table.from_batches([self._opened(some, columns) for some in slices])
+
+    def _stored(self, columns: Sequence[str]) -> tuple[list[str], bool]:
+        """What is read of the file, and whether it has to be decrypted."""
+        if not self._is_sealed or not set(BODY_COLUMNS).intersection(columns):
+            return list(columns), False
+        return [*dict.fromkeys((*(one for one in columns if one not in BODY_COLUMNS), *NEEDED))], True
+
+    def _opened(self, batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
+        try:
+            made = self._sealing.opened(batch, columns)
+        except Broken as error:
+            raise broken(self._path, error) from None
+        return pa.RecordBatch.from_arrays(
+            [made[name] if name in made else batch.column(name) for name in columns], names=list(columns)
+        )
+
+    @cached_property
+    def _sealing(self) -> Sealing:
+        return self._given or sealing_of(run_of(self._path.parent))
+
+
+@lru_cache(maxsize=1)
+def _footer(path: Path, _inode: int, _size: int, _changed: int) -> pq.FileMetaData:
+    """The footer of a file as it is now. A snapshot of a million messages can have 500 row groups, and to read what the
+    footer says of them takes as long as to read some columns: who reads the file piece by piece reads it once."""
+    return pq.read_metadata(path)
+
+
+def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows with UTC as the zone of each time. Spark writes INT96 for a time unless told otherwise: it is UTC,
+    and does not say so."""
+    for number, field in enumerate(batch.schema):
+        if pa.types.is_timestamp(field.type) and field.type.tz is None:
+            times = batch.column(number).cast(UTC_TIME)
+            batch = batch.set_column(number, field.with_type(UTC_TIME), times)
+    return batch

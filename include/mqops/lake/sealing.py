@@ -65,11 +65,6 @@ def sealed_schema(schema: pa.Schema) -> pa.Schema:
     return pa.schema([*(one for one in fields if one.name not in BODY_COLUMNS), pa.field(MASKED, pa.string())])
 
 
-def in_clear(names: Collection[str]) -> list[str]:
-    """The columns that a file stands for. Parameters: `names` those that it has."""
-    return [*(name for name in names if name != SEALED), *BODY_COLUMNS] if SEALED in names else list(names)
-
-
 class Sealing:
     """Encrypts and decrypts the bodies of one run. It travels to Spark's workers pickled, with the data key.
 

@@ -7,7 +7,6 @@ who knows that the lake is gone, or that they are forged, gives the reason.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import InProgress, MQError, SettingsError
-from mqops.formats import numbered
+from mqops.formats import json_line
 from mqops.lake.files import append_lines
 from mqops.ledger.core.received import put_by, who_put
 from mqops.ledger.queue import NAME
@@ -98,7 +97,4 @@ def refuse_at_work(session: Session) -> None:
 def note_taken_off(lake_folder: Path, runs: Iterable[str], *, by: str, why: str) -> None:
     """Note who takes the markers of which runs off, and why, before it is done. Raises `LakeError`."""
     record = {"at": utc_now(), "by": by, "runs": sorted(runs), "why": why}
-    append_lines(
-        lake_folder / "ledger" / TAKEN_OFF,
-        json.dumps(numbered(TAKEN_OFF, record), separators=(",", ":")).encode() + b"\n",
-    )
+    append_lines(lake_folder / "ledger" / TAKEN_OFF, json_line(TAKEN_OFF, record))

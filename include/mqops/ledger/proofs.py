@@ -8,7 +8,6 @@ Where the list is not there, it begins with what all runs say.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from mqops.errors import LakeError, LedgerBroken
-from mqops.formats import numbered, refuse_newer
+from mqops.formats import json_line, refuse_newer
 from mqops.lake.files import append_lines, file_state, json_of, lake_errors, read_json, write_bytes
 from mqops.lake.run_file import Checked
 from mqops.ledger.core.chain import Head, Proof
@@ -109,7 +108,7 @@ def between(proofs: Iterable[Proof], first: int, last: int) -> list[Proof]:
 
 def _line(proof: Proof) -> bytes:
     said = _Noted(run=proof.run, seq=proof.head.seq, hash=proof.head.hash)
-    return json.dumps(numbered(NAME, asdict(said)), separators=(",", ":")).encode() + b"\n"
+    return json_line(NAME, asdict(said))
 
 
 def _proof(path: Path) -> Proof | None:

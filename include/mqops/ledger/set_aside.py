@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.counted import counted
-from mqops.formats import numbered
+from mqops.formats import json_line
 from mqops.lake.files import append_lines, lake_errors
 from mqops.lake.run_file import Checked
 from mqops.ledger.core.received import Stranger, put_by
@@ -47,7 +46,7 @@ class SetAside:
         content = {"md": self.md.hex(), "body": base64.b64encode(kept).decode()}
         if len(kept) < len(self.body):
             content |= {"length": str(len(self.body)), "sha256": hashlib.sha256(self.body).hexdigest()}
-        return json.dumps(numbered(NAME, record | content), separators=(",", ":")).encode() + b"\n"
+        return json_line(NAME, record | content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

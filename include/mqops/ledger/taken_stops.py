@@ -7,14 +7,13 @@ stops have the same body, so a stop whose body is here is such a copy: it stops 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.clock import utc_now
-from mqops.formats import numbered
+from mqops.formats import json_line
 from mqops.lake.files import append_lines
 from mqops.lake.run_file import Checked
 
@@ -34,9 +33,8 @@ _TAKEN = Checked(_Taken)
 def note_taken(lake_folder: Path, bodies: Iterable[bytes]) -> None:
     """Note that stops were taken back. Parameters: `bodies` of their messages, signed. Raises `LakeError`."""
     at = utc_now()
-    lines = (json.dumps(numbered(NAME, {"at": at, "stop": _digest(body)}), separators=(",", ":")) for body in bodies)
-    if content := "".join(f"{line}\n" for line in lines):
-        append_lines(lake_folder / "ledger" / NAME, content.encode())
+    if content := b"".join(json_line(NAME, {"at": at, "stop": _digest(body)}) for body in bodies):
+        append_lines(lake_folder / "ledger" / NAME, content)
 
 
 def was_taken(lake_folder: Path, body: bytes) -> bool:

@@ -24,7 +24,8 @@ import pyarrow.compute as pc
 from mqops.as_json import JsonObject, json_object
 from mqops.clock import utc
 from mqops.errors import SettingsError
-from mqops.lake.parquet import Chunk, OfSameRows, read_chunks, read_parquet
+from mqops.lake.parquet import read_parquet
+from mqops.lake.row_groups import Chunk, OfSameRows, read_chunks
 from mqops.look.core.criteria import Criteria
 from mqops.look.core.field_values import shown
 from mqops.look.reveal import refuse_question

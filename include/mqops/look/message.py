@@ -20,7 +20,7 @@ from mqops.errors import BodiesLocked, SettingsError
 from mqops.given_file import table_text
 from mqops.kept import kept
 from mqops.lake.bodies import rows_with
-from mqops.lake.parquet import chunks_with
+from mqops.lake.row_groups import chunks_with
 from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.sealing import BODY_COLUMNS
 from mqops.ledger.file import LedgerFile

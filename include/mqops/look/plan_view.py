@@ -24,7 +24,8 @@ from mqops.lake.parquet import read_parquet, rows_with
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
 from mqops.look.core.run_state import RunLine
-from mqops.look.runs import MOST_LOOKED_AT, Runs, run_line
+from mqops.look.run_row import run_line
+from mqops.look.runs import MOST_LOOKED_AT, Runs
 from mqops.mq.connection import MqConnection, connect
 from mqops.prove.records import UNDO_RECORD
 from mqops.rules.lines import rule_texts

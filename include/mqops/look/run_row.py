@@ -18,9 +18,10 @@ from mqops.lake.pruned import there_of
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
 from mqops.lake.stop import NAME as STOP
+from mqops.lake.stop import stop_in
 from mqops.ledger.noted import ACTED
 from mqops.look.core.question import Asked
-from mqops.look.core.run_state import PlanKnown, RunFiles, as_of, line_of
+from mqops.look.core.run_state import PlanKnown, RunFiles, RunLine, as_of, line_of
 from mqops.look.runs_index import Row
 from mqops.message_checks import QualitySummary
 from mqops.model import ObserveSummary
@@ -35,6 +36,18 @@ APPROVAL = RunFile("approval.json", Asked)
 """In Airflow: the question about the plan, and the answer (`mqops_airflow.approval.answer`)."""
 QUALITY = RunFile("quality/quality.json", QualitySummary)
 """The verdict of the run's quality checks (`mqops.quality.results`)."""
+
+
+def run_line(run: RunFolder) -> RunLine:
+    """The line of one run, as it is now. Raises `LakeError`."""
+    try:
+        files = _files(run)
+    except (LakeError, OSError) as error:
+        if run.path.is_dir():
+            raise
+        raise LakeError(f"Run {run.run} was removed meanwhile") from error
+    line = line_of(run.run, run.queue_manager, files)
+    return as_of(line, utc_now(), stopped=stop_in(run.lake_folder) is not None)
 
 
 def row_of(run: RunFolder) -> Row | None:
@@ -66,7 +79,7 @@ def row_of(run: RunFolder) -> Row | None:
 def _msg_ids(run: RunFolder, observed: ObserveSummary | None) -> tuple[bytes, bytes] | None:
     """The least and the greatest MsgId of a snapshot, else of the plan: of no message `NO_IDS`, None where the footers
     of the files do not say them."""
-    from mqops.lake.parquet import bounds  # noqa: PLC0415 - DAG files load no pyarrow
+    from mqops.lake.row_groups import bounds  # noqa: PLC0415 - DAG files load no pyarrow
 
     if observed is not None and not any(one.messages for one in observed.queues):
         return NO_IDS

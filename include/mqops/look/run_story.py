@@ -30,8 +30,7 @@ from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.file import markers_of
 from mqops.look.core.question import Asked, became_of
 from mqops.look.core.run_state import RunLine
-from mqops.look.run_row import APPROVAL
-from mqops.look.runs import run_line
+from mqops.look.run_row import APPROVAL, run_line
 from mqops.look.staying import StayingRows, Stays, staying_rows
 from mqops.look.words.fates import BACK, NOT_REACHED, NOT_REACHED_ELSEWHERE, WHY_LEFT, Became, check_in_words
 from mqops.look.words.state import NOT_CARRIED_OUT, RunState

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 from cachetools import LRUCache
 
@@ -65,6 +65,11 @@ class RunView:
 
 def run_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
     """A run with what came after it. Parameters and errors: as `mqops.look.run_story.run_story`."""
+    return _with_undos(run, _of_own_files(run, limit, after))
+
+
+def _of_own_files(run: RunFolder, limit: int, after: int) -> RunView:
+    """A run without its undos, which are other runs."""
     story = run_story(run, limit=limit, after=after)
     later = OUTCOMES.find(run)
     return RunView(
@@ -73,12 +78,12 @@ def run_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
         outcomes=tuple((what, n, MEANING.get(what, "")) for what, n in later.outcomes.items()) if later else (),
         outcomes_at=later.looked_at if later else "",
         untold=later.untold if later else 0,
-        **(_undos(run) if story.begun_at else _Undos(undos=(), undos_not_begun=(), undone_at="")),
     )
 
 
 def latest_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
-    """As `run_view`, which is made again only where a file that it tells of has changed; progress is always read.
+    """As `run_view`, which is made again only where a file that it tells of has changed; progress is always read, and
+    undos are always looked for.
 
     If it took long to make, it is shown `REST` times as long though the ledger grows: many readers of a large run cost
     no more than one.
@@ -96,9 +101,7 @@ def latest_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
         made = last  # a file was written meanwhile: it is read again the next time
     with _lock:
         _last[key] = made
-    progress = read_live_progress(run)
-    view = replace(made.view, story=replace(made.view.story, progress=progress))
-    return replace(view, **_undos(run)) if view.over and view.story.begun_at else view  # files of other runs
+    return _with_undos(run, replace(made.view, story=replace(made.view.story, progress=read_live_progress(run))))
 
 
 REST, SLOW = 10, 0.2
@@ -126,7 +129,7 @@ def _made(
 ) -> _Made:
     """The view of a run whose files, and the ledger, are in this state."""
     began = time.monotonic()
-    view = run_view(run, limit=limit, after=after)
+    view = _of_own_files(run, limit, after)
     now = time.monotonic()
     took = now - began
     return _Made(state, ledger, view, now + REST * took if took > SLOW else 0.0)
@@ -143,16 +146,10 @@ def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
     return frozenset(found)
 
 
-class _Undos(TypedDict):
-    """As of `RunView`."""
-
-    undos: tuple[tuple[str, str], ...]
-    undos_not_begun: tuple[tuple[str, str], ...]
-    undone_at: str
-
-
-def _undos(run: RunFolder) -> _Undos:
-    """The undos of the run. A plan of one, or a dry run, puts nothing back."""
+def _with_undos(run: RunFolder, view: RunView) -> RunView:
+    """The view of a run with its undos. A plan of one, or a dry run, puts nothing back."""
+    if not view.story.begun_at:
+        return view
     begun, planned, undone_at = list[tuple[str, str]](), list[tuple[str, str]](), ""
     for line, _undone in Runs.in_folder(run.lake_folder).undos_of([run.run]):
         folder = RunFolder(run.path.parent / line.run)
@@ -164,4 +161,4 @@ def _undos(run: RunFolder) -> _Undos:
             begun.append((line.run, ""))
         else:
             begun.append((line.run, f"{line.meaning}; {line.moved:,} of {line.planned:,} put back"))
-    return _Undos(undos=tuple(begun), undos_not_begun=tuple(planned), undone_at=undone_at)
+    return replace(view, undos=tuple(begun), undos_not_begun=tuple(planned), undone_at=undone_at)

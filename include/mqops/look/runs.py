@@ -14,7 +14,7 @@ from typing import NamedTuple, TypedDict, TypeVar, Unpack
 
 from mqops.clock import utc_now, utc_text
 from mqops.errors import LakeError
-from mqops.lake.run import RunFolder, folder_of, queue_manager_of, queue_managers
+from mqops.lake.run import folder_of, queue_manager_of, queue_managers
 from mqops.lake.stop import stop_in
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, as_of
 from mqops.look.run_row import row_of
@@ -88,14 +88,6 @@ def _fitting(**such: Unpack[Such]) -> Fitting:
     return Fitting(
         queue=such.get("queue", ""), workflow=such.get("workflow", ""), since=utc_text(aware) if aware else ""
     )
-
-
-def run_line(run: RunFolder) -> RunLine:
-    """The line of one run. Raises `LakeError`."""
-    row = row_of(run)
-    if row is None:
-        raise LakeError(f"Run {run.run} was removed meanwhile")
-    return as_of(row.line, utc_now(), stopped=stop_in(run.lake_folder) is not None)
 
 
 class _Wanted(NamedTuple):

@@ -21,7 +21,8 @@ from mqops.clock import utc
 from mqops.decide.backout_setting import BACKOUT
 from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError
-from mqops.lake.parquet import R, chunks_with, read_chunks, rows_as
+from mqops.lake.parquet import R, rows_as
+from mqops.lake.row_groups import chunks_with, read_chunks
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import RunLine

@@ -9,7 +9,8 @@ from itertools import tee
 from pathlib import Path
 
 from mqops.act.approved_plan import read_approved_plan
-from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
+from mqops.act.core.lanes import DEFAULT_UNIT_SIZE, Row
+from mqops.act.core.port import Taken
 from mqops.act.destinations import Destinations, browse_all
 from mqops.act.in_process import act
 from mqops.act.mover_port import key_of
@@ -36,7 +37,6 @@ from mqops.ledger.file import LedgerFile
 from mqops.message_file.core.choice import load_actions
 from mqops.message_file.core.text import LONGEST_LINE, messages_in
 from mqops.message_file.export import Fingerprint
-from mqops.message_file.load_port import LoadPort
 from mqops.message_file.parquet_file import messages_of_folder
 from mqops.model import ActSummary
 from mqops.mq.connection import Reach, connect, one_session
@@ -50,6 +50,7 @@ from mqops.observe.sealed import write_snapshot
 from mqops.plan_row import RuleDecision, without_rule
 from mqops.prove.begun_plans import begun_plans
 from mqops.prove.records import LOAD_RECORD, Loads
+from mqops.undo.undo_port import UndoPort
 from mqops.workflow import Workflow
 
 
@@ -191,6 +192,17 @@ def _decision(action: Action, queue: str) -> RuleDecision:
     if action is Action.LOAD:
         decision["dest_q"], decision["header"], decision["unit_group"] = queue, True, f"{queue}@"
     return decision
+
+
+class LoadPort(UndoPort):
+    """`UndoPort` that puts every message from its copy, as it is (rule 6 of `mqops.message_file`)."""
+
+    work = "a load"
+
+    def take(self, row: Row, *, careful: bool) -> Taken | None:
+        """The message of the file; it is always there. `careful` has no meaning where nothing is got."""
+        original = self._whole(row)
+        return Taken(md=original.md, body=original.body, key=row.msg_key)
 
 
 def act_load(

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from mqops.counted import counted
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
-from mqops.lake.part_file import refuse_newer
+from mqops.lake.parquet import refuse_newer
 from mqops.lake.shared_folder import opened
 from mqops.message_file.core.page_header import DATA_PAGE, DATA_PAGE_V2, DICTIONARY_PAGE, Content, Page, page_header
 from mqops.message_file.core.text import LONGEST_MESSAGE

@@ -39,12 +39,12 @@ def browse(
     """
     match = (c.MQMO_MATCH_MSG_ID if msg_id else 0) | (c.MQMO_MATCH_CORREL_ID if correl_id else 0)
     ids = msg_id.ljust(c.MQ_MSG_ID_LENGTH, b"\0") + correl_id.ljust(c.MQ_CORREL_ID_LENGTH, b"\0")
+    there = depth(session, queue)
+    most = (2 * there if there >= 0 else MOST_DEPTH) + SLACK
+    most = min(limit, most) if limit else most
     handle = session.open(queue, OPEN_OPTIONS)
     try:
         behind(session, handle, queue)
-        there = depth(session, queue)
-        most = (2 * there if there >= 0 else MOST_DEPTH) + SLACK
-        most = min(limit, most) if limit else most
         options = GET_OPTIONS | c.MQGMO_BROWSE_NEXT
         for _ in range(most):
             got = session.get(handle, options, match=match, ids=ids, name=queue)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mqops.errors import LOST_CONNECTION, MQError, SettingsError, mq_error
+from mqops.errors import MQError, SettingsError, mq_error
 from mqops.model import QueueDefinition
 from mqops.mq.library import library
 from mqops.mq.session import Session, is_gone
@@ -168,8 +168,7 @@ def base_queue_if_known(session: Session, queue: str) -> str:
     try:
         return base_queue(session, queue)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return queue
 
 
@@ -286,8 +285,7 @@ def settled_queues(session: Session) -> frozenset[str]:
     try:
         rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return frozenset()
     told = [row for row in rows if c.MQCA_Q_NAME in row and c.MQIACF_UNCOMMITTED_MSGS in row]
     return frozenset(str(row[c.MQCA_Q_NAME]) for row in told if not row[c.MQIACF_UNCOMMITTED_MSGS])
@@ -313,8 +311,7 @@ def queues_above_zero(session: Session, selector: int) -> frozenset[str] | None:
     try:
         rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, above_zero=selector)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return frozenset() if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME else None  # no queue fits the filter
     return frozenset(str(row[c.MQCA_Q_NAME]) for row in rows if c.MQCA_Q_NAME in row and row.get(selector))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from mqops.errors import ADVICE, LOST_CONNECTION, MQError, SettingsError, mq_error
+from mqops.errors import ADVICE, MQError, SettingsError, mq_error
 from mqops.misnamed import Misnamed, is_alias, misnamed
 from mqops.model import QueueDefinition
 from mqops.mq.inquire import KINDS, base_queue, dead_letter_queue, inquire_queues, opened, queue_names
@@ -54,8 +54,7 @@ def _alias_as_commanded(session: Session, name: str) -> QueueDefinition:
     try:
         row = next(iter(inquire_queues(session, name, attributes, kind=c.MQQT_ALIAS)), {})
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         row = {}
     kind = "topic" if row.get(c.MQIA_BASE_TYPE) == c.MQOT_TOPIC else "alias"
     return QueueDefinition(name=name, kind=kind, base=str(row.get(c.MQCA_BASE_Q_NAME, "")))
@@ -80,8 +79,7 @@ def _local_names(session: Session) -> tuple[str, ...]:
     try:
         return tuple(queue_names(session))
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return ()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from mqops.lake.part_file import UTC_TIME
+from mqops.lake.parquet import UTC_TIME
 from mqops.lake.sealing import sealed_schema
 from mqops.observe.core.columns import SNAPSHOT_COLUMNS
 from mqops.plan_row import Column, ColumnType

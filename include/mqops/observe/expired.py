@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from mqops.errors import LOST_CONNECTION, MQError
+from mqops.errors import MQError
 from mqops.mq.inquire import base_queue, depth, queue_attribute
 from mqops.mq.session import Session
 from mqops.observe.core.expired import Expired
@@ -53,6 +53,5 @@ def _state_of(session: Session, queue: str) -> QueueState:
         users = (c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT)
         return QueueState(depth(session, queue), any(int(queue_attribute(session, base, one)) > 0 for one in users))
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return QueueState(-1, busy=True)

@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
-from mqops.lake.parquet import read_parquet, rows_as
-from mqops.lake.part_file import PartFile
+from mqops.lake.parquet import PartFile, read_parquet, rows_as
 from mqops.observe.arrow import SNAPSHOT
 
 Which: TypeAlias = tuple[str, str, int]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mqops.errors import LOST_CONNECTION, MQError
+from mqops.errors import MQError
 from mqops.mq.browse import browse
 from mqops.mq.inquire import base_queue_if_known, command, depth
 from mqops.mq.library import library
@@ -35,8 +35,7 @@ def unseen(session: Session, queue: str) -> str:
         found = Unseen(queue=queue, depth=there, uncommitted=_uncommitted(session, base))
         return str(found if not found.uncommitted else _with_unit(session, found, base))
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return ""
 
 
@@ -116,6 +115,5 @@ def _asked(session: Session, name: str, arguments: dict[int, Any]) -> list[dict[
     try:
         return command(session, name, arguments)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return []

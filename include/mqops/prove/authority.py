@@ -10,6 +10,7 @@ from mqops.counted import counted
 from mqops.decide.arrow import read_plan
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account
+from mqops.model import Destination
 from mqwire.constants import MQRC_NOT_AUTHORIZED
 
 MOST_NAMED = 10
@@ -37,7 +38,7 @@ def without_authority(run: RunFolder, sums: Account) -> tuple[str, ...]:
     if not failed:
         return ()
     lacking = Counter(
-        (row.alternate_user.strip() or "(blank)", f"{row.dest_q}@{row.dest_q_mgr}".rstrip("@"))
+        (row.alternate_user.strip() or "(blank)", str(Destination(row.dest_q, row.dest_q_mgr)))
         for row in read_plan(run.plan, PutRow)
         if row.row in failed and row.alternate_user
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from mqops.actions import Action, moved_word
 from mqops.clock import utc, utc_now
 from mqops.counted import counted
 from mqops.decide.arrow import read_plan
-from mqops.errors import LOST_CONNECTION, InProgress, LakeError, LedgerBroken, MQError, Unbalanced
+from mqops.errors import InProgress, LakeError, LedgerBroken, MQError, Unbalanced
 from mqops.expiry.core.histogram import Histogram, Lifetimes
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
@@ -58,9 +58,16 @@ MOST_SHOWN = 10
 _lifetime = MQMD_LAYOUT.reader("expiry", "report", "persistence")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reopened:
-    """What `reopened` gives: the run's approved plan, its ledger, the session, and the sums of its markers."""
+class Opened(NamedTuple):
+    """A run that is held: its approved plan, its ledger, and a session with its queue manager."""
+
+    approved_plan: ApprovedPlan
+    ledger: OpenLedger
+    session: Session
+
+
+class Reopened(NamedTuple):
+    """What `reopened` gives: as `Opened`, and the sums of the run's markers."""
 
     approved_plan: ApprovedPlan
     ledger: OpenLedger
@@ -85,11 +92,7 @@ def prove(connection: Reach, run: RunFolder, *, file: LedgerFile) -> RunSummary:
             out yet: the queue may still change.
         MqopsError: the queue manager or the lake failed; nothing is lost, call again.
     """
-    approved_plan = read_approved_plan(run)
-    ledger = OpenLedger(file, approved_plan.identity, run)
-    with _says_where_it_stands(approved_plan), run.lock(), connect(connection) as session:
-        refuse_other_queue_manager(session, approved_plan)
-
+    with _opened(connection, run, file, _says_where_it_stands) as (approved_plan, ledger, session):
         undoes = UNDO_RECORD.find(run)
         empty, left = _empty(approved_plan), dict[str, Histogram]()
 
@@ -128,6 +131,29 @@ def prove(connection: Reach, run: RunFolder, *, file: LedgerFile) -> RunSummary:
     if not summary.balanced:
         raise _unbalanced(approved_plan, summary.problems)
     return summary
+
+
+@contextmanager
+def _opened(
+    connection: Reach,
+    run: RunFolder,
+    file: LedgerFile,
+    during: Callable[[ApprovedPlan], AbstractContextManager[object]] = nullcontext,
+) -> Iterator[Opened]:
+    """Read a run's approved plan, hold the run's lock, and connect to its queue manager.
+
+    Parameters: `file` the ledger, opened by the step; `during` a context in which the run is held.
+
+    Raises:
+        SettingsError: the connection leads to another queue manager.
+        InProgress: another process acts on the run.
+        MqopsError: the queue manager or the lake failed.
+    """
+    approved_plan = read_approved_plan(run)
+    ledger = OpenLedger(file, approved_plan.identity, run)
+    with during(approved_plan), run.lock(), connect(connection) as session:
+        refuse_other_queue_manager(session, approved_plan)
+        yield Opened(approved_plan, ledger, session)
 
 
 @contextmanager
@@ -217,14 +243,11 @@ def reopened(connection: Reach, run: RunFolder, file: LedgerFile) -> Iterator[Re
         Unbalanced: its markers contradict each other.
         InProgress, MqopsError: as `settled`.
     """
-    approved_plan = read_approved_plan(run)
-    ledger = OpenLedger(file, approved_plan.identity, run)
-    with run.lock(), connect(connection) as session:
-        refuse_other_queue_manager(session, approved_plan)
-        sums = settled(session, ledger)
+    with _opened(connection, run, file) as opened:
+        sums = settled(opened.session, opened.ledger)
         if sums.problems:
-            raise _unbalanced(approved_plan, sums.problems)
-        yield Reopened(approved_plan=approved_plan, ledger=ledger, session=session, sums=sums)
+            raise _unbalanced(opened.approved_plan, sums.problems)
+        yield Reopened(*opened, sums)
 
 
 def _refuse_if_at_work(session: Session, ledger: OpenLedger, sums: Account) -> None:
@@ -358,8 +381,7 @@ def _doubt(session: Session, queue: str, looks: int) -> str:
             if not has_uncommitted(session, queue):
                 return ""
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         if is_gone(error):
             return ""  # what was on it went with it
         return f"it is not known whether units of work of others hide some of them ({error}): prove again"

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
 
 from mqops.lake.files import make_durable
-from mqops.lake.part_file import SPARK_FORMAT
+from mqops.lake.parquet import SPARK_FORMAT
 from mqops.observe.core.mask import SHOWN_BYTES
 from mqops.quality.columns import IDENTITY, is_payload, problem_of
 from mqops.quality.validation import Failing

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mqops.errors import SettingsError
-from mqops.lake.parquet import Chunk, chunks_of, parts_of
-from mqops.lake.part_file import opened
+from mqops.lake.parquet import opened, parts_of
+from mqops.lake.row_groups import Chunk, chunks_of
 from mqops.lake.sealing import Sealing
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.core.put_time import put_second

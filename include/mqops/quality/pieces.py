@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from mqops.lake.parquet import Chunk, is_sealed
+from mqops.lake.parquet import is_sealed
+from mqops.lake.row_groups import Chunk
 from mqops.lake.sealing import Sealing, run_of, sealing_of
 from mqops.quality.answers import needs_body
 from mqops.quality.columns import COLUMNS, problem_of

@@ -28,7 +28,8 @@ from mqops.ledger.core.identity import line_id
 from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.writer import writer_of
-from mqops.look.runs import Runs, run_line
+from mqops.look.run_row import run_line
+from mqops.look.runs import Runs
 from mqops.model import AsJson
 from mqops.retention.core.due import OVER, Decided, Due, Part, Policy, decided
 from mqops.retention.held import candidates, needed

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from mqops.mqsc import quoted
 from mqops.rules.documents import JSON_PATH, XPATH
 from mqops.rules.keyword import COMPARED_NUMBERS, Keyword, ValueKind
 from mqops.rules.keywords import KEYWORDS
@@ -100,12 +101,8 @@ class Condition:
         _keyword, language, subject = self.question
         if not isinstance(self.value, str):
             return f"{self.comparison}{self.value}{'s' if self.question.kind is ValueKind.AGE else ''}"
-        pattern = _in_quotes(self.value or " ")
-        return " ".join(filter(None, [language, f"{_in_quotes(subject)} = {pattern}"])) if subject else pattern
-
-
-def _in_quotes(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+        pattern = quoted(self.value or " ")
+        return " ".join(filter(None, [language, f"{quoted(subject)} = {pattern}"])) if subject else pattern
 
 
 def condition_of(keyword: Keyword, tokens: Sequence[Token]) -> Condition:

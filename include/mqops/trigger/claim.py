@@ -8,7 +8,7 @@ no proof: such a message starts nothing and goes to the dead-letter queue, from 
 
 from __future__ import annotations
 
-from mqops.errors import LOST_CONNECTION, PermanentMQError
+from mqops.errors import PermanentMQError
 from mqops.mq.inquire import opened
 from mqops.mq.session import Session
 from mqops.printable import printable
@@ -31,8 +31,7 @@ def refuted(session: Session, start: Start) -> str:
             return f"the trigger message is not one of the queue {queue}, which has {has}, not PROCESS({process})"
         dag_id = _attribute(session, named, c.MQOT_PROCESS, c.MQCA_APPL_ID)
     except PermanentMQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return f"the queue {queue} and the process {process} of the trigger message must be there: {error}"
     if dag_id != start.dag_id:
         return f"the process {process} of the queue {queue} has APPLICID {printable(dag_id)}, not {start.dag_id}"

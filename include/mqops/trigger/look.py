@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mqops.counted import counted
-from mqops.errors import LOST_CONNECTION, MQError, SettingsError
+from mqops.errors import MQError, SettingsError
 from mqops.mq.inquire import (
     QueueState,
     command,
@@ -170,8 +170,7 @@ def _has_process(session: Session, name: str) -> bool:
     try:
         return bool(_is_defined(session, name))
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return False
 
 
@@ -269,8 +268,7 @@ def _readers(session: Session, queue: str) -> tuple[Reader, ...]:
     try:
         rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, object_name=queue)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return ()
     return tuple(
         Reader(
@@ -299,8 +297,7 @@ def _status(session: Session, queue: str) -> _Status:
     try:
         rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, object_name=queue)
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return _Status()
     uncommitted = [row[c.MQIACF_UNCOMMITTED_MSGS] for row in rows if c.MQIACF_UNCOMMITTED_MSGS in row]
     put = [f"{row.get(c.MQCACF_LAST_PUT_DATE, '')} {row.get(c.MQCACF_LAST_PUT_TIME, '')}".strip() for row in rows]
@@ -316,8 +313,7 @@ def _usable_initiation_queue(session: Session, queue: str, of: Manager, *, trans
     try:
         rows = inquire_queues(session, "*", (c.MQCA_INITIATION_Q_NAME, c.MQIA_OPEN_INPUT_COUNT, *_USABLE))
     except MQError as error:
-        if error.reason in LOST_CONNECTION:
-            raise
+        error.raise_if_lost()
         return DEFAULT_INITIATION_QUEUE  # knowing less, it proposes the one that is always there
     usable = [row for row in rows if all(row.get(attribute) == value for attribute, value in _USABLE.items())]
     served = {row[c.MQCA_Q_NAME]: row.get(c.MQIA_OPEN_INPUT_COUNT, 0) > 0 for row in usable}

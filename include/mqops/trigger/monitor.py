@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic, sleep
 from uuid import uuid4
 
-from mqops.errors import LOST_CONNECTION, MQError, PermanentMQError, SettingsError
+from mqops.errors import MQError, PermanentMQError, SettingsError
 from mqops.mq.connection import MqConnection, open_session
 from mqops.mq.inquire import is_shareable
 from mqops.mq.session import Session
@@ -153,8 +153,7 @@ class TriggerMonitor:
         try:
             found = session.get(self._handles[queue], how, wait_ms=wait_ms, room=0, name=queue)
         except PermanentMQError as error:
-            if error.reason in LOST_CONNECTION:
-                raise
+            error.raise_if_lost()
             self._tell(queue, str(error))
             if error.reason != c.MQRC_GET_INHIBITED:  # deleted, or defined anew: open it again
                 session.close(self._handles.pop(queue))

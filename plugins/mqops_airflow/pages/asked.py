@@ -15,6 +15,7 @@ from typing import NamedTuple
 from mqops.command import command
 from mqops.look.core.criteria import IDENTIFIERS, Criteria
 from mqops.look.search_process import criteria_of
+from mqops.mqsc import quoted
 
 FIELDS = {
     "reason": ("REASON", "Reason", "MQRC_Q_FULL"),
@@ -60,7 +61,7 @@ class Wanted(NamedTuple):
             if keyword and asked.get(key)
         ]
         if asked.get("property"):
-            parts.append(f"PROP({_quoted(asked['property'])} = {_quoted(asked.get('value') or '*')})")
+            parts.append(f"PROP({quoted(asked['property'])} = {quoted(asked.get('value') or '*')})")
         if asked.get("where"):
             parts.append(asked["where"])
         ids = {key: asked[key] for key in IDENTIFIERS if asked.get(key)}
@@ -108,7 +109,7 @@ def chooses_in_airflow(asked: Mapping[str, str]) -> dict[str, object] | None:
     if any(asked.get(name) for name in others):
         return None
     wanted = Wanted.of(asked)
-    to = f"DESTQ({_quoted(wanted.destination)})" if wanted.destination else ""
+    to = f"DESTQ({quoted(wanted.destination)})" if wanted.destination else ""
     where = " ".join(filter(None, (wanted.where, to)))
     times: dict[str, object] = {name: _utc(text) for name in ("since", "until") if (text := asked.get(name, ""))}
     fields: dict[str, object] = ({"where": where} if where else {}) | times
@@ -136,7 +137,7 @@ def _refuse(asked: Mapping[str, str]) -> None:
 
 
 def _quoted_value(key: str, text: str) -> str:
-    return text if key == "reason" else _quoted(_anywhere(text))
+    return text if key == "reason" else quoted(_anywhere(text))
 
 
 def _anywhere(text: str) -> str:
@@ -145,7 +146,3 @@ def _anywhere(text: str) -> str:
     if text.startswith("="):
         return text.removeprefix("=")
     return f"*{text}*" if text and "*" not in text and "?" not in text else text
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

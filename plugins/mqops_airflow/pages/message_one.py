@@ -33,7 +33,7 @@ from mqops.look.message import MessageStory, show_live, show_recorded
 from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import planned_actions
 from mqops.look.reveal import DOWNLOAD, MOST_WHY, REVEAL, Reveal, why_of
-from mqops.look.runs import run_line
+from mqops.look.run_row import run_line
 from mqops.look.words import message as words
 from mqops.look.words.run_name import name_of
 from mqops.look.words.text import NOTHING, OfRun, Text, said

@@ -28,7 +28,7 @@ from mqops.look.figures import Figures
 from mqops.look.find import FoundPage
 from mqops.look.plan_view import Planned, planned_actions
 from mqops.look.reveal import MOST_WHY, NotRevealed, refuse_unless_named
-from mqops.look.runs import run_line
+from mqops.look.run_row import run_line
 from mqops.look.words import message as words
 from mqops.look.words import search as in_words
 from mqops.look.words.run_name import name_of

@@ -12,9 +12,9 @@ from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine
 from mqops.look.estate.nearly_full import how_full
 from mqops.look.figures import Figures
 from mqops.look.plan_view import acted_on, planned_actions
+from mqops.look.run_row import run_line
 from mqops.look.run_story import RunStory
 from mqops.look.run_view import RunView
-from mqops.look.runs import run_line
 from mqops.look.words.run import ACT, resume_hint
 from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, Name, Text, joined, said

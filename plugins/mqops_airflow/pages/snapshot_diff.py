@@ -8,7 +8,8 @@ from fastapi.responses import HTMLResponse
 from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine
-from mqops.look.runs import Runs, run_line
+from mqops.look.run_row import run_line
+from mqops.look.runs import Runs
 from mqops.look.snapshot_diff import compared
 from mqops.look.words import snapshot_diff as words
 from mqops.look.words.text import NOTHING

@@ -31,8 +31,7 @@ from mqops.message_file import export
 from mqops.message_file.core import text as text_format
 from mqops.message_file.core.choice import load_actions
 from mqops.message_file.core.text import FileMessage, messages_in, text_of
-from mqops.message_file.load import all_loads_of
-from mqops.message_file.load_port import LoadPort
+from mqops.message_file.load import LoadPort, all_loads_of
 from mqops.prove.records import LOAD_RECORD, is_undoable
 from mqwire.structures import MQMD, MQMD_LAYOUT
 

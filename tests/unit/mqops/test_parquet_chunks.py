@@ -1,4 +1,4 @@
-"""`mqops.lake.parquet.read_chunks`: each batch comes with a way to further columns of the same rows."""
+"""`mqops.lake.row_groups.read_chunks`: each batch comes with a way to further columns of the same rows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from mqops.errors import LakeError
-from mqops.lake import parquet
-from mqops.lake.parquet import read_chunks
+from mqops.lake import row_groups
+from mqops.lake.row_groups import read_chunks
 
 
 @pytest.mark.parametrize("rows", [1, 4, 7, 25, 1000])  # less than a row group of 10, several of them, all
 def test_further_columns_are_those_of_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
-    monkeypatch.setattr(parquet, "_FIRST_ROWS", 15)  # then chunks grow
+    monkeypatch.setattr(row_groups, "_FIRST_ROWS", 15)  # then chunks grow
     for part in range(2):
         numbers = range(part * 95, part * 95 + 95)
         table = pa.table({"number": list(numbers), "text": [str(one) for one in numbers]})

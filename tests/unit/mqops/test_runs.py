@@ -26,7 +26,8 @@ from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.question import Over
 from mqops.look.core.run_state import RunFiles, line_of
-from mqops.look.runs import Runs, count_runs, list_runs, run_line
+from mqops.look.run_row import run_line
+from mqops.look.runs import Runs, count_runs, list_runs
 from mqops.look.runs_index import INDEX, RECENT_NS
 from mqops.look.words.state import RunState
 from mqops.message_checks import CheckResult, QualitySummary

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from mqops.mqsc import quoted
 from mqops.observe.core.answers import answers
 from mqops.observe.core.columns import SnapshotRow, pattern_values
 from mqops.rules import Rule, matches, misses, parse_conditions
@@ -87,13 +88,8 @@ def why_not(rows: tuple[OriginRow, ...], counting: Sequence[int], message: Snaps
 def suggested(message: SnapshotRow, queue: str, backout_queue: str = "") -> OriginRow:
     """A row that decides for this message and all like it: same program, format, reply queue and JMS destination."""
     fields = {name: str(value).rstrip(" ") for name, column in SUGGESTED.items() if (value := message.get(column))}
-    told = [f"{name}({_quoted(text)})" for name, text in fields.items() if text and text.isprintable()]
+    told = [f"{name}({quoted(text)})" for name, text in fields.items() if text and text.isprintable()]
     sent_to = message["jms_destination"]
     if sent_to and sent_to.isprintable():
-        told.append(f"PROP('jms.Dst' = {_quoted(sent_to)})")
+        told.append(f"PROP('jms.Dst' = {quoted(sent_to)})")
     return OriginRow(when=" ".join(told) or "FORMAT(' ')", queue=queue, backout_queue=backout_queue)
-
-
-def _quoted(text: str) -> str:
-    """A pattern as a rules table takes it in any case."""
-    return "'" + text.replace("'", "''") + "'"

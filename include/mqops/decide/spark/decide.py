@@ -34,8 +34,8 @@ from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import totals_of
 from mqops.errors import RulesError, SettingsError
 from mqops.lake.files import make_durable, refuse_newer_lines, written_anew
-from mqops.lake.parquet import SPARK_ROW_GROUPS, bounds
-from mqops.lake.part_file import SPARK_FORMAT
+from mqops.lake.parquet import SPARK_FORMAT, SPARK_ROW_GROUPS
+from mqops.lake.row_groups import bounds
 from mqops.lake.run import RunFolder
 from mqops.lake.step import Step
 from mqops.model import ObserveSummary

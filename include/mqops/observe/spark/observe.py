@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from mqops.clock import utc_now
 from mqops.lake.files import written_anew
-from mqops.lake.parquet import SPARK_ROW_GROUPS
-from mqops.lake.part_file import SPARK_FORMAT
+from mqops.lake.parquet import SPARK_FORMAT, SPARK_ROW_GROUPS
 from mqops.lake.run import RunFolder
 from mqops.lake.step import Step
 from mqops.ledger.file import LedgerFile

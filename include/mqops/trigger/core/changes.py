@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from mqops.mqsc import mqsc_name
+from mqops.mqsc import mqsc_name, quoted
 from mqwire import constants as c
 
 NO_PROGRAM = "program to start"
@@ -87,7 +87,7 @@ def process(name: str) -> Setting:
 
 def applicid(program: str) -> Setting:
     """APPLICID('program')."""
-    return Setting(f"APPLICID({_quoted(program)})", c.MQCA_APPL_ID, program)
+    return Setting(f"APPLICID({quoted(program)})", c.MQCA_APPL_ID, program)
 
 
 def trigmpri(priority: int) -> Setting:
@@ -108,10 +108,6 @@ def alter(queue: str, *settings: Setting, makes_event: bool = False, warning: st
 def in_order(changes: Iterable[Change]) -> tuple[Change, ...]:
     """Each command once, those last that make a trigger message: nothing else is missing by then."""
     return tuple(sorted(dict.fromkeys(changes), key=lambda change: change.makes_event))
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _bytes(text: str) -> bytes:
