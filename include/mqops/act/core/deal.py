@@ -61,6 +61,11 @@ def in_order(row: Dealable) -> tuple[bytes, int, int]:
     return row.unit_group.encode(), row.bundle, row.row
 
 
+def with_canaries(lanes: int, pacing: Pacing) -> int:
+    """The number of lanes with those of canaries. Parameters: `lanes` without them."""
+    return lanes * 2 if pacing.has_canaries else lanes
+
+
 def home_lanes(lanes: int, pacing: Pacing) -> int:
     """The number of lanes that are not for canaries. Each destination has one of them (`lane_of`)."""
     return lanes // 2 if pacing.has_canaries else lanes
@@ -89,7 +94,7 @@ def canary_lanes(lanes: Sequence[int], pacing: Pacing) -> range:
 
 def lane_lengths(rows: Iterable[Dealable], pacing: Pacing, lanes: int = 1) -> list[int]:
     """The number of rows in each lane. Parameters: `lanes` without those of canaries."""
-    number = lanes * 2 if pacing.has_canaries else lanes
+    number = with_canaries(lanes, pacing)
     counts = Counter(dealt.lane for dealt in deal(sorted(rows, key=in_order), number, pacing))
     return [counts[lane] for lane in range(number)]
 
