@@ -36,6 +36,7 @@ from mqops.deciders.run import plan_run
 from mqops.mq.browse import browse
 from mqops.mq.connection import connect
 from mqops.rules import parse
+from mqops.short_process import collect_seldom
 from mqwire.structures import MQMD_LAYOUT
 
 TARGETS = [f"TARGET.{number:02}" for number in range(20)]
@@ -166,6 +167,7 @@ def main() -> None:
         print("RabbitMQ is not installed (Debian: rabbitmq-server): nothing to compare with")
         return
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the broker ends with us
+    collect_seldom()  # as the command `mqops` does
     targets = "".join(f"DEFINE QLOCAL({name}) MAXDEPTH(999999) DEFPSIST(YES)\n" for name in TARGETS)
     with folder() as path, rabbitmq.broker(path) as broker:
         print(f"persistent messages of 1 KB; best of {ROUNDS}; messages/s, put and get")

@@ -9,12 +9,13 @@ from typing import Any
 
 from mqops.act.core.lanes import Row
 from mqops.actions import Action
-from mqops.decide.arrow import read_plan
-from mqops.decide.core import PlanSummary, plan_digest, row_digest
+from mqops.decide.arrow import row_digests, rows_in
+from mqops.decide.core import PlanSummary, plan_digest
 from mqops.decide.core.pacing import Pacing, covered
 from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError, PlanChanged, SettingsError
 from mqops.lake.files import missing_files
+from mqops.lake.parquet import read_parquet
 from mqops.lake.pruned import removed
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
@@ -149,9 +150,9 @@ def plan_rows(approved_plan: ApprovedPlan) -> Iterator[PlanRow]:
         LakeError: a file of the plan cannot be read.
     """
     digests: list[str] = []
-    for row in read_plan(approved_plan.folder.plan, PlanRow):
-        digests.append(row_digest(row))
-        yield row
+    for batch in read_parquet(approved_plan.folder.plan, COLUMNS):
+        digests += row_digests(batch)
+        yield from rows_in(batch, PlanRow)
     check_rows(approved_plan, plan_digest(digests))
 
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from mqops.act.approved_plan import ApprovedPlan, acted_rows, read_approved_plan
 from mqops.act.beginning import begin
 from mqops.act.canary import CanaryDecision, decided, watch
-from mqops.act.core.deal import by_lanes, canary_lanes, number_of_lanes
+from mqops.act.core.deal import by_lanes, canary_lanes, with_canaries
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE, Row
 from mqops.act.core.mover import LaneResult, Mover
 from mqops.act.core.port import Port
@@ -166,11 +166,13 @@ def act(
     ledger = OpenLedger(file, approved_plan.identity, run)
     with run.lock(), one_session(connection) as step:
         refuse_if_stopped(run)
-        number = len(ledger.issued.lanes) if ledger.issued else number_of_lanes(1, approved_plan.pacing)
-        by_lane = by_lanes(acted_rows(approved_plan), number, approved_plan.pacing)
+        rows = acted_rows(approved_plan)
+        by_lane = by_lanes(rows, with_canaries(1, approved_plan.pacing), approved_plan.pacing)
         lanes, about_run, reached = begin(
-            step, approved_plan, ledger, lambda: [len(rows) for rows in by_lane], about, needs=needs
+            step, approved_plan, ledger, lambda: [len(lane) for lane in by_lane], about, needs=needs
         )
+        if len(lanes) != len(by_lane):  # an execution by Spark has begun
+            by_lane = by_lanes(rows, len(lanes), approved_plan.pacing)
 
         def visit(unfinished: Sequence[int], decision: CanaryDecision) -> list[LaneResult]:
             with LaneWorker(

@@ -1,15 +1,17 @@
-"""The plan in Arrow's terms, and its files read row by row."""
+"""The plan in Arrow's terms: its files read row by row, and the digests of rows (`mqops.decide.core.canonical`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mqops.lake.parquet import read_parquet
 from mqops.observe.arrow import schema_of
-from mqops.plan_row import PLAN_COLUMNS, PlanRow, R, rows_of
+from mqops.plan_row import COLUMNS, PLAN_COLUMNS, PlanRow, R, rows_of
 
 PLAN = schema_of(PLAN_COLUMNS)
 
@@ -31,4 +33,29 @@ def read_plan(folder: Path, kind: type[R]) -> Iterator[R]:
         LakeError: a file cannot be read.
     """
     for batch in read_parquet(folder, kind._fields):
-        yield from rows_of(kind, [column.to_pylist() for column in batch.columns])
+        yield from rows_in(batch, kind)
+
+
+def rows_in(batch: pa.RecordBatch, kind: type[R]) -> Iterable[R]:
+    """The rows of a batch whose columns are the fields of `kind`. Raises `PlanChanged` as `read_plan`."""
+    return rows_of(kind, [column.to_pylist() for column in batch.columns])
+
+
+def row_digests(batch: pa.RecordBatch) -> list[str]:
+    """Rule 2 of `mqops.decide.core.canonical`, for each row. Parameters: `batch` of all columns."""
+    return [sha256(form).hexdigest() for form in pc.cast(canonical_rows(batch), pa.binary()).to_pylist()]
+
+
+def canonical_rows(batch: pa.RecordBatch) -> pa.StringArray:
+    """Rule 1, for each row."""
+    parts = [pc.fill_null(_texts(batch.column(name)), "-") for name in COLUMNS]
+    return pc.binary_join_element_wise(*parts, "", ",")
+
+
+def _texts(column: pa.Array) -> pa.StringArray:
+    if pa.types.is_string(column.type):
+        return pc.binary_join_element_wise(pc.cast(pc.binary_length(column), pa.string()), column, ":")
+    if pa.types.is_binary(column.type):
+        values = column.to_pylist()
+        return pa.array([None if value is None else value.hex().upper() for value in values], type=pa.string())
+    return pc.cast(column, pa.string())

@@ -13,8 +13,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypedDict
 
+import pyarrow as pa
+
 from mqops.actions import Action
-from mqops.decide.core import PlanCount, RuleCount, Sample, plan_digest, row_digest
+from mqops.decide.arrow import row_digests
+from mqops.decide.core import PlanCount, RuleCount, Sample, plan_digest
 from mqops.decide.core.decided import DecidedRow
 from mqops.decide.core.summary import MOST_GROUPS, SAMPLES
 from mqops.decide.samples import masked
@@ -75,7 +78,6 @@ class PlanTotals:
     due: list[datetime] = field(default_factory=list)
 
     def add(self, row: PlanRow) -> None:
-        self.digests.append(row_digest(row))
         self.rules.setdefault(_rule_of(row), _Tally()).add(row)
         self.groups.setdefault(_group_of(row), _Tally()).add(row)
 
@@ -88,6 +90,12 @@ class PlanTotals:
             if row.action is Action.LATER and decided.due is not None:
                 self.due.append(decided.due)
             yield row
+
+    def digested(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same batches. Their digests are taken."""
+        for batch in batches:
+            self.digests += row_digests(batch)
+            yield batch
 
     def digest(self) -> str:
         """The digest of the rows."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from mqops.decide.core.preflight import Channel, Demand, Inquired, LocalQueue
@@ -56,7 +57,7 @@ class DestinationInquiry:
         self._session = session
         self._target_options = target_options
         self._own = queue_manager_name(session)
-        self._storage = Storage(session, self._own, backed_out_of)
+        self._backed_out_of = backed_out_of
         self._queues: dict[str, LocalQueue] = {}
         self._serving: dict[str, list[str]] | None = None
         self._states: dict[str, tuple[tuple[Channel, ...], str]] = {}
@@ -77,6 +78,13 @@ class DestinationInquiry:
 
     def inquired(self, demand: Demand) -> Inquired:
         """The facts of a destination, without opening it for puts. Raises as `look`."""
+        there = self.followed(demand)
+        if there.queue is None or there.queue.open_input:
+            return there
+        return replace(there, queue=replace(there.queue, storage=self._storage.has(there.queue.name)))
+
+    def followed(self, demand: Demand) -> Inquired:
+        """The same without `storage`, for which all queues may be asked about. Raises as `look`."""
         try:
             return self._named(demand.queue, demand.queue_manager)
         except MQError as error:
@@ -92,6 +100,10 @@ class DestinationInquiry:
             MQError: the connection is lost.
         """
         return {base_queue_if_known(self._session, queue) for queue in queues}
+
+    @cached_property
+    def _storage(self) -> Storage:
+        return Storage(self._session, self._own, self._backed_out_of)
 
     def _refusal(self, demand: Demand, user: str) -> tuple[str, str] | None:
         """Why opening for puts, as the mover does it, is refused, and what to do; None if it is not refused."""
@@ -195,7 +207,6 @@ class DestinationInquiry:
                 put_allowed=state.put_allowed,
                 open_input=state.open_input,
                 transmission=self._number(name, c.MQIA_USAGE) == c.MQUS_TRANSMISSION,
-                storage=not state.open_input and self._storage.has(name),
             )
         return self._queues[name]
 

@@ -134,7 +134,7 @@ def write_plan(
     PLAN_SUMMARY.path(run).unlink(missing_ok=True)
     totals = PlanTotals()
     make_folder(run.plan)
-    write_parquet(run.plan, PLAN, _batches(totals.noting(rows)))
+    write_parquet(run.plan, PLAN, totals.digested(_batches(totals.noting(rows))))
     make_durable(run.plan)
     how = (pacing or Pacing()).to_json()
     rules, gate = totals.rule_counts(), found_by(run)

@@ -121,7 +121,7 @@ def refuse_led_elsewhere(session: Session, run: RunFolder, plan: str) -> None:
     inquiry = DestinationInquiry(session)
     for one in found.looked:
         before = one.there.leads_to
-        now = inquiry.inquired(one.demand).leads_to if before else ""
+        now = inquiry.followed(one.demand).leads_to if before else ""
         if before and now and before != now:
             raise PlanChanged(
                 f"{printable(one.demand.name)} led to {printable(before)} when the plan was made, and leads to "

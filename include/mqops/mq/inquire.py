@@ -218,16 +218,32 @@ def resolve_queue(session: Session, queue: str, queue_manager: str) -> ResolvedQ
     own = queue_manager_name(session)
     if queue_manager not in {"", own}:
         return _by_open(session, queue, queue_manager, own, f"it is a queue of queue manager {queue_manager}")
-    base = base_queue(session, queue)
-    with opened(session, base, c.MQOT_Q) as handle:
-        kind = int(session.inquire(handle, c.MQIA_Q_TYPE))
-    if kind == c.MQQT_REMOTE:
+    there = _described(session, queue)
+    if there.base:
+        there = _described(session, there.base)
+    if there.type == c.MQQT_REMOTE:
         return _by_open(session, queue, "", own, "it is not a local queue")
-    if kind != c.MQQT_LOCAL:
+    if there.type != c.MQQT_LOCAL:
         return ResolvedQueue("", "it is not a local queue")
-    if _is_transmission_queue(session, base):
-        return ResolvedQueue("", "it is a transmission queue", transmission_queue=base, direct=True)
-    return ResolvedQueue(base)
+    if there.usage == c.MQUS_TRANSMISSION:
+        return ResolvedQueue("", "it is a transmission queue", transmission_queue=there.name, direct=True)
+    return ResolvedQueue(there.name)
+
+
+class _Described(NamedTuple):
+    name: str
+    type: int
+    base: str
+    usage: int
+
+
+def _described(session: Session, queue: str) -> _Described:
+    """What decides where a name leads, by one opening: of an alias its base queue, of a local queue its usage."""
+    with opened(session, queue, c.MQOT_Q) as handle:
+        kind = int(session.inquire(handle, c.MQIA_Q_TYPE))
+        base = str(session.inquire(handle, c.MQCA_BASE_Q_NAME)) if kind == c.MQQT_ALIAS else ""
+        usage = int(session.inquire(handle, c.MQIA_USAGE)) if kind == c.MQQT_LOCAL else c.MQUS_NORMAL
+    return _Described(queue, kind, base, usage)
 
 
 def _by_open(session: Session, queue: str, queue_manager: str, own: str, why: str) -> ResolvedQueue:

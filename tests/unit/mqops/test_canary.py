@@ -13,14 +13,17 @@ from pymqi import CMQC
 
 from mqops.act import in_process as acting
 from mqops.act.approved_plan import acted_rows
+from mqops.act.beginning import begin
 from mqops.act.canary import CAME_BACK, FAILED, NONE_THERE, UNREAD, CanaryRecord
-from mqops.act.core.deal import by_lanes
+from mqops.act.core.deal import by_lanes, lane_lengths
 from mqops.act.core.mover import BEHIND_FAILED
 from mqops.errors import PlanChanged, Stopped
 from mqops.lake.files import read_json, write_json
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.opened import OpenLedger
+from mqops.mq.connection import OneSession
 
 QUEUES = """\
 DEFINE QLOCAL(A)
@@ -386,6 +389,20 @@ def test_lanes_of_canaries_are_the_second_half(manager, lake):
         [*(("A", n) for n in range(3)), *(("B", n) for n in range(3, 6))],
         [("A", 0), ("B", 1)],
     ]
+
+
+def test_a_run_that_was_begun_with_more_lanes_is_finished_in_one_process(manager, lake):
+    """As one that Spark began."""
+    fill(manager, "A", "B", each=4)
+    run, _plan = planned(manager, lake, canary=1)
+    approved_plan = acting.read_approved_plan(run)
+    ledger = OpenLedger(LedgerFile(run.lake_folder), approved_plan.identity, run)
+    with OneSession(manager.connection) as step:
+        lengths = lane_lengths(acted_rows(approved_plan), approved_plan.pacing, 16)
+        begin(step, approved_plan, ledger, lambda: lengths, None)
+    assert act(manager.connection, run).moved == 8
+    assert len(lengths) == 32
+    assert counts(prove(manager.connection, run)) == {"planned": 8, "moved": 8}
 
 
 def test_what_cannot_be_watched_is_told(manager, lake):

@@ -14,14 +14,14 @@ import pytest
 
 from mqops.act.approved_plan import plan_rows, read_approved_plan
 from mqops.actions import Action, Effect
-from mqops.decide.arrow import PLAN
-from mqops.decide.core import PlanSummary
-from mqops.decide.core.canonical import canonical_row
+from mqops.decide.arrow import PLAN, batch_of, canonical_rows, row_digests
+from mqops.decide.core import PlanSummary, plan_digest
 from mqops.decide.in_process import decide
 from mqops.errors import PlanChanged
 from mqops.lake.files import read_json
 from mqops.lake.parquet import write_parquet
 from mqops.lake.run_file import Checked
+from mqops.plan_row import COLUMNS, PlanRow
 from mqops.rules import parse
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -68,8 +68,48 @@ def test_a_name_that_is_not_ascii_stands_with_its_length_in_utf_8(tmp_path):
     """Rule 1 of the digest: Spark counts bytes."""
     run, _plan = planned(tmp_path)
     row = next(plan_rows(read_approved_plan(run)))
-    assert ",6:Müller," not in canonical_row(row)
-    assert ",7:Müller," in canonical_row(row._replace(put_appl_name="Müller"))
+    plain, other = canonical_rows(batch_of([row, row._replace(put_appl_name="Müller")])).to_pylist()
+    assert ",6:Müller," not in plain
+    assert ",7:Müller," in other
+
+
+A_ROW = PlanRow(
+    *(7, "Q", "k1", b"\x01\xab", b"", "20261127", "22505182", b"\xff", 1024, 2053, "A", "QM1", "app", 3, "r"),
+    *(Action.FWD, "B", "QM2", True, "DEF", "", 0, "B@QM2", "", 7),
+)
+
+
+def test_a_rows_form_is_its_columns_one_behind_the_other():
+    """Rule 1 of the digest."""
+    nothing = A_ROW._replace(dlh_reason=None, dlh_dest_q=None, dlh_dest_q_mgr=None, rule_line=None, rule_key=None)
+    assert canonical_rows(batch_of([A_ROW, nothing._replace(header=False)])).to_pylist() == [
+        "7,1:Q,2:k1,01AB,,8:20261127,8:22505182,FF,1024,2053,1:A,3:QM1,3:app,3,1:r,3:FWD,"
+        "1:B,3:QM2,true,3:DEF,0:,0,5:B@QM2,0:,7,",
+        "7,1:Q,2:k1,01AB,,8:20261127,8:22505182,FF,1024,-,-,-,3:app,-,-,3:FWD,1:B,3:QM2,false,3:DEF,0:,0,5:B@QM2,0:,7,",
+    ]
+
+
+def digest_of(row: PlanRow) -> str:
+    (digest,) = row_digests(batch_of([row]))
+    return digest
+
+
+OTHER = {str: "other", Action: Action.RETRY, int: 8, bytes: b"other", bool: False}
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_the_digest_depends_on_every_column(column):
+    other = A_ROW._replace(**{column: OTHER[type(getattr(A_ROW, column))]})
+    assert digest_of(A_ROW) != digest_of(other)
+    assert plan_digest([digest_of(A_ROW)]) != plan_digest([digest_of(other)])
+    assert plan_digest([digest_of(A_ROW)]) != plan_digest([digest_of(A_ROW)] * 2)
+
+
+def test_the_digest_tells_neighbouring_texts_apart():
+    assert digest_of(A_ROW._replace(put_date="1:a,", put_time="")) != digest_of(
+        A_ROW._replace(put_date="", put_time="1:a,")
+    )
+    assert digest_of(A_ROW._replace(rule_key="-")) != digest_of(A_ROW._replace(rule_key=None))
 
 
 def test_bytes_of_a_table_that_are_not_utf_8_are_shown_as_such_and_the_digest_is_of_the_true_ones(tmp_path):

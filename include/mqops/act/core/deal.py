@@ -61,6 +61,11 @@ def in_order(row: Dealable) -> tuple[bytes, int, int]:
     return row.unit_group.encode(), row.bundle, row.row
 
 
+def with_canaries(lanes: int, pacing: Pacing) -> int:
+    """The number of lanes with those of canaries. Parameters: `lanes` without them."""
+    return lanes * 2 if pacing.has_canaries else lanes
+
+
 def home_lanes(lanes: int, pacing: Pacing) -> int:
     """The number of lanes that are not for canaries. Each destination has one of them (`lane_of`)."""
     return lanes // 2 if pacing.has_canaries else lanes
@@ -82,11 +87,6 @@ def tasks_of_lanes(lengths: Sequence[int], tasks: int, pacing: Pacing) -> list[i
     return found
 
 
-def number_of_lanes(home: int, pacing: Pacing) -> int:
-    """The number of lanes with those of canaries. Parameters: `home` lanes without them."""
-    return home * 2 if pacing.has_canaries else home
-
-
 def canary_lanes(lanes: Sequence[int], pacing: Pacing) -> range:
     """The lanes of the canaries: the second half, if the plan has canaries."""
     return range(home_lanes(len(lanes), pacing), len(lanes))
@@ -94,7 +94,7 @@ def canary_lanes(lanes: Sequence[int], pacing: Pacing) -> range:
 
 def lane_lengths(rows: Iterable[Dealable], pacing: Pacing, lanes: int = 1) -> list[int]:
     """The number of rows in each lane. Parameters: `lanes` without those of canaries."""
-    number = number_of_lanes(lanes, pacing)
+    number = with_canaries(lanes, pacing)
     counts = Counter(dealt.lane for dealt in deal(sorted(rows, key=in_order), number, pacing))
     return [counts[lane] for lane in range(number)]
 

@@ -19,7 +19,7 @@ from pyspark.sql.types import BooleanType, LongType, StringType, StructField, St
 from mqops.act.approved_plan import ROW_COLUMNS, ApprovedPlan, acted_rows, check_rows, make_row, read_approved_plan
 from mqops.act.beginning import begin
 from mqops.act.canary import CanaryDecision
-from mqops.act.core.deal import canary_lanes, deal, lane_lengths, tasks_of_lanes
+from mqops.act.core.deal import canary_lanes, deal, lane_lengths, tasks_of_lanes, with_canaries
 from mqops.act.core.lanes import DEFAULT_LANES, DEFAULT_UNIT_SIZE, Row
 from mqops.act.core.mover import LaneResult
 from mqops.act.in_process import LaneWorker, phases, summarise
@@ -170,7 +170,7 @@ def _at_a_time(spark: SparkSession) -> int:
 
 def _lengths(plan: DataFrame, lanes: int, pacing: Pacing) -> list[int]:
     """As `lane_lengths`, by Spark."""
-    number = lanes * 2 if pacing.has_canaries else lanes
+    number = with_canaries(lanes, pacing)
     acted = plan.where(F.col("action").isin(*ACTED))
     if pacing.has_canaries:
         of_rows = _with_lanes(_in_order(acted.select(*DEALT_BY), range(lanes)), number, pacing)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from mqops.decide.core.canonical import canonical_row, plan_digest, row_digest
+from mqops.decide.core.canonical import plan_digest
 from mqops.decide.core.summary import PlanCount, PlanSummary, RuleCount, Sample
 
 __all__ = [
@@ -14,7 +14,5 @@ __all__ = [
     "PlanSummary",
     "RuleCount",
     "Sample",
-    "canonical_row",
     "plan_digest",
-    "row_digest",
 ]

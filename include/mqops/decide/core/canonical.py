@@ -1,4 +1,5 @@
-"""The plan's digest, and the form of a row it is computed over. Spark computes the same (`mqops.decide.spark.digest`).
+"""The plan's digest from the digests of its rows, which Arrow computes (`mqops.decide.arrow`), and Spark the same
+(`mqops.decide.spark.digest`).
 
 1. A row is the text of its columns in the order of `PlanRow`, each with a comma behind it: a number in decimal, a
    boolean as `true` or `false`, bytes as upper-case hex, a text as `<its length in UTF-8>:<text>`, a null as `-`.
@@ -15,42 +16,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
-from types import NoneType
-from typing import Any
-
-from mqops.actions import Action
-from mqops.plan_row import PlanRow
+from collections.abc import Iterable, Mapping
 
 BUCKET_DIGITS = 2
-
-
-@lru_cache(maxsize=1024)
-def _text(value: str) -> str:
-    """Kept for a while: most texts of a row are those of the rows before it."""
-    return f"{len(value) if value.isascii() else len(value.encode())}:{value},"
-
-
-_FORMS: Mapping[type, Callable[[Any], str]] = {
-    NoneType: lambda _none: "-,",
-    bool: lambda value: "true," if value else "false,",
-    int: "{},".format,
-    str: _text,
-    Action: _text,
-    bytes: lambda value: f"{value.hex().upper()},",
-    bytearray: lambda value: f"{value.hex().upper()},",
-}
-
-
-def canonical_row(row: PlanRow) -> str:
-    """Rule 1."""
-    return "".join([_FORMS[type(value)](value) for value in row])
-
-
-def row_digest(row: PlanRow) -> str:
-    """Rule 2."""
-    return _sha256(canonical_row(row))
 
 
 def plan_digest(row_digests: Iterable[str]) -> str:
