@@ -50,6 +50,7 @@ from mqops.message_checks import QualitySummary, QueueQuality
 from mqops.mq.connection import connect
 from mqops.prove.recovery import drain_earlier_runs
 from mqops.quality import trend
+from mqops.quality.failed_rows import FAILURES
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, managers_now, render, security, shared
 from mqops_airflow.pages.problem_link import Forms
@@ -860,18 +861,19 @@ def test_messages_of_failed_checks_count_while_they_are_there(manager, lake, pag
     manager.put(DLQ, [dead_letter(name, b"x") for name in ("A", "A", "NO.RULE")])
     seen = RunFolder.at(lake, "QM1", "seen")
     observe(manager.connection, seen, [DLQ])
-    rows = pq.read_table(seen.snapshot).select(["queue", "position", "msg_key"]).to_pylist()
+    rows = pq.read_table(seen.snapshot).select(["queue", "position", "msg_id", "msg_key"]).to_pylist()
+    rows = [{**row, "queue_manager": "QM1", "msg_id": row["msg_id"].hex(), "observed": "null"} for row in rows]
 
     def failing(*names: str) -> None:
         checked(lake, "seen", utc_now(), 1)
         failures = seen.path / "quality" / "failures"
         chosen = [
-            {**row, "severity": "critical", "tolerated": False}
+            {**row, "suite": "s", "expectation": "e", "severity": "critical", "tolerated": False}
             for row, name in zip(rows, ("A", "A", "NO.RULE"), strict=True)
             if name in names
         ]
         failures.mkdir(exist_ok=True)
-        pq.write_table(pa.Table.from_pylist(chosen), failures / "one.parquet")
+        pq.write_table(pa.Table.from_pylist(chosen, FAILURES), failures / "one.parquet")
         summary = read_json(seen.quality_json)
         known = {"failures": str(failures), "messages": {**summary["messages"], "critical": len(chosen)}}
         write_json(seen.quality_json, {**summary, **known})
