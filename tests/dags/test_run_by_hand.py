@@ -283,6 +283,7 @@ def test_a_form_that_moves_messages_says_that_a_plan_of_their_queue_waits(
     reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
     monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.0)
+    monkeypatch.setattr(shared, "KEPT", 0.0)
     monkeypatch.setattr(answers, "WAIT", 60.0)
     pages = {
         dead: [

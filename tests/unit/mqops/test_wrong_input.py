@@ -24,7 +24,7 @@ from mqops.cli import main
 OTHER = "OTHER.DLQ"
 RETRY = "ACTION(RETRY)\n"
 LEDGER = "DEFINE QLOCAL(MQOPS.LEDGER) DEFPSIST(YES)"
-LIMIT = 1_500_000  # bytes a file may have
+LIMIT = 2_500_000  # bytes a file may have; the embedded queue manager writes less in a run
 SMALL_DISK = """\
 lake=$1; size=$2; shift 2
 mount -t tmpfs -o size="$size",mode=700 none "$lake" || exit 77
@@ -113,7 +113,7 @@ def test_a_missing_library(manager, mqops, lake):
 
 
 def test_a_limit_for_the_size_of_a_file(manager, mqops):
-    bodies = [os.urandom(2 * LIMIT), b"x"]
+    bodies = [os.urandom(LIMIT + 500_000), b"x"]
     manager.put(DLQ, [dead_letter("A", body) for body in bodies])
     wrong = mqops("dlq", "run", "--once", DLQ, "QM1", limit=LIMIT, expect=1)
     assert error_text(wrong).startswith("mqops: The lake failed at ")
