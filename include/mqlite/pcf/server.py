@@ -153,7 +153,8 @@ def _check_header(header: pcf.MQCFH) -> None:
 
 
 def _reply(connection: Connection, md: MQMD, responses: list[pcf.Message]) -> None:
-    """Put the answer's messages on the reply queue, in the unit of work, by the authority of the command's user.
+    """Put the answer's messages on the reply queue, by the authority of the command's user. They are in no unit of
+    work: MAXUMSGS limits no answer.
 
     Where no answer is asked for, or the context names no user, they are dropped, and so is each whose put fails.
     """
@@ -173,7 +174,9 @@ def _reply(connection: Connection, md: MQMD, responses: list[pcf.Message]) -> No
             head = _reply_head(md, connection.manager.application_ccsid)
             for response in responses:
                 body = pcf.encode(response, encoding=head.encoding, ccsid=head.coded_char_set_id)
-                request = putting.PutRequest(md=bytearray(head.pack()), options=c.MQPMO_SYNCPOINT, context=0, body=body)
+                request = putting.PutRequest(
+                    md=bytearray(head.pack()), options=c.MQPMO_NO_SYNCPOINT, context=0, body=body
+                )
                 with _dropping():
                     putting.put(connection, target, request)
         finally:

@@ -63,6 +63,12 @@ def test_the_answers_about_many_queues_may_take_a_minute(manager):
     assert begun == again
 
 
+def test_an_answer_may_have_more_messages_than_a_unit_of_work(manager):
+    manager.mqsc("ALTER QMGR MAXUMSGS(3)\n")
+    with connect(manager.connection) as session:
+        assert "A" in names(session)
+
+
 def names(session: Session) -> set[str]:
     """The local queues but those of answers, by an inquiry about all of them."""
     found = {queue[CMQC.MQCA_Q_NAME] for queue in inquire_queues(session, "*")}
