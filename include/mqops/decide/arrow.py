@@ -51,8 +51,8 @@ def row_digests(batch: pa.RecordBatch) -> list[str]:
     for field in PLAN:
         if (found := batch.schema.field(field.name).type) != field.type:
             raise PlanChanged(
-                f"The column {field.name} of the plan has type {found} in place of {field.type}: its files were changed; "
-                "make a new run for a new plan"
+                f"The column {field.name} of the plan has type {found} in place of {field.type}: its files were "
+                "changed; make a new run for a new plan"
             )
     return [sha256(form).hexdigest() for form in pc.cast(canonical_rows(batch), pa.binary()).to_pylist()]
 
