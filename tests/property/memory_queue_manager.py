@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from mqops.act.core.lanes import Row, Target
 from mqops.act.core.port import CannotTake, Taken
 from mqops.errors import OutcomeUnknown, TransientMQError
-from mqops.ledger.core.marker import LaneToken
+from mqops.ledger.core.marker import LaneToken, Marker
 from mqwire import constants as c
 
 
@@ -121,9 +121,9 @@ class MemoryPort:
     def put_marker(self, msg_id: bytes, correl_id: bytes, body: bytes) -> None:
         self._put(self.manager.ledger, Message(msg_id, correl_id, "marker", body))
 
-    def has_marker(self, msg_id: bytes) -> bool:
+    def marker(self, msg_id: bytes) -> Marker | None:
         self._call()
-        return any(message.msg_id == msg_id for message in self.manager.ledger)
+        return next((Marker.unpack(one.body) for one in self.manager.ledger if one.msg_id == msg_id), None)
 
     def _put(self, queue: list[Message], message: Message) -> None:
         self._call()

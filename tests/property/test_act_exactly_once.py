@@ -128,7 +128,7 @@ def work(manager, rows, trouble, *, unit_size, limit, limiter=None, clock=None):
             return dead[-1]
 
         try:
-            issue_tokens(connect(), PLAN, [len(rows)], about={}, now=lambda: "now")
+            issue_tokens(connect(), PLAN, (len(rows),), about={}, now=lambda: "now")
             Mover(connect, PLAN, lane=0, length=len(rows), **about).run(rows)
             if not any(message.key == "ticket" for message in manager.ledger):
                 return
@@ -211,7 +211,7 @@ def test_a_visit_that_loses_its_connection_once_whenever_goes_on_to_the_end_of_t
             return ports[-1]
 
         quiet = memory.MemoryPort(manager, memory.Trouble({}, itertools.count()))
-        issue_tokens(quiet, PLAN, [len(rows)], about={}, now=lambda: "now")
+        issue_tokens(quiet, PLAN, (len(rows),), about={}, now=lambda: "now")
         Mover(connect, PLAN, lane=0, length=len(rows), unit_size=2, **clock).run(rows)
         assert [message.key for message in manager.targets["A"].messages] == ["0.0", "1.0", "2.0", "3.0"]
         assert not any(message.key == "ticket" for message in manager.ledger)

@@ -146,7 +146,7 @@ def plan_rows(approved_plan: ApprovedPlan) -> Iterator[PlanRow]:
     """The rows of RUN/plan. Read them to the end: after the last row the digest of all rows is checked.
 
     Raises:
-        PlanChanged: as `check_rows`.
+        PlanChanged: as `check_rows`, and where a column has another type than in a plan.
         LakeError: a file of the plan cannot be read.
     """
     digests: list[str] = []

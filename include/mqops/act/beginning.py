@@ -73,7 +73,7 @@ def begin(
     about_run = _about_plan(approved_plan, about or {})
     lanes = ledger.issued.lanes if ledger.issued else tuple(lengths())
     if ledger.issued is None and any(lanes):  # else there is nothing to act on: nothing for the ledger
-        _issue(step, ledger, queues, lanes, about_run)
+        lanes = _issue(step, ledger, queues, lanes, about_run)
         ledger.note_issued(lanes, ledger.keys.newest().id)
     record_resume(step, ledger, str(about_run.get("finished_by") or ""))
     return Begun(lanes, about_run, ledger.sums().done)
@@ -99,33 +99,37 @@ def _port(session: Session, queues: Sequence[str], keys: KeyRing) -> MoverPort:
     return MoverPort(session, queues, keys)
 
 
-def _issue(step: OneSession, ledger: OpenLedger, queues: Sequence[str], lanes: Sequence[int], about: About) -> None:
-    for last_try in (False, True):
-        try:
-            with connect(step) as session:
-                port = _port(session, queues, ledger.keys)
-                issue_tokens(port, ledger.plan, lanes, about=about, now=utc_now)
-            return
-        except OutcomeUnknown:
-            if last_try:
-                raise  # the next execution looks for the marker
+def _issue(
+    step: OneSession, ledger: OpenLedger, queues: Sequence[str], lanes: tuple[int, ...], about: About
+) -> tuple[int, ...]:
+    def issued() -> tuple[int, ...]:
+        with connect(step) as session:
+            port = _port(session, queues, ledger.keys)
+            return issue_tokens(port, ledger.plan, lanes, about=about, now=utc_now)
+
+    try:
+        return issued()
+    except OutcomeUnknown:
+        return issued()  # it looks for the marker, as the next execution does
 
 
 def issue_tokens(
-    port: Port, plan: PlanIdentity, lengths: Sequence[int], *, about: About, now: Callable[[], str]
-) -> None:
-    """Put one lane token for each lane that has rows, and the marker that they were issued, in one unit of work.
+    port: Port, plan: PlanIdentity, lengths: tuple[int, ...], *, about: About, now: Callable[[], str]
+) -> tuple[int, ...]:
+    """Put one lane token for each lane that has rows, and the marker that they were issued, in one unit of work;
+    returns the rows of each lane as they were issued.
 
     The caller holds the run's lock and knows of no earlier issue; an issue that was committed and not noted is found
-    by its marker here: no process drains the marker before RUN/issued.json is written.
+    by its marker here: no process drains the marker before RUN/issued.json is written. It may have other lanes, if
+    Spark began the run and died then.
 
     Parameters: `lengths` rows of each lane; `about` goes into the marker (who asked, who approved, which table).
 
     Raises:
         OutcomeUnknown: the commit may have been made: call again.
     """
-    if port.has_marker(plan.issued_id()):
-        return
+    if (issued := port.marker(plan.issued_id())) is not None:
+        return issued.lanes
     for lane, length in enumerate(lengths):
         if length:
             port.put_lane_token(
@@ -137,11 +141,12 @@ def issue_tokens(
         plan=plan.digest,
         kind=MarkerKind.ISSUED,
         at=now(),
-        lanes=tuple(lengths),
+        lanes=lengths,
         about=about,
     )
     port.put_marker(plan.issued_id(), plan.markers(), marker.pack())
     port.commit()
+    return lengths
 
 
 def record_resume(step: OneSession, ledger: OpenLedger, who: str) -> None:

@@ -14,7 +14,7 @@ from mqops.actions import Action
 from mqops.decide.core.protected import is_protected
 from mqops.errors import LOST_CONNECTION, MQError, PlanChanged
 from mqops.ledger.core.identity import message_key
-from mqops.ledger.core.marker import LaneToken
+from mqops.ledger.core.marker import LaneToken, Marker
 from mqops.ledger.core.seal import Seal
 from mqops.ledger.queue import LedgerQueue
 from mqops.model import Destination
@@ -93,9 +93,9 @@ class MoverPort:
         """See `Port`."""
         self._ledger.put(msg_id, correl_id, body)
 
-    def has_marker(self, msg_id: bytes) -> bool:
+    def marker(self, msg_id: bytes) -> Marker | None:
         """See `Port`."""
-        return self._ledger.marker(msg_id) is not None
+        return self._ledger.marker(msg_id)
 
     def open_target(self, target: Target) -> int:
         """See `Port`."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mqops.errors import PlanChanged
 from mqops.lake.parquet import read_parquet
 from mqops.observe.arrow import schema_of
 from mqops.plan_row import COLUMNS, PLAN_COLUMNS, PlanRow, R, rows_of
@@ -42,7 +43,17 @@ def rows_in(batch: pa.RecordBatch, kind: type[R]) -> Iterable[R]:
 
 
 def row_digests(batch: pa.RecordBatch) -> list[str]:
-    """Rule 2 of `mqops.decide.core.canonical`, for each row. Parameters: `batch` of all columns."""
+    """Rule 2 of `mqops.decide.core.canonical`, for each row. Parameters: `batch` of all columns.
+
+    Raises:
+        PlanChanged: a column has another type than in a plan, by which other values could have the same form.
+    """
+    for field in PLAN:
+        if (found := batch.schema.field(field.name).type) != field.type:
+            raise PlanChanged(
+                f"The column {field.name} of the plan has type {found} in place of {field.type}: its files were "
+                "changed; make a new run for a new plan"
+            )
     return [sha256(form).hexdigest() for form in pc.cast(canonical_rows(batch), pa.binary()).to_pylist()]
 
 

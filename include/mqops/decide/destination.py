@@ -59,6 +59,7 @@ class DestinationInquiry:
         self._own = queue_manager_name(session)
         self._backed_out_of = backed_out_of
         self._queues: dict[str, LocalQueue] = {}
+        self._stored: dict[str, bool] = {}
         self._serving: dict[str, list[str]] | None = None
         self._states: dict[str, tuple[tuple[Channel, ...], str]] = {}
         self._mended: dict[tuple[str, int], str] = {}
@@ -81,7 +82,10 @@ class DestinationInquiry:
         there = self.followed(demand)
         if there.queue is None or there.queue.open_input:
             return there
-        return replace(there, queue=replace(there.queue, storage=self._storage.has(there.queue.name)))
+        name = there.queue.name
+        if name not in self._stored:
+            self._stored[name] = self._storage.has(name)
+        return replace(there, queue=replace(there.queue, storage=self._stored[name]))
 
     def followed(self, demand: Demand) -> Inquired:
         """The same without `storage`, for which all queues may be asked about. Raises as `look`."""

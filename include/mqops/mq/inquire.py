@@ -475,11 +475,17 @@ def command(
 
 
 def _refuse_silent(session: Session) -> None:
-    """Ask something small, once in a session: where nothing serves commands, that is told soon. Raises `MQError`."""
+    """Ask something small, once in a session: where nothing serves commands, that is told soon. A refusal is an answer:
+    on z/OS who may not DISPLAY QMGR may DISPLAY QUEUE. Raises `MQError`."""
     if session.commands_are_answered:
         return
-    with command_server(session, "MQCMD_INQUIRE_Q_MGR", session.name) as server:
-        server.MQCMD_INQUIRE_Q_MGR({c.MQIACF_Q_MGR_ATTRS: [c.MQCA_Q_MGR_NAME]})
+    try:
+        with command_server(session, "MQCMD_INQUIRE_Q_MGR", session.name) as server:
+            server.MQCMD_INQUIRE_Q_MGR({c.MQIACF_Q_MGR_ATTRS: [c.MQCA_Q_MGR_NAME]})
+    except MQError as error:
+        error.raise_if_lost()
+        if error.reason == c.MQRC_NO_MSG_AVAILABLE:
+            raise
     session.commands_are_answered = True
 
 

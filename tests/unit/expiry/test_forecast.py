@@ -148,6 +148,9 @@ def test_nothing_that_waits_for_a_person_vanishes() -> None:
     said = ["no message of KEEP vanishes before 08:00 UTC on Saturday"]
     assert list(sentences(found)) == [*said, "of 1 message on 1 queue it is not known when they expire"]
     assert list(sentences(told([dead], {}))) == ["of 1 message on 1 queue it is not known when they expire"]
+    found = told([queue("DEAD", 3, Kind.DEAD_LETTER)], {"DEAD": known(counted(-1))}, EVERY_MORNING)
+    said = "no message of DEAD that was counted vanishes before 08:00 UTC on Saturday"
+    assert list(sentences(found)) == [said, "of 2 messages on 1 queue it is not known when they expire"]
     assert list(sentences(told([], {}))) == []
 
 

@@ -22,6 +22,7 @@ from mqops.lake.files import read_json, write_json
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.noted import ISSUED
 from mqops.ledger.opened import OpenLedger
 from mqops.mq.connection import OneSession
 
@@ -391,15 +392,18 @@ def test_lanes_of_canaries_are_the_second_half(manager, lake):
     ]
 
 
-def test_a_run_that_was_begun_with_more_lanes_is_finished_in_one_process(manager, lake):
-    """As one that Spark began."""
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_a_run_that_was_begun_with_more_lanes_is_finished_in_one_process(manager, lake, is_noted):
+    """As one that Spark began; also where that died between the issue and the note of it."""
     fill(manager, "A", "B", each=4)
-    run, _plan = planned(manager, lake, canary=1)
+    run, _plan = planned(manager, lake, canary=1, canary_wait=0)
     approved_plan = acting.read_approved_plan(run)
     ledger = OpenLedger(LedgerFile(run.lake_folder), approved_plan.identity, run)
     with OneSession(manager.connection) as step:
         lengths = lane_lengths(acted_rows(approved_plan), approved_plan.pacing, 16)
         begin(step, approved_plan, ledger, lambda: lengths, None)
+    if not is_noted:
+        ISSUED.path(run).unlink()
     assert act(manager.connection, run).moved == 8
     assert len(lengths) == 32
     assert counts(prove(manager.connection, run)) == {"planned": 8, "moved": 8}

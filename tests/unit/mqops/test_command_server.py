@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Event
 
 import pymqi
@@ -10,7 +11,7 @@ import pytest
 from mq_support import until
 from pymqi import CMQC
 
-from mqops.errors import TransientMQError
+from mqops.errors import PermanentMQError, TransientMQError
 from mqops.mq.connection import connect
 from mqops.mq.inquire import FEW_ANSWERS, inquire_queues
 from mqops.mq.session import Session
@@ -33,6 +34,20 @@ def test_a_command_server_that_does_not_answer_is_told_with_what_to_do(manager):
         "start it (`strmqcsv`; on z/OS START CMDSERV), or see whether commands wait for it: DISPLAY QSTATUS of "
         "SYSTEM.ADMIN.COMMAND.QUEUE"
     )
+
+
+def test_who_may_not_ask_is_told_of_what_was_asked(manager):
+    """A refusal of the small inquiry before is an answer: on z/OS who may not DISPLAY QMGR may DISPLAY QUEUE."""
+    manager.mqlite("user", "add", "QM1", "app", text="secret\n")
+    manager.mqsc(
+        "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ)\n"
+        "SET AUTHREC PROFILE('**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(INQ,DSP,GET,PUT)\n"
+    )
+    with (
+        connect(replace(manager.connection, user="app", password="secret")) as session,
+        pytest.raises(PermanentMQError, match=r"MQCMD_INQUIRE_Q on \* failed: MQRC_NOT_AUTHORIZED"),
+    ):
+        inquire_queues(session, "*")
 
 
 def test_the_answers_about_many_queues_may_take_a_minute(manager):

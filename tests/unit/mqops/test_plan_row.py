@@ -112,6 +112,25 @@ def test_the_digest_tells_neighbouring_texts_apart():
     assert digest_of(A_ROW._replace(rule_key="-")) != digest_of(A_ROW._replace(rule_key=None))
 
 
+@pytest.mark.parametrize(
+    ("column", "changed"),
+    [
+        ("dest_q", lambda texts: pa.array([f"{len(one)}:{one}" for one in texts], pa.large_string())),
+        ("msg_id", lambda ids: pa.array([one.hex().upper() for one in ids]).dictionary_encode()),
+        ("tries", lambda numbers: pa.array([float(one) for one in numbers])),
+        ("queue", lambda texts: pa.array([[one] for one in texts])),
+    ],
+)
+def test_a_column_of_another_type_is_no_plans_though_its_values_would_have_the_same_form(tmp_path, column, changed):
+    run, _plan = planned(tmp_path)
+    (part,) = run.plan.glob("*.parquet")
+    table = pq.read_table(part)
+    values = changed(table.column(column).to_pylist())
+    pq.write_table(table.set_column(table.schema.get_field_index(column), column, values), part)
+    with pytest.raises(PlanChanged, match=f"The column {column} of the plan has type .* in place of .*make a new run"):
+        list(plan_rows(read_approved_plan(run)))
+
+
 def test_bytes_of_a_table_that_are_not_utf_8_are_shown_as_such_and_the_digest_is_of_the_true_ones(tmp_path):
     raw = TABLE.encode() + b"* caf\xe9\n"
     text = raw.decode("utf-8", "surrogateescape")

@@ -27,6 +27,7 @@ from mqops.decide.core.preflight import (
     shown,
 )
 from mqops.decide.core.staying import Short, Staying, stay_of, staying
+from mqops.decide.destination import DestinationInquiry
 from mqops.decide.preflight import preflight
 from mqops.decide.preflight_record import PREFLIGHT
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -36,6 +37,8 @@ from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.model import Destination
+from mqops.mq.connection import connect
+from mqops.mq.session import Session
 from mqops.rules import parse
 from mqops.undo.in_process import plan_undo
 
@@ -291,6 +294,24 @@ def test_the_default_transmission_queue_is_followed(manager, planned):
     manager.mqsc("ALTER QMGR DEFXMITQ(QM2)\n")
     manager.put(DLQ, [dead_letter("A", b"x", dest_q_mgr="FAR")])
     assert [f"{one.severity}: {one.what}" for one in planned()[3].findings] == [STOPPED]
+
+
+def test_whether_the_queue_behind_many_names_is_storage_is_asked_once(manager, monkeypatch):
+    opened = []
+
+    def counted(name: str, *given: int, **more: str) -> int:
+        opened.append(name)
+        return Session.open(session, name, *given, **more)
+
+    with connect(manager.connection) as session:
+        monkeypatch.setattr(session, "open", counted)
+        inquiry = DestinationInquiry(session)
+        inquiry.inquired(replace(DEMAND, queue_manager="QM2"))
+        opened.clear()
+        inquiry.followed(replace(DEMAND, queue="B", queue_manager="QM2"))
+        followed = len(opened)
+        assert inquiry.inquired(replace(DEMAND, queue="C", queue_manager="QM2")).leads_to == "QM2 for C@QM2"
+    assert len(opened) == 2 * followed
 
 
 def test_an_open_queue_with_room_has_no_findings_and_the_pass_agrees(manager, planned):

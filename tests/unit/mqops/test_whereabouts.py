@@ -16,6 +16,7 @@ from ledger_opened import act, prove
 from mq_support import DLQ, dead_letter, let_expire
 
 from mqops.lake.run import RunFolder
+from mqops.ledger import index, segments
 from mqops.look import sightings
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(NONE) ACTION(RETRY)\n"
@@ -108,6 +109,20 @@ def test_law3_a_message_that_somebody_else_consumed_is_gone_at_the_proof(manager
         assert (seen["became"], seen["action"], seen["missed_by"]) == (became, action, run.run)
         assert seen["missed_at"][:-1] <= at
     assert "another program got it, or the queue was cleared" in mqops("ledger", "show", second.hex()).stdout
+
+
+def test_of_too_many_messages_it_is_not_told_that_those_that_a_run_moved_are_gone(manager, lake, mqops, monkeypatch):
+    """What the ledger says of them is not read: it would grow."""
+    monkeypatch.setattr(segments, "SEGMENT_SIZE", 1)
+    monkeypatch.setattr(index, "MOST_IDS", 2)
+    first, *_others = manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(3)])
+    for _ in range(2):  # the second one closes the segment of the first
+        run, plan = planned(manager, lake, text=TABLE)
+        finished(manager, run, plan.digest)
+        manager.put(DLQ, [dead_letter("A", b"more")])
+    refused = mqops("ledger", "show", first.hex()[:32], expect=1)
+    assert refused.stdout == ""
+    assert "QM1: More than 2 MsgIds in the ledger begin with 414d51" in refused.stderr
 
 
 def test_a_message_that_was_left_is_not_gone(manager, lake, mqops):

@@ -189,7 +189,7 @@ class Mover:
         if not self._reached <= lane_token.next < self._length:
             return False
         used = (self._plan.marker_id(self._lane, lane_token.next, MarkerKind.ACTED), self._plan.last_id(self._lane))
-        return not any(map(self._port.has_marker, used))
+        return not any(map(self._port.marker, used))
 
     def _give_up(self) -> None:
         try:

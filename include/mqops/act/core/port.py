@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mqops.act.core.lanes import Row, Target
-from mqops.ledger.core.marker import LaneToken
+from mqops.ledger.core.marker import LaneToken, Marker
 
 
 @dataclass(slots=True, kw_only=True)  # not frozen, which costs a microsecond for each message
@@ -42,8 +42,8 @@ class Port(Protocol):
     def put_marker(self, msg_id: bytes, correl_id: bytes, body: bytes) -> None:
         """Put a marker with this MsgId."""
 
-    def has_marker(self, msg_id: bytes) -> bool:
-        """Whether a committed marker with this MsgId is on the ledger queue."""
+    def marker(self, msg_id: bytes) -> Marker | None:
+        """The committed marker with this MsgId, left on the ledger queue; None if it is not there."""
 
     def open_target(self, target: Target) -> int:
         """Have a handle for the target; returns 0 or the reason code of the MQOPEN."""
