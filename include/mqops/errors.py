@@ -167,7 +167,6 @@ TRANSIENT: frozenset[int] = frozenset(
         constants.MQRC_HCONN_ERROR,
         constants.MQRC_HOST_NOT_AVAILABLE,
         constants.MQRC_MAX_CONNS_LIMIT_REACHED,
-        constants.MQRC_NO_MSG_AVAILABLE,
         constants.MQRC_OBJECT_CHANGED,
         constants.MQRC_OBJECT_IN_USE,
         constants.MQRC_Q_MGR_NOT_AVAILABLE,

@@ -7,6 +7,7 @@ import select
 import signal
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from html import unescape
 from pathlib import Path
@@ -26,6 +27,7 @@ from mqops_airflow.ui.table import PREFIX
 
 SECRET = "SECRET-DE89"
 FORM = {"queue_manager": "QM1", "where": f"BODY('*{SECRET}*')"}
+BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
 MORE = 3
 """Requests of a person beyond what he may have open."""
 
@@ -72,11 +74,10 @@ def test_without_a_login_no_process_is_started(site: Site) -> None:
 
 def test_a_browser_is_told_that_the_pages_start_and_asks_again(site: Site) -> None:
     """Issue 37 D: no white page at the first look."""
-    browser = "text/html,application/xhtml+xml,*/*;q=0.8"
-    told = site.ask("/estate", accept=browser)
+    told = site.ask("/estate", accept=BROWSER)
     assert (told.status_code, told.headers["refresh"], told.headers["cache-control"]) == (202, "1", "private, no-store")
     assert "The MQ pages are starting" in told.text
-    until(lambda: site.ask("/static/pages.css", accept=browser).status_code == 200, 60)
+    until(lambda: site.ask("/static/pages.css", accept=BROWSER).status_code == 200, 60)
     assert len(site.pages()) == 1
 
 
@@ -226,6 +227,31 @@ def test_a_process_of_the_pages_that_dies_is_replaced(site: Site) -> None:
     (second,) = site.pages()
     assert second != first
     until(lambda: all(map(_ended, searching)))
+
+
+def test_a_browser_is_told_where_the_pages_cannot_start(site: Site) -> None:
+    """It does not ask for ever: a process that ends before it is there is an error."""
+    (first,) = site.pages()
+    first.kill()
+    until(lambda: _ended(first))
+    assert site.ask("/estate", accept=BROWSER).status_code == 202
+    killed: set[psutil.Process] = set()
+
+    def kill() -> set[psutil.Process]:
+        for one in site.pages():
+            one.kill()
+            killed.add(one)
+        return killed
+
+    until(kill)
+    until(lambda: all(map(_ended, killed)))
+    with ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(site.ask, "/estate", accept=BROWSER)
+        until(lambda: kill() and answer.done())
+    assert answer.result().status_code == 503
+    assert "Its process has ended" in answer.result().text
+    assert len(killed) == 3  # it asks a second time of itself
+    until(lambda: site.ask("/static/pages.css", accept=BROWSER).status_code == 200, 60)
 
 
 def test_a_form_that_does_not_arrive_is_given_up(slow: socket.socket) -> None:

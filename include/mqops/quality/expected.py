@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mqops.quality.columns import COLUMNS, ColumnKind
+from mqops.quality.units import with_unit
 from mqwire import names
 from mqwire.structures import MQDLH_LAYOUT, MQMD_LAYOUT
 
@@ -24,6 +25,7 @@ _FIELDS: Mapping[str, str] = {
     "dlh_dest_q": "DestQName of the MQDLH",
     "dlh_dest_q_mgr": "DestQMgrName of the MQDLH",
     "expires_in_seconds": "time until it expires",
+    "msg_offset": "Offset",
     "payload_length": "length of the data",
 }
 """Column → what IBM MQ calls it. A column that is not here keeps its name."""
@@ -37,20 +39,23 @@ _PREFIXES: Mapping[str, str] = {
 """Column whose numbers are constants → how the symbols of these begin."""
 _VERBS: Mapping[str, str] = {
     "column_value_lengths_to_be_between": "has a length of {}",
+    "column_value_lengths_to_equal": "has a length of {}",
     "column_values_to_be_between": "is {}",
     "column_values_to_be_in_set": "is one of {}",
     "column_values_to_match_regex": "matches {}",
     "column_values_to_not_be_in_set": "is none of {}",
     "column_values_to_not_match_regex": "does not match {}",
     "table_row_count_to_be_between": "the number of messages is {}",
+    "table_row_count_to_equal": "the number of messages is {}",
 }
 _ONE_VALUE: Mapping[str, str] = {"is one of {}": "is {}", "is none of {}": "is not {}"}
 _WITHOUT_LIMITS: Mapping[str, str] = {
+    "column_values_to_be_null": "has no value",
     "column_values_to_be_unique": "is in one message only",
     "column_values_to_not_be_null": "has a value",
     "compound_columns_to_be_unique": "together are in one message only",
 }
-_SAYS: Mapping[str, str] = {"=": "is", "equals": "is", "not": "is not"}
+_SAYS: Mapping[str, str] = {"=": "is", "at": "is at", "equals": "is", "not": "is not"}
 """Words of a condition → in a sentence."""
 _NUMBER = re.compile(r"-?[0-9]++")
 
@@ -87,8 +92,8 @@ def _of_values(check: CheckResult) -> str:
     if check.limits and verb:
         several = "," in check.limits.partition(", in ")[0]
         return (verb if several else _ONE_VALUE.get(verb, verb)).format(limits)
-    if not check.limits and check.expect in _WITHOUT_LIMITS:
-        return _WITHOUT_LIMITS[check.expect]
+    if (without := _WITHOUT_LIMITS.get(check.expect)) and (not limits or limits.startswith("in ")):
+        return f"{without}, {limits}" if limits else without
     plain = check.expect.removeprefix("column_").replace("value_lengths", "lengths").replace("_", " ")
     return f"{plain}: {limits}" if limits else plain
 
@@ -112,4 +117,7 @@ def _where(condition: str) -> str:
     word, _blank, value = asks.partition(" ")
     if word in {"=", "equals"} and value.lower() == "true" and (meaning := _meaning(column)):
         return meaning
-    return " ".join(filter(None, (_FIELDS.get(column, column), _SAYS.get(word, word), _symbol(column, value))))
+    before = next((one for one in ("one of ", "least ", "most ") if value.startswith(one)), "")
+    values = (with_unit((column,), _symbol(column, one)) for one in value.removeprefix(before).split(", "))
+    shown = before + ", ".join(values)
+    return " ".join(filter(None, (_FIELDS.get(column, column), _SAYS.get(word, word), shown)))

@@ -7,7 +7,8 @@ Through the API server tasks report and people approve, so no page costs it more
    are made at once, the others wait: he delays nobody but himself. A page is given up after SECONDS.
 3. When the reader goes away, the connection to the process of the pages is closed: it works for him no longer.
 4. The socket lies in a private folder, is listened on from the first request on, and is let go when the API server
-   ends. A process of the pages that has ended is replaced. A browser is told that one starts, and asks again by itself.
+   ends. A process of the pages that has ended is replaced. A browser is told that one starts, and asks again by itself;
+   where the last one has ended before it was there, or one does not come, it waits as long as others for the error.
 5. What is looked for in messages stands in no log: an address that has it has *** in its place before it is logged.
 """
 
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
@@ -72,6 +74,9 @@ class PageProcess:
         self._listener.bind(self._path)
         self._listener.listen(BACKLOG)
         self._process: subprocess.Popen[bytes] | None = None
+        self._began = 0.0
+        self._there = 0  # the process that has said that it is there
+        self._failed = False  # whether the last one that has ended never said so
         self._lock = threading.Lock()
         atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
 
@@ -84,8 +89,18 @@ class PageProcess:
         """The process; one that has ended is replaced."""
         with self._lock:
             if self._process is None or self._process.poll() is not None:
-                self._process = self._start()
+                self._failed = self.pid != self._there
+                self._process, self._began = self._start(), time.monotonic()
             return self._process
+
+    def is_there(self, process: subprocess.Popen[bytes]) -> None:
+        """Note that a process has said that it is there."""
+        self._there = process.pid
+
+    @property
+    def starts(self) -> bool:
+        """Whether the process is on its way, and nothing says that it will not come."""
+        return not (self._failed or self.pid == self._there or time.monotonic() - self._began > START)
 
     async def connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to the socket. It is accepted as soon as a process is there."""
@@ -103,7 +118,6 @@ class Relay:
 
     def __init__(self) -> None:
         self._pages = PageProcess()
-        self._there = 0  # the process that has said that it is there
         self._turns = Turns(at_once=AT_ONCE, most_of_person=MOST_OF_PERSON, most=MOST)
 
     @property
@@ -183,11 +197,11 @@ class Relay:
         for last in (False, True):
             process = self._pages.running()
             reader, writer = await self._pages.connected()
-            wait = START if process.pid == self._there else patience
+            wait = patience if self._pages.starts else START
             try:
                 async with asyncio.timeout(wait):
                     await _frame(reader, process)
-                self._there = process.pid
+                self._pages.is_there(process)
                 return process, reader, writer
             except BaseException as error:
                 writer.close()

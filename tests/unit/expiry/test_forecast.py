@@ -152,6 +152,11 @@ def test_nothing_that_waits_for_a_person_vanishes() -> None:
     said = "no message of DEAD that was counted vanishes before 08:00 UTC on Saturday"
     assert list(sentences(found)) == [said, "of 2 messages on 1 queue it is not known when they expire"]
     assert list(sentences(told([], {}))) == []
+    found = told([dead, kept], {"KEEP": known(counted(-1)), "DEAD": known(counted(-1))}, EVERY_MORNING)
+    said = ["no message of DEAD, KEEP that was counted vanishes before 08:00 UTC on Saturday"]
+    assert list(sentences(found)) == [*said, "of 1 message on 1 queue it is not known when they expire"]
+    over = known(Histogram(expire={int(NOW.timestamp()): 1}))  # it has expired, and vanishes when a program looks
+    assert list(sentences(told([dead], {"DEAD": over}, EVERY_MORNING))) == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from mq_support import until
 from pymqi import CMQC
 
-from mqops.errors import PermanentMQError, TransientMQError
+from mqops.errors import PermanentMQError, PermanentMQError
 from mqops.mq.connection import connect
 from mqops.mq.inquire import FEW_ANSWERS, inquire_queues
 from mqops.mq.session import Session
@@ -27,7 +27,7 @@ def manager(queue_manager):
 
 def test_a_command_server_that_does_not_answer_is_told_with_what_to_do(manager):
     manager.mqsc(SILENT)
-    with connect(manager.connection) as session, pytest.raises(TransientMQError) as raised:
+    with connect(manager.connection) as session, pytest.raises(PermanentMQError) as raised:
         inquire_queues(session, "*")
     assert str(raised.value) == (
         "MQCMD_INQUIRE_Q_MGR on QM1 failed: MQRC_NO_MSG_AVAILABLE (2033). The command server has not answered in time: "

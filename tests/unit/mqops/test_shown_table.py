@@ -52,6 +52,8 @@ def test_labels_lines_and_links_keep_what_they_are_in_a_sentence() -> None:
     assert str(sentence) == "The same in all 2 rows. State: met; Rule: line 3; Why: one; two."
     assert link in sentence.parts
     assert Label("met", "good") in sentence.parts
+    (sentence,) = shown_table(Table("t", ["*Q", "Known"], [(q, "Nobody has looked.") for q in "AB"])).alike
+    assert str(sentence) == "The same in all 2 rows. Known: Nobody has looked."
 
 
 def test_a_column_is_sorted_by_numbers_where_each_value_is_one() -> None:

@@ -67,6 +67,16 @@ LENGTHS, BETWEEN = "column_value_lengths_to_be_between", "column_values_to_be_be
             "usr.iban: kl divergence to be less than: 0.1",
         ),
         (IN_SET, ("dlh_valid",), "", "", "dlh_valid: values to be in set"),  # a run of an earlier version
+        (
+            "column_values_to_not_be_null",
+            ("reply_to_q",),
+            "in 95 % of the messages",
+            "age_seconds at least 3600 and msg_type is one of 1, 8",
+            "ReplyToQ: has a value, in 95 % of the messages, where age is at least 3600 s (1 h) and MsgType is one of "
+            "MQMT_REQUEST, MQMT_DATAGRAM",
+        ),
+        ("column_values_to_be_null", ("msg_offset",), "", "queue like A*", "Offset: has no value, where queue like A*"),
+        ("table_row_count_to_equal", (), "5", "appl is set", "the number of messages is 5, where appl is set"),
     ],
 )
 def test_a_check_is_told_by_fields_and_constants_of_ibm_mq(expect, columns, limits, where, said):

@@ -179,11 +179,11 @@ def sentences(found: Outlook) -> Iterator[str]:
     known."""
     waiting = [one for one in found.queues if one.kind.waits]
     yield from filter(None, (sentence(one, found) for one in waiting))
-    looked_at = [one for one in waiting if one.unknown < one.depth]
-    if looked_at and not found.waiting:  # of a queue that nobody has looked at nothing is said
-        named = first_named([one.queue for one in looked_at], MOST_NAMED)
-        known = " that was counted" if any(one.unknown for one in looked_at) else ""
-        yield f"no message of {named}{known} vanishes before {found.until}"
+    known = [one for one in waiting if one.unknown < one.depth and not one.past.messages]
+    if known and not found.waiting:  # of a queue that nobody has looked at nothing is said
+        names = first_named([one.queue for one in known], MOST_NAMED)
+        which = " that was counted" if any(one.unknown for one in known) else ""
+        yield f"no message of {names}{which} vanishes before {found.until}"
     others = [one for one in found.queues if not one.kind.waits and one.before.messages]
     if others:
         most = "at most " if any(one.at_most for one in others) else ""

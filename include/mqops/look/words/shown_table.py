@@ -84,9 +84,10 @@ def _folds(column: Column, cells: list[Cell]) -> bool:
 def _alike(folded: list[tuple[Column, Cell]], table: Table) -> tuple[Text, ...]:
     rows = f"{counted(len(table.rows), 'row')}{' of this page' if table.part else ''}"
     same = [said("{}: {}", column.heading, _in_sentence(cell)) for column, cell in folded if not _nothing(cell)]
+    stop = "" if same and str(same[-1]).endswith(".") else "."  # a cell may be a sentence
     empty = ", ".join(column.heading for column, cell in folded if _nothing(cell))
     return (
-        *((said("The same in all {}. {}.", rows, joined("; ", same)),) if same else ()),
+        *((said("The same in all {}. {}{}", rows, joined("; ", same), stop),) if same else ()),
         *((said("Empty in all {}: {}.", rows, empty),) if empty else ()),
     )
 
