@@ -22,6 +22,7 @@ from mqops.act.sources import PROTECTION_ERRORS
 from mqops.backout.audit import wrong_settings
 from mqops.backout.core.misconfigured import Misconfigured
 from mqops.clock import utc_now
+from mqops.counted import counted, length_of_time
 from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.files import make_folder, write_json
 from mqops.lake.run import folder_of
@@ -101,6 +102,12 @@ class QueueFigures:
     def nearly_full(self) -> bool:
         """Whether it has 90 % of the messages that it may have."""
         return self.max_depth > 0 and self.depth >= NEARLY_FULL * self.max_depth
+
+    @property
+    def held(self) -> str:
+        """Its messages, and the age of the oldest where the queue manager monitors the queue."""
+        age = f", the oldest {length_of_time(self.oldest)} old" if self.oldest is not None else ""
+        return f"{counted(self.depth, 'message')}{age}"
 
     @property
     def with_depth(self) -> str:

@@ -11,7 +11,7 @@ import pytest
 from mq_support import until
 from pymqi import CMQC
 
-from mqops.errors import PermanentMQError, PermanentMQError
+from mqops.errors import PermanentMQError
 from mqops.mq.connection import connect
 from mqops.mq.inquire import FEW_ANSWERS, inquire_queues
 from mqops.mq.session import Session

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.act.sources import PROTECTION_ERRORS
-from mqops.counted import counted
 from mqops.kept import bytes_of, kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
@@ -44,7 +43,7 @@ def dead_letters(known: Known) -> Iterator[Problem]:
     """Messages that no application got: on the dead-letter queue, and where AMS puts those that it cannot open."""
     for one in known.figures.queues:
         if one.depth and one.name == known.figures.dead_letter_queue:
-            what = f"{one.name}, the dead-letter queue, has {counted(one.depth, 'message')}"
+            what = f"{one.name}, the dead-letter queue, has {one.held}"
             yield Problem(what=what, place=Place.DEAD_LETTERS, about=one.name)
         elif one.depth and one.name == PROTECTION_ERRORS:
             yield Problem(what=protected(one.depth), place=Place.QUEUE, about=one.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from mqops.counted import counted
+from mqops.counted import counted, first_named
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import MOST_LINES, Place, Problem
 from mqops.look.figures import QueueFigures
@@ -38,7 +38,7 @@ def _of_many(found: Sequence[QueueFigures], each: Sequence[Problem]) -> Problem:
     """One line for all of them. Parameters: `each` the problems of the deepest, which unfold."""
     return Problem(
         what=f"No program has {counted(len(found), 'queue')} open for input where runs put messages: "
-        f"{', '.join(one.with_depth for one in found)}",
+        f"{first_named([one.with_depth for one in found], MOST_LINES)}",
         remedy="Check that the application of each runs; it is in order only where a person reads the queue",
         each=tuple(replace(one, remedy="") for one in each),
     )
