@@ -104,7 +104,7 @@ class QueueFigures:
         return self.max_depth > 0 and self.depth >= NEARLY_FULL * self.max_depth
 
     @property
-    def held(self) -> str:
+    def messages_and_age(self) -> str:
         """Its messages, and the age of the oldest where the queue manager monitors the queue."""
         age = f", the oldest {length_of_time(self.oldest)} old" if self.oldest is not None else ""
         return f"{counted(self.depth, 'message')}{age}"

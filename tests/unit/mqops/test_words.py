@@ -226,5 +226,5 @@ def test_the_number_of_a_group_is_a_link_where_its_list_has_that_group_alone() -
 
 def test_how_old_the_oldest_message_is_stands_beside_the_depth_where_the_queue_is_monitored() -> None:
     queue = QueueFigures(name="DEADQ", depth=2_330, max_depth=9_999, oldest=10_930)
-    assert queue.held == "2,330 messages, the oldest 3 h 2 min old"
-    assert replace(queue, depth=1, oldest=None).held == "1 message"
+    assert queue.messages_and_age == "2,330 messages, the oldest 3 h 2 min old"
+    assert replace(queue, depth=1, oldest=None).messages_and_age == "1 message"

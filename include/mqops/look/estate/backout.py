@@ -75,7 +75,7 @@ class _Ambiguous(NamedTuple):
 
 
 def _on_backout_queue(queue: QueueFigures, left: _Ambiguous | None) -> Problem:
-    what = f"{queue.name}, a backout queue, has {queue.held}"
+    what = f"{queue.name}, a backout queue, has {queue.messages_and_age}"
     if left is None:
         return Problem(what=what, backout_queue=queue.name)
     return Problem(

@@ -43,7 +43,7 @@ def dead_letters(known: Known) -> Iterator[Problem]:
     """Messages that no application got: on the dead-letter queue, and where AMS puts those that it cannot open."""
     for one in known.figures.queues:
         if one.depth and one.name == known.figures.dead_letter_queue:
-            what = f"{one.name}, the dead-letter queue, has {one.held}"
+            what = f"{one.name}, the dead-letter queue, has {one.messages_and_age}"
             yield Problem(what=what, place=Place.DEAD_LETTERS, about=one.name)
         elif one.depth and one.name == PROTECTION_ERRORS:
             yield Problem(what=protected(one.depth), place=Place.QUEUE, about=one.name)
