@@ -254,16 +254,11 @@ def _by_open(session: Session, queue: str, queue_manager: str, own: str, why: st
     queue has its queue-sharing group's name in place of the queue manager's.
     """
     there = session.local_queue(queue, queue_manager)
-    if not _is_transmission_queue(session, there):
+    if queue_attribute(session, there, c.MQIA_USAGE) != c.MQUS_TRANSMISSION:
         return ResolvedQueue(there)
     final, manager = session.final_queue(queue, queue_manager)
     direct = manager in {"", own} or final == there
     return ResolvedQueue("", why, transmission_queue=there, direct=direct, remote="" if direct else final)
-
-
-def _is_transmission_queue(session: Session, queue: str) -> bool:
-    with opened(session, queue, c.MQOT_Q) as handle:
-        return int(session.inquire(handle, c.MQIA_USAGE)) == c.MQUS_TRANSMISSION
 
 
 def cannot_be_put_to(session: Session, queue: str, queue_manager: str = "") -> MQError | None:

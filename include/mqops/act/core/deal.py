@@ -92,7 +92,7 @@ def canary_lanes(lanes: Sequence[int], pacing: Pacing) -> range:
     return range(home_lanes(len(lanes), pacing), len(lanes))
 
 
-def lane_lengths(rows: Iterable[Dealable], pacing: Pacing, lanes: int = 1) -> list[int]:
+def lane_lengths(rows: Iterable[Dealable], pacing: Pacing, lanes: int) -> list[int]:
     """The number of rows in each lane. Parameters: `lanes` without those of canaries."""
     number = with_canaries(lanes, pacing)
     counts = Counter(dealt.lane for dealt in deal(sorted(rows, key=in_order), number, pacing))
