@@ -35,7 +35,7 @@ messages = st.lists(
     st.tuples(
         st.integers(0, 6),  # MsgId: few values, so that there are twins
         st.integers(0, 2),  # what tells twins apart
-        st.sampled_from(["RETRY", "FWD", "DISCARD", Action.EXPIRE]),
+        st.sampled_from([Action.RETRY, Action.FWD, Action.DISCARD, Action.EXPIRE]),
         st.sampled_from(TARGETS),
         st.integers(1, 3),  # size
         st.sampled_from(["", "", "one", "two"]),  # what its rule's ORDER keeps in order
@@ -87,7 +87,7 @@ def build(plan, absent):
                 msg_id=identifier,
                 correl_id=bytes(24),
                 body_length=size,
-                action="FWD" if dest == DLQ and action == "RETRY" else action,
+                action=Action.FWD if dest == DLQ and action == Action.RETRY else action,
                 rule_key="rule",
                 dest_q="" if action in DISCARDS else dest,
                 unit_group=action if action in DISCARDS else dest,
@@ -221,7 +221,7 @@ def test_a_visit_that_loses_its_connection_once_whenever_goes_on_to_the_end_of_t
 
 def plain(dest, order_keys, *, size=1):
     """Messages for one destination, with these order keys."""
-    return [(number, 0, "RETRY", dest, size, key, False, DLQ) for number, key in enumerate(order_keys)]
+    return [(number, 0, Action.RETRY, dest, size, key, False, DLQ) for number, key in enumerate(order_keys)]
 
 
 def done(manager, rows, *, clock, limiter=None, unit_size=1):
@@ -274,7 +274,7 @@ def test_a_queue_that_is_drained_takes_messages_again_a_second_after_it_was_full
 
 
 def test_a_queue_that_is_opened_again_gives_messages_again_a_second_later_and_others_go_on():
-    mixed = [(number, 0, "RETRY", "A", 1, "", False, (OTHER, DLQ)[number % 2]) for number in range(8)]
+    mixed = [(number, 0, Action.RETRY, "A", 1, "", False, (OTHER, DLQ)[number % 2]) for number in range(8)]
     rows, manager = build(mixed, absent=set())
     manager.shut.add(OTHER)
     clock = Clock(rest=0)
@@ -315,7 +315,7 @@ def test_where_too_many_keys_would_stand_in_the_lane_token_the_whole_destination
 
 
 def test_law3_a_message_with_the_same_identifiers_that_is_not_in_the_plan_stays():
-    rows, manager = build([(1, 1, "RETRY", "A", 1, "", False, DLQ)], absent=set())
+    rows, manager = build([(1, 1, Action.RETRY, "A", 1, "", False, DLQ)], absent=set())
     stranger = memory.Message(b"\x01" * 24, bytes(24), "1.9")
     manager.sources[DLQ].insert(0, stranger)
     work(manager, rows, memory.Trouble({}, itertools.count()), unit_size=5, limit=10**9)

@@ -43,6 +43,7 @@ BY_ALIAS = "its destination is an alias of the protected queue"
 UNSEEN = "whether its destination is a transmission queue cannot be seen: mqops needs authority to inquire it (INQ)"
 """Why messages are left (`MoverPort.refuses`)."""
 
+_FORMAT = slice(MQMD_LAYOUT.offset("format"), MQMD_LAYOUT.offset("priority"))
 _identity = MQMD_LAYOUT.reader("msg_id", "correl_id", "put_date", "put_time")
 _data_description = MQMD_LAYOUT.reader("encoding", "coded_char_set_id", "format")
 _described_by_dlh = MQDLH_LAYOUT.reader("encoding", "coded_char_set_id", "format")
@@ -72,6 +73,7 @@ class MoverPort:
         self._sources = OrderedDict(self._open_sources(queues))
         self._targets: OrderedDict[Target, int] = OrderedDict()
         self._resolved_queues: dict[Destination, ResolvedQueue | int] = {}
+        self._refusals: dict[Target, str] = {}
 
     def _open_sources(self, queues: Sequence[str]) -> Iterator[tuple[str, int]]:
         for queue in queues:
@@ -115,6 +117,11 @@ class MoverPort:
 
     def refuses(self, target: Target) -> str:
         """See `Port`; rule 3 of `mqops.decide.core.protected`. `open_target` refuses a name that leads nowhere."""
+        if target not in self._refusals:
+            self._refusals[target] = self._refusal(target)
+        return self._refusals[target]
+
+    def _refusal(self, target: Target) -> str:
         there = self._resolved(target)
         if isinstance(there, int):
             return UNSEEN if there == c.MQRC_NOT_AUTHORIZED else ""
@@ -218,8 +225,7 @@ def taken_as(got: RawMessage) -> Taken:
 
 def has_transmission_header(md: bytes, body: bytes) -> bool:
     """Whether a message is one for a channel as it stands (rule 4 of `mqops.decide.core.protected`)."""
-    raw_format = _data_description(md)[2]
-    return raw_format.split(b"\0")[0].rstrip(b" ") == MQXMIT or body[:4] in XQH_EYECATCHERS
+    return md[_FORMAT].partition(b"\0")[0].rstrip(b" ") == MQXMIT or body[:4] in XQH_EYECATCHERS
 
 
 def without_dlh(taken: Taken) -> tuple[bytes, bytes]:

@@ -210,7 +210,7 @@ class DestinationInquiry:
                 max_msg_length=state.max_msg_length,
                 put_allowed=state.put_allowed,
                 open_input=state.open_input,
-                transmission=self._number(name, c.MQIA_USAGE) == c.MQUS_TRANSMISSION,
+                transmission=state.transmission,
             )
         return self._queues[name]
 

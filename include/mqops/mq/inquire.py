@@ -23,7 +23,8 @@ MANY_ANSWERS = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueState:
-    """A local queue as it is now. `depth` and `max_depth` in messages, `max_msg_length` in bytes."""
+    """A local queue as it is now. `depth` and `max_depth` in messages, `max_msg_length` in bytes; `transmission` whether
+    its USAGE is XMITQ."""
 
     name: str
     depth: int
@@ -32,6 +33,7 @@ class QueueState:
     put_allowed: bool
     get_allowed: bool
     open_input: int
+    transmission: bool
     backout_threshold: int
     backout_queue: str
 
@@ -72,8 +74,10 @@ def is_shareable(session: Session, queue: str) -> bool:
 
 
 def queue_manager_name(session: Session) -> str:
-    """The name of the queue manager that answers. Raises `MQError`."""
-    return str(queue_manager_attribute(session, c.MQCA_Q_MGR_NAME))
+    """The name of the queue manager that answers, asked once in a session. Raises `MQError`."""
+    if not session.own_name:
+        session.own_name = str(queue_manager_attribute(session, c.MQCA_Q_MGR_NAME))
+    return session.own_name
 
 
 def deadq(session: Session) -> str:
@@ -132,6 +136,7 @@ def queue_state(session: Session, queue: str) -> QueueState:
             put_allowed=number(c.MQIA_INHIBIT_PUT) == c.MQQA_PUT_ALLOWED,
             get_allowed=number(c.MQIA_INHIBIT_GET) == c.MQQA_GET_ALLOWED,
             open_input=number(c.MQIA_OPEN_INPUT_COUNT),
+            transmission=number(c.MQIA_USAGE) == c.MQUS_TRANSMISSION,
             backout_threshold=number(c.MQIA_BACKOUT_THRESHOLD),
             backout_queue=str(session.inquire(handle, c.MQCA_BACKOUT_REQ_Q_NAME)),
         )

@@ -72,13 +72,15 @@ class Session:
 
     Parameters: `queue_manager` a connected `pymqi.QueueManager`; `name` the queue manager's name as it was asked for;
     error texts show it.
-    Attributes: `commands_are_answered` whether the command server has answered in this session.
+    Attributes: `commands_are_answered` whether the command server has answered in this session; `own_name` of the queue
+    manager that answers, once it was asked (`mqops.mq.inquire.queue_manager_name`).
     """
 
     def __init__(self, queue_manager: Any, name: str) -> None:
         self.pymqi_manager = queue_manager
         self.name = name
         self.commands_are_answered = False
+        self.own_name = ""
         self._calls = calls()
         self._connection: int = queue_manager.get_handle()
         self._buffers: dict[int, int] = {}

@@ -16,7 +16,7 @@ from mqops.act.core.progress import COUNTS, UnitDone
 from mqops.act.core.rate_limiter import NoLimit, RateLimiter
 from mqops.act.core.scope import Scope, scope_of
 from mqops.act.core.unit_attempt import GROUP_GONE, GROUP_TOO_LARGE, UnitAttempt
-from mqops.actions import DISCARDS, SENDS, Action
+from mqops.actions import SENDS, Action
 from mqops.errors import LOST_CONNECTION, MQError, PlanChanged, mq_error
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import BODY_DIGITS, LaneToken, Marker, MarkerKind, MarkerRow
@@ -32,6 +32,9 @@ MOST_RECONNECTS = 3
 
 MOST_KEYS = 1000
 """Order keys that stand in a lane token, which is put with each unit of work; behind one more its destination does."""
+
+REPORTED = (Action.EXPIRE, Action.DISPOSE)
+"""Discards for which a report is sent, where the message asks for one."""
 
 BEHIND_FAILED = "behind a message that failed"
 
@@ -287,7 +290,7 @@ class Mover:
         """The reason code for which the row is not tried now, 0 if it is tried. Touches no message."""
         if reason := self._blocked.reason(row.queue):
             return reason
-        if row.action in DISCARDS:
+        if row.action.discards:
             return 0
         if reason := self._blocked.reason(row.target):
             return reason
@@ -308,10 +311,10 @@ class Mover:
         return taken
 
     def _dispose(self, attempt: UnitAttempt, row: Row, taken: Taken) -> None:
-        if row.action in {Action.EXPIRE, Action.DISPOSE}:
-            reason = self._port.report_discarded(row, taken)
+        if not row.action.discards:
+            reason = self._port.put(row, taken)
         else:
-            reason = 0 if row.action in DISCARDS else self._port.put(row, taken)
+            reason = self._port.report_discarded(row, taken) if row.action in REPORTED else 0
         if not reason:
             return
         scope = self._raise_unless_target_is_to_blame(row, reason)
@@ -373,7 +376,7 @@ class Mover:
         self._port.put_marker(msg_id, self._plan.markers(), marker.pack())
 
     def _count(self, attempt: UnitAttempt, done: _Done) -> None:
-        discarded = sum(row.action in DISCARDS for row in done.acted)
+        discarded = sum(row.action.discards for row in done.acted)
         unit = UnitDone(
             lane=self._lane,
             first=attempt.first,
@@ -384,9 +387,7 @@ class Mover:
             absent=len(done.absent),
             left=len(done.left),
             held=_held(attempt, done),
-            to=Counter(
-                str(Destination(row.dest_q, row.dest_q_mgr)) for row in done.acted if row.action not in DISCARDS
-            ),
+            to=Counter(str(Destination(row.dest_q, row.dest_q_mgr)) for row in done.acted if not row.action.discards),
         )
         for name in COUNTS:
             setattr(self._result, name, getattr(self._result, name) + getattr(unit, name))

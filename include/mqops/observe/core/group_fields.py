@@ -19,6 +19,7 @@ _FIELDS = ("group_id", "msg_seq_number", "offset", "msg_flags", "original_length
 _write_fields = MQMD_LAYOUT.writer(*_FIELDS)
 _read_description = MQMD_LAYOUT.reader("encoding", "coded_char_set_id", "format")
 _describe_data = MQMD_LAYOUT.writer("encoding", "coded_char_set_id", "format")
+_EXTENSION, _FORMAT = c.MQFMT_MD_EXTENSION.encode(), MQMD_LAYOUT.offset("format")
 FORMATS = (c.MQFMT_MD_EXTENSION, c.MQFMT_XMIT_Q_HEADER)
 """Formats of what stands behind the MQDLH, or the MQMD, of a message that may have such an MQMDE."""
 
@@ -47,6 +48,8 @@ def with_fields_in_md(md: bytes, body: bytes) -> tuple[bytes, bytes]:
 
     Parameters: `md` that says of `body` what the MQDLH said.
     """
+    if not md.startswith(_EXTENSION, _FORMAT):
+        return md, body  # nearly every message
     encoding, ccsid, raw_format = _read_description(md)
     if _name(raw_format) != c.MQFMT_MD_EXTENSION:
         return md, body
