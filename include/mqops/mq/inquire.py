@@ -23,8 +23,8 @@ MANY_ANSWERS = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueState:
-    """A local queue as it is now. `depth` and `max_depth` in messages, `max_msg_length` in bytes; `transmission` whether
-    its USAGE is XMITQ."""
+    """A local queue as it is now. `depth` and `max_depth` in messages, `max_msg_length` in bytes; `transmission`
+    whether its USAGE is XMITQ."""
 
     name: str
     depth: int
