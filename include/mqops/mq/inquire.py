@@ -405,12 +405,11 @@ def unseen_queues(session: Session, patterns: Iterable[str], *, told: Collection
         MQError: the command server refused.
     """
     wanted = tuple(patterns)
-    before = queue_names(session)
+    before = {name for name in queue_names(session) if selected(name, wanted)}
     if before.issubset(told):
         return ()
     unseen = before - {str(row[c.MQCA_Q_NAME]) for row in inquire_queues(session, "*", (c.MQIA_Q_TYPE,))}
-    unseen = unseen and unseen & queue_names(session)  # there before and after
-    return tuple(sorted(name for name in unseen if selected(name, wanted)))
+    return tuple(sorted(unseen & queue_names(session) if unseen else ()))  # there before and after
 
 
 LAST_PUT = (c.MQCACF_LAST_PUT_DATE, c.MQCACF_LAST_PUT_TIME)
