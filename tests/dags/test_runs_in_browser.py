@@ -182,6 +182,11 @@ def rows(browser: Browser) -> list[str]:
     return found
 
 
+def faults(browser: Browser, *, contrast: bool = True) -> list[str]:
+    """As of `Browser.faults`, but that this server has no icon, for which a browser asks when it likes."""
+    return [one for one in browser.faults(contrast=contrast) if "/favicon.ico" not in one]
+
+
 def first(found: Iterable[Made]) -> list[str]:
     """The rows of the first page with these runs."""
     return [f"{one.queue_manager} {one.run}" for one in islice(found, MOST)]
@@ -209,7 +214,7 @@ def test_runs_are_filtered_and_an_address_shows_a_colleague_the_same_rows(
         assert len(newest) == MOST
         assert {newest[0], newest[1]} == {f"QM1 {run}" for run in many.genuine}
         assert newest[2:] == first(many.runs)[: MOST - 2]
-        assert browser.faults() == []
+        assert faults(browser) == []
 
         filters = {"queue": "Q.2", "workflow": "dlq_rules", "state": "rejected", "person": "bob@desk", "day": DAY}
         for name, value in filters.items():
@@ -238,7 +243,7 @@ def test_runs_are_filtered_and_an_address_shows_a_colleague_the_same_rows(
         press(browser, "//a[text()='Older runs']")
         assert rows(browser) == first(of_manager[MOST:])
         address, seen = browser.driver.current_url, rows(browser)
-        assert browser.faults(contrast=False) == []
+        assert faults(browser, contrast=False) == []
 
         with opened(many, driver, tmp_path, "viewer", width) as colleague:
             colleague.driver.get(address)
@@ -255,4 +260,4 @@ def test_a_run_is_found_by_the_beginning_of_a_msgid(many: Many, driver: Any, tmp
         fill(browser, "msg_id", "0" * 40)
         press(browser, "//main//form//button[text()='Show']")
         assert "No run fits." in browser.text()
-        assert browser.faults(contrast=False) == []
+        assert faults(browser, contrast=False) == []
