@@ -96,6 +96,7 @@ full: crash
 		python -m pytest -o faulthandler_timeout=14400 tests/dags/test_pages_load.py
 	@$(ENV) MQOPS_RUNS=20000 python -m pytest -s -o faulthandler_timeout=14400 tests/dags/test_many_runs.py tests/dags/test_run_folder.py \
 		tests/dags/test_runs_page.py
+	@$(ENV) MQOPS_RUNS=100000 python -m pytest -s -o faulthandler_timeout=14400 tests/dags/test_runs_in_browser.py
 	@$(ENV) MQLITE_LOAD_SECONDS=120 python -m pytest -o faulthandler_timeout=14400 tests/crash/test_mqlite_load.py
 	@$(ENV) MQOPS_FUZZ_MESSAGES=1000000 MQOPS_FUZZ_CASES=100000 python -m pytest -o faulthandler_timeout=14400 \
 		tests/property/test_message_fuzz.py tests/property/test_parser_fuzz.py

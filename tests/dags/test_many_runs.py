@@ -10,6 +10,7 @@ import resource
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -22,8 +23,8 @@ from pages_lake import make_lake
 from mqops.clock import utc
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder, find_run
-from mqops.look import runs_index
-from mqops.look.accounted import ledger_now
+from mqops.look import accounted, runs_index
+from mqops.look.accounted import LedgerNow, ledger_now
 from mqops.look.estate.expiring import expiring_now
 from mqops.look.estate.known import MOST_ACTED, MOST_OF_A_DAY
 from mqops.look.estate.now import manager_now
@@ -38,6 +39,8 @@ from mqops.retention.prune import survey
 ROOT = Path(__file__).resolve().parents[2]
 FEW_AND_MANY = int(os.environ.get("MQOPS_RUNS", "2000"))
 RUNS = int(os.environ.get("MQOPS_RUNS", "40"))
+MANY_BYTES = 50_000
+"""Less than 2,000 runs have, with 100 bytes each."""
 _opened: list[str] = []
 
 
@@ -122,6 +125,7 @@ def costs(base: Path, runs: int, looked_at: list[str]) -> list[tuple[str, int, i
     assert len(list_runs(lake)) == runs
     ledger = ledger_now(lake, "QM1")
     looks: dict[str, Callable[[], object]] = {
+        "ledger": lambda: verified_anew(lake),
         "newest": lambda: list_runs(lake, limit=30),
         "one state": lambda: list_runs(lake, states=[RunState.UNFINISHED]),
         "undos": lambda: list_runs(lake, workflow="undo"),
@@ -140,6 +144,34 @@ def costs(base: Path, runs: int, looked_at: list[str]) -> list[tuple[str, int, i
         look()
         found.append((name, len(_opened), len(looked_at)))
     return found
+
+
+def verified_anew(lake: Path) -> LedgerNow:
+    """As a process that has just begun does it, but for the closed segments, of which there are none."""
+    accounted._last.clear()
+    found = ledger_now(lake, "QM1")
+    assert found.found.error == ""
+    return found
+
+
+def test_the_check_of_a_ledger_keeps_nothing_of_each_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Issue 37 D: the process of the pages kept 758 bytes for each proof, 76 MB for 100,000 runs."""
+    kept = []
+    for runs in (50, FEW_AND_MANY):
+        lake = make_lake(tmp_path_factory.mktemp("some"), runs=runs, recorded=20, messages=20).lake_folder.parent
+        assert len(list_runs(lake)) == runs
+        verified_anew(lake)  # what is loaded with the first
+        tracemalloc.start()
+        try:
+            found = verified_anew(lake)
+            kept.append(tracemalloc.get_traced_memory())
+        finally:
+            tracemalloc.stop()
+        assert found.found.lines
+    print(f"bytes kept, and at most meanwhile, for 50 and {FEW_AND_MANY:,} runs: {kept}")
+    (few, most_of_few), (many, most_of_many) = kept
+    assert abs(many - few) < MANY_BYTES
+    assert abs(most_of_many - most_of_few) < MANY_BYTES
 
 
 def run_anew(run: RunFolder) -> None:

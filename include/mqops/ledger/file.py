@@ -45,7 +45,7 @@ from mqops.ledger.index_tables import Place
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.noted import PLANNED
 from mqops.ledger.proofs import NAME as PROVED
-from mqops.ledger.proofs import Known, add_proof, noted_proofs, proofs_of_runs, write_proofs
+from mqops.ledger.proofs import add_proof, noted_proofs, proofs_of_runs, write_proofs
 from mqops.ledger.segments import Opened, Segments
 
 T = TypeVar("T")
@@ -342,9 +342,9 @@ class LedgerFile:
                 check_line(number, line, self.keys)
                 yield read_line(number, line)
 
-    def proofs(self, known: Known | None = None) -> list[Proof]:
-        """What all runs say of the ledger's end. Parameters, errors: as of `mqops.ledger.proofs.proofs_of_runs`."""
-        return proofs_of_runs(self.folder.parent, known)
+    def proofs(self) -> list[Proof]:
+        """What all runs say of the ledger's end. Raises as `mqops.ledger.proofs.proofs_of_runs`."""
+        return proofs_of_runs(self.folder.parent)
 
     def note_proof(self, proof: Proof) -> None:
         """Note a proof before it is written to the run's folder. Raises `LakeError`."""

@@ -3,7 +3,8 @@
 Each run has it in RUN/summary.json and RUN/outcomes.json. LAKE/<queue manager>/ledger/proved.jsonl has those of the
 runs that were proved since the last segment was closed, so that the check before act opens no run's folder: a proof is
 noted there before it is written to its run. When a segment is closed they are checked with it, and leave the list.
-Where the list is not there, it begins with what all runs say.
+Where the list is not there, it begins with what all runs say. The index of the runs has them, too, for pages, which
+open no run's folder for them, either (`mqops.look.runs_index`).
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 from mqops.errors import LakeError, LedgerBroken
 from mqops.formats import json_line, refuse_newer
-from mqops.lake.files import append_lines, file_state, json_of, lake_errors, read_json, write_bytes
+from mqops.lake.files import append_lines, json_of, lake_errors, read_json, write_bytes
 from mqops.lake.run_file import Checked
 from mqops.ledger.core.chain import Head, Proof
 from mqops.ledger.segments import complete_lines
@@ -37,34 +37,19 @@ class _Noted:
 _NOTED = Checked(_Noted)
 
 
-Known: TypeAlias = dict[str, tuple[tuple[int, ...], Proof | None]]
-"""Path of a file that was read → its state then (`mqops.lake.files.file_state`), and the proof in it."""
-
-
-def proofs_of_runs(lake_folder: Path, known: Known | None = None) -> list[Proof]:
+def proofs_of_runs(lake_folder: Path) -> list[Proof]:
     """What all runs of a queue manager say. A run whose folder is gone, and one that an earlier version proved, says
     nothing.
-
-    Parameters: `known` what was read before, for who asks again: of these files only those are read that were changed
-    since. It has what was read now afterwards.
 
     Raises:
         LedgerBroken: naming a summary that is not what was written.
         LakeError: one cannot be read, or is not JSON.
     """
-    before, found = known or {}, Known()
     runs = lake_folder / "runs"
     with lake_errors(runs):
         folders = sorted(os.listdir(runs)) if runs.is_dir() else []
-    for name in ("summary.json", "outcomes.json"):
-        for path in (f"{runs}/{folder}/{name}" for folder in folders):
-            if state := file_state(path):
-                kept = before.get(path)
-                found[path] = kept if kept and kept[0] == state else (state, _proof(Path(path)))
-    if known is not None:
-        known.clear()
-        known.update(found)
-    return [proof for _state, proof in found.values() if proof is not None]
+    paths = (runs / folder / name for name in ("summary.json", "outcomes.json") for folder in folders)
+    return [proof for path in paths if path.exists() and (proof := proof_in(path)) is not None]
 
 
 def add_proof(folder: Path, proof: Proof) -> None:
@@ -111,7 +96,7 @@ def _line(proof: Proof) -> bytes:
     return json_line(NAME, asdict(said))
 
 
-def _proof(path: Path) -> Proof | None:
+def proof_in(path: Path) -> Proof | None:
     """What a run's summary says of the ledger's end, None where it says nothing. Raises `LakeError`, `LedgerBroken`."""
     found = read_json(path)
     if isinstance(found, dict):

@@ -11,7 +11,7 @@ from mqops.ledger.core.chain import Head, Proof, held, refuse_other
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.parts import Asked, Part, parts
-from mqops.ledger.proofs import Known, between
+from mqops.ledger.proofs import between
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ def verified(
     Parameters: `wanted` numbers of lines whose hashes are given; `cores` that check closed segments at once; `again`
     whether closed segments are checked whose files are as they were when this process checked them; `without_archive`
     whether the lines behind an archive that cannot be read are checked, by the head that its statement says; `known`
-    the proofs as of `proofs_of`, None to read those of all runs.
+    the proofs that are looked at, or why they cannot be read; None to read those of all runs.
     """
     proofs, error = known or proofs_of(file)
     numbers = frozenset(wanted) | {proof.head.seq for proof in proofs} | {1}
@@ -119,9 +119,9 @@ class Sum:
             pass
 
 
-def proofs_of(file: LedgerFile, known: Known | None = None) -> tuple[list[Proof], str]:
-    """The proofs of a queue manager's runs, or why they cannot be read. Parameters: as of `LedgerFile.proofs`."""
+def proofs_of(file: LedgerFile) -> tuple[list[Proof], str]:
+    """The proofs of a queue manager's runs, or why they cannot be read."""
     try:
-        return file.proofs(known), ""
+        return file.proofs(), ""
     except (LedgerBroken, LakeError) as error:
         return [], str(error)

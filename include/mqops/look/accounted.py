@@ -10,17 +10,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mqops.clock import utc_now
-from mqops.errors import MqopsError
+from mqops.errors import LakeError, LedgerBroken, MqopsError
 from mqops.lake.files import file_state
 from mqops.lake.run import folder_of
 from mqops.ledger.core.chain import Proof
 from mqops.ledger.file import LedgerFile
-from mqops.ledger.proofs import Known, noted_proofs
+from mqops.ledger.proofs import noted_proofs
 from mqops.ledger.segments import open_segment
 from mqops.ledger.set_aside import path_in, remark
-from mqops.ledger.verified import Verified, proofs_of, verified
+from mqops.ledger.verified import Verified, verified
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import Runs
+from mqops.look.runs_proofs import proofs_behind
 from mqops.look.words.state import RunState
 from mqops.printable import printable
 
@@ -93,9 +94,10 @@ _last: dict[Path, tuple[tuple[tuple[int, ...], ...], float, LedgerNow]] = {}
 
 
 def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
-    """The ledger of a queue manager, verified as `mqops ledger verify` does, again only where it was written to since,
-    or after `AGAIN` seconds; a closed segment, and what a run says, only where its file was changed since. Whatever
-    fails, its ledger is not verified, and says why."""
+    """The ledger of a queue manager, verified again only where it was written to since, or after `AGAIN` seconds; a
+    closed segment only where its file was changed since. Each line is checked, and each checkpoint, as `mqops ledger
+    verify` does, and what runs say of the lines behind the last checkpoint: a holder of the key has checked the others
+    with it. Whatever fails, its ledger is not verified, and says why."""
     try:
         return _ledger_now(lake, queue_manager)
     except MqopsError as error:
@@ -106,20 +108,16 @@ def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
         return LedgerNow(at=utc_now(), found=Verified(error=why))
 
 
-_proofs_read: dict[Path, tuple[float, list[Proof]]] = {}
-_files_read: dict[Path, Known] = {}
-
-
-def _proofs(file: LedgerFile, now: float) -> tuple[list[Proof], str]:
-    """As of `proofs_of`. What all runs say is asked once in `AGAIN` seconds, and read where a file was changed since: a
-    year of runs are many files, and while they are read, pages get half of the process. A proof that came since was
-    noted before it was written to its run. Raises `LakeError`."""
-    at, known = _proofs_read.get(file.path, (0.0, []))
-    if known and now - at < AGAIN:
-        return [*known, *noted_proofs(file.folder)], ""
-    proofs, error = proofs_of(file, _files_read.setdefault(file.path, {}))
-    _proofs_read[file.path] = now, [] if error else proofs
-    return proofs, error
+def _proofs(lake: Path, queue_manager: str, file: LedgerFile) -> tuple[list[Proof], str]:
+    """What runs say of the ledger's end behind its last checkpoint, or why that cannot be known. The index of the runs
+    has it of those that the lake has; the list, also of one that was removed, and before it is written to the run."""
+    try:
+        last = file.segments.last_checkpoint()
+        behind = last.head.seq if last else 0
+        said = Runs(lake, queue_manager).ask(lambda index: proofs_behind(index, behind))
+        return [*said, *noted_proofs(file.folder)], ""
+    except (LedgerBroken, LakeError) as error:
+        return [], str(error)
 
 
 def _ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
@@ -131,9 +129,9 @@ def _ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
         known, at, found = _last[file.path]
         if known == state and now - at < AGAIN:
             return found
-    proofs = _proofs(file, now)
+    proofs = _proofs(lake, queue_manager, file)
     empty = not file.exists() and proofs == ([], "")
     what = Verified() if empty else verified(file, again=False, known=proofs)
     found = LedgerNow(at=utc_now(), found=what, remark=remark(folder), state=written)
-    _last[file.path] = state, _proofs_read[file.path][0], found  # what a run says is never older than `AGAIN`
+    _last[file.path] = state, now, found
     return found

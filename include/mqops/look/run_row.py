@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TypeVar
 from mqops.act.progress import PROGRESS, read_live_progress
 from mqops.actions import SENDS
 from mqops.clock import utc_now, utc_text
-from mqops.errors import LakeError
+from mqops.errors import LakeError, LedgerBroken
 from mqops.expiry.record import SCANNED
 from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.pruned import there_of
@@ -20,13 +21,14 @@ from mqops.lake.run_file import RunFile
 from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
 from mqops.ledger.noted import ACTED
+from mqops.ledger.proofs import proof_in
 from mqops.look.core.question import Asked
 from mqops.look.core.run_state import PlanKnown, RunFiles, RunLine, as_of, line_of
-from mqops.look.runs_index import Row
+from mqops.look.runs_index import Row, SaidOfLedger
 from mqops.message_checks import QualitySummary
 from mqops.model import ObserveSummary
 from mqops.observe.recorded import OBSERVED
-from mqops.prove.records import SESSION, SUMMARY, UNDO_RECORD
+from mqops.prove.records import OUTCOMES, SESSION, SUMMARY, UNDO_RECORD
 
 T = TypeVar("T")
 NO_IDS = (b"", b"")
@@ -69,6 +71,7 @@ def row_of(run: RunFolder) -> Row | None:
             msg_ids=_msg_ids(run, files.observe),
             observed=tuple((one.queue, one.messages) for one in files.observe.queues) if files.observe else (),
             put_on=_put_on(files.plan) if files.plan else (),
+            proofs=tuple(_of_ledger(run, files)),
         )
     except (LakeError, OSError):
         if not run.path.is_dir():
@@ -88,6 +91,19 @@ def _msg_ids(run: RunFolder, observed: ObserveSummary | None) -> tuple[bytes, by
             (found,) = bounds(folder, "msg_id")
             return found
     return None
+
+
+def _of_ledger(run: RunFolder, files: RunFiles) -> Iterator[SaidOfLedger]:
+    """What the run's summaries say of the ledger's end. Raises `LakeError`: the run was removed meanwhile."""
+    if files.summary and files.summary.ledger_seq:
+        yield SaidOfLedger(seq=files.summary.ledger_seq, hash=files.summary.ledger_head)
+    try:
+        if OUTCOMES.exists(run) and (proof := proof_in(OUTCOMES.path(run))):
+            yield SaidOfLedger(seq=proof.head.seq, hash=proof.head.hash)
+    except (LakeError, LedgerBroken) as error:
+        if not run.path.is_dir():
+            raise LakeError(str(error)) from error
+        yield SaidOfLedger(error=str(error))
 
 
 def _put_on(plan: PlanKnown) -> tuple[tuple[str, str], ...]:

@@ -34,62 +34,31 @@ from mqops.lake.changed_runs import claim, drop, marked
 from mqops.lake.files import CHANGED, SETTLED_NS, lake_errors, make_folder
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine
+from mqops.look.runs_tables import SCHEMA, VERSION
 from mqops.look.words.state import RunState
 from mqops.printable import printable
 from mqops.run_key import is_run_key
 
 INDEX = "runs.sqlite"
-VERSION = 7
 RECENT_NS = 3600 * 10**9
 """A run that changed longer ago than that is looked at only where it is marked."""
 LOCK_WAIT = 60.0
 """Seconds to wait for a process that writes what it has read."""
 _BESIDE = tuple(one.name for one in fields(RunLine) if one.name not in {"run", "queue_manager", "state"})
 """What the line of a row has besides its columns."""
-_SCHEMA = """
-CREATE TABLE run (
-    run TEXT PRIMARY KEY, changed INTEGER, at TEXT, state TEXT, workflow TEXT, queues TEXT, proved_at TEXT,
-    begun INTEGER, sound INTEGER, asks INTEGER, until TEXT, moved INTEGER, takes INTEGER, discarded INTEGER,
-    messages INTEGER, undoes TEXT, session TEXT, verdict INTEGER, grew_on TEXT, grew INTEGER, aged TEXT,
-    snapshot INTEGER, plan INTEGER, least_id BLOB, greatest_id BLOB, line TEXT
-);
-CREATE TABLE queue_of (queue TEXT, at TEXT, run TEXT, PRIMARY KEY (queue, at, run)) WITHOUT ROWID;
-CREATE TABLE found_by (
-    queue TEXT, person TEXT, workflow TEXT, state TEXT, at TEXT, run TEXT,
-    PRIMARY KEY (queue, person, workflow, state, at, run)
-) WITHOUT ROWID;
-CREATE TABLE observed (run TEXT, queue TEXT, messages INTEGER);
-CREATE TABLE put_on (run TEXT, queue TEXT, queue_manager TEXT);
-CREATE TABLE listed (changed INTEGER, whole INTEGER, at INTEGER);
-INSERT INTO listed VALUES (0, 0, 0);
-CREATE INDEX by_time ON run (at, run);
-CREATE INDEX by_change ON run (changed);
-CREATE INDEX by_state ON run (state, at);
-CREATE INDEX by_workflow ON run (workflow, at);
-CREATE INDEX of_same_queues ON run (workflow, queues, at, run);
-CREATE INDEX who_ask ON run (until) WHERE asks;
-CREATE INDEX who_begun ON run (sound) WHERE begun;
-CREATE INDEX who_moved ON run (at) WHERE begun AND moved;
-CREATE INDEX by_proof ON run (proved_at);
-CREATE INDEX by_proof_of_moves ON run (proved_at) WHERE snapshot AND proved_at <> '' AND undoes = '';
-CREATE INDEX by_queues ON run (workflow, queues, at, run) WHERE messages;
-CREATE INDEX who_discarded ON run (discarded) WHERE state = 'scanned' AND discarded;
-CREATE INDEX who_grew ON run (at) WHERE grew;
-CREATE INDEX who_undo ON run (undoes) WHERE undoes <> '';
-CREATE INDEX passes ON run (session) WHERE session <> '';
-CREATE INDEX verdicts ON run (verdict) WHERE verdict;
-CREATE INDEX has_snapshot ON run (aged, snapshot) WHERE snapshot;
-CREATE INDEX has_plan ON run (aged, plan) WHERE plan;
-CREATE INDEX by_msg_ids ON run (least_id, greatest_id) WHERE snapshot OR plan;
-CREATE INDEX not_begun ON run (aged) WHERE NOT begun;
-CREATE INDEX queues_of_run ON queue_of (run);
-CREATE INDEX observed_of_run ON observed (run);
-CREATE INDEX put_on_of_run ON put_on (run);
-"""
 _OVERDUE = "SELECT run FROM run WHERE asks AND until <> '' AND until < ?"
 """Whose question nobody can answer any more: their state is another one now, though no file of theirs has changed."""
 T = TypeVar("T")
 log = logging.getLogger(__name__)
+
+
+class SaidOfLedger(NamedTuple):
+    """What a summary of a run says of the ledger's end (`mqops.ledger.proofs`). Parameters: `seq` and `hash` of the
+    last line then; `error` why that cannot be read, blank where it can."""
+
+    seq: int = 0
+    hash: str = ""
+    error: str = ""
 
 
 class Row(NamedTuple):
@@ -99,7 +68,7 @@ class Row(NamedTuple):
     `grew` messages; `snapshot` and `plan` bytes of these folders, 0 where there is none; `msg_ids` the least and the
     greatest MsgId of the snapshot, else of the plan, None where they are not known; `observed` its snapshot's
     queues, with their messages; `put_on` the queues (name, queue manager) on which it puts messages by its plan, a
-    blank name where the plan does not say all of them."""
+    blank name where the plan does not say all of them; `proofs` what its summaries say of the ledger's end."""
 
     line: RunLine
     undoes: str = ""
@@ -112,6 +81,7 @@ class Row(NamedTuple):
     msg_ids: tuple[bytes, bytes] | None = None
     observed: tuple[tuple[str, int], ...] = ()
     put_on: tuple[tuple[str, str], ...] = ()
+    proofs: tuple[SaidOfLedger, ...] = ()
 
 
 class Listed(NamedTuple):
@@ -212,8 +182,8 @@ class RunsIndex:
         return Listed(*self.rows("SELECT changed, whole, at FROM listed").fetchone())
 
     def _write(self, fresh: Sequence[tuple[int, Row]], gone: Iterable[str], listed: Listed) -> None:
-        gone, rows = sorted(gone), [_values(changed, row) for changed, row in fresh]
-        rows = [row for row in rows if self.rows("SELECT * FROM run WHERE run = ?", (row[0],)).fetchone() != row]
+        gone, fresh = sorted(gone), [one for one in fresh if not self._has(*one)]
+        rows = [_values(changed, row) for changed, row in fresh]
         if not rows and not gone and listed == self._listed():
             return
         self.rows("BEGIN IMMEDIATE")
@@ -221,18 +191,24 @@ class RunsIndex:
             lines = {row.line.run: row.line for _changed, row in fresh}
             for run in (*gone, *(str(row[0]) for row in rows)):
                 self._find_by(run, lines.get(run))
-                for table in ("run", "queue_of", "observed", "put_on"):
+                for table in ("run", "queue_of", "observed", "put_on", "proof"):
                     self.rows(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608 - ours
             for row in rows:
                 self.rows(f"INSERT INTO run VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608 - only marks
-            written = {row[0] for row in rows}
-            for row in (row for _changed, row in fresh if row.line.run in written):
+            for _changed, row in fresh:
                 self._write_beside(row)
             self.rows("UPDATE listed SET changed = ?, whole = ?, at = ?", listed)
         except BaseException:
             self.rows("ROLLBACK")
             raise
         self.rows("COMMIT")
+
+    def _has(self, changed: int, row: Row) -> bool:
+        """Whether the index has this row of a run. What stands beside it changes with it, but for the proofs."""
+        run = row.line.run
+        proofs = self.rows("SELECT seq, hash, error FROM proof WHERE run = ?", (run,)).fetchall()
+        written = self.rows("SELECT * FROM run WHERE run = ?", (run,)).fetchone()
+        return written == _values(changed, row) and set(proofs) == set(row.proofs)
 
     def _find_by(self, run: str, line: RunLine | None) -> None:
         """Bring `found_by` to what a run's line says now, None where the run is gone. Its row has the line of before,
@@ -250,6 +226,7 @@ class RunsIndex:
         write("INSERT INTO queue_of VALUES (?, ?, ?)", queues)
         write("INSERT INTO observed VALUES (?, ?, ?)", [(line.run, *one) for one in row.observed])
         write("INSERT INTO put_on VALUES (?, ?, ?)", [(line.run, *one) for one in row.put_on])
+        write("INSERT INTO proof VALUES (?, ?, ?, ?)", {(one.seq, one.hash, line.run, one.error) for one in row.proofs})
 
 
 def _changed(run: Path) -> int | None:
@@ -398,6 +375,6 @@ def _version(database: sqlite3.Connection) -> int:
 def _with_tables(database: sqlite3.Connection) -> sqlite3.Connection:
     if _version(database) != VERSION:
         with suppress(sqlite3.OperationalError):  # another process was first
-            database.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+            database.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
         database.rollback()  # what an error has left open, in which nothing could be written
     return database

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -399,14 +399,22 @@ def queue_names(session: Session, *, kind: int = c.MQQT_LOCAL) -> set[str]:
     return {str(_text(name)) for row in rows for name in row.get(c.MQCACF_Q_NAMES, ())}
 
 
-def unseen_queues(session: Session, patterns: Iterable[str]) -> tuple[str, ...]:
+def unseen_queues(session: Session, patterns: Iterable[str], *, told: Collection[str] = ()) -> tuple[str, ...]:
     """The local queues that patterns mean (`mqops.queue_names.selected`) and that this user may not inquire, sorted:
-    the queue manager leaves them out of its answers, as if they were not there. Raises `MQError`."""
+    the queue manager leaves them out of its answers, as if they were not there.
+
+    Parameters: `told` the queues of an inquiry about all of this session. Where no other queue has a name, none is
+    unseen, and this costs one question.
+
+    Raises:
+        MQError: the command server refused.
+    """
     wanted = tuple(patterns)
-    before = queue_names(session)
-    seen = {str(row[c.MQCA_Q_NAME]) for row in inquire_queues(session, "*", (c.MQIA_Q_TYPE,))}
-    unseen = (before & queue_names(session)) - seen  # there before and after
-    return tuple(sorted(name for name in unseen if selected(name, wanted)))
+    before = {name for name in queue_names(session) if selected(name, wanted)}
+    if before.issubset(told):
+        return ()
+    unseen = before - {str(row[c.MQCA_Q_NAME]) for row in inquire_queues(session, "*", (c.MQIA_Q_TYPE,))}
+    return tuple(sorted(unseen & queue_names(session) if unseen else ()))  # there before and after
 
 
 LAST_PUT = (c.MQCACF_LAST_PUT_DATE, c.MQCACF_LAST_PUT_TIME)

@@ -101,5 +101,5 @@ def audit(session: Session) -> Audit:
         unused=tuple(name for name in sorted(processes) if name not in there.named),
         dags=tuple(sorted(set(estate.dags) - set(processes.values()))) if there.processes is not None else (),
         not_known=tuple(not_known),
-        unseen=unseen_queues(session, ["*"]),
+        unseen=unseen_queues(session, ["*"], told=there.all_queues),
     )

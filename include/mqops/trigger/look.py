@@ -327,10 +327,12 @@ def _usable_initiation_queue(session: Session, queue: str, of: Manager, *, trans
 class Definitions:
     """What triggering is made of on a queue manager: names, in order.
 
-    Attributes: `queues` local queues with TRIGGER or with an INITQ; `processes` that are defined, but for IBM's own,
-    each with its APPLICID, None where they may not be inquired; `named` processes that queues name.
+    Attributes: `all_queues` the local queues; `queues` those with TRIGGER or with an INITQ; `processes` that are
+    defined, but for IBM's own, each with its APPLICID, None where they may not be inquired; `named` processes that
+    queues name.
     """
 
+    all_queues: frozenset[str]
     queues: tuple[str, ...]
     processes: Mapping[str, str] | None
     named: frozenset[str]
@@ -344,6 +346,7 @@ def definitions(session: Session) -> Definitions:
         row for row in rows if row.get(c.MQIA_TRIGGER_CONTROL) == c.MQTC_ON or row.get(c.MQCA_INITIATION_Q_NAME)
     ]
     return Definitions(
+        all_queues=frozenset(row[c.MQCA_Q_NAME] for row in rows),
         queues=tuple(sorted(row[c.MQCA_Q_NAME] for row in concerned)),
         processes=_processes(session),
         named=frozenset(row.get(c.MQCA_PROCESS_NAME, "") for row in rows),

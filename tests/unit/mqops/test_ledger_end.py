@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 
 import pytest
@@ -14,7 +13,6 @@ from mq_support import DLQ, dead_letter
 from mqops.ledger.core.chain import Head, write_line
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.file import LedgerFile
-from mqops.ledger.proofs import Known, proofs_of_runs
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 
@@ -99,24 +97,6 @@ def test_deleted_runs_and_those_of_earlier_versions_say_nothing(runs, mqops, pat
         (folders[0] / name).write_text(json.dumps({key: old[key] for key in old if not key.startswith("ledger_")}))
     path.write_bytes(b"".join(lines[:-1]))
     assert mqops("ledger", "verify").stdout == f"QM1: {len(lines) - 1} lines, unbroken\n"
-
-
-def test_who_asks_again_reads_only_the_files_that_were_changed_since(runs, tmp_path):
-    """Issue 37 D: a page asks what all runs say of the ledger's end, again and again."""
-    known: Known = {}
-    summaries = [tmp_path / "lake/QM1/runs" / one["run"] / "summary.json" for one in runs]
-    said = proofs_of_runs(tmp_path / "lake/QM1", known)
-    assert said == proofs_of_runs(tmp_path / "lake/QM1")
-    written = summaries[0].stat()
-    summaries[0].write_bytes(summaries[0].read_bytes().replace(b'"run": "cli', b'"run": "CLI', 1))
-    os.utime(summaries[0], ns=(written.st_atime_ns, written.st_mtime_ns))
-    assert proofs_of_runs(tmp_path / "lake/QM1", known) == said
-    os.utime(summaries[0])
-    again = {proof.run for proof in proofs_of_runs(tmp_path / "lake/QM1", known)}
-    assert again == {proof.run for proof in said} | {runs[0]["run"].replace("cli", "CLI")}
-    shutil.rmtree(summaries[1].parent)
-    assert {proof.run for proof in proofs_of_runs(tmp_path / "lake/QM1", known)} == again - {runs[1]["run"]}
-    assert not any(runs[1]["run"] in path for path in known)
 
 
 def test_a_run_that_was_proved_before_the_ledger_had_a_line_says_nothing(manager, mqops, tmp_path):

@@ -18,6 +18,7 @@ from sharing_support import SHARED, group
 from trigger_support import Monitor, define
 
 from mqops.cli import main
+from mqops.mq import inquire
 
 __all__ = ["group"]
 ESTATE = """\
@@ -241,6 +242,28 @@ def test_a_right_that_lacks_makes_its_condition_unknown_and_no_other() -> None:
         run_mqsc("SET AUTHREC PROFILE(P) OBJTYPE(PROCESS) PRINCIPAL('app') AUTHADD(INQ,DSP)")
         found = json.loads(CliRunner().invoke(main, ["trigger", "explain", "APP", "QM1", "--json"], env=app).stdout)
         assert [one["id"] for one in found["conditions"] if one["state"] == "unknown"] == ["T07", "T08"]
+
+
+def test_an_audit_asks_for_names_once_and_again_only_where_a_queue_may_not_be_inquired(monkeypatch: Any) -> None:
+    """Issue 37 D: of 100 queue managers this was a sixth of the first look at Estate."""
+    asked: list[str] = []
+    genuine = inquire.command
+    noted = lambda session, name, *more, **options: (asked.append(name), genuine(session, name, *more, **options))[1]  # noqa: E731
+    monkeypatch.setattr(inquire, "command", noted)
+    with queue_manager():
+        define("TRIGTYPE(FIRST)")
+        mqlite_here("user", "add", "QM1", "app", stdin="secret\n")
+        run_mqsc(f"{RIGHTS}SET AUTHREC PROFILE('**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(DSP)")
+        app = {"MQOPS_CONNECTION": json.dumps({"queue_manager": "QM1", "user": "app", "password": "secret"})}
+
+        def unseen() -> tuple[list[str], int, int]:
+            asked.clear()
+            said = json.loads(CliRunner().invoke(main, ["trigger", "audit", "QM1", "--json"], env=app).stdout)
+            return said["unseen"], *(asked.count(f"MQCMD_INQUIRE_{what}") for what in ("Q", "Q_NAMES"))
+
+        assert unseen() == ([], 1, 1)
+        run_mqsc("SET AUTHREC PROFILE(X) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT)\nDEFINE QLOCAL(X)")
+        assert unseen() == (["X"], 2, 2)
 
 
 FULL = "ALTER QLOCAL(IQ) MAXDEPTH(0)"

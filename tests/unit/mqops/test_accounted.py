@@ -1,0 +1,148 @@
+"""The ledger as `mqops estate status` and the page Estate verify it: what runs say of its end is asked of their index,
+and a ledger that was cut back is missed as by `mqops ledger verify`."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mq_support import DLQ, dead_letter
+
+from mqops.ledger import segments
+from mqops.ledger.file import LedgerFile
+from mqops.look.accounted import ledger_now
+from mqops.look.runs import Runs
+from mqops.look.runs_proofs import proofs_behind
+
+TABLE = "DESTQ(A) ACTION(RETRY)\n"
+ESTATE = "lake: {lake}\nqueue_managers:\n  QM1: {{connection: mq_qm1, dlq_rules: {{rules: t.rules}}}}\n"
+
+
+@pytest.fixture
+def manager(queue_manager: Any) -> Any:
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+
+
+@pytest.fixture
+def lake(manager: Any, mqops_here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Of five runs, whose lines are in closed segments and the open one. Nobody has looked at it yet."""
+    monkeypatch.setattr(segments, "SEGMENT_SIZE", 3000)
+    for _run in range(5):
+        manager.put(DLQ, [dead_letter("A", b"x")] * 3)
+        mqops_here("dlq", "run", "--once", DLQ, "QM1", text=TABLE)
+    file = LedgerFile(tmp_path / "lake" / "QM1")
+    assert len(file.segments.numbers()[1]) > 1
+    assert file.path.stat().st_size
+    (tmp_path / "t.rules").write_text(TABLE)
+    (tmp_path / "estate.yaml").write_text(ESTATE.format(lake=tmp_path / "lake"))
+    return tmp_path / "lake"
+
+
+@pytest.fixture
+def status(mqops_here: Any, lake: Path) -> Callable[[], str]:
+    """What `mqops estate status` says of the ledger, "" where it verifies."""
+
+    def said() -> str:
+        text = " ".join(mqops_here("estate", "status", str(lake.parent / "estate.yaml"), expect=None).stdout.split())
+        found = re.search("The ledger does not verify, so nothing may act: (.*?) Restore it from a copy", text)
+        assert "QM1" in text
+        return found[1] if found else ""
+
+    return said
+
+
+def ends(lake: Path) -> dict[int, set[str]]:
+    """Line → the runs that name it, as the summaries of all runs say."""
+    found: dict[int, set[str]] = {}
+    for proof in LedgerFile(lake / "QM1").proofs():
+        found.setdefault(proof.head.seq, set()).add(proof.run)
+    return found
+
+
+def cut_behind(text: str) -> tuple[int, int, str]:
+    """The last line that there is, and line and run of the proof that is missed, as the status says."""
+    found = re.search(r"The ledger ends with line (\d+), and the summary of run (\S+) names line (\d+)", text)
+    assert found, text
+    return int(found[1]), int(found[3]), found[2]
+
+
+def without_list_and_indexes(lake: Path, *, of_runs: bool) -> None:
+    names = ["ledger/proved.jsonl", "ledger/index.sqlite", "ledger/index.json", *(["runs.sqlite"] if of_runs else [])]
+    for name in names:
+        (lake / "QM1" / name).unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("of_runs", [False, True], ids=["with the index of the runs", "without any index"])
+def test_a_ledger_whose_last_lines_were_cut_off_is_missed(lake, status, of_runs: bool) -> None:
+    assert status() == ""
+    path = lake / "QM1" / "ledger" / "ledger.jsonl"
+    without_list_and_indexes(lake, of_runs=of_runs)
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    last = max(ends(lake))
+    there, missed, run = cut_behind(status())
+    assert (there, missed) == (last - 1, last)
+    assert run in ends(lake)[last]
+
+
+@pytest.mark.parametrize("of_runs", [False, True], ids=["with the index of the runs", "without any index"])
+def test_a_ledger_that_was_cut_back_with_segments_checkpoints_and_index_is_missed(lake, status, of_runs: bool) -> None:
+    assert status() == ""
+    file = LedgerFile(lake / "QM1")
+    first, second = file.segments.numbers()[1][:2]
+    without_list_and_indexes(lake, of_runs=of_runs)
+    file.path.unlink()
+    for number in file.segments.numbers()[0]:
+        if number != first:
+            file.segments.path(number).unlink()
+            file.segments.checkpoint_path(number).unlink()
+    lost = min(seq for seq in ends(lake) if seq >= second)
+    there, missed, run = cut_behind(status())
+    assert (there, missed) == (second - 1, lost)
+    assert run in ends(lake)[lost]
+
+
+@pytest.mark.parametrize("looked", [True, False], ids=["looked at before", "never looked at"])
+def test_a_ledger_that_was_removed_is_missed(lake, status, looked: bool) -> None:
+    assert not looked or status() == ""
+    shutil.rmtree(lake / "QM1" / "ledger")
+    assert "there is no ledger" in status()
+
+
+def test_the_last_line_written_anew_is_not_the_one_that_a_run_names(lake, status) -> None:
+    summaries = [path for name in ("summary", "outcomes") for path in lake.glob(f"QM1/runs/*/{name}.json")]
+    summary = max(summaries, key=lambda path: json.loads(path.read_text())["ledger_seq"])
+    said = json.loads(summary.read_text())
+    replaced = summary.with_name("new")
+    replaced.write_text(json.dumps(said | {"ledger_head": "0" * 64}))
+    replaced.rename(summary)
+    without_list_and_indexes(lake, of_runs=False)
+    assert f"is not the one that the summary of run {said['run']} names" in status()
+
+
+def test_a_run_that_was_removed_says_nothing(lake, status) -> None:
+    path = lake / "QM1" / "ledger" / "ledger.jsonl"
+    without_list_and_indexes(lake, of_runs=False)
+    for run in ends(lake)[max(ends(lake))]:
+        shutil.rmtree(lake / "QM1" / "runs" / run)
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    assert status() == ""
+
+
+def test_what_is_asked_of_runs_is_bounded_by_the_lines_behind_the_last_checkpoint(lake) -> None:
+    """And by one answer a line, however many runs name it, as those do that moved nothing."""
+    assert ledger_now(lake, "QM1").found.error == ""
+    last = LedgerFile(lake / "QM1").segments.last_checkpoint()
+    assert last is not None
+    seq, (run, *_others) = max(ends(lake).items())
+    for number in range(20):
+        shutil.copytree(lake / "QM1" / "runs" / run, lake / "QM1" / "runs" / f"copy-{number:02}")
+    asked = Runs(lake, "QM1").ask
+    behind = asked(lambda index: proofs_behind(index, last.head.seq))
+    assert [one.head.seq for one in behind] == sorted(one for one in ends(lake) if one > last.head.seq)
+    assert {one.head.seq for one in asked(lambda index: proofs_behind(index, 0))} == set(ends(lake))
+    assert asked(lambda index: proofs_behind(index, seq)) == []
