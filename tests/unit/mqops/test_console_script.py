@@ -86,7 +86,8 @@ def test_a_dry_run_imports_nothing_that_it_does_not_use(manager, tmp_path):
     (plugin / "METADATA").write_text("Metadata-Version: 2.1\nName: a-plugin\nVersion: 1.0\n")
     (plugin / "entry_points.txt").write_text("[pydantic]\na_plugin = a_plugin:plugin\n")
     (tmp_path / "a_plugin.py").write_text("plugin = None\n")
-    environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(tmp_path / "lake"), "PYTHONPATH": str(tmp_path)}
+    own = {"MQOPS_LAKE": str(tmp_path / "lake"), "PYTHONPATH": str(tmp_path)}
+    environment = {**os.environ, **manager.environment, **own}
     done = subprocess.run(
         [sys.executable, "-c", DRY_RUN, DLQ], input=TABLE, env=environment, text=True, capture_output=True
     )
