@@ -15,10 +15,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from mqops.errors import SettingsError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -85,6 +87,8 @@ def _distribution(point: EntryPoint) -> str:
 @cache
 def brought(group: Group) -> Mapping[str, Outside]:
     """The entry points of a group by name, as they were when the process asked first. Nothing is imported."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - most processes ask for nothing of others
+
     found: dict[str, dict[str, EntryPoint]] = {}
     for point in entry_points(group=group):
         found.setdefault(point.name, {})[f"{_distribution(point)} {point.value}"] = point

@@ -105,7 +105,7 @@ class MqSource(DataSource):
         connection = type(self).connection
         if connection is None:
             raise SettingsError(f"To browse queues set {VARIABLE} before `register`, or give `register` a connection")
-        return MqReader(connection, dict(self.options), None, None)
+        return MqReader(connection.to_json(), connection.queue_manager, dict(self.options), None, None)
 
     def _folder(self) -> Path | None:
         """The folder of the snapshot, None where queues are browsed."""

@@ -25,7 +25,7 @@ from mqops.lake_place import lake_named
 from mqops.pandas_later import arrow_without_pandas, pandas_later
 from mqops.parts import missing_part, pyspark_must_be_whole
 from mqops.printable import printable
-from mqops.short_process import collect_seldom
+from mqops.short_process import collect_seldom, without_plugins
 from mqops.spark_private import RELEASE, UMASK, first_jars, scratch, scratch_parent, settings, short_job_options
 
 if TYPE_CHECKING:
@@ -144,6 +144,7 @@ def run(main: Callable[[Sequence[str]], None]) -> int:
     standard error, which the task's log has.
     """
     collect_seldom()
+    without_plugins()
     _log_to_standard_error()
     try:
         main(sys.argv[1:])

@@ -11,6 +11,7 @@ import sys
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +19,7 @@ from format_support import says_format
 from ledger_opened import observe as observe_plainly
 from mq_support import DLQ, create, dead_letter
 from pymqi import CMQC
+from pyspark import cloudpickle
 from spark_support import ENVIRONMENT, JOBS, beside_another_job, job_here
 
 from mqops.decide import arrow as decide_arrow
@@ -180,6 +182,27 @@ def test_the_data_source_has_a_partition_for_each_queue(manager, spark):
     assert frame.schema == SNAPSHOT
     assert frame.rdd.getNumPartitions() == 2
     assert frame.count() == 3
+
+
+PLANNING = """
+import pickle, sys
+source = pickle.load(sys.stdin.buffer)({"queues": "A,B"})
+print(*[one.queue for one in source.reader(source.schema()).partitions()])
+print(*sys.modules)
+"""
+
+
+def test_the_processes_in_which_spark_plans_the_read_import_nothing_that_browses():
+    """They are new ones for each snapshot."""
+    found = []
+    registry = SimpleNamespace(dataSource=SimpleNamespace(register=found.append))
+    register(registry, MqConnection(queue_manager="QM1", environment={"MQLITE_HOME": "/none"}))
+    done = subprocess.run(
+        [sys.executable, "-c", PLANNING], input=cloudpickle.dumps(found[0]), capture_output=True, check=True
+    )
+    queues, imported = done.stdout.decode().splitlines()
+    assert queues == "A B"
+    assert not {"pydantic", "pyarrow", "mqops.mq.connection", "mqops.lake.run", "mqops.rules"} & {*imported.split()}
 
 
 def test_runs_that_share_a_session_read_each_from_its_own_queue_manager(manager, spark, tmp_path):

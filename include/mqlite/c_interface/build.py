@@ -10,7 +10,6 @@ The compiler is $CC, else one on PATH, else zig, where the package `ziglang` is 
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import shutil
@@ -121,6 +120,8 @@ def build_bridge(prefix: Path) -> None:
 
 
 def main() -> None:
+    import argparse  # noqa: PLC0415 - whoever loads the library imports this file
+
     parser = argparse.ArgumentParser(
         prog="python -m mqlite.c_interface.build", description="Build the MQI library and its bridge."
     )

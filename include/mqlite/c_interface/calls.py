@@ -23,7 +23,6 @@ from mqlite.c_interface.status_calls import StatusCalls
 from mqlite.c_interface.subscription_calls import SubscriptionCalls
 from mqlite.c_interface.variable_texts import VariableTexts
 from mqlite.calls import inquire as inquiry
-from mqlite.calls.conversion import convert
 from mqlite.calls.get import GetRequest, GetResult
 from mqlite.calls.get import get as engine_get
 from mqlite.calls.opening import OpenObject, close, open_object, open_queue, queue_of
@@ -305,6 +304,8 @@ class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
             data_length[0] = 0
             return None
         if options & c.MQGMO_CONVERT:
+            from mqlite.calls.conversion import convert  # noqa: PLC0415 - few programs ask for it
+
             got = convert(got, request, connection.manager)
         if handle is not None and got.properties is not None:
             handle.fill(got.properties)

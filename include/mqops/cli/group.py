@@ -12,7 +12,7 @@ import click
 from mqops.errors import MqopsError
 from mqops.pandas_later import WithoutPandas
 from mqops.parts import missing_part
-from mqops.short_process import collect_seldom
+from mqops.short_process import collect_seldom, without_plugins
 
 LONGEST = 1000
 """Characters of the longest first sentence."""
@@ -48,6 +48,7 @@ class Group(click.Group):
             return super().main(args, prog_name, complete_var, standalone_mode=False, **more)
         if args is None:  # a process of its own
             collect_seldom()
+            without_plugins()
             if sys.argv[1:2] == [DEAD_LETTERS]:
                 sys.meta_path.insert(0, WithoutPandas)  # `mqops dlq` uses neither it nor Spark
         words = list(sys.argv[1:] if args is None else args)

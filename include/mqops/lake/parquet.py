@@ -37,6 +37,8 @@ SPARK_FORMAT = {formats.PARQUET_KEY: formats.number_of(KIND)}
 _SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 _AT_A_TIME = 2000
 """Rows of a batch with bodies that are decrypted, at most."""
+_FEW = 10_000
+"""Rows of a file that one thread reads: to start others takes more processor time than it saves."""
 _SPARK_NUMBER = re.compile(f'"{re.escape(formats.PARQUET_KEY)}":([0-9]{{1,9}})'.encode())
 SPARK_ROW_GROUPS = {"parquet.block.row.count.limit": "50000"}
 """Options for Spark's writer. A row group is the least that one task reads: text that compresses well puts a million
@@ -245,7 +247,9 @@ class PartFile:
         rows = min(rows, _AT_A_TIME) if opens else rows
         chosen = range(self.metadata.num_row_groups) if groups is None else list(groups)
         left, begin = -1 if keep is None else pc.sum(keep).as_py() or 0, 0
-        for batch in self._file.iter_batches(rows, row_groups=chosen, columns=stored) if left else ():
+        several = self.metadata.num_rows > _FEW
+        parts = self._file.iter_batches(rows, row_groups=chosen, columns=stored, use_threads=several) if left else ()
+        for batch in parts:
             found = batch
             if keep is not None:
                 found = batch.filter(keep.slice(begin, batch.num_rows).combine_chunks())

@@ -6,10 +6,9 @@ The result of a closed segment is kept while its file is as it was, for processe
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -223,6 +222,9 @@ def _workers(cores: int) -> Iterator[Executor | None]:
     if cores < 2:
         yield None
         return
+    import multiprocessing  # noqa: PLC0415 - most ledgers are checked by one core
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
+
     with ProcessPoolExecutor(min(cores, os.cpu_count() or 1), multiprocessing.get_context("spawn")) as workers:
         try:
             yield workers

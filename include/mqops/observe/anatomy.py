@@ -64,7 +64,7 @@ class AnatomyCounter:
         table = pa.Table.from_batches([batch.select(["queue", *_ORIGIN, "body_length"])])
         table = table.append_column("age", self._age(put)).append_column("put", put).append_column("by_md", by_md)
         sums = [("body_length", "sum"), ("put", "min"), ("by_md", "sum"), ([], "count_all")]
-        groups = table.group_by(_KEY).aggregate(sums)
+        groups = table.group_by(_KEY, use_threads=False).aggregate(sums)
         for row in groups.to_pylist():
             reason, counted = row["dlh_reason"], self._queues.setdefault(row["queue"], _Counted())
             origin = (row["dlh_dest_q"] or "", row["dlh_dest_q_mgr"] or "", row["put_appl_name"])

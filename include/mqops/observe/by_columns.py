@@ -183,7 +183,7 @@ def _as_dead_letter_headers(batch: _Batch) -> Array:
     A body that is too short, or whose Encoding or CCSID cannot be read here, is a row of zeros.
     """
     order, ccsid = batch.descriptors["encoding"] & c.MQENC_INTEGER_MASK, batch.descriptors["coded_char_set_id"]
-    tables = {known: table for known in np.unique(ccsid).tolist() if (table := _ascii_table(known)) is not None}
+    tables = {known: table for known in {*ccsid.tolist()} if (table := _ascii_table(known)) is not None}
     possible = np.isin(ccsid, list(tables)) & (np.diff(batch.starts) >= MQDLH_LAYOUT.size)
     structures = np.zeros(len(batch.mds), _DLH[c.MQENC_NATIVE & c.MQENC_INTEGER_MASK])
     for integers, structure in _DLH.items():
@@ -246,10 +246,10 @@ def _of_browse(browsed: Browsed, batch: _Batch) -> Columns:
     return {
         **{name: pa.repeat(getattr(browsed, name), count) for name in ("queue_manager", "queue")},
         "observed_at": pa.repeat(pa.scalar(browsed.observed_at, SNAPSHOT.field("observed_at").type), count),
-        "position": pa.array(batch.positions, pa.int64()),
+        "position": number_column(batch.positions, np.int64),
         "md": bytes_column(batch.descriptors.view(np.uint8).reshape(count, _MD.itemsize)),
         "body": pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(starts), pa.py_buffer(batch.joined)]),
-        "body_length": pa.array(np.diff(batch.starts)),
+        "body_length": number_column(np.diff(batch.starts), np.int64),
     }
 
 

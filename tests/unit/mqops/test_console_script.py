@@ -17,6 +17,15 @@ from mqops.cli.group import LONGEST
 
 TABLE = "ACTION(RETRY)\n"
 ROOT = Path(__file__).parents[3]
+DRY_RUN = """
+import atexit, sys
+from mqops.cli import main
+atexit.register(lambda: print(*sys.modules))
+sys.argv = ["mqops", "dlq", "run", sys.argv[1], "QM1", "--dry-run"]
+main()
+"""
+NOT_USED = {"argparse", "mqlite.messages.conversion", "multiprocessing", "numpy.ma", "pandas", "pyspark"}
+"""What a dry run has no use for, and would import in a tenth of its processor time."""
 
 
 @pytest.fixture
@@ -67,6 +76,26 @@ def test_each_command_works_as_a_program(manager, script, tmp_path):
     assert (run["moved"], run["balanced"]) == (1, True)
     assert said["ledger"] == "QM1: 2 lines, unbroken\n"
     assert said["undo"].endswith("1 planned = 1 put back + 0 left + 0 gone: balances\n")
+
+
+def test_a_dry_run_imports_nothing_that_it_does_not_use(manager, tmp_path):
+    """Nor does it look for pydantic's plugins, which other distributions may bring."""
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    plugin = tmp_path / "a_plugin-1.0.dist-info"
+    plugin.mkdir()
+    (plugin / "METADATA").write_text("Metadata-Version: 2.1\nName: a-plugin\nVersion: 1.0\n")
+    (plugin / "entry_points.txt").write_text("[pydantic]\na_plugin = a_plugin:plugin\n")
+    (tmp_path / "a_plugin.py").write_text("plugin = None\n")
+    own = {"MQOPS_LAKE": str(tmp_path / "lake"), "PYTHONPATH": str(tmp_path)}
+    environment = {**os.environ, **manager.environment, **own}
+    done = subprocess.run(
+        [sys.executable, "-c", DRY_RUN, DLQ], input=TABLE, env=environment, text=True, capture_output=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    *shown, imported = done.stdout.splitlines()
+    assert shown[-1] == "dry run: nothing was moved"
+    assert {"numpy", "pydantic", "pyarrow.parquet"} <= {*imported.split()}
+    assert not (NOT_USED | {"a_plugin"}) & {*imported.split()}
 
 
 def test_the_help_says_what_each_command_says() -> None:
