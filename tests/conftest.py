@@ -124,8 +124,11 @@ def spark() -> Iterator[Any]:
     """One small local Spark session for the whole run."""
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    from pyspark.errors import utils  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
     from spark_support import SETTINGS  # noqa: PLC0415
+
+    utils._enable_debugging_cache = False  # type: ignore[assignment] # as mqops.spark_job has it
 
     # With a few rows nothing is gained by planning again between two stages.
     settings = {**SETTINGS, "spark.sql.adaptive.enabled": "false", "spark.sql.session.timeZone": "UTC"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from pathlib import Path
 
@@ -40,7 +40,10 @@ def write_failures(spark: SparkSession, failing: Iterable[Failing], folder: Path
     Raises:
         LakeError: the disk refused.
     """
-    tables = [_table(one) for one in failing]
+    of_rows: dict[int, list[Failing]] = {}
+    for one in failing:
+        of_rows.setdefault(id(one.rows), []).append(one)
+    tables = [_table(together) for together in of_rows.values()]
     write_rows(reduce(DataFrame.unionByName, tables) if tables else spark.createDataFrame([], FAILURES), folder)
 
 
@@ -53,15 +56,22 @@ def write_rows(rows: DataFrame, folder: Path) -> None:
     make_durable(folder)
 
 
-def _table(failing: Failing) -> DataFrame:
-    check = failing.check
-    return failing.rows.select(
-        *IDENTITY,
-        F.lit(failing.result.suite).alias("suite"),
+def _table(failing: Sequence[Failing]) -> DataFrame:
+    """What checks of the same rows say of them, in one pass."""
+    rows = failing[0].rows
+    each = [_row(one) if one.fails is None else F.when(one.fails, _row(one)) for one in failing]
+    return rows.select(*IDENTITY, F.inline(F.array_compact(F.array(*each))))
+
+
+def _row(failing: Failing) -> Column:
+    """What a check says of a message that fails it."""
+    check, result = failing.check, failing.result
+    return F.struct(
+        F.lit(result.suite).alias("suite"),
         F.lit(check.id).alias("expectation"),
         F.lit(check.severity).alias("severity"),
-        F.lit(failing.result.met).alias("tolerated"),
-        _observed(failing.rows.schema, check.columns, failing.result.columns).alias("observed"),
+        F.lit(result.met).alias("tolerated"),
+        _observed(failing.rows.schema, check.columns, result.columns).alias("observed"),
     )
 
 

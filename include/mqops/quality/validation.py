@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from mqops.errors import MqopsError, SettingsError
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from great_expectations.core import ExpectationValidationResult
     from great_expectations.data_context.data_context.ephemeral_data_context import EphemeralDataContext
     from great_expectations.datasource.fluent.interfaces import Batch
+    from great_expectations.validator.metric_configuration import MetricConfiguration
 
 SITE = "mqops"
 ID = "mqops_id"
@@ -48,11 +49,15 @@ SAMPLES = 10  # values of a failed expectation that are shown on its page
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failing:
-    """The rows of the frame that do not satisfy a check, and what GX counted."""
+    """The messages that do not satisfy a check, and what GX counted.
+
+    Attributes: `fails` which of the rows do not satisfy it; None for all of them.
+    """
 
     check: Check
     result: CheckResult
     rows: DataFrame
+    fails: Column | None = None
 
 
 def quiet_import() -> Any:
@@ -111,6 +116,7 @@ class Validator:
         evaluated = [check for check in by_gx if messages and check.id not in unseen and check.id not in no_value]
         batch, answers = self._answers(rows, suite, evaluated) if evaluated else (None, {})
         results, failing = [], []
+        failed: list[tuple[Check, CheckResult]] = []
         for check in suite.checks:
             if check.id in unseen:
                 results.append(result_of(suite, check, met=False, skipped=unseen[check.id]))
@@ -128,9 +134,9 @@ class Validator:
                 continue
             result = _read(suite, check, answers[check.id], counts[check.id])
             results.append(result)
-            if result.failed and batch is not None:
-                failing.append(Failing(check=check, result=result, rows=_failing_rows(batch, check)))
-        return results, failing
+            if result.failed:
+                failed.append((check, result))
+        return results, [*failing, *(_failing(batch, rows, failed) if batch is not None else ())]
 
     def _answers(
         self, rows: DataFrame, suite: Suite, checks: list[Check]
@@ -272,23 +278,41 @@ def _raised(info: Mapping[str, object] | None) -> str | None:
     return None
 
 
-def _failing_rows(batch: Batch, check: Check) -> DataFrame:
-    """The rows that GX's own condition of this expectation picks."""
+def _failing(batch: Batch, rows: DataFrame, failed: Iterable[tuple[Check, CheckResult]]) -> Iterator[Failing]:
+    """What GX's own conditions of these expectations pick among the rows of their suite.
+
+    A condition that looks at one value of one row goes with the rows of the suite: all such checks take one pass.
+    """
+    from great_expectations.core.metric_function_types import MetricPartialFunctionTypes  # noqa: PLC0415
+    from great_expectations.expectations.registry import get_metric_provider  # noqa: PLC0415
+    from great_expectations.validator.metrics_calculator import MetricsCalculator  # noqa: PLC0415
+
+    engine = batch.data.execution_engine
+    wanted = [(check, result, _condition(batch, check)) for check, result in failed]
+    found, _aborted = MetricsCalculator(engine).compute_metrics([condition for _check, _result, condition in wanted])
+    for check, result, metric in wanted:
+        condition, domain, _accessor = found[metric.id]
+        valued = has_value_sql(check) or "true"  # of several columns GX's fails a row that has none of the values
+        _class, provider = get_metric_provider(metric.metric_name, engine)
+        of_row = getattr(provider, "metric_fn_type", None) is MetricPartialFunctionTypes.MAP_CONDITION_FN
+        if of_row and len(check.columns) == 1:
+            fails = F.expr(sql_of(check.where) or "true") & F.expr(valued) & condition
+            yield Failing(check=check, result=result, rows=rows, fails=fails)
+            continue
+        failing = engine.get_domain_records(domain).withColumn("_fails", condition).where("_fails").drop("_fails")
+        yield Failing(check=check, result=result, rows=failing.where(valued))
+
+
+def _condition(batch: Batch, check: Check) -> MetricConfiguration:
+    """The metric of GX that is the condition of an expectation."""
     from great_expectations.expectations.registry import get_metric_kwargs  # noqa: PLC0415
     from great_expectations.validator.metric_configuration import MetricConfiguration  # noqa: PLC0415
-    from great_expectations.validator.metrics_calculator import MetricsCalculator  # noqa: PLC0415
 
     expectation = expectation_of(check)
     configuration = expectation.configuration
     configuration.kwargs["batch_id"] = batch.id
     metric = f"{expectation.map_metric}.condition"
     arguments = get_metric_kwargs(metric, configuration=configuration)
-    engine = batch.data.execution_engine
-    wanted = MetricConfiguration(
+    return MetricConfiguration(
         metric, arguments["metric_domain_kwargs"], metric_value_kwargs=arguments["metric_value_kwargs"]
     )
-    condition, domain, _accessor = MetricsCalculator(engine).get_metric(wanted)
-    rows: DataFrame = engine.get_domain_records(domain)
-    failing = rows.withColumn("_fails", condition).where("_fails").drop("_fails")
-    valued = has_value_sql(check)  # of several columns GX's condition fails a row that has none of the values
-    return failing.where(valued) if valued else failing
