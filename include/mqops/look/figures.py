@@ -130,13 +130,13 @@ class Figures:
     """A queue manager's queues.
 
     Parameters: `seen_at` when the queue manager was asked for these figures, ISO 8601 UTC, blank where it gave none;
-    `unreachable` why it does not answer now, blank where it does; `dead_letter_queue` blank for none;
-    `queues` that are listed of, `others` how many there are besides, and `other_names` the first `MOST_OTHERS` of them; `channels` that are
-    stopped or do not get through, or that do not run although messages wait for them; `unserved` transmission queues
-    with messages that no channel names; `no_dead_letter_queue` what is wrong with the DEADQ, blank where it names a
-    local queue that is there, or that cannot be known; `deadq_mend` the MQSC that mends it; `misconfigured` the queues
-    with BOTHRESH whose messages BOQNAME cannot take. Where DEADQ names an alias,
-    `dead_letter_queue` is its base queue.
+    `unreachable` why it does not answer now, blank where it does; `dead_letter_queue` blank for none; `queues` that
+    are listed of, `others` how many there are besides, and `other_names` the first `MOST_OTHERS` of them; `channels`
+    that are stopped or do not get through, or that do not run although messages wait for them; `unserved` transmission
+    queues with messages that no channel names; `no_dead_letter_queue` what is wrong with the DEADQ, blank where it
+    names a local queue that is there, or that cannot be known; `deadq_mend` the MQSC that mends it; `misconfigured`
+    the queues with BOTHRESH whose messages BOQNAME cannot take. Where DEADQ names an alias, `dead_letter_queue` is its
+    base queue.
     """
 
     seen_at: str = ""
