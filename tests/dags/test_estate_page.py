@@ -41,9 +41,10 @@ from mqops.look.estate import expiring as expiring_of_estate
 from mqops.look.estate.now import ManagerNow
 from mqops.look.estate.problem import Problem
 from mqops.look.expiry_forecast import MORNING, next_time
-from mqops.look.figures import QueueFigures
+from mqops.look.figures import LATE, Figures, QueueFigures
 from mqops.look.run_row import run_line
 from mqops.look.run_story import run_story
+from mqops.look.words.managers import table, tiles
 from mqops.look.words.run import WhoAnswers
 from mqops.look.words.run_name import name_of
 from mqops.message_checks import QualitySummary, QueueQuality
@@ -1350,3 +1351,32 @@ def test_what_a_question_said_before_it_failed_is_not_shown(manager, lake, page,
     assert tile(page()).startswith("good: ")
     monkeypatch.setattr(managers_now, "ledger_now", lambda *_what: 1 // 0)
     assert tile(page()).startswith(": The ledgers are being verified")
+
+
+def test_figures_of_before_a_proof_are_not_shown_after_it(manager, lake, page, monkeypatch):
+    """Issue 37: an answer is good for an hour here, and no longer than to the next proof."""
+    run = planned(manager, lake, "A", "A")
+    depth = rf'id="queue-QM1-{DLQ}">.*?<td class="number">(\d)</td>'
+    monkeypatch.setattr(estate.ANSWERS, "kept", 3600.0)
+    before = re.search(depth, page(), re.DOTALL)
+    assert before
+    assert before[1] == "2"
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    text = page()
+    after = re.search(depth, text, re.DOTALL)
+    assert after is None or after[1] == "0", after[1]
+    assert "a run was proved since" not in text
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_nothing_is_green_before_a_queue_manager_has_answered(number: int) -> None:
+    """Issue 37, a stranger's walk: 0 things wrong is told in no colour until all have answered."""
+    asked = ManagerNow(name="QM1", figures=Figures(unreachable=f"{LATE}2 s ago"))
+    managers = [asked, ManagerNow(name="QM2", figures=Figures(seen_at=utc_now()))][:number]
+    first, wrong, _questions = tiles(managers, one=number == 1)
+    assert (first.kind, wrong.kind) == ("", "")
+    assert "being asked" in first.words.said
+    assert wrong.words.said == "things wrong so far"
+    assert "being asked" in str(table(managers, {}).rows[0][1])
+    assert [one.kind for one in tiles([managers[-1]], one=False)] == (["", "", "good"] if number == 1 else ["good"] * 3)

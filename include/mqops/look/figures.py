@@ -129,14 +129,14 @@ class ChannelFigures:
 class Figures:
     """A queue manager's queues.
 
-    Parameters: `seen_at` when the queue manager gave the figures, ISO 8601 UTC, blank where it never did; `unreachable`
-    why it does not answer now, blank where it does; `dead_letter_queue` blank for none; `queues` that are listed
-    of, `others` how many there are besides, and `other_names` the first `MOST_OTHERS` of them; `channels` that are
-    stopped or do not get through, or that do not run although messages wait for them; `unserved` transmission queues
-    with messages that no channel names; `no_dead_letter_queue` what is wrong with the DEADQ, blank where it names a
-    local queue that is there, or that cannot be known; `deadq_mend` the MQSC that mends it; `misconfigured` the queues
-    with BOTHRESH whose messages BOQNAME cannot take. Where DEADQ names an alias,
-    `dead_letter_queue` is its base queue.
+    Parameters: `seen_at` when the queue manager was asked for these figures, ISO 8601 UTC, blank where it gave none;
+    `unreachable` why it does not answer now, blank where it does; `dead_letter_queue` blank for none; `queues` that
+    are listed of, `others` how many there are besides, and `other_names` the first `MOST_OTHERS` of them; `channels`
+    that are stopped or do not get through, or that do not run although messages wait for them; `unserved` transmission
+    queues with messages that no channel names; `no_dead_letter_queue` what is wrong with the DEADQ, blank where it
+    names a local queue that is there, or that cannot be known; `deadq_mend` the MQSC that mends it; `misconfigured`
+    the queues with BOTHRESH whose messages BOQNAME cannot take. Where DEADQ names an alias, `dead_letter_queue` is its
+    base queue.
     """
 
     seen_at: str = ""
@@ -198,6 +198,7 @@ def last_figures(lake: Path, name: str, unreachable: str) -> Figures:
 
 def _answers(session: Session, storage: Iterable[str]) -> Figures:
     """Parameters: `storage` the queues that the estate names so. Raises `MQError`."""
+    asked_at = utc_now()  # what happens from now on may be in them or not
     dead, no_dead, mend = "", "", "ALTER QMGR DEADQ(SYSTEM.DEAD.LETTER.QUEUE) names one"
     try:
         dead = dead_letter_queue(session)
@@ -237,7 +238,7 @@ def _answers(session: Session, storage: Iterable[str]) -> Figures:
     channels, unserved = _channels(session, [one.name for one in found if one.transmission and one.depth])
     found.sort(key=lambda one: (one.name != dead, -one.depth, one.name))
     return Figures(
-        seen_at=utc_now(),
+        seen_at=asked_at,
         dead_letter_queue=dead,
         queues=tuple(_with_status(session, found)),
         no_dead_letter_queue=no_dead,

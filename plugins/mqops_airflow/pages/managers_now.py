@@ -89,13 +89,27 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     ledgers |= LEDGERS.of(grown, scope=str(place), kept=WITHOUT_KEEPING)
     expiring = EXPIRING.of(expiry, scope=str(place))
     told = {name: _Said(said[name], looked.get(name), ledgers[name].value, expiring[name].value) for name in names}
-    if len(names) == 1:
-        return [_now(place, name, one) for name, one in told.items()]
+    look = partial(_looked, place, alone=len(names) == 1)
+    known = look(told, kept=shared_answers.KEPT or WITHOUT_KEEPING)
+    for _ in range(2):  # an answer that is on its way may be to a question of before the proof
+        if not (behind := [name for name, one in known.items() if one.before_proof]):
+            break
+        asked_again = figures_now(estate, behind, kept=WITHOUT_KEEPING)
+        told |= {name: told[name]._replace(figures=asked_again[name]) for name in behind}
+        known |= look({name: told[name] for name in behind}, kept=WITHOUT_KEEPING)
+    return [known[name] for name in names]
+
+
+def _looked(place: Path, told: Mapping[str, _Said], *, kept: float, alone: bool) -> dict[str, ManagerNow]:
+    """What is known of each queue manager. Parameters: `kept` as of `Answers.of`; `alone` whether the reader sees a
+    single one, and waits for what is known now."""
+    if alone:
+        return {name: _now(place, name, one) for name, one in told.items()}
     looks = {name: partial(_now, place, name, one) for name, one in told.items()}
-    known = NOW.of(looks, scope=str(place), kept=shared_answers.KEPT or WITHOUT_KEEPING)
+    known = NOW.of(looks, scope=str(place), kept=kept)
     turned = {name: looks[name] for name, one in told.items() if _has_turned(known[name].value, one.figures)}
     known |= NOW.of(turned, scope=str(place), kept=WITHOUT_KEEPING)
-    return [known[name].value or _not_looked_at(name, one.figures) for name, one in told.items()]
+    return {name: known[name].value or _not_looked_at(name, one.figures) for name, one in told.items()}
 
 
 def _has_turned(known: ManagerNow | None, figures: Figures) -> bool:
@@ -110,7 +124,7 @@ def _is_silent(figures: Figures) -> bool:
 def _not_looked_at(name: str, figures: Figures) -> ManagerNow:
     """A queue manager whose part of the lake has not been read yet."""
     unknown = Problem(what="Its runs have not been looked at yet: this page tells them within seconds")
-    return ManagerNow(name=name, figures=figures, problems=(unknown,))
+    return ManagerNow(name=name, figures=figures, notes=(unknown,), looked=False)
 
 
 def _is_verified_at_once(place: Path, name: str, known: Answer[LedgerNow]) -> bool:

@@ -20,11 +20,14 @@ SILENT = 10.0
 FAILED = "the question failed, and the log of Airflow's API server says why"
 
 
-def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
-    """The figures of each queue manager, a few seconds old at most; the last ones of one that does not answer."""
+def figures_now(estate: EstateFile, names: Sequence[str], *, kept: float = 0.0) -> dict[str, Figures]:
+    """The figures of each queue manager, a few seconds old at most; the last ones of one that does not answer.
+
+    Parameters: `kept` as of `Answers.of`.
+    """
     place = lake(estate)
     asked = {name: partial(_figures, name, estate, place) for name in names}
-    found = ANSWERS.of(asked, scope=str(estate.path))
+    found = ANSWERS.of(asked, scope=str(estate.path), kept=kept)
     return {name: _answered_or_last(answer, place, name) for name, answer in found.items()}
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
-from mqops.clock import utc
+from mqops.clock import utc, utc_now
 from mqops.decide.core.staying import staying
 from mqops.decide.preflight_record import PREFLIGHT
 from mqops.expiry.core.candidates import Known as Scanned
@@ -60,7 +60,8 @@ class ManagerNow:
     begun; `stopped` who stopped all runs, blank where nobody did; `scanned` expired messages that scans made the queue
     manager discard, and `grew` the dead-letter queues that grew meanwhile; `acted` the runs that acted; `ledger` as it
     was verified last, None where that is not known yet, and `ledger_grew` whether it was written to since; `problems`
-    what is wrong, `notes` what a person should know besides.
+    what is wrong, `notes` what a person should know besides; `looked` whether its part of the lake has been read;
+    `before_proof` whether a run was proved after the queue manager was asked for `figures`: they are of before.
     """
 
     name: str
@@ -79,6 +80,8 @@ class ManagerNow:
     ledger_grew: bool = False
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
+    looked: bool = True
+    before_proof: bool = False
 
     def held_by(self, queue: str) -> tuple[RunLine, ...]:
         """The runs whose plans wait, and keep real runs on a queue waiting. An undo keeps none."""
@@ -188,10 +191,20 @@ def _with_runs(shown: ManagerNow, known: Known, runs: Runs, reading: _Reading) -
         undoes=undoes,
         to_act_on=reading.of(plans, lambda: dict(_to_act_on(known, waiting)), dict[str, tuple[int, int]]()),
         approved=tuple(runs.in_states(RunState.APPROVED)),
+        before_proof=_is_before_proof(known.figures, runs),
         scanned=runs.scanned_away(),
         grew=tuple(runs.grew_during_scans()),
         acted=runs_that_acted(runs, known.ledger.found.runs if known.ledger else ()),
     )
+
+
+def _is_before_proof(figures: Figures, runs: Runs) -> bool:
+    """Whether a queue manager that answers has given its figures before the newest proof. A proof that is later than
+    now by our clock is another clock's, and says nothing."""
+    if figures.unreachable or not figures.seen_at:
+        return False
+    now = utc_now()
+    return any(run.proved_at <= now for run in runs.proved_since(figures.seen_at))
 
 
 def _today(known: Known) -> dict[str, list[tuple[str, int]]]:

@@ -38,7 +38,7 @@ def accounted(
     proved = sum(one.acted.proved for one in managers)
     unfinished = sum(not goes_on(run, working) for one in managers for run in one.acted.unfinished)
     under_way = [run for one in managers for run in _under_way(one, working)]
-    unknown = any(not one.acted.known for one in managers)
+    unknown = any(one.looked and not one.acted.known for one in managers)
     broken = any(one.ledger and one.ledger.found.error for one in managers)
     wrong = bool(broken or unknown or ended_early or any(one.acted.unbalanced for one in managers))
     at_work = len(under_way)
@@ -118,7 +118,7 @@ def _runs(
     one: ManagerNow, working: Collection[tuple[str, str]], ended_early: Collection[tuple[str, str]]
 ) -> Iterator[Text]:
     acted, under_way = one.acted, _under_way(one, working)
-    if not acted.known:
+    if one.looked and not acted.known:
         yield said("{}: its runs cannot be read.", one.name)
     for run in under_way[:FEW]:
         yield said("At work: {}; its page says how far it is.", named(run))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def answers_in_short(figures: Figures) -> Label:
     """Whether a queue manager answers."""
     if figures.awaited:
-        return Label("no answer yet", "note")
+        return Label("being asked")
     return Label("does not answer", "bad") if figures.unreachable else Label("answers", "good")
 
 
@@ -164,15 +164,22 @@ def by_schedule(runs: Sequence[tuple[AirflowLink, str]]) -> Text:
     return said("Next by schedule: {}.", shown) if runs else NOTHING
 
 
-def old_figures(figures: Figures) -> Text:
-    """When the figures were seen, of a queue manager that does not answer."""
-    if not (figures.unreachable and figures.seen_at):
+def old_figures(manager: ManagerNow) -> Text:
+    """When the figures were seen, of a queue manager that does not answer, or has not answered since a proof."""
+    at = manager.figures.seen_at
+    if manager.figures.unreachable and at:
+        return said("The figures are of {:time}, {:ago} ago.", at, at)
+    if not manager.before_proof:
         return NOTHING
-    return said("The figures are of {:time}, {:ago} ago.", figures.seen_at, figures.seen_at)
+    words = "The depths are as of {:time}: a run was proved since, and the queue manager has not answered again yet."
+    return said(words, at)
 
 
 def no_queues(figures: Figures) -> str:
     """What stands in place of the queues, "" where old figures say that there is none."""
     if not figures.unreachable:
         return "No queue has a message."
-    return "" if figures.seen_at else "No figures are known: the queue manager has not answered so far."
+    if figures.seen_at:
+        return ""
+    silent = "it is being asked" if figures.awaited else "the queue manager has not answered so far"
+    return f"No figures are known: {silent}."

@@ -31,7 +31,8 @@ HEADINGS = (
 
 
 class Tile(NamedTuple):
-    """A figure at the top. Parameters: `words` lead to what it counts; `kind` its colour: good, bad, warn."""
+    """A figure at the top. Parameters: `words` lead to what it counts; `kind` its colour: good, bad, warn, "" for
+    none, as long as it is not known whether all is well."""
 
     number: int
     words: Link
@@ -41,15 +42,24 @@ class Tile(NamedTuple):
 def tiles(managers: Sequence[ManagerNow], *, one: bool) -> Iterator[Tile]:
     """The figures at the top. Parameters: `one` whether the page is about a single queue manager."""
     silent = any(manager.figures.unreachable and not manager.figures.awaited for manager in managers)
+    awaited = sum(manager.figures.awaited for manager in managers)
     named = "queue manager" if len(managers) == 1 else "queue managers"
     place = "managers" if len(managers) > 1 else "main"  # one has no table
-    where = Link(f"{named} shown" if one else f"{named} in the estate", place=place)
-    yield Tile(len(managers), where, "bad" if silent else "good")
+    being_asked = f", {awaited if len(managers) > 1 else 'which is'} being asked" if awaited else ""
+    where = Link(f"{named} {'shown' if one else 'in the estate'}{being_asked}", place=place)
+    yield Tile(len(managers), where, "bad" if silent else "" if awaited else "good")
     wrong = sum(len(manager.problems) for manager in managers)
-    yield Tile(wrong, Link("thing wrong" if wrong == 1 else "things wrong", place="needs"), "bad" if wrong else "good")
+    unread = any(not manager.looked for manager in managers)
+    yield _counted_so_far(wrong, "thing wrong", "things wrong", "bad", whole=not (awaited or unread))
     asked = sum(len(manager.waiting) for manager in managers)
-    words = Link("open question" if asked == 1 else "open questions", place="needs")
-    yield Tile(asked, words, "warn" if asked else "good")
+    yield _counted_so_far(asked, "open question", "open questions", "warn", whole=not unread)
+
+
+def _counted_so_far(number: int, one: str, many: str, kind: str, *, whole: bool) -> Tile:
+    """A tile that is green only where nothing can be missing. Parameters: `kind` where there is any; `whole` whether
+    all is known that is counted."""
+    words = f"{one if number == 1 else many}{'' if whole else ' so far'}"
+    return Tile(number, Link(words, place="needs"), kind if number else "good" if whole else "")
 
 
 def oldest_figures(figures: Iterable[Figures], now: datetime) -> Text:
@@ -62,7 +72,8 @@ def oldest_figures(figures: Iterable[Figures], now: datetime) -> Text:
 
 def is_in_order(manager: ManagerNow) -> bool:
     """Whether nothing of a queue manager needs a person, as far as that is known."""
-    return not (manager.problems or manager.waiting or manager.stopped or manager.figures.awaited)
+    known = manager.looked and not manager.figures.awaited
+    return known and not (manager.problems or manager.waiting or manager.stopped)
 
 
 def table(managers: Iterable[ManagerNow], next_runs: Mapping[str, Sequence[tuple[str, datetime]]]) -> Table:
@@ -105,9 +116,12 @@ def _named(one: ManagerNow) -> Link:
 
 def _state(one: ManagerNow) -> Text:
     """Whether it answers, since when it does not, and whether its runs are stopped."""
-    answers = answers_in_short(one.figures)
-    known = bool(one.figures.unreachable and one.figures.seen_at)
-    state = said("{} since {:time}", answers, one.figures.seen_at) if known else said("{}", answers)
+    answers, at = answers_in_short(one.figures), one.figures.seen_at
+    state = said("{}", answers)
+    if one.figures.unreachable and at:
+        state = said("{} since {:time}", answers, at)
+    elif one.before_proof:
+        state = said("{} as of {:time}", answers, at)
     return state + (said(" {}", Label("stopped", "bad")) if one.stopped else NOTHING)
 
 

@@ -132,7 +132,7 @@ def triggers(found: Iterable[TriggersOf]) -> OfAll:
 def _of_audit(one: TriggersOf) -> _Row:
     audit, name = one.audit, _named(one.name, "triggers")
     if audit is None:
-        silent = Label("no answer yet", "note") if one.awaited else Label("no answer", "bad")
+        silent = Label("being asked") if one.awaited else Label("no answer", "bad")
         state = said("{} {:breaks}", silent, one.problem)
         return _Row((0, 0, 0), (state, None, None, None, None), name, tells=True)
     broken = list(audit.cannot_trigger)

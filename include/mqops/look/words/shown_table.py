@@ -109,7 +109,7 @@ def _nothing(cell: Cell) -> bool:
 
 
 def _nil(cell: Cell) -> bool:
-    return _nothing(cell) or str(cell).strip() in {"0", "+0"}
+    return _nothing(cell) or str(cell).strip() in {"0", "+0", "0 %"}
 
 
 def _number(cell: Cell) -> str:
