@@ -199,7 +199,7 @@ def test_a_rules_file_is_named_without_the_place_of_the_estate(manager, estate_f
     write_json(run.plan_json, {**json.loads(run.plan_json.read_text()), "table_source": source})
     (msg_id,) = re.findall("msg_id=([0-9a-f]{48})", client("/plan", queue_manager="QM1", run=run.run).text)
     message = client("/messages/one", queue_manager="QM1", run=run.run, msg_id=msg_id).text
-    assert f'"What each rule of {shown} as run {run.run} read it says of it"' in message
+    assert f'"What each rule of {shown} as its run read it says of it"' in message
     assert f"Rules: {shown}. Run" in client("/plan", queue_manager="QM1", run=run.run).text
     for path in ("/plan", "/run", "/messages/one"):
         page = client(path, queue_manager="QM1", run=run.run, msg_id=msg_id).text.replace("<wbr>", "")

@@ -95,7 +95,9 @@ def router(page: Page) -> APIRouter:
             no_chart=words.no_chart(found, chart_ends, above=bool(coming_chart)),
             beyond=words.beyond(found, chart_ends),
             queues=words.queues(found, told, figures, limit=short, until=until),
-            uncounted=words.uncounted(uncounted, told, recorded, scans, removed=found.removed, seen_at=figures.seen_at),
+            uncounted=words.uncounted(
+                uncounted, told, recorded, scans, removed=found.removed, queue_manager=name, seen_at=figures.seen_at
+            ),
             scan={"queues": to_scan, "all_filled": True},
             scan_id=f"scan-{'-'.join(to_scan)}",
             to_scan=words.named(to_scan) if to_scan else NOTHING,

@@ -15,7 +15,6 @@ from mqops.look.core.run_state import RunLine
 from mqops.look.estate.expiring import Expiring
 from mqops.look.figures import Figures
 from mqops.look.runs import MOST_LOOKED_AT, Runs
-from mqops.look.words.run_name import name_of
 from mqops.workflow import COPIES
 
 DAY = timedelta(days=1)
@@ -68,9 +67,8 @@ class Known:
         return self.runs.put_on(MOST_ACTED) if self.runs else {}
 
     def named(self, run: str) -> str:
-        """A run by what it is; its key where the lake has it no more. Raises `LakeError`."""
-        line = self.runs.one(run) if self.runs else None
-        return name_of(line) if line else run
+        """A run in a sentence, by what it is. Raises `LakeError`."""
+        return self.runs.named(run) if self.runs else f"run {run}"
 
     def is_recorded(self, queue: str) -> bool:
         """Whether a snapshot has messages of a queue. Raises `LakeError`."""
