@@ -87,6 +87,7 @@ def router(page: Page) -> APIRouter:
             coming_chart=coming_chart,
             live_part=Link("", "expiry/live", {"queue_manager": name, "before": short}),
             dag_id=dag_id,
+            not_scanned=words.not_scanned(figures.dead_letter_queue, section.queues if section else ()),
             at_work=newest_at_work(who, dag_id, "a scan for expired messages", "What it finds is"),
             may_start=bool(dag_id) and who.may_start(dag_id),
             limit=short,

@@ -105,7 +105,7 @@ def _of_run(context: Where, of: OfRun) -> Markup:
     query = {"queue_manager": of.queue_manager, "run": of.run}
     before, hole, behind = of.said.partition("{}")
     if not hole:
-        return _link(context, Link("", "run", query, title=of.run), dated(before))
+        return _link(context, Link("", "run", query), dated(before))
     place = context.get("lake")
     name = run_named(Path(place), of.queue_manager, of.run, utc_now(), ASKERS) if place else ""
     key = _key("div" if of.short and name else "span", of.run)

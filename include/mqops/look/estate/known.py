@@ -12,9 +12,11 @@ from mqops.clock import utc_now
 from mqops.lake.run import RunFolder
 from mqops.look.accounted import LedgerNow
 from mqops.look.core.run_state import RunLine
+from mqops.look.depths import Sample
 from mqops.look.estate.expiring import Expiring
 from mqops.look.figures import Figures
 from mqops.look.runs import MOST_LOOKED_AT, Runs
+from mqops.look.words.run_name import name_of
 from mqops.workflow import COPIES
 
 DAY = timedelta(days=1)
@@ -32,7 +34,7 @@ class Known:
     → why it cannot trigger; `switched_off` queues on which triggering is off, and no message waits there; `poison`
     queue → what a browse of now has found of messages that loop: of other queues the newest snapshot tells;
     `not_inquired` queues that the connection's user may not inquire; `ledger` as it was verified last; `expiring`
-    as it was counted last.
+    as it was counted last; `sampled` the depths of the last day, oldest first, as looks found them.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Known:
     not_inquired: Sequence[str] = ()
     ledger: LedgerNow | None = None
     expiring: Expiring | None = None
+    sampled: Sequence[Sample] = ()
 
     def path(self, run: RunLine) -> Path:
         """The folder of a run."""
@@ -67,8 +70,9 @@ class Known:
         return self.runs.put_on(MOST_ACTED) if self.runs else {}
 
     def named(self, run: str) -> str:
-        """A run in a sentence, by what it is. Raises `LakeError`."""
-        return self.runs.named(run) if self.runs else f"run {run}"
+        """A run by what it is; its key where the lake has it no more. Raises `LakeError`."""
+        line = self.runs.one(run) if self.runs else None
+        return name_of(line) if line else run
 
     def is_recorded(self, queue: str) -> bool:
         """Whether a snapshot has messages of a queue. Raises `LakeError`."""

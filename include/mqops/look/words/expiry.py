@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mqops.counted import counted
 from mqops.look.words.text import NOTHING, Link, Name, OfRun, Table, Text, joined, said, sentences
+from mqops.queue_names import APART, selected
 
 if TYPE_CHECKING:
     from mqops.expiry.core.candidates import Known
@@ -118,6 +119,23 @@ def _known(
         return first
     then = said("the next message expires at {:time}", scan.next_expiry) if scan.next_expiry else "nothing expires"
     return sentences(first, said("A scan {:ago} ago: {}.", scan.scanned_at, then))
+
+
+def not_scanned(dead_letters: str, patterns: Collection[str]) -> Text:
+    """That the scan for expired messages leaves out the dead-letter queue, and why; nothing where it does not.
+
+    Parameters: `dead_letters` the queue, "" for none; `patterns` the queues of the scan, () where there is no scan.
+    """
+    if not (dead_letters and patterns) or selected(dead_letters, patterns):
+        return NOTHING
+    apart = dead_letters.startswith(APART)
+    why = "`*` stands for no queue whose name begins with SYSTEM. or MQOPS" if apart else "the estate does not name it"
+    words = (
+        "the scan for expired messages leaves out {:name}, the dead-letter queue: {}. A scan browses, and the queue "
+        "manager discards what has expired then: a dead letter would be lost before a person has seen it. Here its "
+        "messages are counted by its snapshots alone. {:code} of the estate may name it."
+    )
+    return said(words, dead_letters, why, "expiry_scan: queues")
 
 
 def named(names: Sequence[str]) -> Text:

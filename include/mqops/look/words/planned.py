@@ -53,7 +53,7 @@ def title(plan: PlanSummary, said_as: str = "{}?", *, undone: str = "", stay: in
 def decided_by(queue_manager: str, undone: str, rules: str) -> Text:
     """What decided a plan. Parameters: `undone` the key of the run that an undo undoes, "" for another plan; `rules` is
     the name of its rules table."""
-    return said("undo of {}", OfRun(queue_manager, undone)) if undone else said("{:breaks}", rules)
+    return said("undo of {}", OfRun(queue_manager, undone)) if undone else said("{}", rules)
 
 
 def discarded(plan: PlanSummary) -> int:
