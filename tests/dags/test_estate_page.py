@@ -726,18 +726,19 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     last = name_of(run_line(run))
     (one_line,) = notes()
     assert one_line.startswith(
-        "No program has 2 queues open for input where runs put messages: A (CURDEPTH 2), OFFERS (CURDEPTH 1). Check "
-        "that the application of each runs; it is in order only where a person reads the queue "
+        "No program has 2 queues open for input where runs put messages: A (CURDEPTH 2), OFFERS (CURDEPTH 1). "
+        "The queues Check that the application of each runs; it is in order only where a person reads the queue. "
     )
     for one in ("A (CURDEPTH 2)", "OFFERS (CURDEPTH 1)"):  # what unfolds
-        each = f"No program has {one} open for input, and runs put messages there; the last one was {last}. The queue"
-        assert each in one_line
+        each = f"No program has {one} open for input, and runs put messages there; the last one was {last}; "
+        assert f"{each}since when is not known: `ALTER QLOCAL({one.partition(' ')[0]}) MONQ(MEDIUM)` has " in one_line
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
         (note,) = notes()
         assert re.fullmatch(
             r"No program has A \(CURDEPTH 2\) open for input, and runs put messages there; the last one "
-            r"was dead letters of QM1, [-0-9]+ [:0-9]+, real\. The queue "
+            r"was dead letters of QM1, [-0-9]+ [:0-9]+, real; since when is not known: `ALTER QLOCAL\(A\) "
+            r"MONQ\(MEDIUM\)` has the queue manager tell the age of the oldest message\. The queue "
             "Check that its application runs; it is in order only where a person reads the queue",
             note,
         )

@@ -42,7 +42,7 @@ def _of_many(found: Sequence[QueueFigures], each: Sequence[Problem]) -> Problem:
     return Problem(
         what=f"No program has {counted(len(found), 'queue')} open for input where runs put messages: "
         f"{first_named([one.with_depth for one in found], MOST_LINES)}",
-        remedy="Check that the application of each runs; it is in order only where a person reads the queue",
+        remedy="Check that the application of each runs; it is in order only where a person reads the queue.",
         place=Place.QUEUE,
         about=found[0].name,
         each=tuple(replace(one, remedy="") for one in each),
