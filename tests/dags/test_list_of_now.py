@@ -13,7 +13,7 @@ from mq_support import DLQ
 from runs_on_pages import letters, take, words_of
 
 from mqops.lake.run import RunFolder
-from mqops_airflow.pages import shared
+from mqops_airflow.pages import answers, queue_figures, shared
 
 ESTATE = """\
 lake: lake
@@ -29,6 +29,8 @@ queue_managers:
 def asks(manager, estate_folder, client, monkeypatch) -> Any:
     """A page of QM1 as an operator sees it; nothing is kept for a moment."""
     monkeypatch.setattr(shared, "KEPT", 0.0)
+    monkeypatch.setattr(queue_figures.ANSWERS, "kept", 0.0)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
     monkeypatch.setenv("MQLITE_HOME", str(manager.home))
     monkeypatch.setenv(
         "AIRFLOW_CONN_MQ_TEST",
