@@ -100,6 +100,7 @@ def _live(of: Same[Seen], may: _May, estate: EstateFile, queue_manager: str, roo
     return made(
         root,
         "estate_live",
+        lake=str(lake(estate)),
         queue_manager=queue_manager,
         one=managers[0] if len(managers) == 1 else None,
         tiles=tuple(of_all.tiles(managers, one=bool(queue_manager))),
