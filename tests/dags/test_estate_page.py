@@ -52,10 +52,9 @@ from mqops.prove.recovery import drain_earlier_runs
 from mqops.quality import trend
 from mqops.quality.failed_rows import FAILURES
 from mqops.rules import parse
-from mqops_airflow.pages.shown import shortened
 from mqops_airflow.pages import answers, estate, managers_now, render, security, shared
 from mqops_airflow.pages.problem_link import Forms
-from mqops_airflow.pages.shown import moment
+from mqops_airflow.pages.shown import moment, shortened
 from mqops_airflow.runs.workplace import estate_path, estate_to_look
 from mqwire import constants as c
 
@@ -234,9 +233,10 @@ def test_dead_letters_that_came_while_scans_discarded_are_explained(manager, lak
         said = scanned(run, report)
         grew = f"{DLQ} of QM1 grew by {number - 1} message"
         assert f" {number} expired messages that scans made it discard. {grew}" in said
-        assert f"put on their reply-to queue go there; see run "expired messages of QM1" {run} , the newest scan" in said
-        assert f'href="/run?queue_manager=QM1&run={run}" title="{run}">run "expired messages of QM1"</a> ' in page()
-    assert scanned("later", {"Expiry": 1}).endswith("see run two , the newest scan of which this is so.")
+        name = f'run "{name_of(run_line(RunFolder.at(lake, "QM1", run)), utc_now())}"'
+        assert f"put on their reply-to queue go there; see {name} {run} , the newest scan" in said
+        assert f'href="/run?queue_manager=QM1&run={run}" title="{run}">{name}</a> ' in page()
+    assert scanned("later", {"Expiry": 1}).endswith(f"see {name} two , the newest scan of which this is so.")
     said = "the queue grew by 2 messages during scans for expired messages."
     assert said in page("/dead_letters")
     assert 'see <a class="name" href="/run?queue_manager=QM1&run=two">run two</a>.' in page("/dead_letters")
@@ -472,7 +472,7 @@ def test_movements_of_a_run_that_the_lake_does_not_have_are_told(manager, lake, 
     shutil.rmtree(other.path)
     said = tile(page())
     assert said.startswith(f"warn: {NOT_ALL} yet 1 of 1 run that acted is proved")
-    assert f"QM1: its ledger has movements of run {shortened(other.run)}, and the lake does not have this run" in said
+    assert f"QM1: its ledger has movements of run {shortened(other.run)} , and the lake does not have this run" in said
     assert run.run not in said
 
 
@@ -1278,7 +1278,8 @@ def test_a_plan_that_was_removed_leaves_what_expires_on_its_queue_unknown(manage
     answer = client("/expiry", queue_manager="QM1")
     assert answer.status_code == 200
     told = " ".join(re.sub("<[^>]*>", "", answer.text).split())
-    assert f"Run &#34;{name_of(run_line(run), utc_now())}&#34; {shortened(run.run)} has taken messages since the newest snapshot. Its plan was removed" in told
+    name = f"Run &#34;{name_of(run_line(run), utc_now())}&#34; {shortened(run.run)}"
+    assert f"{name} has taken messages since the newest snapshot. Its plan was removed" in told
 
 
 @pytest.fixture
