@@ -239,7 +239,8 @@ def test_dead_letters_that_came_while_scans_discarded_are_explained(manager, lak
     assert scanned("later", {"Expiry": 1}).endswith(f"see {name} two , the newest scan of which this is so.")
     said = "the queue grew by 2 messages during scans for expired messages."
     assert said in page("/dead_letters")
-    assert 'see <a class="name" href="/run?queue_manager=QM1&run=two">run two</a>.' in page("/dead_letters")
+    link = f'see <a class="name" href="/run?queue_manager=QM1&run=two" title="two">{name}</a> '
+    assert f'{link}<span class="key" title="two">two</span>.' in page("/dead_letters")
     planned(manager, lake, "A")
     assert said not in page("/dead_letters")  # the run has seen them
 
