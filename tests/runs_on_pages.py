@@ -14,13 +14,17 @@ from ledger_opened import act, prove
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
+from mqops.clock import utc_now
 from mqops.decide.core.pacing import Pacing
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
+from mqops.look.run_row import run_line
+from mqops.look.words.run_name import name_of
 from mqops.rules import parse
+from mqops_airflow.pages.shown import shortened
 from mqops_airflow.runs.run_folder import run_key
 
 HOSTILE = "<script>alert(1)</script>"
@@ -73,6 +77,18 @@ def letters(manager: Any, *names: str, **fields: Any) -> None:
 
 def words_of(page: str) -> str:
     return " ".join(unescape(re.sub("<[^>]*>", " ", page.replace("<wbr>", ""))).split())
+
+
+def said_of(run: RunFolder) -> str:
+    """A run as a sentence of a page has it, without markup."""
+    return f'run "{name_of(run_line(run), utc_now())}" {shortened(run.run)}'
+
+
+def link_of(run: RunFolder) -> str:
+    """A run as a sentence of a page has it, as markup on one line, without the places where a name may break."""
+    to = f'<a class="name" href="/run?queue_manager={run.queue_manager}&amp;run={run.run}" title="{run.run}">'
+    name = f"&#34;{name_of(run_line(run), utc_now())}&#34;"
+    return f'{to}run {name}</a> <span class="key" title="{run.run}">{shortened(run.run)}</span>'
 
 
 def task_of(run_id: str, task: str, state: str) -> str:

@@ -55,7 +55,7 @@ from mqops.quality.failed_rows import FAILURES
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, managers_now, render, security, shared
 from mqops_airflow.pages.problem_link import Forms
-from mqops_airflow.pages.shown import moment
+from mqops_airflow.pages.shown import moment, shortened
 from mqops_airflow.runs.workplace import estate_path, estate_to_look
 from mqwire import constants as c
 
@@ -234,12 +234,14 @@ def test_dead_letters_that_came_while_scans_discarded_are_explained(manager, lak
         said = scanned(run, report)
         grew = f"{DLQ} of QM1 grew by {number - 1} message"
         assert f" {number} expired messages that scans made it discard. {grew}" in said
-        assert f"put on their reply-to queue go there; see run {run} , the newest scan" in said
-        assert f'<a class="name" href="/run?queue_manager=QM1&run={run}">run {run}</a>, the newest' in page()
-    assert scanned("later", {"Expiry": 1}).endswith("see run two , the newest scan of which this is so.")
+        name = f'run "{name_of(run_line(RunFolder.at(lake, "QM1", run)), utc_now())}"'
+        assert f"put on their reply-to queue go there; see {name} {run} , the newest scan" in said
+        assert f'href="/run?queue_manager=QM1&run={run}" title="{run}">{name}</a> ' in page()
+    assert scanned("later", {"Expiry": 1}).endswith(f"see {name} two , the newest scan of which this is so.")
     said = "the queue grew by 2 messages during scans for expired messages."
     assert said in page("/dead_letters")
-    assert 'see <a class="name" href="/run?queue_manager=QM1&run=two">run two</a>.' in page("/dead_letters")
+    link = f'see <a class="name" href="/run?queue_manager=QM1&run=two" title="two">{name}</a> '
+    assert f'{link}<span class="key" title="two">two</span>.' in page("/dead_letters")
     planned(manager, lake, "A")
     assert said not in page("/dead_letters")  # the run has seen them
 
@@ -472,7 +474,7 @@ def test_movements_of_a_run_that_the_lake_does_not_have_are_told(manager, lake, 
     shutil.rmtree(other.path)
     said = tile(page())
     assert said.startswith(f"warn: {NOT_ALL} yet 1 of 1 run that acted is proved")
-    assert f"QM1: its ledger has movements of run {other.run}, and the lake does not have this run" in said
+    assert f"QM1: its ledger has movements of run {shortened(other.run)} , and the lake does not have this run" in said
     assert run.run not in said
 
 
@@ -646,7 +648,8 @@ def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_t
         found = "has 3 messages; the last run for it left 3 (AMBIGUOUS)"
         assert "handle-QM1-B.BACK" not in page("/estate", "operator")
     said = problem(page(), "a backout queue")
-    assert f"{found}: where they came from is not known." in said
+    number, _semicolon, rest = found.partition("; ")
+    assert re.search(f"{re.escape(number)}; [^;]+; {re.escape(rest)}: where they came from is not known\\.", said)
     assert "The page of that run has the form of mq_recover" in said
     assert f'href="/run?queue_manager=QM1&run={run.run}">Look at the run</a>' in said
     msg_ids = [one.msg_id for one in run_story(run).by_hand]
@@ -727,18 +730,19 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     last = name_of(run_line(run))
     (one_line,) = notes()
     assert one_line.startswith(
-        "No program has 2 queues open for input where runs put messages: A (CURDEPTH 2), OFFERS (CURDEPTH 1). Check "
-        "that the application of each runs; it is in order only where a person reads the queue "
+        "No program has 2 queues open for input where runs put messages: A (CURDEPTH 2), OFFERS (CURDEPTH 1). "
+        "The queues Check that the application of each runs; it is in order only where a person reads the queue. "
     )
     for one in ("A (CURDEPTH 2)", "OFFERS (CURDEPTH 1)"):  # what unfolds
-        each = f"No program has {one} open for input, and runs put messages there; the last one was {last}. The queue"
-        assert each in one_line
+        each = f"No program has {one} open for input, and runs put messages there; the last one was {last}; "
+        assert f"{each}since when is not known: `ALTER QLOCAL({one.partition(' ')[0]}) MONQ(MEDIUM)` has " in one_line
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
         (note,) = notes()
         assert re.fullmatch(
             r"No program has A \(CURDEPTH 2\) open for input, and runs put messages there; the last one "
-            r"was dead letters of QM1, [-0-9]+ [:0-9]+, real\. The queue "
+            r"was dead letters of QM1, [-0-9]+ [:0-9]+, real; since when is not known: `ALTER QLOCAL\(A\) "
+            r"MONQ\(MEDIUM\)` has the queue manager tell the age of the oldest message\. The queue "
             "Check that its application runs; it is in order only where a person reads the queue",
             note,
         )
@@ -1276,7 +1280,8 @@ def test_a_plan_that_was_removed_leaves_what_expires_on_its_queue_unknown(manage
     answer = client("/expiry", queue_manager="QM1")
     assert answer.status_code == 200
     told = " ".join(re.sub("<[^>]*>", "", answer.text).split())
-    assert f"Run {run.run} has taken messages since the newest snapshot. Its plan was removed" in told
+    name = f"Run &#34;{name_of(run_line(run), utc_now())}&#34; {shortened(run.run)}"
+    assert f"{name} has taken messages since the newest snapshot. Its plan was removed" in told
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from ledger_opened import observe, prove
 from mq_support import DLQ, Manager, create, dead_letter, one_file_a_message, until
 from page_text import compared
 from pymqi import CMQC
+from runs_on_pages import said_of, words_of
 
 from mqops.cli import main
 from mqops.counted import counted
@@ -215,7 +216,9 @@ def test_dead_letters_of_a_run_stand_beside_those_of_now(site: Any) -> None:
 def test_dead_letters_of_before_a_run_are_not_those_of_now(site: Any) -> None:
     """The run that took the snapshot has moved 1 of the 4 messages since."""
     text = re.sub(r"<[^>]*>", "", site("/dead_letters").text)
-    assert re.search(r"Since then: run cli-\S+ moved 1 message, discarded 0 and left 3\.", text)
+    assert re.search(
+        r"Since then: run &#34;dead letters of QM1, [^;]+&#34; cli-\S+ moved 1 message, discarded 0 and left 3\.", text
+    )
     assert "Below is what these runs have left. What came to the queue since" in text
     assert "What it is made of" in text
     assert "3 of them left by runs" in text
@@ -703,15 +706,14 @@ def test_an_undo_is_told_by_what_it_does_to_each_queue_and_message(site: Any) ->
         page = site(f"/messages?queue_manager=QM2&run={undo.run}&action=RETURN").text
         carry_out(UNDO, undoing, undo, plan)
         texts = {
-            queue: re.sub(r"<[^>]*>", "", site(f"/dead_letters?queue_manager=QM2&queue={queue}").text)
-            for queue in (DLQ, "TARGET")
+            queue: words_of(site(f"/dead_letters?queue_manager=QM2&queue={queue}").text) for queue in (DLQ, "TARGET")
         }
     finally:
         for path in (lake / "QM2" / "anatomy").glob("*"):
             path.unlink()
-    assert f"run {run.run} moved 1 message, discarded 0 and left " in texts[DLQ]
-    assert f"run {undo.run} put back 1 message (an undo)." in texts[DLQ]
-    assert f"run {undo.run} took back 1 message (an undo)." in texts["TARGET"]
+    assert f"{said_of(run)} moved 1 message, discarded 0 and left " in texts[DLQ]
+    assert f"{said_of(undo)} put back 1 message (an undo)." in texts[DLQ]
+    assert f"{said_of(undo)} took back 1 message (an undo)." in texts["TARGET"]
     assert '<option value="RETURN" selected>RETURN: 1</option>' in page
     assert len(re.findall('href="/messages/one[^"]*"', page)) == 1
 

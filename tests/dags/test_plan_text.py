@@ -110,8 +110,12 @@ def test_the_question_says_what_is_new_beside_the_last_plan() -> None:
 def test_an_undo_is_titled_as_one() -> None:
     rules = (RuleCount(rule_line=None, rule_key=None, action=Action.RETURN, messages=2170, bytes=1, oldest=""),)
     undo = replace(plan(), workflow="undo", table_source="undo of run r7", rules=rules, rows=2230)
-    assert plan_text.subject(undo) == "QM1: undo run r7: put back 2,170 of 2,230 messages?"
-    assert plan_text.body(undo).startswith("Undoes run `r7`: **2,230 messages**")
+    assert plan_text.subject(undo) == 'QM1: undo "r7": put back 2,170 of 2,230 messages?'
+    name = "dead letters of QM1, 2026-11-28 21:16, real, by operator"
+    assert plan_text.subject(undo, undone=name) == f'QM1: undo "{name}": put back 2,170 of 2,230 messages?'
+    body = plan_text.body(undo, undone=name)
+    assert body.startswith(f"Undoes `{name}`: **2,230 messages**")
+    assert "It undoes run `r7`. Run: " in body
     assert "Rules:" not in plan_text.body(undo)
 
 

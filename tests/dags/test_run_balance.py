@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from ledger_opened import act, prove
 from mq_support import DLQ
-from runs_on_pages import QUESTION, letters, planned, take, words_of
+from runs_on_pages import QUESTION, letters, link_of, planned, take, words_of
 
 from mqops.act.core.progress import Tally
 from mqops.actions import Action
@@ -283,8 +283,7 @@ def test_later_runs_that_took_messages_are_named_where_something_is_left_to_do(m
     )
     later, plan = plan_run(RECOVER, moved)
     carry_out(RECOVER, moved, later, plan)
-    link = f'by <a class="name" href="/run?queue_manager=QM1&amp;run={later.run}">run {later.run}</a>. '
-    since = f"<strong>Since then:</strong> messages of this queue were moved or discarded {link}"
+    since = f"<strong>Since then:</strong> messages of this queue were moved or discarded by {link_of(later)}. "
     assert f"{since}What was left here may be there no more." in said(run)
     assert f"{since}The figures below are those before; a new run looks again." in said(dry)
     assert "Since then" not in said(later)

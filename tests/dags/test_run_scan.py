@@ -8,7 +8,7 @@ from html import unescape
 
 from mq_support import DLQ, let_expire
 from pymqi import CMQC
-from runs_on_pages import letters, planned
+from runs_on_pages import letters, planned, said_of
 
 from mqops.expiry.calendar_file import calendar_of
 from mqops.expiry.look_ahead import look_ahead
@@ -114,7 +114,7 @@ def test_a_scan_names_the_reasons_of_its_reports_as_soon_as_a_run_has_looked(man
     assert "When one has, that page and this one name the reasons" in said("scan")
     looked = planned(manager, lake)
     page = said("scan")
-    assert f"Of the dead letters that run {looked.run} found there at " in page
+    assert f"Of the dead letters that {said_of(looked)} found there at " in page
     assert (
         "3 are reports of expiry that came since the scan began. They could not be put on the reply-to queue:" in page
     )

@@ -163,7 +163,7 @@ def _story(found: RunStory) -> Iterator[str]:
         yield f"    airflow   run {found.dag.get('run_id', '-')} of DAG {found.dag.get('dag_id', '-')}"
     yield from _plan(found)
     if found.pruned:
-        yield f"    pruned    {found.pruned.sentence(line.run)}: it cannot be undone"
+        yield f"    pruned    {found.pruned.sentence(f'run {line.run}')}: it cannot be undone"
     yield from (f"    stop      {one}" for one in (*found.stopped, *found.stops))
     for one in found.quality:
         yield from _checks(one)

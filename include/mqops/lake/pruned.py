@@ -21,10 +21,11 @@ class PrunedRun:
     at: str
     by: str
 
-    def sentence(self, run: str, part: str = "") -> str:
-        """What is said of it, without a full stop. Parameters: `part` that it is about, "" for all of them."""
+    def sentence(self, of: str, part: str = "") -> str:
+        """What is said of it, without a full stop. Parameters: `of` the run, in words; `part` that it is
+        about, "" for all of them."""
         what, was = part or " and the ".join(self.parts), "was" if part or len(self.parts) == 1 else "were"
-        return f"The {what} of run {run} {was} removed by `mqops lake prune` at {self.at}, for {self.by}"
+        return f"The {what} of {of} {was} removed by `mqops lake prune` at {self.at}, for {self.by}"
 
 
 PRUNED = RunFile("pruned.json", PrunedRun)
@@ -49,4 +50,4 @@ def removed(part: Path) -> str:
         found = PRUNED.find(run)
     except LakeError:
         return ""
-    return found.sentence(run.run, part.name) if found and part.name in found.parts else ""
+    return found.sentence(f"run {run.run}", part.name) if found and part.name in found.parts else ""

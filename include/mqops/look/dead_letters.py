@@ -176,11 +176,13 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
     elif run is None:
         problem = "The last look at this queue made no run, so there is no snapshot to judge"
     elif recorded and unknown:
-        problem = f"The plan of run {unknown[0]} was removed: which messages it has taken is not known any more"
+        problem = (
+            f"The plan of {known.named(unknown[0])} was removed: which messages it has taken is not known any more"
+        )
     elif recorded:
         judged = _judged(run.path, anatomy.queue, _Keyed(table.table), taken_by)
     else:
-        problem = f"The snapshot of run {anatomy.run} was removed, so the table cannot judge it"
+        problem = f"The snapshot of {known.named(anatomy.run)} was removed, so the table cannot judge it"
     groups = tuple(_groups(left, judged))
     of_queue = known.newest(10 * TREND, queue=anatomy.queue)
     return DeadLetters(

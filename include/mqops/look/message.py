@@ -232,7 +232,7 @@ def _judge_of(run: RunFolder, message: SnapshotRow, table: TableFrom | None) -> 
     past = Past.of(run, where)
     plan = PLAN.find(run)
     parsed = parse(plan.table_text, origins=where is not None, lint=False).table if plan else None
-    planned = TableFrom(parsed, f"{plan.table_source} as run {run.run} read it") if plan and parsed else None
+    planned = TableFrom(parsed, f"{plan.table_source} as its run read it") if plan and parsed else None
     found = table or planned or of_estate(message["queue_manager"])
     return _Judge(found, past.tries.get(message["msg_key"], {}), where)
 

@@ -20,6 +20,7 @@ from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, as_of
 from mqops.look.run_row import row_of
 from mqops.look.runs_fitting import Fitting
 from mqops.look.runs_index import RunsIndex, asked, open_index
+from mqops.look.words.run_name import name_of
 from mqops.look.words.state import RunState
 from mqops.workflow import COPIES, Workflow
 
@@ -249,6 +250,11 @@ class Runs:
     def one(self, run: str) -> RunLine | None:
         """The run of this key; None where the lake has none."""
         return next(iter(self.such(_Wanted("run = ?", (run,)))), None)
+
+    def named(self, run: str) -> str:
+        """A run in a sentence: by what it is; by its key where the lake has it no more."""
+        line = self.one(run)
+        return f'the run "{name_of(line)}"' if line else f"run {run}"
 
     def proved_since(self, at: str) -> list[RunLine]:
         """The runs that were proved since. Parameters: `at` ISO 8601 UTC."""

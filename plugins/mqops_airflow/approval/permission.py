@@ -22,7 +22,7 @@ from mqops.look.core.question import COMMENT_LONGEST
 from mqops_airflow.approval import answer
 from mqops_airflow.approval.four_eyes import requester, same_person
 from mqops_airflow.approval.policy import verdict_on
-from mqops_airflow.runs.plan_files import compared_in, preflight_in, read_plan
+from mqops_airflow.runs.plan_files import compared_in, preflight_in, read_plan, undone_in
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -68,7 +68,7 @@ def permission(context: Context, folder: str, approval: Approval) -> Permission:
     from mqops_airflow.approval import plan_text  # noqa: PLC0415
 
     plan, found = read_plan(folder), preflight_in(folder)
-    subject, body = plan_text.question(plan, found, context, compared_in(folder))
+    subject, body = plan_text.question(plan, found, context, compared_in(folder), undone_in(folder, plan))
     return permitted(
         verdict_on(plan, found, approval=approval, context=context),
         answer.question(context, digest=plan.digest, subject=subject, body=body),

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
-from mqops import undo
 from mqops.actions import DISCARDS
 from mqops.counted import counted
 from mqops.decide.core import PlanCount, PlanSummary
@@ -18,8 +17,8 @@ from mqops.look.words.planned import title
 from mqops.model import Destination
 from mqops.printable import printable
 from mqops.rules.lines import rule_texts
-from mqops.workflow import Workflow
 from mqops_airflow.approval.four_eyes import requester
+from mqops_airflow.runs.plan_files import undone_run
 from mqops_airflow.ui.markdown import NOTHING, Markdown, code, joined, link, md, number, table, thousands, words
 from mqops_airflow.ui.table import PREFIX
 from mqops_airflow.ui.views import airflow_path
@@ -42,14 +41,15 @@ THIS_PLAN_ONLY = "An approval is for exactly this plan. Messages that came later
 
 
 def question(
-    plan: PlanSummary, found: Preflight | None, context: Context, compared: Compared | None = None
+    plan: PlanSummary, found: Preflight | None, context: Context, compared: Compared | None = None, undone: str = ""
 ) -> tuple[str, Markdown]:
-    """Subject and body of the question of a DAG run. The same files always give the same text."""
+    """Subject and body of the question of a DAG run. The same files always give the same text. Parameters: `undone` as
+    of `subject`."""
     run = context["dag_run"]
     page = plan_page(run.dag_id, run.run_id)
     asked = md("Asked by DAG run {} of {}, which {} started.", run.run_id, run.dag_id, requester(context))
-    return subject(plan, found), md(
-        "{}\n\n{} {}", body(plan, found, compared), asked, link("The whole plan on its page", page)
+    return subject(plan, found, undone=undone), md(
+        "{}\n\n{} {}", body(plan, found, compared, undone), asked, link("The whole plan on its page", page)
     )
 
 
@@ -59,32 +59,30 @@ def plan_page(dag_id: str, run_id: str) -> str:
     return f"{airflow_path()}{PREFIX}/plan?{query}"
 
 
-def subject(plan: PlanSummary, found: Preflight | None = None, *, said: str = "{}?") -> str:
+def subject(plan: PlanSummary, found: Preflight | None = None, *, said: str = "{}?", undone: str = "") -> str:
     """One line: what is to be approved. Parameters: `found` counts for this plan only: what its destinations would not
-    take; `said` how it is told, with `{}` for what the plan does."""
+    take; `said` how it is told, with `{}` for what the plan does; `undone` the name of the run that the plan of an undo
+    undoes, "" where the key must do."""
     stay = staying(found, plan.digest).messages
-    return printable(str(title(plan, said, undone=undone_run(plan), stay=stay)))
+    return printable(str(title(plan, said, undone=undone or undone_run(plan), stay=stay)))
 
 
-def undone_run(plan: PlanSummary) -> str:
-    """The run that the plan of an undo undoes, "" for other plans."""
-    return plan.table_source.removeprefix(undo.UNDOES) if plan.workflow == Workflow.UNDO else ""
-
-
-def body(plan: PlanSummary, found: Preflight | None = None, compared: Compared | None = None) -> Markdown:
+def body(
+    plan: PlanSummary, found: Preflight | None = None, compared: Compared | None = None, undone: str = ""
+) -> Markdown:
     """What a person needs for the decision, most important first: problems, what is new, counts per rule and
     destination, warnings, the digest that the approval is for, a few masked samples.
 
-    Parameters: `found` and `compared` count for this plan only.
+    Parameters: `found` and `compared` count for this plan only; `undone` as of `subject`.
     """
     found = found if found and found.plan == plan.digest else None
     compared = compared if compared and compared.plan == plan.digest else None
     actions = joined(", ", (_action(action, count) for action, count in sorted(plan.actions.items())))
-    undone = undone_run(plan)
+    key = undone_run(plan)
     parts = [
         md(
             "{}**{}** ({}) of {} on {}: {}.",
-            md("Undoes run {}: ", undone) if undone else NOTHING,
+            md("Undoes {}: ", undone or key) if key else NOTHING,
             number(plan.rows, "message"),
             number(plan.bytes, "byte"),
             plan.queue,
@@ -99,7 +97,7 @@ def body(plan: PlanSummary, found: Preflight | None = None, compared: Compared |
         md(
             "{} {}Run: {}. Digest: {}",
             md(THIS_PLAN_ONLY),
-            NOTHING if undone else md("Rules: {}. ", plan.table_source),
+            md("It undoes run {}. ", key) if key else md("Rules: {}. ", plan.table_source),
             plan.run,
             plan.digest,
         ),

@@ -33,7 +33,7 @@ from airflow.sdk import (  # type: ignore[attr-defined]  # names that the stub o
 from mqops.errors import SettingsError
 from mqops.printable import printable
 from mqops_airflow.approval.answer import read_question
-from mqops_airflow.runs.plan_files import preflight_in, read_plan
+from mqops_airflow.runs.plan_files import preflight_in, read_plan, undone_in
 from mqops_airflow.runs.run_folder import found_folder
 
 if TYPE_CHECKING:
@@ -189,4 +189,5 @@ def open_question(dag_run: Any, queue_manager: str) -> str:
     asked = read_question(folder)
     if asked is None or asked.answer is not None:
         return ""
-    return plan_text.subject(read_plan(folder), preflight_in(folder))
+    plan = read_plan(folder)
+    return plan_text.subject(plan, preflight_in(folder), undone=undone_in(folder, plan))

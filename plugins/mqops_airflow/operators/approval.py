@@ -28,7 +28,7 @@ from mqops.printable import printable
 from mqops_airflow.approval import answer
 from mqops_airflow.approval.permission import NotAllowed, permission
 from mqops_airflow.notices.notify import Notice, tell_people
-from mqops_airflow.runs.plan_files import compare_once, compared_in, preflight_in, read_plan
+from mqops_airflow.runs.plan_files import compare_once, compared_in, preflight_in, read_plan, undone_in
 from mqops_airflow.ui.views import RunLink
 
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ class PlanApprovalOperator(ApprovalOperator):
 
         plan = read_plan(self.folder)
         compare_once(self.folder, plan.digest)
-        self.subject, self.body = plan_text.question(plan, preflight_in(self.folder), context, compared_in(self.folder))
+        found, compared, undone = preflight_in(self.folder), compared_in(self.folder), undone_in(self.folder, plan)
+        self.subject, self.body = plan_text.question(plan, found, context, compared, undone)
         assert self.response_timeout is not None
         return Asked(
             question=answer.question(context, digest=plan.digest, subject=self.subject, body=self.body),

@@ -29,6 +29,7 @@ from mqops.look.words.needs import needs
 from mqops.look.words.run import WhoAnswers
 from mqops.look.words.runs import just_begun, last_runs
 from mqops.look.words.text import NOTHING, AirflowLink, Link, Table, Text
+from mqops_airflow.pages.askers import ASKERS
 from mqops_airflow.pages.managers_now import Seen, seen
 from mqops_airflow.pages.problem_link import Forms, form_of, link_of
 from mqops_airflow.pages.queue_figures import ANSWERS
@@ -36,7 +37,7 @@ from mqops_airflow.pages.render import answered, made, render_page, root_of
 from mqops_airflow.pages.run_forms import RECOVER, STOP
 from mqops_airflow.pages.security import Reader, own_dags, reader
 from mqops_airflow.pages.shared import Same, shared
-from mqops_airflow.pages.which_run import ASKERS, at_work, next_by_schedule
+from mqops_airflow.pages.which_run import at_work, next_by_schedule
 from mqops_airflow.pages.who_answers import Open, asks_for_four_eyes, open_questions, who_answers_each
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
@@ -99,6 +100,7 @@ def _live(of: Same[Seen], may: _May, estate: EstateFile, queue_manager: str, roo
     return made(
         root,
         "estate_live",
+        lake=str(lake(estate)),
         queue_manager=queue_manager,
         one=managers[0] if len(managers) == 1 else None,
         tiles=tuple(of_all.tiles(managers, one=bool(queue_manager))),

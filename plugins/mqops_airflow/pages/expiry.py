@@ -87,6 +87,7 @@ def router(page: Page) -> APIRouter:
             coming_chart=coming_chart,
             live_part=Link("", "expiry/live", {"queue_manager": name, "before": short}),
             dag_id=dag_id,
+            not_scanned=words.not_scanned(figures.dead_letter_queue, section.queues if section else ()),
             at_work=newest_at_work(who, dag_id, "a scan for expired messages", "What it finds is"),
             may_start=bool(dag_id) and who.may_start(dag_id),
             limit=short,
@@ -95,7 +96,9 @@ def router(page: Page) -> APIRouter:
             no_chart=words.no_chart(found, chart_ends, above=bool(coming_chart)),
             beyond=words.beyond(found, chart_ends),
             queues=words.queues(found, told, figures, limit=short, until=until),
-            uncounted=words.uncounted(uncounted, told, recorded, scans, removed=found.removed, seen_at=figures.seen_at),
+            uncounted=words.uncounted(
+                uncounted, told, recorded, scans, removed=found.removed, queue_manager=name, seen_at=figures.seen_at
+            ),
             scan={"queues": to_scan, "all_filled": True},
             scan_id=f"scan-{'-'.join(to_scan)}",
             to_scan=words.named(to_scan) if to_scan else NOTHING,

@@ -4,12 +4,16 @@ has now."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
+from mqops.command import command
+from mqops.estate_sections import dag_prefix
 from mqops.look.find import FoundPage
 from mqops.look.message import MessageStory
 from mqops.look.words import search as words
-from mqops.look.words.text import NOTHING, Text
+from mqops.look.words.text import NOTHING, Link, Text, said
 from mqops.prove.core.whereabouts import SEEN
+from mqops.workflow import Workflow
 from mqops_airflow.pages.asked import chooses_in_airflow
 from mqops_airflow.pages.chosen import Every, Form
 from mqops_airflow.pages.queue_figures import figures_now
@@ -56,11 +60,35 @@ def _all_of(queue: str, fields: Mapping[str, object], fitting: int | None) -> tu
     return (Every(said, {"queue": queue, **fields}),)
 
 
-def there_now(who: Reader, name: str, queue: str, *, only_there: bool) -> Text:
+def there_now(who: Reader, name: str, queue: str, *, only_there: bool, listed: int | None) -> Text:
     """How many messages the queue of a list has now; nothing where nobody knows. Parameters: as of `choice`;
-    `only_there` whether the list is without messages that runs have taken since."""
+    `only_there` whether the list is without messages that runs have taken since; `listed` as of
+    `mqops.look.words.search.there_now`."""
     if not queue:
         return NOTHING
     figures = figures_now(who.estate, [name])[name]
     depth = None if figures.unreachable else figures.depth_of(queue)
-    return words.there_now(queue, depth, only_there=only_there) if depth is not None else NOTHING
+    return words.there_now(queue, depth, only_there=only_there, listed=listed) if depth is not None else NOTHING
+
+
+class NewLook(NamedTuple):
+    """A form that takes a new snapshot of a queue, and shows its list when the run has ended. Parameters: `dag_id` of
+    the run; `fixed` its fields; `then` the address of the list."""
+
+    dag_id: str
+    fixed: Mapping[str, object]
+    then: Link
+
+
+def new_look(who: Reader, name: str, queue: str) -> NewLook | Text:
+    """The form for a queue; the command where the estate has no workflow that takes snapshots, or the person may not
+    start it; nothing without a queue."""
+    if not queue:
+        return NOTHING
+    section = who.estate.estate.queue_managers[name]
+    for workflow, has in ((Workflow.SNAPSHOT, section.snapshot), (Workflow.SNAPSHOT_QUALITY, section.snapshot_quality)):
+        dag_id = f"{dag_prefix(name)}_{workflow}"
+        if has and who.may_start(dag_id):
+            then = Link("", "messages", {"queue_manager": name, "queue": queue})
+            return NewLook(dag_id, {"queues": [queue]}, then)
+    return said("A new look: {:code}", command("mqops", "snapshot", queue, "-m", name))

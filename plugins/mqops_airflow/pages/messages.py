@@ -39,7 +39,7 @@ from mqops.observe.recorded import OBSERVED
 from mqops_airflow.pages.asked import FIELDS, MORE, MSG_ID_FIELD, PAYLOAD, Wanted, chooses_in_airflow
 from mqops_airflow.pages.day_chart import Day, day_of
 from mqops_airflow.pages.form_body import sent
-from mqops_airflow.pages.message_choice import choice, there_now
+from mqops_airflow.pages.message_choice import choice, new_look, there_now
 from mqops_airflow.pages.message_one import Which
 from mqops_airflow.pages.message_shown import outcome
 from mqops_airflow.pages.put_times import put_at
@@ -247,7 +247,8 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         fields=FIELDS,
         only_there=place.only_there,
         all_recorded={**again, "run": place.chosen, "there": "all"} if place.only_there else {},
-        there_now=there_now(who, name, place.one_queue, only_there=place.only_there),
+        there_now=there_now(who, name, place.one_queue, only_there=place.only_there, listed=_listed(place, answer)),
+        new_look=new_look(who, name, place.one_queue),
         day=day_of(lake(who.estate), name, place.one_queue) if place.one_queue else Day(),
         choose=choice(who, place.asked, name, place.one_queue, found if there else None, fitting=answer.fitting),
         identifiers={key: label for key, label in IDENTIFIERS.items() if key != MSG_ID_FIELD},
@@ -262,6 +263,12 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         forbidden=answer.forbidden,
         command=answer.command,
     )
+
+
+def _listed(place: _Place, answer: _Answer) -> int | None:
+    """The messages of a list that has all of its queue; None for a search for some of them."""
+    some = any(place.asked.get(name) for name in ("after", "action", "text", "msg_id", *FIELDS, *MORE))
+    return None if some or not place.only_there else answer.fitting
 
 
 @shared

@@ -21,11 +21,11 @@ from mqops.look.run_story import BY_HAND, RunStory
 from mqops.look.run_view import latest_view
 from mqops.look.words import plan as words
 from mqops.look.words.fates import rule_in_words
-from mqops.look.words.planned import discarded, title
+from mqops.look.words.planned import decided_by, discarded, title
 from mqops.look.words.run import beside
 from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, AirflowLink, Link, Table, Text, said, sentences
-from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY, undone_run
+from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.queue_figures import figures_now
@@ -37,6 +37,7 @@ from mqops_airflow.pages.shared import Same, shared
 from mqops_airflow.pages.shown import below, size
 from mqops_airflow.pages.which_run import APPROVE, ENDED, Asked, Task, asked_by, started_of, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
+from mqops_airflow.runs.plan_files import undone_in, undone_run
 from mqops_airflow.ui.table import Page
 from mqops_airflow.ui.views import path_of_run
 
@@ -135,7 +136,7 @@ class _InWords:
         news = words.folded(_news(view, seen.looked))
         self.meaning = beside(view.line)
         stay = staying(view.found, plan.digest).messages if answer.open or answer.dry else 0
-        self.subject = title(plan, asks, undone=undone_run(plan), stay=stay)
+        self.subject = title(plan, asks, undone=undone_in(str(answer.asked.run.path), plan), stay=stay)
         self.stops = tuple(words.stops(view, NOT_DONE))
         self.findings = words.folded(one for one in problems if not one.what.endswith(NOT_DONE))
         self.since_then = [(kind, f"Since the plan was made: {text}") for kind, text in news]
@@ -148,7 +149,7 @@ class _InWords:
         self.more_gone = max(0, len(view.gone) - words.MOST_GONE)
         self.destinations = words.destinations(destinations(seen.looked))
         self.samples = tables.samples
-        self.rules = below(plan.table_source, who.estate.path.parent)
+        self.rules = decided_by(plan.queue_manager, undone_run(plan), below(plan.table_source, who.estate.path.parent))
         self.this_plan_only = THIS_PLAN_ONLY
 
 

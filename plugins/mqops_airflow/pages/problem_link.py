@@ -41,7 +41,12 @@ def link_of(estate: EstateFile, name: str, problem: Problem) -> Link | AirflowLi
         case Place.ACCOUNTED:
             return Link("When it was verified", place="accounted")
         case Place.QUEUE:
-            return Link("The queue", "estate", {"queue_manager": name}, place=f"queue-{name}-{problem.about}")
+            return Link(
+                "The queues" if problem.each else "The queue",
+                "estate",
+                {"queue_manager": name},
+                place=f"queue-{name}-{problem.about}",
+            )
         case Place.CONNECTION:
             conn = estate.estate.queue_managers[name].connection
             return AirflowLink(f"Test the connection {conn}", f"/connections?name_pattern={quote(conn, safe='')}")

@@ -21,6 +21,7 @@ from markupsafe import Markup
 from mqops.counted import counted
 from mqops_airflow.pages import charts, shown, tables, told
 from mqops_airflow.pages.security import Reader
+from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import PAGES, PREFIX, Page
 from mqops_airflow.ui.views import address, airflow_path
 
@@ -38,7 +39,9 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
 def made(root: str, template: str, **values: Any) -> Markup:
     """What a template makes of its values. Parameters: `root` as of `root_of`; `template` as of `render`."""
     found = _environment().get_template(f"{template}.html")
-    text = found.render(root=root, airflow=airflow_path(), menu=PAGES, version=_version(), **{"page": None, **values})
+    who = values.get("who")
+    given = {"page": None, "lake": str(lake(who.estate)) if who else "", **values}
+    text = found.render(root=root, airflow=airflow_path(), menu=PAGES, version=_version(), **given)
     return Markup(text)  # noqa: S704 - the template has escaped its values
 
 

@@ -19,7 +19,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.rules_in_use import MOST_COMPARED, RulesInUse, differences, rules_in_use
 from mqops.look.runs import MOST_LOOKED_AT, Runs
 from mqops.look.words import rules as words
-from mqops.look.words.text import NOTHING, Label, Table, Text, said
+from mqops.look.words.text import NOTHING, Label, OfRun, Table, Text, said
 from mqops.rules import Parsed, parse
 from mqops.rules import Table as Rules
 from mqops_airflow.pages.render import render_page
@@ -126,5 +126,7 @@ def _diff(place: Path, used: RulesInUse, old: str, new: Rules) -> _Diff:
     if table is None or run is None:
         return _Diff(NOTHING, words.changes(()), words.NOT_COMPARED)
     messages, changes = differences(run, table, new)
-    compared = words.compared(version.digest, run.run, messages, first_only=messages == MOST_COMPARED)
+    compared = words.compared(
+        version.digest, OfRun(run.queue_manager, run.run), messages, first_only=messages == MOST_COMPARED
+    )
     return _Diff(compared, words.changes(changes), words.SAME)

@@ -27,10 +27,12 @@ from mqops.look.words import balance, runs, scan, steps, under_way, unmoved
 from mqops.look.words import run as words
 from mqops.look.words.fates import Became, Fate
 from mqops.look.words.plan import answered, folded
+from mqops.look.words.planned import decided_by
 from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, Cell, Label, Link, Table, Text, Time, said, sentences
 from mqops.rules.lines import rule_texts
 from mqops.workflow import Workflow
+from mqops_airflow.pages.askers import ASKERS
 from mqops_airflow.pages.by_hand import by_hand, for_others, more_by_hand
 from mqops_airflow.pages.charts import chart_of
 from mqops_airflow.pages.chosen import Form
@@ -40,7 +42,7 @@ from mqops_airflow.pages.run_forms import RECOVER, Resume, found_full, may_do, r
 from mqops_airflow.pages.run_seen import Seen
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shown import below
-from mqops_airflow.pages.which_run import APPROVE, ASKERS, Asked, Task, asked_by
+from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions, questions_before, who_answers
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
@@ -126,7 +128,8 @@ def _steps(who: Reader, seen: Seen) -> Table:
     story, tasks = seen.story, seen.tasks
     by = story.people.get("requested_by") or seen.started.by
     plans = not tasks or not tasks.keys().isdisjoint(PLANNERS)
-    rules = below(story.plan.table_source if story.plan else "", who.estate.path.parent)
+    source = below(story.plan.table_source if story.plan else "", who.estate.path.parent)
+    rules = decided_by(story.line.queue_manager, story.undoes, source)
     failed = "prove" in tasks and tasks["prove"].state == "failed"
     asks = bool(story.plan) or (not seen.over and plans)
     return steps.steps(story, asker=ASKERS.get(by, by), rules=rules, asks=asks, failed_proof=failed)

@@ -17,10 +17,11 @@ from mqops.look.words import run_name
 from mqops.look.words import runs as words
 from mqops.look.words.state import RunState
 from mqops.look.words.text import Table
+from mqops_airflow.pages.askers import ASKERS
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
-from mqops_airflow.pages.which_run import ASKERS, at_work
+from mqops_airflow.pages.which_run import at_work
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
 

@@ -75,7 +75,7 @@ def below(text: str, folder: Path) -> str:
     for place in (folder, folder.resolve()):
         if text.startswith(f"{place}/"):
             return text.removeprefix(f"{place}/")
-    path, joint, rest = text.partition(" as run ")
+    path, joint, rest = text.partition(" as its run ")
     return f"{path.rsplit('/', 1)[-1]}{joint}{rest}"
 
 

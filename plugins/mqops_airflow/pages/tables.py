@@ -24,12 +24,12 @@ def rows(context: Where, of: Table | None) -> Markup:
     headings of their columns (pages.css)."""
     if of is None or not of.rows:
         return Markup("")
-    return _drawn(Same(of), context["root"], context["airflow"])
+    return _drawn(Same(of), context["root"], context["airflow"], context.get("lake", ""))
 
 
 @shared
-def _drawn(of: Same[Table], root: str, airflow: str) -> Markup:
-    shown, where = shown_table(of.value), {"root": root, "airflow": airflow}
+def _drawn(of: Same[Table], root: str, airflow: str, lake: str) -> Markup:
+    shown, where = shown_table(of.value), {"root": root, "airflow": airflow, "lake": lake}
     what = visible(shown.caption)
     head = element("thead", element("tr", in_a_row(map(_heading, shown.columns))))
     many = attributes({"data-many": "" if shown.many else None})

@@ -7,6 +7,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
@@ -14,9 +15,12 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from mqops.clock import utc_now
+from mqops.look.run_named import run_named
 from mqops.look.words import text as words
 from mqops.look.words.text import AirflowLink, Label, Lines, Link, OfRun, Part, ShortName, Text, Tick, Trend, Value
 from mqops.printable import visible
+from mqops_airflow.pages.askers import ASKERS
 from mqops_airflow.pages.charts import sparkline
 from mqops_airflow.pages.elements import attributes, element, in_a_row
 from mqops_airflow.pages.shown import breaks, dated, lines, moment, shortened, since
@@ -24,7 +28,8 @@ from mqops_airflow.pages.shown import breaks, dated, lines, moment, shortened, s
 COMMANDS = ("mqops ", "ALTER ", "DEFINE ", "DELETE ", "SET ", "START ", "REFRESH ", "RESET ")
 """What a command of ours, and one of MQSC, begins with."""
 Where: TypeAlias = Context | Mapping[str, str]
-"""Where the pages lie: `root`, and `airflow` its own (`mqops_airflow.pages.render`)."""
+"""Where the pages lie: `root`, and `airflow` its own; and `lake`, "" where no run is named
+(`mqops_airflow.pages.render`)."""
 
 
 @pass_context
@@ -84,6 +89,8 @@ _ELEMENTS: Mapping[type[str], tuple[str, str, Callable[[str], str]]] = {
 
 
 def _styled(part: str) -> Markup:
+    if isinstance(part, words.Key):
+        return _key("span", part)
     if isinstance(part, ShortName):
         return element("span", breaks(shortened(part)), attributes({"title": visible(part), "class": "name"}))
     if isinstance(part, words.Code) and part.startswith(COMMANDS):
@@ -93,12 +100,26 @@ def _styled(part: str) -> Markup:
 
 
 def _of_run(context: Where, of: OfRun) -> Markup:
+    """A run by what it is, with the link to its page; its key is small. A run that the lake has no more has only a
+    key."""
     query = {"queue_manager": of.queue_manager, "run": of.run}
-    if of.short:
-        return _link(context, Link("", "run", query, title=of.run), breaks(shortened(of.run)))
     before, hole, behind = of.said.partition("{}")
-    words = dated(before) + (breaks(of.run) if hole else "") + dated(behind)
-    return _link(context, Link("", "run", query, kind="name" if hole else ""), words)
+    if not hole:
+        return _link(context, Link("", "run", query), dated(before))
+    place = context.get("lake")
+    name = run_named(Path(place), of.queue_manager, of.run, utc_now(), ASKERS) if place else ""
+    key = _key("div" if of.short and name else "span", of.run)
+    to = Link("", "run", query, title=of.run, kind="name")
+    if not name:
+        return _link(context, to, in_a_row([dated(before), key, dated(behind)]))
+    if of.short:
+        return _link(context, to, breaks(name)) + key
+    return in_a_row([_link(context, to, in_a_row([dated(before), breaks(f'"{name}"'), dated(behind)])), " ", key])
+
+
+def _key(kind: str, run: str) -> Markup:
+    """The key of a run: small, its beginning and its end. Parameters: `kind` of element."""
+    return element(kind, breaks(shortened(run)), attributes({"class": "key", "title": visible(run)}))
 
 
 def copies(text: str, what: str) -> Markup:

@@ -31,6 +31,7 @@ from mqops_airflow.airflow_private.database import (
     TaskInstance,
     create_session,
 )
+from mqops_airflow.pages.askers import ASKERS
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.security import Reader, may, own_dags, reader
 from mqops_airflow.pages.shared import shared
@@ -40,14 +41,6 @@ from mqops_airflow.ui.table import Right
 
 Fields: TypeAlias = Mapping[str, object]
 """Fields of a DAG's form, name → JSON: what a person gave (the conf of a DAG run), or what a form of a page sends."""
-ASKERS: Mapping[str, str] = {
-    DagRunType.SCHEDULED: "its schedule",
-    DagRunType.MANUAL: "a person whom Airflow does not name",
-    DagRunType.BACKFILL_JOB: "a backfill",
-    DagRunType.ASSET_TRIGGERED: "the event of an asset",
-    DagRunType.OPERATOR_TRIGGERED: "a task of another DAG",
-}
-"""Kind of run, which stands for a person where none started it (`approval.four_eyes.requester`) → words."""
 CLEANED = "cli_cleanup_tables"
 """What Airflow's audit log calls `airflow db clean`."""
 APPROVE = "approve"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mqops import undo
 from mqops.lake.run import RunFolder
+from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
@@ -25,6 +27,20 @@ def preflight_in(folder: str) -> Preflight | None:
     from mqops.decide.preflight_record import PREFLIGHT  # noqa: PLC0415
 
     return PREFLIGHT.find(RunFolder(Path(folder)))
+
+
+def undone_in(folder: str, plan: PlanSummary) -> str:
+    """The name of the run that the plan of an undo undoes: by what it is, else its key; "" for another plan."""
+    from mqops.look.run_named import run_named  # noqa: PLC0415
+
+    run = RunFolder(Path(folder))
+    key = undone_run(plan)
+    return (run_named(run.lake_folder.parent, plan.queue_manager, key) or key) if key else ""
+
+
+def undone_run(plan: PlanSummary) -> str:
+    """The key of the run that the plan of an undo undoes, "" for another plan."""
+    return plan.table_source.removeprefix(undo.UNDOES) if plan.workflow == Workflow.UNDO else ""
 
 
 def compared_in(folder: str) -> Compared | None:

@@ -23,6 +23,8 @@ from mqops.lake.run import RunFolder
 from mqops.look.dead_letters import dead_letter_queues, dead_letters
 from mqops.look.expiry_forecast import forecast
 from mqops.look.message import TableFrom, table_from
+from mqops.look.run_row import run_line
+from mqops.look.words.run_name import name_of
 from mqops.rules import parse
 
 FIRST = "DESTQ(FULL) ACTION(RETRY) RETRY(2)\nDESTQ(PAY*) ACTION(FWD) FWDQ(B)\n"
@@ -109,6 +111,10 @@ def test_alike_messages_are_decided_as_each_one_is(manager, lake, text, expected
     assert sum(one.messages for one in recorded.alike(*judge.questions, most=2)) == (2 if judge.questions else 3)
 
 
+def named(run):
+    return f'the run "{name_of(run_line(run))}"'
+
+
 def test_why_nothing_is_judged_is_told(manager, lake):
     run = handled(manager, lake, FIRST)
     (last,) = dead_letter_queues(lake)
@@ -117,7 +123,7 @@ def test_why_nothing_is_judged_is_told(manager, lake):
     for part in run.snapshot.glob("*.parquet"):
         part.unlink()
     found = dead_letters(lake, last, table(FIRST))
-    assert found.problem == f"The snapshot of run {run.run} was removed, so the table cannot judge it"
+    assert found.problem == f"The snapshot of {named(run)} was removed, so the table cannot judge it"
     assert (found.rules_source, found.judged, len(found.groups)) == ("", 0, 2)
     assert dead_letter_queues(lake / "nothing") == []
 
@@ -169,7 +175,7 @@ def test_what_a_run_has_taken_whose_plan_was_removed_is_not_known(manager, lake)
     (last,) = dead_letter_queues(lake)
     found = dead_letters(lake, last, table(NOW))
     assert (found.left, found.judged, len(found.groups), len(found.acted)) == (None, 0, 2, 1)
-    assert found.problem == f"The plan of run {run.run} was removed: which messages it has taken is not known any more"
+    assert found.problem == f"The plan of {named(run)} was removed: which messages it has taken is not known any more"
 
 
 def test_an_undo_of_a_discard_puts_back_and_takes_nothing(manager, lake):

@@ -572,7 +572,7 @@ def test_looking_changes_nothing_and_what_a_run_did_is_shown(manager, mqops, lak
         ("chosen", 0),
     ]
     recorded = json.loads(mqops("message", "show", given[0].hex(), "--snapshot", run.run, "--json", **env).stdout)
-    assert recorded["rules_source"].endswith(f"as run {run.run} read it")
+    assert recorded["rules_source"].endswith("as its run read it")
     assert [one["verdict"] for one in recorded["rules"]] == ["chosen", "after the chosen rule"]
 
 

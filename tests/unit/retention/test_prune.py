@@ -120,7 +120,8 @@ def test_what_needs_the_messages_of_a_pruned_run_says_since_when_they_are_gone(l
     assert call("runs", "--lake", str(lake)).output.count("done") == 2
     shown = call("run", "show", first.run, "--lake", str(lake))
     assert shown.exit_code == 0
-    assert f"pruned {record.sentence(first.run)}: it cannot be undone" in said(shown)
+    of_run = f"run {first.run}"
+    assert f"pruned {record.sentence(of_run)}: it cannot be undone" in said(shown)
     story = json.loads(call("run", "show", first.run, "--json", "--lake", str(lake)).output)
     assert (story["pruned"]["parts"], story["pruned"]["at"]) == (["snapshot"], record.at)
     assert f"removed by `mqops lake prune` at {record.at}" in str(words_of_page(run_story(first)))

@@ -19,6 +19,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem, tried
+from mqops.look.estate.since import with_since
 from mqops.look.figures import QueueFigures
 from mqops.look.runs import MOST_LOOKED_AT
 from mqops.look.taken_since import still_there
@@ -38,7 +39,7 @@ def backout_queues(known: Known) -> Iterator[Problem]:
     yield from failed
     for one in queues:
         left = ambiguous.get(one.name)
-        yield _on_backout_queue(one, left if left and left.messages <= one.depth else None)
+        yield _on_backout_queue(known, one, left if left and left.messages <= one.depth else None)
 
 
 def misconfigured(known: Known) -> Iterator[Problem]:
@@ -74,8 +75,8 @@ class _Ambiguous(NamedTuple):
         return f"the run of {self.run.at}, {which}, found {found}{since}"
 
 
-def _on_backout_queue(queue: QueueFigures, left: _Ambiguous | None) -> Problem:
-    what = f"{queue.name}, a backout queue, has {queue.messages_and_age}"
+def _on_backout_queue(known: Known, queue: QueueFigures, left: _Ambiguous | None) -> Problem:
+    what = f"{queue.name}, a backout queue, has {with_since(known, queue)}"
     if left is None:
         return Problem(what=what, backout_queue=queue.name)
     return Problem(

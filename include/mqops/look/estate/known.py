@@ -12,6 +12,7 @@ from mqops.clock import utc_now
 from mqops.lake.run import RunFolder
 from mqops.look.accounted import LedgerNow
 from mqops.look.core.run_state import RunLine
+from mqops.look.depths import Sample
 from mqops.look.estate.expiring import Expiring
 from mqops.look.figures import Figures
 from mqops.look.runs import MOST_LOOKED_AT, Runs
@@ -33,7 +34,7 @@ class Known:
     → why it cannot trigger; `switched_off` queues on which triggering is off, and no message waits there; `poison`
     queue → what a browse of now has found of messages that loop: of other queues the newest snapshot tells;
     `not_inquired` queues that the connection's user may not inquire; `ledger` as it was verified last; `expiring`
-    as it was counted last.
+    as it was counted last; `sampled` the depths of the last day, oldest first, as looks found them.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Known:
     not_inquired: Sequence[str] = ()
     ledger: LedgerNow | None = None
     expiring: Expiring | None = None
+    sampled: Sequence[Sample] = ()
 
     def path(self, run: RunLine) -> Path:
         """The folder of a run."""

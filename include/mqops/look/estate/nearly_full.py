@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem, Urgency, tried
+from mqops.look.estate.since import is_so
 from mqops.look.figures import Figures, QueueFigures
 from mqops.mqsc import raised_max_depth
 
@@ -28,7 +31,14 @@ def nearly_full(known: Known) -> Iterator[Problem]:
         urgency = Urgency.NOW if one.depth >= one.max_depth else Urgency.SOON
         run = put_on.get(one.name)
         by = f". The last run that put messages there is {known.named(run)}" if run else ""
-        yield Problem(what=f"{how_full(one, known.figures)}{by}", urgency=urgency, place=place, about=one.name)
+        since = is_so(known, one, partial(_as_full, one))
+        what = f"{how_full(one, known.figures)}. {since}{by}"
+        yield Problem(what=what, urgency=urgency, place=place, about=one.name)
+
+
+def _as_full(queue: QueueFigures, depth: int) -> bool:
+    """Whether a queue was as full with this depth: without room, or with little."""
+    return depth >= queue.max_depth if queue.depth >= queue.max_depth else replace(queue, depth=depth).nearly_full
 
 
 def how_full(queue: QueueFigures, figures: Figures) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from mqops.counted import counted, first_named
+from mqops.counted import counted, first_named, length_of_time
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import MOST_LINES, Place, Problem
+from mqops.look.estate.since import has_messages
 from mqops.look.figures import QueueFigures
 
 
@@ -20,9 +21,10 @@ def never_read(known: Known) -> Iterator[Problem]:
     found = sorted((one for one in unread if one.name in put_on), key=lambda one: -one.depth)
 
     def problem(one: QueueFigures) -> Problem:
+        since = has_messages(known, one) or f"the oldest message is {length_of_time(one.oldest or 0)} old"
         return Problem(
             what=f"No program has {one.with_depth} open for input, and runs put messages there; "
-            f"the last one was {known.named(put_on[one.name])}",
+            f"the last one was {known.named(put_on[one.name])}; {since}",
             remedy="Check that its application runs; it is in order only where a person reads the queue",
             place=Place.RECORDED if known.is_recorded(one.name) else Place.QUEUE,
             about=one.name,
@@ -35,10 +37,13 @@ def never_read(known: Known) -> Iterator[Problem]:
 
 
 def _of_many(found: Sequence[QueueFigures], each: Sequence[Problem]) -> Problem:
-    """One line for all of them. Parameters: `each` the problems of the deepest, which unfold."""
+    """One line for all of them, which leads to the deepest. Parameters: `each` the problems of the deepest,
+    which unfold."""
     return Problem(
         what=f"No program has {counted(len(found), 'queue')} open for input where runs put messages: "
         f"{first_named([one.with_depth for one in found], MOST_LINES)}",
-        remedy="Check that the application of each runs; it is in order only where a person reads the queue",
+        remedy="Check that the application of each runs; it is in order only where a person reads the queue.",
+        place=Place.QUEUE,
+        about=found[0].name,
         each=tuple(replace(one, remedy="") for one in each),
     )

@@ -132,6 +132,7 @@ def manager_now(
             not_inquired=not_inquired,
             ledger=ledger,
             expiring=expiring,
+            sampled=depths(folder, utc()) if folder else (),
         )
         found = list(found_by((*PROBLEMS, *more_checks) if folder else PROBLEMS, known))
         notes = list(found_by(NOTES, known))
@@ -156,13 +157,12 @@ def _in_lake(known: Known, reading: _Reading, folder: Path) -> ManagerNow:
     today = reading.of(
         "The runs of the last day cannot be read", lambda: _today(known), dict[str, list[tuple[str, int]]]()
     )
-    sampled = depths(folder, utc())
     stop = reading.of("The kill switch cannot be read", lambda: stop_in(folder), None)
     queues = (
         QueueNow(
             now=one,
             expires=expires_of(one, scans.get(one.name), known.expiring),
-            earlier=(*_earlier(today.get(one.name, ()), sampled, one.name), one.depth),
+            earlier=(*_earlier(today.get(one.name, ()), known.sampled, one.name), one.depth),
         )
         for one in known.figures.queues
     )

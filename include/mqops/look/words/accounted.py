@@ -137,7 +137,7 @@ def _runs(
         yield said(f"{counted(more, 'more run')} of {{}} {is_are(more)} not finished.", one.name)
     absent = "and the lake does not have this run: they are not proved here."
     for key in acted.absent[:FEW]:
-        yield said(f"{{}}: its ledger has movements of run {{}}, {absent}", one.name, key)
+        yield said(f"{{}}: its ledger has movements of run {{:key}}, {absent}", one.name, key)
     if (more := len(acted.absent) - FEW) > 0:
         yield said(f"{{}}: the same holds for {counted(more, 'more run')}.", one.name)
 

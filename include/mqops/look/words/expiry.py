@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
-from mqops.look.words.text import NOTHING, Link, Name, Table, Text, joined, said, sentences
+from mqops.look.words.text import NOTHING, Link, Name, OfRun, Table, Text, joined, said, sentences
+from mqops.queue_names import APART, selected
 
 if TYPE_CHECKING:
     from mqops.expiry.core.candidates import Known
@@ -77,6 +78,7 @@ def uncounted(
     scans: Mapping[str, Known],
     *,
     removed: Mapping[str, str],
+    queue_manager: str,
     seen_at: str,
 ) -> Table:
     """The messages that are in no snapshot.
@@ -87,13 +89,17 @@ def uncounted(
     rows = []
     for one in figures:
         scan, run = scans.get(one.name), removed.get(one.name, "")
-        what = _known(one, told[one.name], scan, recorded=one.name in recorded, removed=run)
+        what = _known(
+            one, told[one.name], scan, recorded=one.name in recorded, removed=run, queue_manager=queue_manager
+        )
         rows.append((one.name, told[one.name].unrecorded, what))
     caption = f"Messages at {seen_at[:16].replace('T', ' ')} UTC that are in no snapshot"
     return Table(caption, ["*Queue|name", "Messages|number", "What is known"], rows)
 
 
-def _known(queue: QueueFigures, known: Expires, scan: Known | None, *, recorded: bool, removed: str) -> Text:
+def _known(
+    queue: QueueFigures, known: Expires, scan: Known | None, *, recorded: bool, removed: str, queue_manager: str
+) -> Text:
     from mqops.look.core.expires import NO_SCAN  # noqa: PLC0415
 
     first = NOTHING
@@ -102,10 +108,8 @@ def _known(queue: QueueFigures, known: Expires, scan: Known | None, *, recorded:
         unknown = " When they expire is not known." if known.unknown and not known.some else ""
         first = said("The queue has {} now, and its newest snapshot does not have these.{}", has, unknown)
     elif removed:
-        took = (
-            "Run {:name} has taken messages since the newest snapshot. Its plan was removed: which ones is not known."
-        )
-        first = said(took, removed)
+        took = "{} has taken messages since the newest snapshot. Its plan was removed: which ones is not known."
+        first = said(took, OfRun(queue_manager, removed, "Run {}"))
     elif known.why == NO_SCAN:
         first = said("No run has looked at all of it yet.")
     elif known.why and scan:
@@ -115,6 +119,23 @@ def _known(queue: QueueFigures, known: Expires, scan: Known | None, *, recorded:
         return first
     then = said("the next message expires at {:time}", scan.next_expiry) if scan.next_expiry else "nothing expires"
     return sentences(first, said("A scan {:ago} ago: {}.", scan.scanned_at, then))
+
+
+def not_scanned(dead_letters: str, patterns: Collection[str]) -> Text:
+    """That the scan for expired messages leaves out the dead-letter queue, and why; nothing where it does not.
+
+    Parameters: `dead_letters` the queue, "" for none; `patterns` the queues of the scan, () where there is no scan.
+    """
+    if not (dead_letters and patterns) or selected(dead_letters, patterns):
+        return NOTHING
+    apart = dead_letters.startswith(APART)
+    why = "`*` stands for no queue whose name begins with SYSTEM. or MQOPS" if apart else "the estate does not name it"
+    words = (
+        "the scan for expired messages leaves out {:name}, the dead-letter queue: {}. A scan browses, and the queue "
+        "manager discards what has expired then: a dead letter would be lost before a person has seen it. Here its "
+        "messages are counted by its snapshots alone. {:code} of the estate may name it."
+    )
+    return said(words, dead_letters, why, "expiry_scan: queues")
 
 
 def named(names: Sequence[str]) -> Text:

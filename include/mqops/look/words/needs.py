@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mqops.command import command
 from mqops.look.estate.problem import AFTER_ALL, Place, Urgency, rank, worst_first
+from mqops.look.words.run_name import name_of
 from mqops.look.words.text import NOTHING, AirflowLink, Link, Text, said, sentences
 
 if TYPE_CHECKING:
@@ -146,8 +147,8 @@ def needs_in_text(managers: Iterable[ManagerNow]) -> list[Needs]:
 def _questions(manager: ManagerNow) -> list[Text]:
     return [
         said(
-            "Run {:name} waits for an approval: {:name}. {:code}",
-            *(run.run, run.queue, command("mqops", "run", "show", run.run, "-m", manager.name)),
+            "The run {:name} waits for an approval: {:name}. {:code}",
+            *(f'"{name_of(run)}"', run.queue, command("mqops", "run", "show", run.run, "-m", manager.name)),
         )
         for run in manager.waiting
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mqops.actions import ACTED, DISCARDS, Action, Effect
 from mqops.counted import counted
 from mqops.estate_values import MQ_NAME
-from mqops.look.words.text import Text, joined, said
+from mqops.look.words.text import OfRun, Text, joined, said
 from mqops.model import Destination
 
 if TYPE_CHECKING:
@@ -36,17 +36,24 @@ _VERBS: Mapping[str, str] = {action: _OF_EFFECT[action.effect] for action in ACT
 def title(plan: PlanSummary, said_as: str = "{}?", *, undone: str = "", stay: int = 0) -> Text:
     """One line: "QM1: move 60 to A, discard 300 (of 378 messages of SYSTEM.DEAD.LETTER.QUEUE)?".
 
-    Parameters: `said_as` how it is told, with `{}` for what the plan does; `undone` the run that an undo undoes; `stay`
-    messages of these that the destinations did not take at the look (`mqops.decide.core.staying`).
+    Parameters: `said_as` how it is told, with `{}` for what the plan does; `undone` the name of the run that
+    an undo undoes; `stay` messages of these that the destinations did not take at the look
+    (`mqops.decide.core.staying`).
     """
     of = counted(plan.rows, "message")
     if undone:
         back = sum(messages for action, messages in plan.actions.items() if action in _VERBS)
-        does = said("undo run {:breaks}: put back {} of {}", undone, back, of)
+        does = said('undo "{:breaks}": put back {} of {}', undone, back, of)
     else:
         but = f"; {stay:,} of those to move would stay" if stay else ""
         does = said("{} (of {} of {:breaks}{})", _does(plan), of, _queues(plan.queue.split(",")), but)
     return said("{:breaks}: {}", plan.queue_manager, said(said_as, does))
+
+
+def decided_by(queue_manager: str, undone: str, rules: str) -> Text:
+    """What decided a plan. Parameters: `undone` the key of the run that an undo undoes, "" for another plan; `rules` is
+    the name of its rules table."""
+    return said("undo of {}", OfRun(queue_manager, undone)) if undone else said("{}", rules)
 
 
 def discarded(plan: PlanSummary) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mqops.counted import counted
-from mqops.look.words.text import NOTHING, Cell, Label, Lines, Link, Table, Text, Trend, said
+from mqops.look.words.text import NOTHING, Cell, Label, Lines, Link, OfRun, Table, Text, Trend, said
 from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
@@ -63,15 +63,22 @@ def versions(used: RulesInUse, now: str) -> Table:
         digest = one.digest[:12]
         link = Link(f"compare {digest} with the table of now", "rules", of | {"old": one.digest}, "diff")
         compare = Label("the table of now", "note") if one.digest == now else link
-        rows.append((digest, said("{:time}, run {:short_name}", one.at, one.run), str(one.runs), compare))
+        rows.append(
+            (
+                digest,
+                said("{:time}, {}", one.at, OfRun(used.queue_manager, one.run, short=True)),
+                str(one.runs),
+                compare,
+            )
+        )
     return Table("Versions, the newest first", ["*SHA-256|mono", "Last used", "Runs|number", "Compare"], rows)
 
 
-def compared(digest: str, run: str, messages: int, *, first_only: bool) -> Text:
+def compared(digest: str, run: OfRun, messages: int, *, first_only: bool) -> Text:
     """The messages on which two versions were compared. Parameters: `digest` of the earlier version; `first_only`
     whether only the first messages of the snapshot of `run` were."""
     first = " (the first ones only, because a table asks for what is in them)" if first_only else ""
-    words = "Version {} and the table of now, on the snapshot of run {:name}: {} compared{}."
+    words = "Version {} and the table of now, on the snapshot of {}: {} compared{}."
     return said(words, digest[:12], run, counted(messages, "message"), first)
 
 

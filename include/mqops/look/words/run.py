@@ -102,7 +102,7 @@ def pruned(story: RunStory) -> Text:
     """Which files of a run a retention has removed, and what cannot be done without them; nothing where it has none."""
     if story.pruned is None:
         return NOTHING
-    return said("{}: it cannot be undone, and its messages are not shown.", story.pruned.sentence(story.line.run))
+    return said("{}: it cannot be undone, and its messages are not shown.", story.pruned.sentence("this run"))
 
 
 def not_in_airflow(dag_id: str, cleaned_at: str) -> Text:

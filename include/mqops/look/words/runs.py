@@ -158,4 +158,4 @@ def unreadable(problems: Mapping[str, str], damaged: Iterable[Damaged]) -> Itera
     for name, why in problems.items():
         yield said("The runs of {:name} cannot be shown: {}", name, why)
     for one in damaged:
-        yield said("Run {} of {:name} cannot be shown: {}", one.run, one.queue_manager, str(one.error))
+        yield said("Run {:key} of {:name} cannot be shown: {}", one.run, one.queue_manager, str(one.error))

@@ -46,14 +46,27 @@ def unrecorded(queue: str, depth: int | None, unit: str, queue_manager: str) -> 
     )
 
 
-def there_now(queue: str, depth: int, *, only_there: bool) -> Text:
+def there_now(queue: str, depth: int, *, only_there: bool, listed: int | None = None) -> Text:
     """How many messages a queue has now, beside a list that a run has recorded. Parameters: `only_there` whether the
-    list passes over those that runs have taken since."""
+    list passes over those that runs have taken since; `listed` messages of the list in all, where it has all of these
+    of the queue, None where it does not, or nobody counted."""
     now = said("{:name} has {} now.", queue, counted(depth, "message"))
     if not only_there:
         return sentences(now, said("The list has all that the run recorded, those that were taken since, too."))
     taken = said("The list is without those that runs have taken since, by their proofs.")
-    return sentences(now, taken, said("What applications took is in it still, and what came since is not."))
+    if listed is None:
+        return sentences(now, taken, said("What applications took is in it still, and what came since is not."))
+    return sentences(now, said("The list has {}.", listed), _differs(depth - listed), taken)
+
+
+def _differs(more: int) -> Text:
+    """What follows where a queue has more messages than a list of those that are there, or fewer. Parameters: `more`
+    below 0 for fewer."""
+    if more > 0:
+        return said("That is {} more: messages came since the snapshot.", more)
+    if more < 0:
+        return said("That is {} fewer: applications took messages since, or they expired.", -more)
+    return said("Whether applications took some, and as many came since, is not known.")
 
 
 def looked_at(number: int, total: int) -> str:

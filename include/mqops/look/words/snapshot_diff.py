@@ -8,6 +8,7 @@ from mqops.command import command
 from mqops.counted import counted
 from mqops.look.core.run_state import RunLine
 from mqops.look.core.snapshot_diff import Change, SnapshotDiff
+from mqops.look.words.run_name import name_of
 from mqops.look.words.text import Code, Link, Name, OfRun, Table, Text, joined, of_message, said
 
 NONE_BEFORE = "There is no earlier snapshot of these queues to compare it with."
@@ -62,7 +63,9 @@ def examples(found: SnapshotDiff, queue_manager: str) -> Table:
 
 def with_another(before: Iterable[RunLine], query: dict[str, str]) -> Text:
     """Links to the comparison with each of the earlier snapshots."""
-    links: Iterator[Link] = (Link(one.run, "snapshot_diff", {**query, "old": one.run}) for one in before)
+    links: Iterator[Link] = (
+        Link(name_of(one, seconds=True), "snapshot_diff", {**query, "old": one.run}, title=one.run) for one in before
+    )
     return said("Compare with: {}", joined(" \u00b7 ", links))
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mqops.look.run_story import RunStory
 
 
-def steps(story: RunStory, *, asker: str, rules: str, asks: bool, failed_proof: bool) -> Table:
+def steps(story: RunStory, *, asker: str, rules: Text, asks: bool, failed_proof: bool) -> Table:
     """The steps of a run, by the files of the lake.
 
     Parameters: `asker` who asked for it, blank where nobody knows; `rules` where its table lies; `asks` whether it has
@@ -22,7 +22,7 @@ def steps(story: RunStory, *, asker: str, rules: str, asks: bool, failed_proof: 
     line = story.line
     rows: list[tuple[Cell, ...]] = [("observe", Time(line.at), said("asked by {}", asker) if asker else "–")]
     if story.plan:
-        rows.append(("decide", Time(story.planned_at), said("{}", rules)))
+        rows.append(("decide", Time(story.planned_at), rules))
     if asks:
         answer = story.approval.answer if story.approval else None
         rows.append(("approve", Time(answer.at if answer else ""), said("{}", _approved(story, answer))))

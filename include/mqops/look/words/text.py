@@ -26,6 +26,10 @@ class ShortName(Name):
     """A long name, such as the key of a run, in a narrow place: its beginning and its end."""
 
 
+class Key(Name):
+    """The key of a run, which stands back: a run is called by what it is (`mqops.look.words.run_name`)."""
+
+
 class Breaks(str):
     """Words that a page may break where a name breaks, with no element of their own."""
 
@@ -65,6 +69,7 @@ STYLES: Mapping[str, type[str]] = {
     "name": Name,
     "strong_name": StrongName,
     "short_name": ShortName,
+    "key": Key,
     "breaks": Breaks,
     "time": Time,
     "ago": Ago,
@@ -127,8 +132,8 @@ class Tick(Words):
 
 @dataclass(frozen=True, slots=True)
 class OfRun:
-    """A run, with the link to its page. Parameters: `said` the words for it, with its key in their hole; `short`
-    whether there is room for the ends of its key only."""
+    """A run, with the link to its page. Parameters: `said` the words for it, with a hole where a page has its name and,
+    small, its key, and plain text has its key; `short` whether it stands in a cell of a table."""
 
     queue_manager: str
     run: str

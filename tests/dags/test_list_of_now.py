@@ -1,0 +1,69 @@
+"""What a page says of the difference between a recorded list and the queue as it is now."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from ledger_opened import observe
+from mq_support import DLQ
+from runs_on_pages import letters, take, words_of
+
+from mqops.lake.run import RunFolder
+from mqops_airflow.pages import answers, queue_figures, shared
+
+ESTATE = """\
+lake: lake
+queue_managers:
+  QM1:
+    connection: mq_test
+    dlq_rules: {rules: qm1.rules}
+    expiry_scan: {queues: ['*']}
+"""
+
+
+@pytest.fixture
+def asks(manager, estate_folder, client, monkeypatch) -> Any:
+    """A page of QM1 as an operator sees it; nothing is kept for a moment."""
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    monkeypatch.setattr(queue_figures.ANSWERS, "kept", 0.0)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    monkeypatch.setenv("MQLITE_HOME", str(manager.home))
+    monkeypatch.setenv(
+        "AIRFLOW_CONN_MQ_TEST",
+        json.dumps({"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}),
+    )
+    (estate_folder / "estate.yaml").write_text(ESTATE)
+    return lambda path, **query: client(path, "operator", queue_manager="QM1", **query).text
+
+
+def test_a_list_says_how_many_came_or_went_since_and_offers_a_new_look(manager, estate_folder, asks):
+    letters(manager, "A", "A")
+    run = RunFolder.at(estate_folder / "lake", "QM1", "seen")
+    observe(manager.connection, run, [DLQ])
+    assert f"{DLQ} has 2 messages now. The list has 2. Whether applications took some" in words_of(asks("/messages"))
+    letters(manager, "A", "A", "A")
+    page = asks("/messages")
+    assert f"{DLQ} has 5 messages now. The list has 2. That is 3 more: messages came since" in words_of(page)
+    assert f"A new look: mqops snapshot {DLQ} -m QM1" in words_of(page)
+    (estate_folder / "estate.yaml").write_text(ESTATE + "    snapshot: {}\n")
+    take(manager, DLQ, 4)
+    page = asks("/messages")
+    assert f"{DLQ} has 1 message now. The list has 2. That is 1 fewer: applications took messages" in words_of(page)
+    form = re.search(r'<form class="starts" id="new-look".*?>', page, re.DOTALL)
+    assert form
+    assert 'data-starts="qm1_snapshot"' in form[0]
+    assert json.loads(unescape(re.search('data-fixed="([^"]*)"', form[0])[1])) == {"queues": [DLQ]}
+    assert f'data-then="/messages?queue_manager=QM1&amp;queue={DLQ}"' in form[0]
+    assert "That is" not in words_of(asks("/messages", application="nobody"))
+
+
+def test_the_page_expiry_names_the_dead_letter_queue_that_the_scan_leaves_out(manager, estate_folder, asks):
+    letters(manager, "A")
+    left_out = f"the scan for expired messages leaves out {DLQ} , the dead-letter queue: `*` stands for no queue"
+    assert left_out in words_of(asks("/expiry"))
+    (estate_folder / "estate.yaml").write_text(ESTATE.replace("['*']", "['*', 'SYSTEM.DEAD*']"))
+    assert "leaves out" not in words_of(asks("/expiry"))
