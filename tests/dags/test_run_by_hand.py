@@ -9,7 +9,7 @@ from html import unescape
 from ledger_opened import act, prove
 from mq_support import DLQ, create, dead_letter
 from pymqi import CMQC
-from runs_on_pages import DAG, HOSTILE, letters, of_dag, planned, take, words_of
+from runs_on_pages import DAG, HOSTILE, letters, link_of, of_dag, planned, take, words_of
 
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.recover import RECOVER, Do, RecoverRequest
@@ -105,7 +105,7 @@ def test_messages_that_a_later_run_has_moved_are_offered_no_more(manager, estate
     assert "<h3>Undo this run</h3>" in page
     assert offered() == set(ids[1:])
     page = unescape(client("/run", "operator", **address).text)
-    by = f'by <a class="name" href="/run?queue_manager=QM1&run={first.run}">'
+    by = f'by <a class="name" href="/run?queue_manager=QM1&run={first.run}" title="{first.run}">run "'
     assert f"1 message that a person had to place was taken from the queue since, {by}" in page
     message = unescape(client("/messages/one", "operator", **address, queue=DLQ, msg_id=ids[0]).text)
     assert f"It was taken from the queue since, {by}" in message
@@ -196,8 +196,8 @@ def test_what_a_run_did_to_a_message_counts_more_than_an_earlier_look(manager, e
     assert "it was there, and nobody has looked since" in page()
     carry_out(RECOVER, what, run, of_run)
     assert "nobody has looked since" not in page()
-    link = f'<a class="name" href="/run?queue_manager=QM1&run={run.run}">{run.run}</a>'
     moved = r'</strong> moved <time [^>]*>[^<]*</time> to <span class="name">A</span> by run '
+    link = unescape(link_of(run)).replace("run ", "", 1)
     assert re.search(rf"Since then:{moved}{re.escape(link)}\.</p>\s*<h2>Data</h2>", page())
 
 

@@ -23,7 +23,6 @@ import pytest
 from browser_support import Browser, window
 from pages_lake import make_lake, settle
 from pages_site import Site, served
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.support.select import Select
 
 from mqops.lake.run import RunFolder
@@ -163,17 +162,10 @@ def ready(browser: Browser) -> None:
 
 def press(browser: Browser, xpath: str) -> None:
     """Click what leads to another page, and wait for that page."""
-    before = browser.find("//html")
+    browser.driver.execute_script("window.leaves = true")
     browser.click(xpath)
-    browser.until(lambda: _is_gone(before))
+    browser.until(lambda: browser.driver.execute_script("return !window.leaves"))
     ready(browser)
-
-
-def _is_gone(element: Any) -> bool:
-    try:
-        return not element.is_enabled()
-    except (StaleElementReferenceException, NoSuchElementException):
-        return True
 
 
 def rows(browser: Browser) -> list[str]:
