@@ -167,8 +167,9 @@ def acted_rows(approved_plan: ApprovedPlan) -> list[Row]:
         same[one.msg_id, one.correl_id] += 1
         if one.action.acts:
             rows.append(_row(one))
-    for row in rows:
-        row.duplicate_id = same[row.msg_id, row.correl_id] > 1
+    twice = {identifiers for identifiers, number in same.items() if number > 1}
+    for row in rows if twice else ():
+        row.duplicate_id = (row.msg_id, row.correl_id) in twice
     return rows
 
 

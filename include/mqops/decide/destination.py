@@ -16,11 +16,13 @@ from mqops.errors import MQError, mq_error
 from mqops.model import Destination
 from mqops.mq.channels import INACTIVE, serving, states
 from mqops.mq.inquire import (
+    QueueState,
     base_queue_if_known,
     inquire_queues,
     queue_manager_attribute,
     queue_manager_name,
     queue_state,
+    type_and_state,
 )
 from mqops.mq.named_queue import told_with_name
 from mqops.mq.session import PASS_CONTEXT_OPTIONS, Session
@@ -154,9 +156,11 @@ class DestinationInquiry:
 
     def _here(self, name: str, inhibited: tuple[str, ...], *, base: bool = False) -> Inquired:
         """A queue of this queue manager. Parameters: `base` whether an alias led to it, which happens once only."""
-        kind = self._number(name, c.MQIA_Q_TYPE)
-        if kind == c.MQQT_LOCAL:
-            return Inquired(queue=self._local(name), inhibited=inhibited)
+        if name in self._queues:
+            return Inquired(queue=self._queues[name], inhibited=inhibited)
+        kind, state = type_and_state(self._session, name)
+        if state is not None:
+            return Inquired(queue=self._keep(state), inhibited=inhibited)
         if kind == c.MQQT_ALIAS and not base:
             inhibited += self._inhibited("QALIAS", name)
             return self._here(str(self._value(name, c.MQCA_BASE_Q_NAME)), inhibited, base=True)
@@ -201,18 +205,20 @@ class DestinationInquiry:
         return str(queue_manager_attribute(self._session, c.MQCA_DEF_XMIT_Q_NAME))
 
     def _local(self, name: str) -> LocalQueue:
-        if name not in self._queues:
-            state = queue_state(self._session, name)
-            self._queues[name] = LocalQueue(
-                name=name,
-                depth=state.depth,
-                max_depth=state.max_depth,
-                max_msg_length=state.max_msg_length,
-                put_allowed=state.put_allowed,
-                open_input=state.open_input,
-                transmission=state.transmission,
-            )
-        return self._queues[name]
+        return self._queues[name] if name in self._queues else self._keep(queue_state(self._session, name))
+
+    def _keep(self, state: QueueState) -> LocalQueue:
+        found = LocalQueue(
+            name=state.name,
+            depth=state.depth,
+            max_depth=state.max_depth,
+            max_msg_length=state.max_msg_length,
+            put_allowed=state.put_allowed,
+            open_input=state.open_input,
+            transmission=state.transmission,
+        )
+        self._queues[state.name] = found
+        return found
 
     def _inhibited(self, kind: str, name: str) -> tuple[str, ...]:
         allowed = self._number(name, c.MQIA_INHIBIT_PUT) == c.MQQA_PUT_ALLOWED

@@ -124,22 +124,32 @@ def depth(session: Session, queue: str) -> int:
 def queue_state(session: Session, queue: str) -> QueueState:
     """What a local queue would do with a message. Raises `MQError`."""
     with opened(session, queue, c.MQOT_Q) as handle:
+        return _state_of(session, handle, queue)
 
-        def number(selector: int) -> int:
-            return int(session.inquire(handle, selector))
 
-        return QueueState(
-            name=queue,
-            depth=number(c.MQIA_CURRENT_Q_DEPTH),
-            max_depth=number(c.MQIA_MAX_Q_DEPTH),
-            max_msg_length=number(c.MQIA_MAX_MSG_LENGTH),
-            put_allowed=number(c.MQIA_INHIBIT_PUT) == c.MQQA_PUT_ALLOWED,
-            get_allowed=number(c.MQIA_INHIBIT_GET) == c.MQQA_GET_ALLOWED,
-            open_input=number(c.MQIA_OPEN_INPUT_COUNT),
-            transmission=number(c.MQIA_USAGE) == c.MQUS_TRANSMISSION,
-            backout_threshold=number(c.MQIA_BACKOUT_THRESHOLD),
-            backout_queue=str(session.inquire(handle, c.MQCA_BACKOUT_REQ_Q_NAME)),
-        )
+def type_and_state(session: Session, queue: str) -> tuple[int, QueueState | None]:
+    """The type of a queue (MQQT_*), and its state where it is a local queue, by one opening. Raises `MQError`."""
+    with opened(session, queue, c.MQOT_Q) as handle:
+        kind = int(session.inquire(handle, c.MQIA_Q_TYPE))
+        return kind, _state_of(session, handle, queue) if kind == c.MQQT_LOCAL else None
+
+
+def _state_of(session: Session, handle: int, queue: str) -> QueueState:
+    def number(selector: int) -> int:
+        return int(session.inquire(handle, selector))
+
+    return QueueState(
+        name=queue,
+        depth=number(c.MQIA_CURRENT_Q_DEPTH),
+        max_depth=number(c.MQIA_MAX_Q_DEPTH),
+        max_msg_length=number(c.MQIA_MAX_MSG_LENGTH),
+        put_allowed=number(c.MQIA_INHIBIT_PUT) == c.MQQA_PUT_ALLOWED,
+        get_allowed=number(c.MQIA_INHIBIT_GET) == c.MQQA_GET_ALLOWED,
+        open_input=number(c.MQIA_OPEN_INPUT_COUNT),
+        transmission=number(c.MQIA_USAGE) == c.MQUS_TRANSMISSION,
+        backout_threshold=number(c.MQIA_BACKOUT_THRESHOLD),
+        backout_queue=str(session.inquire(handle, c.MQCA_BACKOUT_REQ_Q_NAME)),
+    )
 
 
 def base_queue(session: Session, queue: str) -> str:

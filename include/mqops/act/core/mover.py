@@ -203,7 +203,7 @@ class Mover:
     def _admitted(self, window: Sequence[Row]) -> UnitAttempt | None:
         """The next unit of work, no larger than the rate limiter admits; None if it must wait."""
         rows = _cut(window, self._unit_size)
-        live = [row for row in rows if row.group not in self._left_groups and not self._blocked.for_good(row.target)]
+        live = [row for row in rows if not (self._is_left(row) or self._blocked.for_good(row.target))]
         if live:
             admitted = self._limiter.admit(live, self._port.depth)
             if not admitted:
@@ -253,8 +253,11 @@ class Mover:
         failed = [row for row in attempt.rows if row.position in done.failed] if done.failed else []
         return [row for row in failed if not self._blocked.for_good(row.target)]
 
+    def _is_left(self, row: Row) -> bool:
+        return bool(self._left_groups) and row.group in self._left_groups
+
     def _do_bundle(self, attempt: UnitAttempt, bundle: Sequence[Row], done: _Done) -> None:
-        if why := next(filter(None, (self._why_left(row, done.behind) for row in bundle)), ""):
+        if why := self._why_one_is_left(bundle, done.behind):
             done.left.update((row.position, why) for row in bundle)
         elif reason := self._blocked_for(bundle[0]):
             done.failed.update((row.position, reason) for row in bundle)
@@ -271,9 +274,15 @@ class Mover:
                 else:
                     done.absent.append(row)
 
+    def _why_one_is_left(self, bundle: Sequence[Row], behind: set[str]) -> str:
+        for row in bundle:
+            if why := self._why_left(row, behind):
+                return why
+        return ""
+
     def _why_left(self, row: Row, behind: set[str]) -> str:
         """Why a row is not tried, "" if it is tried."""
-        if self._left_groups and row.group in self._left_groups:
+        if self._is_left(row):
             return self._left_groups[row.group]
         if self._blocked.for_good(row.target):
             return ""  # it has failed, with its reason
@@ -330,10 +339,9 @@ class Mover:
 
     def _record(self, attempt: UnitAttempt, done: _Done) -> None:
         last = attempt.next == self._length
-        numbers = {row.position: row.row for row in attempt.rows}
         left: dict[str, list[int]] = {}
-        for position, why in sorted(done.left.items()):
-            left.setdefault(why, []).append(numbers[position])
+        for row in (row for row in attempt.rows if row.position in done.left):
+            left.setdefault(done.left[row.position], []).append(row.row)
         absent = [row.row for row in done.absent]
         acted = [_marker_row(row, None) for row in done.acted]
         self._mark(attempt, MarkerKind.ACTED, acted, last, absent=absent, left=left)
@@ -376,12 +384,13 @@ class Mover:
         self._port.put_marker(msg_id, self._plan.markers(), marker.pack())
 
     def _count(self, attempt: UnitAttempt, done: _Done) -> None:
-        discarded = sum(row.action.discards for row in done.acted)
+        moved = Counter((row.dest_q, row.dest_q_mgr) for row in done.acted if not row.action.discards)
+        discarded = len(done.acted) - moved.total()
         unit = UnitDone(
             lane=self._lane,
             first=attempt.first,
             next=attempt.next,
-            moved=len(done.acted) - discarded,
+            moved=moved.total(),
             discarded=discarded,
             failed=len(done.failed),
             absent=len(done.absent),
