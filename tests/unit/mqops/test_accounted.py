@@ -124,6 +124,25 @@ def test_the_last_line_written_anew_is_not_the_one_that_a_run_names(lake, status
     assert f"is not the one that the summary of run {said['run']} names" in status()
 
 
+@pytest.mark.parametrize(("name", "broken"), [("plan.json", False), ("observe.json", False), ("summary.json", True)])
+def test_only_a_damaged_summary_says_that_the_ledger_does_not_verify(lake, status, name: str, broken: bool) -> None:
+    """What else is damaged in a run's folder says nothing of the ledger, and what its summary says is missed still."""
+    run = min(ends(lake)[max(ends(lake))])
+    damaged = lake / "QM1" / "runs" / run / name
+    replaced = damaged.with_name("new")
+    replaced.write_text("{}x")
+    replaced.rename(damaged)
+    said = status()
+    assert (f"{run}/{name} is not JSON" in said) if broken else said == ""
+    if not broken:
+        for other in ends(lake)[max(ends(lake))] - {run}:
+            shutil.rmtree(lake / "QM1" / "runs" / other)
+        path = lake / "QM1" / "ledger" / "ledger.jsonl"
+        without_list_and_indexes(lake, of_runs=True)
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+        assert cut_behind(status())[2] == run
+
+
 def test_a_run_that_was_removed_says_nothing(lake, status) -> None:
     path = lake / "QM1" / "ledger" / "ledger.jsonl"
     without_list_and_indexes(lake, of_runs=False)
