@@ -1050,6 +1050,26 @@ def test_the_documents_expectation_of_another_distribution_or_of_the_estates_fol
     forget()
 
 
+def test_an_expectation_of_another_distribution_sees_no_message_that_its_check_is_not_about(
+    spark: Any, make_run: MakeRun, tmp_path: Path
+) -> None:
+    """Its function may be one in Python, which ends in an error at a value that the condition of the check excludes."""
+    about, of_gx = re.findall(r"```python\n(.*?)```", (DOCS / "from_outside.md").read_text(), re.DOTALL)
+    in_python = "F.udf(lambda text: text.split('.')[1] == prefix, 'boolean')(column)"
+    of_gx = of_gx.replace("column.startswith(prefix)", in_python).replace("s.begin_with", "s.has_second_part")
+    files = {
+        "bank_mq_begin_with.py": about,
+        "bank_mq_begin_with_gx.py": f"from pyspark.sql import functions as F\n{of_gx}",
+    }
+    points = "[mqops.checks]\ncolumn_values_to_begin_with = bank_mq_begin_with:BEGIN_WITH\n"
+    about_these = "where: {reply_to_q: {like: 'BANK.*'}}"
+    path = suite(tmp_path, f"{{id: a, expect: column_values_to_begin_with, column: reply_to_q, prefix: A, {about_these}}}")
+    run = make_run([message(n, reply_to_q=name) for n, name in enumerate(("BANK.A", "OTHER", "BANK.B"))])
+    with installed(install(tmp_path / "site", files, points)):
+        found = failures(by_spark(spark, run, path))
+    assert [(row["position"], row["observed"]) for row in found] == [(2, "BANK.B")]
+
+
 Kind = tuple[tuple[Row, set[str]], ...]
 """Messages of a fault, and the checks that each of them fails."""
 

@@ -10,7 +10,7 @@ open no run's folder for them, either (`mqops.look.runs_index`).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -37,9 +37,11 @@ class _Noted:
 _NOTED = Checked(_Noted)
 
 
-def proofs_of_runs(lake_folder: Path) -> list[Proof]:
+def proofs_of_runs(lake_folder: Path, only: Collection[str] | None = None) -> list[Proof]:
     """What all runs of a queue manager say. A run whose folder is gone, and one that an earlier version proved, says
     nothing.
+
+    Parameters: `only` the keys of the runs that are asked; None for all.
 
     Raises:
         LedgerBroken: naming a summary that is not what was written.
@@ -47,7 +49,7 @@ def proofs_of_runs(lake_folder: Path) -> list[Proof]:
     """
     runs = lake_folder / "runs"
     with lake_errors(runs):
-        folders = sorted(os.listdir(runs)) if runs.is_dir() else []
+        folders = sorted((os.listdir(runs) if runs.is_dir() else ()) if only is None else only)
     paths = (runs / folder / name for name in ("summary.json", "outcomes.json") for folder in folders)
     return [proof for path in paths if path.exists() and (proof := proof_in(path)) is not None]
 

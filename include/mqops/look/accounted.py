@@ -15,7 +15,7 @@ from mqops.lake.files import file_state
 from mqops.lake.run import folder_of
 from mqops.ledger.core.chain import Proof
 from mqops.ledger.file import LedgerFile
-from mqops.ledger.proofs import noted_proofs
+from mqops.ledger.proofs import noted_proofs, proofs_of_runs
 from mqops.ledger.segments import open_segment
 from mqops.ledger.set_aside import path_in, remark
 from mqops.ledger.verified import Verified, verified
@@ -110,12 +110,14 @@ def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
 
 def _proofs(lake: Path, queue_manager: str, file: LedgerFile) -> tuple[list[Proof], str]:
     """What runs say of the ledger's end behind its last checkpoint, or why that cannot be known. The index of the runs
-    has it of those that the lake has; the list, also of one that was removed, and before it is written to the run."""
+    has it of those that the lake has; the list, also of one that was removed, and before it is written to the run. A
+    run of which another file is damaged is told elsewhere: here its summaries say what they say."""
+    damaged = dict[str, LakeError]()
     try:
         last = file.segments.last_checkpoint()
         behind = last.head.seq if last else 0
-        said = Runs(lake, queue_manager).ask(lambda index: proofs_behind(index, behind))
-        return [*said, *noted_proofs(file.folder)], ""
+        said = Runs(lake, queue_manager, damaged=damaged).ask(lambda index: proofs_behind(index, behind))
+        return [*said, *proofs_of_runs(folder_of(lake, queue_manager), damaged), *noted_proofs(file.folder)], ""
     except (LedgerBroken, LakeError) as error:
         return [], str(error)
 

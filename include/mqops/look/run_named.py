@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 from mqops.errors import MqopsError
 from mqops.kept import kept
+from mqops.lake.files import SETTLED_NS
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine
 from mqops.look.run_row import run_line
@@ -24,7 +26,8 @@ def run_named(
     """
     try:
         folder = RunFolder.at(lake, queue_manager, run)
-        line = _line(folder, os.lstat(folder.path).st_mtime_ns)
+        changed = os.lstat(folder.path).st_mtime_ns
+        line = _line(folder, changed) if changed < time.time_ns() - SETTLED_NS else run_line(folder)
     except (MqopsError, OSError):
         return ""
     return name_of(line, today, asked.get(line.requested_by, ""))

@@ -2,7 +2,8 @@
 
 1. A row holds while the run's folder has the time that the row has. Every file of a run is written beside its place and
    renamed, so each change gives the folder another time (`mqops.lake.files.write_bytes`). What changed within the last
-   seconds may change again within the same tick of the clock: its row has the time 0, and it is read again.
+   seconds may change again within the same tick of the clock: its row has the time 0, and it is read again. So has
+   one whose proof cannot be read: a copy that is written over it in its place gives the folder no other time.
 2. A look asks for the times of these folders only: of runs that changed within the last hour, and of those that were
    marked by who wrote to them (`mqops.lake.changed_runs`). It lists the names of all runs only where the folder of the
    runs has changed, and no mark of a run that was made or removed says why: somebody restored one from a copy.
@@ -163,7 +164,8 @@ class RunsIndex:
                 if (changed := _changed(runs / run)) is None:
                     gone.add(run)
                 elif changed != kept and (row := read(RunFolder(runs / run))) is not None:
-                    fresh.append((changed if changed < now - SETTLED_NS else 0, row))
+                    settled = changed < now - SETTLED_NS and not any(one.error for one in row.proofs)
+                    fresh.append((changed if settled else 0, row))
             except LakeError as error:
                 failed[run] = error
                 claims.pop(run, None)

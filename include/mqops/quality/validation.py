@@ -282,6 +282,8 @@ def _failing(batch: Batch, rows: DataFrame, failed: Iterable[tuple[Check, CheckR
     """What GX's own conditions of these expectations pick among the rows of their suite.
 
     A condition that looks at one value of one row goes with the rows of the suite: all such checks take one pass.
+    Another distribution's sees only the rows that its check is about: it may be a function in Python, which Spark calls
+    for each row, whatever stands before it, and which may end in an error at any other row.
     """
     from great_expectations.core.metric_function_types import MetricPartialFunctionTypes  # noqa: PLC0415
     from great_expectations.expectations.registry import get_metric_provider  # noqa: PLC0415
@@ -295,7 +297,7 @@ def _failing(batch: Batch, rows: DataFrame, failed: Iterable[tuple[Check, CheckR
         valued = has_value_sql(check) or "true"  # of several columns GX's fails a row that has none of the values
         _class, provider = get_metric_provider(metric.metric_name, engine)
         of_row = getattr(provider, "metric_fn_type", None) is MetricPartialFunctionTypes.MAP_CONDITION_FN
-        if of_row and len(check.columns) == 1:
+        if of_row and len(check.columns) == 1 and not check.expectation.gx:
             fails = F.expr(sql_of(check.where) or "true") & F.expr(valued) & condition
             yield Failing(check=check, result=result, rows=rows, fails=fails)
             continue

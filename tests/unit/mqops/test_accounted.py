@@ -4,6 +4,7 @@ and a ledger that was cut back is missed as by `mqops ledger verify`."""
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from mq_support import DLQ, dead_letter
 
 from mqops.ledger import segments
 from mqops.ledger.file import LedgerFile
+from mqops.look import accounted
 from mqops.look.accounted import ledger_now
 from mqops.look.runs import Runs
 from mqops.look.runs_proofs import proofs_behind
@@ -122,6 +124,38 @@ def test_the_last_line_written_anew_is_not_the_one_that_a_run_names(lake, status
     replaced.rename(summary)
     without_list_and_indexes(lake, of_runs=False)
     assert f"is not the one that the summary of run {said['run']} names" in status()
+
+
+@pytest.mark.parametrize(("name", "broken"), [("plan.json", False), ("observe.json", False), ("summary.json", True)])
+def test_only_a_damaged_summary_says_that_the_ledger_does_not_verify(lake, status, name: str, broken: bool) -> None:
+    """What else is damaged in a run's folder says nothing of the ledger, and what its summary says is missed still."""
+    run = min(ends(lake)[max(ends(lake))])
+    damaged = lake / "QM1" / "runs" / run / name
+    replaced = damaged.with_name("new")
+    replaced.write_text("{}x")
+    replaced.rename(damaged)
+    said = status()
+    assert (f"{run}/{name} is not JSON" in said) if broken else said == ""
+    if not broken:
+        for other in ends(lake)[max(ends(lake))] - {run}:
+            shutil.rmtree(lake / "QM1" / "runs" / other)
+        path = lake / "QM1" / "ledger" / "ledger.jsonl"
+        without_list_and_indexes(lake, of_runs=True)
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+        assert cut_behind(status())[2] == run
+
+
+def test_a_proof_that_was_damaged_and_is_written_anew_in_its_place_is_read_again(lake, status, monkeypatch) -> None:
+    monkeypatch.setattr(accounted, "AGAIN", 0)
+    run = min(ends(lake)[max(ends(lake))])
+    proof = lake / "QM1" / "runs" / run / "outcomes.json"
+    whole = proof.read_bytes()
+    proof.write_bytes(b"{}x")
+    os.utime(proof.parent, (1_700_000_000, 1_700_000_000))
+    for _look in range(2):
+        assert f"{run}/outcomes.json is not JSON" in status()
+    proof.write_bytes(whole)
+    assert status() == ""
 
 
 def test_a_run_that_was_removed_says_nothing(lake, status) -> None:
