@@ -8,9 +8,9 @@ from html import unescape
 from typing import Any
 
 import pytest
-from ledger_opened import observe
+from ledger_opened import act, observe, prove
 from mq_support import DLQ
-from runs_on_pages import letters, take, words_of
+from runs_on_pages import letters, planned, take, words_of
 
 from mqops.lake.run import RunFolder
 from mqops_airflow.pages import answers, queue_figures, shared
@@ -59,6 +59,22 @@ def test_a_list_says_how_many_came_or_went_since_and_offers_a_new_look(manager, 
     assert json.loads(unescape(re.search('data-fixed="([^"]*)"', form[0])[1])) == {"queues": [DLQ]}
     assert f'data-then="/messages?queue_manager=QM1&amp;queue={DLQ}"' in form[0]
     assert "That is" not in words_of(asks("/messages", application="nobody"))
+
+
+def test_no_page_shows_figures_of_before_the_newest_proof(manager, estate_folder, asks, monkeypatch):
+    """Issue 37: an answer is good for an hour here, and no longer than to the next proof."""
+    monkeypatch.setattr(queue_figures.ANSWERS, "kept", 3600.0)
+    letters(manager, "A", "A")
+    run = planned(manager, estate_folder / "lake", text="ACTION(RETRY)")
+    assert f"{DLQ} has 2 messages now. The list has 2." in words_of(asks("/messages"))
+    assert "2 messages then 2 now" in words_of(asks("/dead_letters"))
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    listed = words_of(asks("/messages"))
+    assert f"{DLQ} has 0 messages now. The list has 0." in listed
+    assert "more: messages came since" not in listed
+    assert "2 messages then 0 of them left by runs 0 now" in words_of(asks("/dead_letters"))
+    assert f"{DLQ} 2 The queue has 2 messages now" not in words_of(asks("/expiry"))
 
 
 def test_the_page_expiry_names_the_dead_letter_queue_that_the_scan_leaves_out(manager, estate_folder, asks):

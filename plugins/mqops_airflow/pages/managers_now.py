@@ -20,6 +20,7 @@ from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.lake.run import folder_of
 from mqops.look.accounted import LedgerNow, ledger_now, written_since
+from mqops.look.before_proof import is_before_proof
 from mqops.look.estate.expiring import Expiring, expiring_now
 from mqops.look.estate.now import ManagerNow, manager_now
 from mqops.look.estate.problem import Problem
@@ -89,32 +90,23 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     ledgers |= LEDGERS.of(grown, scope=str(place), kept=WITHOUT_KEEPING)
     expiring = EXPIRING.of(expiry, scope=str(place))
     told = {name: _Said(said[name], looked.get(name), ledgers[name].value, expiring[name].value) for name in names}
-    look = partial(_looked, place, alone=len(names) == 1)
-    known = look(told, kept=shared_answers.KEPT or WITHOUT_KEEPING)
-    for _ in range(2):  # an answer that is on its way may be to a question of before the proof
-        if not (behind := [name for name, one in known.items() if one.before_proof]):
-            break
-        asked_again = figures_now(estate, behind, kept=WITHOUT_KEEPING)
-        told |= {name: told[name]._replace(figures=asked_again[name]) for name in behind}
-        known |= look({name: told[name] for name in behind}, kept=WITHOUT_KEEPING)
-    return [known[name] for name in names]
-
-
-def _looked(place: Path, told: Mapping[str, _Said], *, kept: float, alone: bool) -> dict[str, ManagerNow]:
-    """What is known of each queue manager. Parameters: `kept` as of `Answers.of`; `alone` whether the reader sees a
-    single one, and waits for what is known now."""
-    if alone:
-        return {name: _now(place, name, one) for name, one in told.items()}
+    if len(names) == 1:
+        return [_now(place, name, one) for name, one in told.items()]
     looks = {name: partial(_now, place, name, one) for name, one in told.items()}
-    known = NOW.of(looks, scope=str(place), kept=kept)
-    turned = {name: looks[name] for name, one in told.items() if _has_turned(known[name].value, one.figures)}
+    known = NOW.of(looks, scope=str(place), kept=shared_answers.KEPT or WITHOUT_KEEPING)
+    turned = {name: looks[name] for name, one in told.items() if _has_turned(place, known[name].value, one.figures)}
     known |= NOW.of(turned, scope=str(place), kept=WITHOUT_KEEPING)
-    return {name: known[name].value or _not_looked_at(name, one.figures) for name, one in told.items()}
+    return [known[name].value or _not_looked_at(name, one.figures) for name, one in told.items()]
 
 
-def _has_turned(known: ManagerNow | None, figures: Figures) -> bool:
-    """Whether a queue manager that answered has ended, or answers again: its row has to say so at once."""
-    return known is not None and _is_silent(known.figures) != _is_silent(figures)
+def _has_turned(place: Path, known: ManagerNow | None, figures: Figures) -> bool:
+    """Whether a queue manager that answered has ended, or answers again, or what is known is of before its newest
+    proof: its row has to say so at once."""
+    if known is None:
+        return False
+    if _is_silent(known.figures) != _is_silent(figures):
+        return True
+    return known.figures.seen_at < figures.seen_at and is_before_proof(place, known.name, known.figures)
 
 
 def _is_silent(figures: Figures) -> bool:

@@ -9,9 +9,10 @@ from typing import Any
 
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
+from mqops.look.before_proof import is_before_proof
 from mqops.look.figures import LATE, NOT_YET, Figures, figures, last_figures
 from mqops_airflow.connections.reach import connection_for
-from mqops_airflow.pages.answers import Answer, Answers
+from mqops_airflow.pages.answers import WITHOUT_KEEPING, Answer, Answers
 from mqops_airflow.runs.workplace import lake
 
 ANSWERS: Answers[Figures] = Answers(5.0)
@@ -20,12 +21,20 @@ SILENT = 10.0
 FAILED = "the question failed, and the log of Airflow's API server says why"
 
 
-def figures_now(estate: EstateFile, names: Sequence[str], *, kept: float = 0.0) -> dict[str, Figures]:
-    """The figures of each queue manager, a few seconds old at most; the last ones of one that does not answer.
-
-    Parameters: `kept` as of `Answers.of`.
-    """
+def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
+    """The figures of each queue manager, a few seconds old at most, and of after its newest proof; the last ones of one
+    that does not answer."""
     place = lake(estate)
+    found = _answered(estate, place, names, kept=0.0)
+    for _ in range(2):  # an answer that is on its way may be to a question of before the proof
+        if not (behind := [name for name, one in found.items() if is_before_proof(place, name, one)]):
+            break
+        found |= _answered(estate, place, behind, kept=WITHOUT_KEEPING)
+    return found
+
+
+def _answered(estate: EstateFile, place: Path, names: Sequence[str], *, kept: float) -> dict[str, Figures]:
+    """Parameters: `kept` as of `Answers.of`."""
     asked = {name: partial(_figures, name, estate, place) for name in names}
     found = ANSWERS.of(asked, scope=str(estate.path), kept=kept)
     return {name: _answered_or_last(answer, place, name) for name, answer in found.items()}

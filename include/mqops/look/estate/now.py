@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
-from mqops.clock import utc, utc_now
+from mqops.clock import utc
 from mqops.decide.core.staying import staying
 from mqops.decide.preflight_record import PREFLIGHT
 from mqops.expiry.core.candidates import Known as Scanned
@@ -19,6 +19,7 @@ from mqops.expiry.record import known as scanned
 from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.stop import stop_in
 from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted, written_since
+from mqops.look.before_proof import is_before_proof
 from mqops.look.core.expires import Expires
 from mqops.look.core.run_state import RunLine
 from mqops.look.depths import Sample, depths
@@ -191,20 +192,11 @@ def _with_runs(shown: ManagerNow, known: Known, runs: Runs, reading: _Reading) -
         undoes=undoes,
         to_act_on=reading.of(plans, lambda: dict(_to_act_on(known, waiting)), dict[str, tuple[int, int]]()),
         approved=tuple(runs.in_states(RunState.APPROVED)),
-        before_proof=_is_before_proof(known.figures, runs),
+        before_proof=is_before_proof(runs.lake, known.name, known.figures),
         scanned=runs.scanned_away(),
         grew=tuple(runs.grew_during_scans()),
         acted=runs_that_acted(runs, known.ledger.found.runs if known.ledger else ()),
     )
-
-
-def _is_before_proof(figures: Figures, runs: Runs) -> bool:
-    """Whether a queue manager that answers has given its figures before the newest proof. A proof that is later than
-    now by our clock is another clock's, and says nothing."""
-    if figures.unreachable or not figures.seen_at:
-        return False
-    now = utc_now()
-    return any(run.proved_at <= now for run in runs.proved_since(figures.seen_at))
 
 
 def _today(known: Known) -> dict[str, list[tuple[str, int]]]:
