@@ -1063,7 +1063,8 @@ def test_an_expectation_of_another_distribution_sees_no_message_that_its_check_i
     }
     points = "[mqops.checks]\ncolumn_values_to_begin_with = bank_mq_begin_with:BEGIN_WITH\n"
     about_these = "where: {reply_to_q: {like: 'BANK.*'}}"
-    path = suite(tmp_path, f"{{id: a, expect: column_values_to_begin_with, column: reply_to_q, prefix: A, {about_these}}}")
+    check = f"{{id: a, expect: column_values_to_begin_with, column: reply_to_q, prefix: A, {about_these}}}"
+    path = suite(tmp_path, check)
     run = make_run([message(n, reply_to_q=name) for n, name in enumerate(("BANK.A", "OTHER", "BANK.B"))])
     with installed(install(tmp_path / "site", files, points)):
         found = failures(by_spark(spark, run, path))
