@@ -433,7 +433,7 @@ def test_a_stop_is_told_in_the_question_and_after_it_with_what_takes_it_back(air
             "(night): nothing of an approved plan is done before it is resumed` | `Resume first: in Airflow run mq_stop"
             in body
         )
-        assert re.match('QM1: undo "dead letters of QM1, .+, real, by .+": put back ', run.question()["subject"])
+        assert re.match('QM1: undo "dead letters of QM1, .+, real": put back ', run.question()["subject"])
         assert f"It undoes run `{undone}`." in body
         assert run.answer("bob") == "success"
         assert "Stopped: All acting on QM1 was stopped by carol" in run.task("act")
