@@ -14,6 +14,7 @@ from runs_on_pages import letters, planned, take, words_of
 
 from mqops.lake.run import RunFolder
 from mqops_airflow.pages import answers, queue_figures, shared
+from mqops_airflow.runs.run_folder import run_key
 
 ESTATE = """\
 lake: lake
@@ -75,6 +76,30 @@ def test_no_page_shows_figures_of_before_the_newest_proof(manager, estate_folder
     assert "more: messages came since" not in listed
     assert "2 messages then 0 of them left by runs 0 now" in words_of(asks("/dead_letters"))
     assert f"{DLQ} 2 The queue has 2 messages now" not in words_of(asks("/expiry"))
+
+
+def test_the_list_of_a_queue_is_that_of_its_newest_snapshot_and_a_new_look_shows_what_it_found(
+    manager, estate_folder, asks, client
+):
+    """Not the one with most messages: applications have taken them. Nor is it compared where it was made with a
+    limit."""
+    letters(manager, "A", "A")
+    planned(manager, estate_folder / "lake")
+    take(manager, DLQ, 1)
+    observe(manager.connection, RunFolder.at(estate_folder / "lake", "QM1", "seen"), [DLQ])
+    assert f"{DLQ} has 1 message now. The list has 1." in words_of(asks("/messages", queue=DLQ))
+    take(manager, DLQ, 1)
+    again = RunFolder.at(estate_folder / "lake", "QM1", run_key("qm1_snapshot", "again"))
+    observe(manager.connection, again, [DLQ])
+    seen = {"queue_manager": "QM1", "queue": DLQ, "dag_id": "qm1_snapshot"}
+    found = client("/messages", "operator", **seen, run_id="again")
+    assert f"{DLQ} has 0 messages now. The list has 0. The list is without" in words_of(found.text)
+    assert "The list has 1." in words_of(client("/messages", "operator", **seen, run_id="made nothing").text)
+    letters(manager, "A", "A", "A")
+    observe(manager.connection, RunFolder.at(estate_folder / "lake", "QM1", "part"), [DLQ], limit=2)
+    part = words_of(asks("/messages", queue=DLQ, run="part", there="now"))
+    assert f"{DLQ} has 3 messages now. The list is without" in part
+    assert "messages came since the snapshot" not in part
 
 
 def test_the_page_expiry_names_the_dead_letter_queue_that_the_scan_leaves_out(manager, estate_folder, asks):

@@ -45,7 +45,16 @@ from mqops_airflow.pages.message_shown import outcome
 from mqops_airflow.pages.put_times import put_at
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.queue_named import named_now
-from mqops_airflow.pages.recorded_runs import MOST_RUNS, Recorded, default_run, named, recorded_in, recorded_runs
+from mqops_airflow.pages.recorded_runs import (
+    MOST_RUNS,
+    Recorded,
+    default_run,
+    named,
+    narrow,
+    newest_run,
+    recorded_in,
+    recorded_runs,
+)
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.reveal_right import may_not_see, why_masked
 from mqops_airflow.pages.run_forms import RECOVER
@@ -53,6 +62,7 @@ from mqops_airflow.pages.searches import Searches, TooSlow
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import Same, shared
 from mqops_airflow.pages.shown import size
+from mqops_airflow.runs.run_folder import folders, run_key
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
 
@@ -87,6 +97,9 @@ def router(page: Page) -> APIRouter:
         asked = _stripped(request.query_params.items())
         if not PAYLOAD.isdisjoint(asked):
             raise HTTPException(400, IN_AN_ADDRESS)
+        if "dag_id" in asked:  # a form of the page has started this run, which has ended
+            found = await run_in_threadpool(_of_dag_run, who, asked)
+            return RedirectResponse(f"{_address(request, page)}?{urlencode(found)}", 303)
         return await shown(request, who, asked)
 
     @routes.post(page.path)
@@ -101,6 +114,15 @@ def router(page: Page) -> APIRouter:
 
 def _address(request: Request, page: Page) -> str:
     return f"{request.scope.get('root_path', '')}{page.path}"
+
+
+def _of_dag_run(who: Reader, asked: Mapping[str, str]) -> dict[str, str]:
+    """The search in the snapshot of a DAG run, for messages that are still there; in the usual snapshot where this run
+    has made none, as of an empty queue. Raises `HTTPException` 403."""
+    name = who.queue_manager(asked.get("queue_manager", ""))
+    made = folders(lake(who.estate), name, run_key(asked["dag_id"], asked.get("run_id", "")))
+    of_run = {"run": made[-1][1].run, "there": NOW} if made and made[-1][1].snapshot.is_dir() else {}
+    return {key: value for key, value in asked.items() if key not in {"dag_id", "run_id"}} | of_run
 
 
 def _stripped(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -154,7 +176,8 @@ def _place(who: Reader, asked: Mapping[str, str]) -> _Place:
     name = who.queue_manager(asked.get("queue_manager", ""))
     recorded = recorded_runs(lake(who.estate), name)
     queue, said = _behind(who, name, asked.get("queue", ""), recorded)
-    chosen = asked.get("run") or default_run([one for one in recorded.newest if named(queue, one.queue)])
+    of_queue = [one for one in recorded.newest if named(queue, one.queue)]
+    chosen = asked.get("run") or (newest_run if _is_whole(asked) and "*" not in queue else default_run)(of_queue)
     chosen = chosen or recorded.default
     found = _Place(asked, name, recorded, chosen, queue=queue, said=said)
     if not chosen:
@@ -167,6 +190,11 @@ def _place(who: Reader, asked: Mapping[str, str]) -> _Place:
         return found._replace(queues=tuple(queues))
     except (MqopsError, ValueError) as error:
         return found._replace(problem=str(error))
+
+
+def _is_whole(asked: Mapping[str, str]) -> bool:
+    """Whether a list has all messages of its queues, as it begins: nothing is searched for."""
+    return not any(asked.get(name) for name in ("after", "action", "text", "msg_id", *FIELDS, *MORE))
 
 
 def _behind(who: Reader, name: str, queue: str, recorded: Recorded) -> tuple[str, str]:
@@ -266,9 +294,11 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
 
 
 def _listed(place: _Place, answer: _Answer) -> int | None:
-    """The messages of a list that has all of its queue; None for a search for some of them."""
-    some = any(place.asked.get(name) for name in ("after", "action", "text", "msg_id", *FIELDS, *MORE))
-    return None if some or not place.only_there else answer.fitting
+    """The messages of a list that has all of its queue; None for a search for some of them, and for a snapshot of
+    a part of the queue."""
+    if not _is_whole(place.asked) or not place.only_there or answer.fitting is None or narrow(run_line(place.run)):
+        return None
+    return answer.fitting
 
 
 @shared

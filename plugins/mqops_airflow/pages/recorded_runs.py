@@ -50,11 +50,18 @@ def _with_snapshot(known: Runs, newest: RunLine) -> RunLine | None:
 def default_run(newest: Sequence[RunLine]) -> str:
     """The run whose snapshot shows most: a whole snapshot before a partial one, that before a copy of earlier messages
     (as of an undo). Of snapshots at most a day older than the newest, the one with most messages."""
-    best = min(map(_narrow, newest), default=0)
-    wide = [one for one in newest if _narrow(one) == best]
+    best = min(map(narrow, newest), default=0)
+    wide = [one for one in newest if narrow(one) == best]
     since = max((datetime.fromisoformat(one.at) for one in wide), default=datetime.now(UTC)) - DAY
     fresh = [one for one in wide if datetime.fromisoformat(one.at) >= since]
     return max(fresh, key=lambda one: one.messages).run if fresh else ""
+
+
+def newest_run(newest: Sequence[RunLine]) -> str:
+    """The run whose snapshot is shown of one queue: the newest, as what was on the queue before it may have been read
+    since. A whole snapshot before a partial one, as of `default_run`."""
+    best = min(map(narrow, newest), default=0)
+    return next((one.run for one in newest if narrow(one) == best), "")
 
 
 def named(queue: str, queues: str) -> list[str]:
@@ -62,7 +69,7 @@ def named(queue: str, queues: str) -> list[str]:
     return fnmatch.filter(queues.split(","), queue)
 
 
-def _narrow(line: RunLine) -> int:
+def narrow(line: RunLine) -> int:
     """How incomplete a snapshot is: 0 whole queues, 1 a part of them, 2 copies of earlier messages."""
     return 2 if line.workflow in COPIES else int(line.partial or line.workflow == Workflow.RECOVER)
 

@@ -56,16 +56,17 @@ def there_now(queue: str, depth: int, *, only_there: bool, listed: int | None = 
     taken = said("The list is without those that runs have taken since, by their proofs.")
     if listed is None:
         return sentences(now, taken, said("What applications took is in it still, and what came since is not."))
-    return sentences(now, said("The list has {}.", listed), _differs(depth - listed), taken)
+    return sentences(now, said("The list has {}.", listed), _differs(depth, listed), taken)
 
 
-def _differs(more: int) -> Text:
-    """What follows where a queue has more messages than a list of those that are there, or fewer. Parameters: `more`
-    below 0 for fewer."""
-    if more > 0:
-        return said("That is {} more: messages came since the snapshot.", more)
-    if more < 0:
-        return said("That is {} fewer: applications took messages since, or they expired.", -more)
+def _differs(depth: int, listed: int) -> Text:
+    """What follows where a queue has more messages than a list of those that are there, or fewer."""
+    if depth > listed:
+        return said("That is {} more: messages came since the snapshot.", depth - listed)
+    if depth < listed:
+        return said("That is {} fewer: applications took messages since, or they expired.", listed - depth)
+    if not depth:
+        return NOTHING
     return said("Whether applications took some, and as many came since, is not known.")
 
 
