@@ -1062,9 +1062,8 @@ def test_an_expectation_of_another_distribution_sees_no_message_that_its_check_i
         "bank_mq_begin_with_gx.py": f"from pyspark.sql import functions as F\n{of_gx}",
     }
     points = "[mqops.checks]\ncolumn_values_to_begin_with = bank_mq_begin_with:BEGIN_WITH\n"
-    about_these = "where: {reply_to_q: {like: 'BANK.*'}}"
-    check = f"{{id: a, expect: column_values_to_begin_with, column: reply_to_q, prefix: A, {about_these}}}"
-    path = suite(tmp_path, check)
+    begins, of_banks = "column: reply_to_q, prefix: A", "where: {reply_to_q: {like: 'BANK.*'}}"
+    path = suite(tmp_path, f"{{id: a, expect: column_values_to_begin_with, {begins}, {of_banks}}}")
     run = make_run([message(n, reply_to_q=name) for n, name in enumerate(("BANK.A", "OTHER", "BANK.B"))])
     with installed(install(tmp_path / "site", files, points)):
         found = failures(by_spark(spark, run, path))
