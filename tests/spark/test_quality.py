@@ -1057,11 +1057,11 @@ def test_an_expectation_of_another_distribution_sees_no_message_that_its_check_i
     about, of_gx = re.findall(r"```python\n(.*?)```", (DOCS / "from_outside.md").read_text(), re.DOTALL)
     in_python = "F.udf(lambda text: text.split('.')[1] == prefix, 'boolean')(column)"
     of_gx = of_gx.replace("column.startswith(prefix)", in_python).replace("s.begin_with", "s.has_second_part")
-    files = {
-        "bank_mq_begin_with.py": about,
-        "bank_mq_begin_with_gx.py": f"from pyspark.sql import functions as F\n{of_gx}",
+    files = {  # modules that no other test has imported
+        "bank_mq_second_part.py": about.replace("bank_mq_begin_with", "bank_mq_second_part"),
+        "bank_mq_second_part_gx.py": f"from pyspark.sql import functions as F\n{of_gx}",
     }
-    points = "[mqops.checks]\ncolumn_values_to_begin_with = bank_mq_begin_with:BEGIN_WITH\n"
+    points = "[mqops.checks]\ncolumn_values_to_begin_with = bank_mq_second_part:BEGIN_WITH\n"
     begins, of_banks = "column: reply_to_q, prefix: A", "where: {reply_to_q: {like: 'BANK.*'}}"
     path = suite(tmp_path, f"{{id: a, expect: column_values_to_begin_with, {begins}, {of_banks}}}")
     run = make_run([message(n, reply_to_q=name) for n, name in enumerate(("BANK.A", "OTHER", "BANK.B"))])
