@@ -40,7 +40,11 @@ queue_managers:
       schedule: "* * * * *"
       approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
   CLUSTER:   {connection: mq_cluster, spark: spark_default, dlq_rules: {rules: good.rules}}
-  BROWSER:   {connection: mq_browser, reveal: {airflow: [admin]}, dlq_rules: {rules: good.rules}}
+  BROWSER:
+    connection: mq_browser
+    reveal: {airflow: [admin]}
+    dlq_rules: {rules: good.rules}
+    snapshot: {queues: [NEW.NAME]}
   EVENING:   {connection: mq_evening, dlq_rules: {rules: good.rules, approval: {timeout: 10s}}}
   QUALITY:
     connection: mq_quality

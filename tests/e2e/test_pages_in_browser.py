@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from mq_support import DLQ
+from mq_support import DLQ, dead_letter
 from selenium.webdriver.common.keys import Keys
 
 from mqops.look.history import history
@@ -71,7 +71,7 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     for said in ("discard 2", f"(of 10 messages of {DLQ})?", "UNHEARD.OF"):
         assert said in browser.text()
     assert manager.depth(DLQ) == 10
-    browser.click("//a[text()='The run']")
+    browser.click("//h1/following-sibling::p//a[contains(., 'dead letters of')]")
     browser.until(lambda: "A person with the role approver or admin in Airflow can answer until" in browser.text())
     browser.click("//a[text()='Look at the plan and answer']")
     approves_discards(browser, "Yes, discard 2 messages", comment="desk 4 has seen them")
@@ -241,6 +241,19 @@ def test_ticked_messages_of_a_list_are_parked_by_a_dry_run_and_its_real_run(site
     browser.look(width=1400, dark=False)
     browser.click(f"{result}//form[@id='real']//button[@type='submit']")
     browser.until(lambda: "Its plan waits for an answer" in browser.find(f"{result}//p[@class='answer']").text)
+
+
+def test_a_new_look_comes_back_to_the_list_with_what_it_found(site: Any, browser: Any) -> None:
+    """Issue 37 B3: the list says how many more its queue has now, and a press brings them."""
+    manager, dag_id = site.manager(NAME), f"{NAME.lower()}_snapshot"
+    site.client.wait_for_dag(dag_id)
+    site.client.unpause(dag_id)
+    site.run(NAME)
+    manager.put(DLQ, [dead_letter("LEAVE.IT", b"one"), dead_letter("LEAVE.IT", b"two")])
+    browser.open(f"/mqops/messages?queue_manager={NAME}&queue={DLQ}")
+    browser.until(lambda: "That is 2 more: messages came since the snapshot." in browser.text())
+    browser.click("//form[@id='new-look']//button[@type='submit']")
+    browser.until(lambda: f"The list has {manager.depth(DLQ)}." in browser.text())
 
 
 def test_a_message_is_revealed_with_a_reason_by_the_keyboard(site: Any, browser: Any) -> None:

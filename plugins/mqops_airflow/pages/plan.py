@@ -24,7 +24,7 @@ from mqops.look.words.fates import rule_in_words
 from mqops.look.words.planned import decided_by, discarded, title
 from mqops.look.words.run import beside
 from mqops.look.words.state import RunState
-from mqops.look.words.text import NOTHING, AirflowLink, Link, Table, Text, said, sentences
+from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Table, Text, said, sentences
 from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.pages.answers import Answers
@@ -135,6 +135,7 @@ class _InWords:
         by_hand = not plan.actions.keys().isdisjoint(BY_HAND)
         news = words.folded(_news(view, seen.looked))
         self.meaning = beside(view.line)
+        self.run = said("The plan of {}.", OfRun(plan.queue_manager, view.line.run))
         stay = staying(view.found, plan.digest).messages if answer.open or answer.dry else 0
         self.subject = title(plan, asks, undone=undone_in(str(answer.asked.run.path), plan), stay=stay)
         self.stops = tuple(words.stops(view, NOT_DONE))

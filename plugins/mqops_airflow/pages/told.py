@@ -90,7 +90,7 @@ _ELEMENTS: Mapping[type[str], tuple[str, str, Callable[[str], str]]] = {
 
 def _styled(part: str) -> Markup:
     if isinstance(part, words.Key):
-        return _key("span", part)
+        return element("span", breaks(part), attributes({"class": "key"}))
     if isinstance(part, ShortName):
         return element("span", breaks(shortened(part)), attributes({"title": visible(part), "class": "name"}))
     if isinstance(part, words.Code) and part.startswith(COMMANDS):
@@ -100,18 +100,18 @@ def _styled(part: str) -> Markup:
 
 
 def _of_run(context: Where, of: OfRun) -> Markup:
-    """A run by what it is, with the link to its page; its key is small. A run that the lake has no more has only a
-    key."""
+    """A run by what it is, with the link to its page; its key is small. Of a run that the lake has no more the key is
+    all there is, and whole."""
     query = {"queue_manager": of.queue_manager, "run": of.run}
     before, hole, behind = of.said.partition("{}")
     if not hole:
         return _link(context, Link("", "run", query), dated(before))
     place = context.get("lake")
     name = run_named(Path(place), of.queue_manager, of.run, utc_now(), ASKERS) if place else ""
-    key = _key("div" if of.short and name else "span", of.run)
     to = Link("", "run", query, title=of.run, kind="name")
     if not name:
-        return _link(context, to, in_a_row([dated(before), key, dated(behind)]))
+        return _link(context, to, in_a_row([dated(before), _styled(words.Key(of.run)), dated(behind)]))
+    key = _key("div" if of.short else "span", of.run)
     if of.short:
         return _link(context, to, breaks(name)) + key
     return in_a_row([_link(context, to, in_a_row([dated(before), breaks(f'"{name}"'), dated(behind)])), " ", key])

@@ -128,7 +128,7 @@ def not_scanned(dead_letters: str, patterns: Collection[str]) -> Text:
     """
     if not (dead_letters and patterns) or selected(dead_letters, patterns):
         return NOTHING
-    apart = dead_letters.startswith(APART)
+    apart = dead_letters.startswith(APART) and "*" in patterns
     why = "`*` stands for no queue whose name begins with SYSTEM. or MQOPS" if apart else "the estate does not name it"
     words = (
         "the scan for expired messages leaves out {:name}, the dead-letter queue: {}. A scan browses, and the queue "
