@@ -1054,16 +1054,16 @@ def test_an_expectation_of_another_distribution_sees_no_message_that_its_check_i
     spark: Any, make_run: MakeRun, tmp_path: Path
 ) -> None:
     """Its function may be one in Python, which ends in an error at a value that the condition of the check excludes."""
-    about, of_gx = re.findall(r"```python\n(.*?)```", (DOCS / "from_outside.md").read_text(), re.DOTALL)
     in_python = "F.udf(lambda text: text.split('.')[1] == prefix, 'boolean')(column)"
-    of_gx = of_gx.replace("column.startswith(prefix)", in_python).replace("s.begin_with", "s.has_second_part")
-    files = {
-        "bank_mq_begin_with.py": about,
-        "bank_mq_begin_with_gx.py": f"from pyspark.sql import functions as F\n{of_gx}",
-    }
-    points = "[mqops.checks]\ncolumn_values_to_begin_with = bank_mq_begin_with:BEGIN_WITH\n"
-    begins, of_banks = "column: reply_to_q, prefix: A", "where: {reply_to_q: {like: 'BANK.*'}}"
-    path = suite(tmp_path, f"{{id: a, expect: column_values_to_begin_with, {begins}, {of_banks}}}")
+    text = (DOCS / "from_outside.md").read_text().replace("column.startswith(prefix)", in_python)
+    for name, other in (("begin_with", "end_with"), ("BeginWith", "EndWith"), ("BEGIN_WITH", "END_WITH")):
+        text = text.replace(name, other)  # Great Expectations keeps what another test has registered
+    about, of_gx = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    of_gx = f"from pyspark.sql import functions as F\n{of_gx}"
+    files = {"bank_mq_end_with.py": about, "bank_mq_end_with_gx.py": of_gx}
+    points = "[mqops.checks]\ncolumn_values_to_end_with = bank_mq_end_with:END_WITH\n"
+    ends, of_banks = "column: reply_to_q, prefix: A", "where: {reply_to_q: {like: 'BANK.*'}}"
+    path = suite(tmp_path, f"{{id: a, expect: column_values_to_end_with, {ends}, {of_banks}}}")
     run = make_run([message(n, reply_to_q=name) for n, name in enumerate(("BANK.A", "OTHER", "BANK.B"))])
     with installed(install(tmp_path / "site", files, points)):
         found = failures(by_spark(spark, run, path))
