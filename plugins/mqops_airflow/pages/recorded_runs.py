@@ -50,8 +50,7 @@ def _with_snapshot(known: Runs, newest: RunLine) -> RunLine | None:
 def default_run(newest: Sequence[RunLine]) -> str:
     """The run whose snapshot shows most: a whole snapshot before a partial one, that before a copy of earlier messages
     (as of an undo). Of snapshots at most a day older than the newest, the one with most messages."""
-    best = min(map(narrow, newest), default=0)
-    wide = [one for one in newest if narrow(one) == best]
+    wide = _widest(newest)
     since = max((datetime.fromisoformat(one.at) for one in wide), default=datetime.now(UTC)) - DAY
     fresh = [one for one in wide if datetime.fromisoformat(one.at) >= since]
     return max(fresh, key=lambda one: one.messages).run if fresh else ""
@@ -60,8 +59,13 @@ def default_run(newest: Sequence[RunLine]) -> str:
 def newest_run(newest: Sequence[RunLine]) -> str:
     """The run whose snapshot is shown of one queue: the newest, as what was on the queue before it may have been read
     since. A whole snapshot before a partial one, as of `default_run`."""
+    return next((one.run for one in _widest(newest)), "")
+
+
+def _widest(newest: Sequence[RunLine]) -> list[RunLine]:
+    """Those of the runs whose snapshots are the least incomplete, in their order."""
     best = min(map(narrow, newest), default=0)
-    return next((one.run for one in newest if narrow(one) == best), "")
+    return [one for one in newest if narrow(one) == best]
 
 
 def named(queue: str, queues: str) -> list[str]:

@@ -396,7 +396,7 @@ class Mover:
             absent=len(done.absent),
             left=len(done.left),
             held=_held(attempt, done),
-            to=Counter(str(Destination(row.dest_q, row.dest_q_mgr)) for row in done.acted if not row.action.discards),
+            to={str(Destination(*to)): rows for to, rows in moved.items()},
         )
         for name in COUNTS:
             setattr(self._result, name, getattr(self._result, name) + getattr(unit, name))
