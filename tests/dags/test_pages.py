@@ -24,7 +24,7 @@ lake: lake
 queue_managers:
   QM1: {connection: mq_test, dlq_rules: {rules: qm1.rules}, snapshot_quality: {suites: [s.yaml]}}
   GONE: {connection: mq_gone, dlq_rules: {rules: qm1.rules}}
-  FILE: {connection: mq_gone, dlq_rules: {rules: qm1.rules}}
+  FILE: {connection: mq_FILE, dlq_rules: {rules: qm1.rules}}
 """
 SILENT = [f"SILENT{number}" for number in range(10)]
 """Queue managers whose command servers do not answer: each question to them takes many seconds."""
@@ -60,12 +60,13 @@ def answers(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
             f"AIRFLOW_CONN_MQ_{of}": json.dumps(
                 {"conn_type": "mq", "extra": {"queue_manager": name, "home": str(manager.home)}}
             )
-            for of, name in (("TEST", "QM1"), *((name, name) for name in SILENT))
+            for of, name in (("TEST", "QM1"), *((name, name) for name in ("FILE", *SILENT)))
         },
     }
     environment.pop("MQOPS_LAKE", None)
-    for name in SILENT:
+    for name in ("FILE", *SILENT):
         shutil.copytree(manager.home / "QM1", manager.home / name)
+    for name in SILENT:
         quiet = "ALTER QLOCAL(SYSTEM.ADMIN.COMMAND.QUEUE) GET(DISABLED)\n"
         Manager(name, manager.home).mqsc(quiet)
     done = subprocess.run([sys.executable, str(ASK)], env=environment, capture_output=True, text=True)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mqops.clock import utc_now, utc_text
+from mqops.errors import MqopsError
 from mqops.lake.run import folder_of
 from mqops.ledger.proofs import NAME
 from mqops.ledger.segments import open_segment
@@ -18,11 +19,12 @@ from mqops.look.figures import Figures
 
 def is_before_proof(lake: Path, queue_manager: str, figures: Figures) -> bool:
     """Whether a queue manager that answers has given its figures before the newest proof. A proof that is later than
-    now by our clock is another clock's, and says nothing."""
+    now by our clock is another clock's, and says nothing; a lake that cannot be read has no proof, and what shows the
+    queue manager tells why."""
     if figures.unreachable or not figures.seen_at:
         return False
     try:
         noted = open_segment(folder_of(lake, queue_manager)).with_name(NAME).stat().st_mtime
-    except OSError:
+    except (MqopsError, OSError):
         return False
     return figures.seen_at <= utc_text(datetime.fromtimestamp(noted, UTC)) <= utc_now()

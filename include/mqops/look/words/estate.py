@@ -122,12 +122,11 @@ def queues(manager: ManagerNow, state: Callable[[ManagerNow, QueueFigures], Text
 
 def _queue(manager: ManagerNow, shown: QueueNow, state: Text, limit: str) -> Sequence[Cell]:
     now = shown.now
-    drawn = Trend(_over_the_day(now.name, shown.earlier), shown.earlier)
     return (
         queue_link(manager, now),
         state,
         now.depth,
-        drawn if len(shown.earlier) > 1 else None,
+        Trend(_over_the_day(now.name, shown.earlier), shown.earlier) if len(shown.earlier) > 1 else None,
         f"{100 * now.depth // now.max_depth if now.max_depth else 0} %",
         length_of_time(now.oldest) if now.depth and now.oldest is not None else None,
         now.uncommitted,
