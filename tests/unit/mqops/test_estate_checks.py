@@ -45,7 +45,7 @@ def test_a_lake_that_cannot_be_read_hides_nothing_that_the_queue_manager_says(tm
     (tmp_path / "QM1").write_text("no folder")
     found = manager_now(SILENT, tmp_path, "QM1", more_checks=(Check(fine, "x"),))
     lake, down = (one.text for one in found.problems)
-    assert lake.startswith(f"The lake cannot be read: {tmp_path / 'QM1'} is not a folder")
+    assert lake.startswith(f"The lake cannot be read, so nothing may act: {tmp_path / 'QM1'} is not a folder")
     assert (down, found.acted.known) == (DOWN, False)
 
 

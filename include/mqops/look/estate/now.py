@@ -26,7 +26,7 @@ from mqops.look.depths import Sample, depths
 from mqops.look.estate.checks import NOTES, PROBLEMS, Check, found_by
 from mqops.look.estate.expiring import Expiring, expires_of
 from mqops.look.estate.known import Known
-from mqops.look.estate.problem import Problem, tried
+from mqops.look.estate.problem import Place, Problem, Urgency, tried
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import GrewDuringScans, Runs
@@ -118,7 +118,8 @@ def manager_now(
 ) -> ManagerNow:
     """A queue manager as it is now. Parameters: as of `Known`; `more_checks` of the lake, by rooms above this one."""
     reading = _Reading()
-    folder = reading.of("The lake cannot be read", lambda: folder_of(lake, name), None)
+    folder, unread = tried("The lake cannot be read, so nothing may act", lambda: folder_of(lake, name), None)
+    reading.problems += [replace(one, urgency=Urgency.NOW, place=Place.ACCOUNTED) for one in unread]
     with ExitStack() as look:
         open_look = partial(look.enter_context, Runs(lake, name).one_look())
         runs = reading.of("The runs cannot be read", open_look, None) if folder else None
@@ -131,13 +132,13 @@ def manager_now(
             switched_off=switched_off,
             poison=poison,
             not_inquired=not_inquired,
-            ledger=ledger,
-            expiring=expiring,
+            ledger=ledger if folder else None,  # the same once more: it cannot be read
+            expiring=expiring if folder else None,
             sampled=depths(folder, utc()) if folder else (),
         )
         found = list(found_by((*PROBLEMS, *more_checks) if folder else PROBLEMS, known))
         notes = list(found_by(NOTES, known))
-        shown = _in_lake(known, reading, folder) if folder else _by_figures(known)
+        shown = _in_lake(known, reading, folder) if folder else _by_figures(known, ledger)
         failed = (one for _found, wrong in (*found, *notes) for one in wrong)
         return replace(
             shown,
@@ -146,10 +147,10 @@ def manager_now(
         )
 
 
-def _by_figures(known: Known) -> ManagerNow:
-    """Without the lake."""
+def _by_figures(known: Known, ledger: LedgerNow | None) -> ManagerNow:
+    """Without the lake. Parameters: `ledger` which says why it cannot be verified."""
     queues = tuple(QueueNow(now=one) for one in known.figures.queues)
-    return ManagerNow(name=known.name, figures=known.figures, queues=queues)
+    return ManagerNow(name=known.name, figures=known.figures, queues=queues, ledger=ledger)
 
 
 def _in_lake(known: Known, reading: _Reading, folder: Path) -> ManagerNow:
