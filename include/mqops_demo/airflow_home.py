@@ -198,5 +198,9 @@ def free_port(first: int) -> tuple[int, int]:
     """
     for port in range(first, first + 200):
         with contextlib.suppress(OSError):
-            return port, socket.create_server((HOST, port), backlog=spark_connect.BACKLOG).detach()
+            listener = socket.create_server((HOST, port), backlog=spark_connect.BACKLOG)
+            # Connections inherit it. Uvicorn takes the descriptor for a Unix socket and does not set it: then most
+            # answers come 40 ms late, when the client has acknowledged their headers (Nagle, delayed ACK).
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return port, listener.detach()
     raise RuntimeError(f"no free port from {first} on")
