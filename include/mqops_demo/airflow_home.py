@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mqops.spark_private import TOKEN_FILE
-from mqops_demo import spark_connect
+from mqops_demo import spark_connect, sqlite_now
 from mqops_demo.estate import ROOT, variable_folder
 from mqops_demo.spark_archive import write_properties
 
@@ -78,6 +78,8 @@ class AirflowHome:
         self.folder.chmod(0o700)
         keep(self.folder / "secrets.json", new_secrets)
         write_properties(self.folder / "spark.properties")
+        (self.folder / "config").mkdir(exist_ok=True)
+        (self.folder / "config" / "airflow_local_settings.py").write_text(f"import {sqlite_now.__name__}  # noqa\n")
         keep(self.folder / "spark_connect.json", new_spark_connect)
         keep(self.password_file, dict)
         missing = {user: secrets.token_urlsafe(9) for user in USERS if user not in self.passwords}
