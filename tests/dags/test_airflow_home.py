@@ -134,9 +134,13 @@ def test_a_port_that_somebody_listens_on_is_passed_over() -> None:
 
 
 def test_an_answer_does_not_wait_until_the_client_has_acknowledged_its_headers(home: AirflowHome) -> None:
-    with home.chosen_port() as descriptor, socket.socket(fileno=os.dup(descriptor)) as listener:
-        with socket.create_connection(listener.getsockname()), listener.accept()[0] as served:
-            assert served.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    with (
+        home.chosen_port() as descriptor,
+        socket.socket(fileno=os.dup(descriptor)) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as served,
+    ):
+        assert served.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_a_run_does_not_wait_for_the_next_full_second(home: AirflowHome) -> None:
