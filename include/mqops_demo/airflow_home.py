@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mqops.spark_private import TOKEN_FILE
-from mqops_demo import spark_connect
+from mqops_demo import spark_connect, sqlite_now
 from mqops_demo.estate import ROOT, variable_folder
 from mqops_demo.spark_archive import write_properties
 
@@ -78,6 +78,8 @@ class AirflowHome:
         self.folder.chmod(0o700)
         keep(self.folder / "secrets.json", new_secrets)
         write_properties(self.folder / "spark.properties")
+        (self.folder / "config").mkdir(exist_ok=True)
+        (self.folder / "config" / "airflow_local_settings.py").write_text(f"import {sqlite_now.__name__}  # noqa\n")
         keep(self.folder / "spark_connect.json", new_spark_connect)
         keep(self.password_file, dict)
         missing = {user: secrets.token_urlsafe(9) for user in USERS if user not in self.passwords}
@@ -198,5 +200,9 @@ def free_port(first: int) -> tuple[int, int]:
     """
     for port in range(first, first + 200):
         with contextlib.suppress(OSError):
-            return port, socket.create_server((HOST, port), backlog=spark_connect.BACKLOG).detach()
+            listener = socket.create_server((HOST, port), backlog=spark_connect.BACKLOG)
+            # Connections inherit it. Uvicorn takes the descriptor for a Unix socket and does not set it: then most
+            # answers come 40 ms late, when the client has acknowledged their headers (Nagle, delayed ACK).
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return port, listener.detach()
     raise RuntimeError(f"no free port from {first} on")

@@ -100,6 +100,7 @@ def command(port_file: Path) -> list[str]:
         "spark.connect.grpc.binding.port": "0",  # any: clients do not see it
         "spark.connect.session.manager.defaultSessionTimeout": "-1",  # the session that all tasks share stays
         "spark.log.level": "WARN",
+        "spark.python.daemon.module": "mqops.spark_daemon",
         "spark.sql.artifact.isolation.enabled": "false",
         "spark.sql.artifact.isolation.alwaysApplyClassloader": "false",
         "spark.sql.shuffle.partitions": "8",

@@ -9,8 +9,9 @@ import os
 import sys
 from importlib import import_module
 
+from mqops.before_fork import import_registered
 from mqops.spark_job import run_here
-from mqops_airflow.spark.imported_once import MODULES, import_jobs, import_registered
+from mqops_airflow.spark.imported_once import MODULES, import_jobs
 
 
 def main(application: str, *arguments: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -130,6 +131,25 @@ def test_a_port_that_somebody_listens_on_is_passed_over() -> None:
         listener.terminate()
         listener.wait()
         listener.stdout.close()
+
+
+def test_an_answer_does_not_wait_until_the_client_has_acknowledged_its_headers(home: AirflowHome) -> None:
+    with (
+        home.chosen_port() as descriptor,
+        socket.socket(fileno=os.dup(descriptor)) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as served,
+    ):
+        assert served.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_a_run_does_not_wait_for_the_next_full_second(home: AirflowHome) -> None:
+    """Airflow starts a run whose `run_after` is not later than `func.now()`, and keeps times as texts in SQLite."""
+    asked = "from airflow.settings import engine; from sqlalchemy import String, cast, func, select"
+    with home.chosen_port(), home.chosen_spark_port():
+        command = [sys.executable, "-c", f"{asked}; print(engine.connect().scalar(select(cast(func.now(), String))))"]
+        done = subprocess.run(command, env=home.environment(), capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}", done.stdout.splitlines()[-1])
 
 
 def test_stop_ends_the_whole_family(home: AirflowHome, family: tuple[subprocess.Popen[str], int]) -> None:

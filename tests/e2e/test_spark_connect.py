@@ -60,6 +60,25 @@ def main(arguments):
         spark.range(1).mapInArrow(Task(MqConnection.from_environment()), "id long").collect()
 """
 
+FORKED_JOB = """\
+from mqops.spark_job import session
+
+
+def told(batches):
+    import os, sys
+    from pathlib import Path
+
+    parent = Path("/proc", str(os.getppid()))
+    there = [name for name in ("mqops.act.spark.act", "mqlite.pcf.server", "pymqi", "pandas") if name in sys.modules]
+    threads = len(os.listdir(parent / "task"))
+    raise ValueError(f"has {there} from {(parent / 'cmdline').read_text().split(chr(0))[2]} with {threads} thread")
+    yield from batches
+
+
+def main(arguments):
+    session("test").range(1).mapInArrow(told, "id long").collect()
+"""
+
 LONG_JOB = """\
 import time
 from pathlib import Path
@@ -185,6 +204,15 @@ def test_the_tasks_share_one_session_and_its_python_workers_stay(home: AirflowHo
     ran(home, tmp_path)
     assert before
     assert daemons(home) == before
+
+
+def test_a_new_worker_has_what_the_process_has_imported_that_forks_it(home: AirflowHome, tmp_path: Path) -> None:
+    """Spark ends the workers that had nothing to do for a minute. A session of the client's own has a new worker."""
+    (tmp_path / "job.py").write_text(FORKED_JOB)
+    server = replace(Server(host="localhost", **home.spark_connect), session_id="")
+    code, lines = run_in_task(tmp_path / "job.py", {"PATH": os.environ["PATH"], **server.environment})
+    assert code == 1
+    assert "has ['mqops.act.spark.act', 'mqlite.pcf.server'] from mqops.spark_daemon with 1 thread" in "\n".join(lines)
 
 
 def test_a_session_of_the_clients_own_ends_with_its_job(home: AirflowHome, tmp_path: Path) -> None:
@@ -334,7 +362,7 @@ def daemons(home: AirflowHome) -> set[int]:
     found = set()
     for one in server_process(home).children():
         with suppress(psutil.NoSuchProcess):  # it has just ended
-            if "pyspark.daemon" in one.cmdline():
+            if "mqops.spark_daemon" in one.cmdline():
                 found.add(one.pid)
     return found
 

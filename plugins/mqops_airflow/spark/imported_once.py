@@ -10,9 +10,9 @@ the jobs run in the tasks. Airflow calls `on_starting` in each task of whatever 
 a task needs its own DAG alone. So the tasks of a worker of Celery or of a pod import what they need themselves.
 
 A process that has threads is not safe to fork. So pymqi, whose MQ client library may start some, is left out; what the
-embedded queue manager consists of is there, for an entry point of its own gives it (`BEFORE_FORK`). NumPy is not left
-out: its OpenBLAS ends its threads before each fork. PyArrow starts one for jemalloc, unless it is told not to; what it
-allocates, mimalloc gives it. gRPC starts its threads with the first channel, and nothing makes one here.
+embedded queue manager consists of is there, for an entry point of its own gives it (`mqops.before_fork`). NumPy is not
+left out: its OpenBLAS ends its threads before each fork. PyArrow starts one for jemalloc, unless it is told not to;
+what it allocates, mimalloc gives it. gRPC starts its threads with the first channel, and nothing makes one here.
 
 Tasks of other DAGs are forked, too. PyArrow looks for pandas once, with the first value that it converts, and takes no
 NaT and no NA if it does not find it. So nothing is converted here, and pyarrow.dataset, which does so, is left out.
@@ -22,17 +22,15 @@ After an upgrade of mqops restart Airflow: until then its tasks run the version 
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import iter_modules
 
 from airflow.listeners import hookimpl
 
+from mqops.before_fork import import_registered, no_thread_of_jemalloc
 from mqops.errors import MqopsError
 from mqops.spark_job import import_connect
 
@@ -47,8 +45,6 @@ OF_JOBS = (
     *("mqops.observe.spark.observe", "mqops.decide.spark.decide", "mqops.act.spark.act", "mqops.expiry.spark.expiry"),
     *("mqops.deciders.gate", "pyarrow.parquet", "pyspark.sql.connect.datasource"),
 )
-BEFORE_FORK = "mqops.before_fork"
-"""The group of entry points that name functions which import what a task will need, and start no thread."""
 OF_TASKS = (
     *("mqops.deciders.dead_letters", "mqops.deciders.backout", "mqops.deciders.look_back", "mqops.prove.recovery"),
     *("mqops.decide.core.staying", "mqops.decide.preflight", "mqops.expiry.before_look", "mqops.expiry.first_tell"),
@@ -57,7 +53,6 @@ OF_TASKS = (
     *("jinja2.ext", "xml.dom.minidom"),  # Airflow's and pymqi's own
 )
 """What the tasks before and behind the jobs import when they run."""
-JEMALLOC = "JE_ARROW_MALLOC_CONF"
 OF_A_TASK = "TaskRunnerMarker"
 """The class of what Airflow names as component where a task starts."""
 
@@ -80,16 +75,6 @@ def on_starting(component: object) -> None:
             import_jobs()
 
 
-def import_registered() -> None:
-    """Import what the installed packages want to have imported before a fork (`BEFORE_FORK`).
-
-    Raises:
-        ImportError: such a package is not whole.
-    """
-    for point in entry_points(group=BEFORE_FORK):
-        point.load()()
-
-
 def import_jobs() -> None:
     """Import PySpark's Connect client, and what the jobs import. The process has no thread more, and can be forked.
 
@@ -97,20 +82,7 @@ def import_jobs() -> None:
         ImportError: PySpark, or what it needs, is not installed.
         SettingsError: another package has overwritten files of pyspark.
     """
-    with _no_thread_of_jemalloc():
+    with no_thread_of_jemalloc():
         import_connect()
     for name in (*OF_JOBS, *OF_TASKS):
         import_module(name)
-
-
-@contextmanager
-def _no_thread_of_jemalloc() -> Iterator[None]:
-    """PyArrow reads the variable when it is loaded. Who has set it, keeps it."""
-    if JEMALLOC in os.environ:
-        yield
-        return
-    os.environ[JEMALLOC] = "background_thread:false"
-    try:
-        yield
-    finally:
-        del os.environ[JEMALLOC]
