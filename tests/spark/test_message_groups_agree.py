@@ -84,6 +84,7 @@ def before(at: str, seconds: int) -> str:
 
 def test_ORDER_holds_over_passes_the_same_with_and_without_spark(spark, make_run):
     actions, gates = Counter[str](), Counter[str]()
+    spark.catalog.clearCache()
     for seed in range(PLANS):
         chance, text = random.Random(seed), TABLES[seed % len(TABLES)]
         table = parse(text).table
@@ -93,6 +94,7 @@ def test_ORDER_holds_over_passes_the_same_with_and_without_spark(spark, make_run
         if seed:
             give_gate(chance, folder, sorted(keys))
         with_spark = decide_with_spark(spark, Request(folder=folder, table_text=text))
+        assert spark._jsparkSession.sharedState().cacheManager().isEmpty()  # a warm server would keep it for ever
         rows = sorted(pq.read_table(folder.plan).to_pylist(), key=lambda row: row["row"])
         for part in folder.plan.iterdir():
             part.unlink()

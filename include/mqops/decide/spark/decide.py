@@ -7,6 +7,7 @@ columns of the snapshot are read; the body is looked at for the few masked sampl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -89,11 +90,12 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     spark.conf.set("spark.sql.codegen.hugeMethodLimit", str(JIT_LIMIT))
     spark.conf.set("spark.sql.shuffle.partitions", str(2 + observed.messages // ROWS_A_PARTITION))
     tries = _tries(spark, folder)
-    plan, messages = _planned(spark, request, table, where, tries=tries, observed=observed.messages)
-    with Step(folder, "decide", observed.messages) as told, written_anew(folder.plan) as place:
-        told.tell()  # Spark decides, and says nothing before its last row
-        noted = plan.withMetadata(PLAN.names[0], SPARK_FORMAT)  # known: to ask Spark for it is to analyze twice
-        noted.write.options(**SPARK_ROW_GROUPS).parquet(str(place))
+    with ExitStack() as kept:
+        plan, messages = _planned(spark, request, table, where, tries=tries, observed=observed.messages, kept=kept)
+        with Step(folder, "decide", observed.messages) as told, written_anew(folder.plan) as place:
+            told.tell()  # Spark decides, and says nothing before its last row
+            noted = plan.withMetadata(PLAN.names[0], SPARK_FORMAT)  # known: to ask Spark for it is to analyze twice
+            noted.write.options(**SPARK_ROW_GROUPS).parquet(str(place))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, observed)
     used_up = _used_up(spark.read.schema(PLAN).parquet(str(folder.plan)), messages, table, tries)
@@ -129,8 +131,12 @@ def _planned(
     *,
     tries: DataFrame | None,
     observed: int,
+    kept: ExitStack,
 ) -> tuple[DataFrame, DataFrame]:
-    """The rows of the plan, and the messages that it is for. Parameters: `observed` messages in the snapshot."""
+    """The rows of the plan, and the messages that it is for.
+
+    Parameters: `observed` messages in the snapshot; `kept` as for `message_groups.bound`.
+    """
     folder = request.folder
     origins = questions_of(where.origins) if where is not None else ()
     asked = [*columns_for((*table.questions, *origins)), *message_groups.asked_by(table)]
@@ -149,6 +155,7 @@ def _planned(
         snapshot,
         table,
         message_groups.puts_of(spark, folder, table, backout.backoff(where)),
+        kept=kept,
         waits=waiting(messages, table, tries),
         backoff=backout.backoff(where),
         may_have_groups=flags != (0, 0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import ExitStack
 from functools import reduce
 from operator import or_
 
@@ -49,6 +50,7 @@ def bound(
     table: Table,
     puts: DataFrame | None,
     *,
+    kept: ExitStack,
     may_have_groups: bool = True,
     verdicts: DataFrame | None = None,
     waits: DataFrame | None = None,
@@ -57,7 +59,8 @@ def bound(
     """The rows of a plan. Rows that must be left because of other messages or of earlier runs are changed.
 
     Parameters: `messages` the plan's, columns of the snapshot and `row`; `snapshot` all of them; `puts` as `puts_of`
-    gives it; `waits` as `mqops.decide.spark.decide.waiting` does; `backoff` seconds, for rules without BACKOFF;
+    gives it; `kept` ends what Spark has cached of the plan, when the plan is written; `waits` as
+    `mqops.decide.spark.decide.waiting` does; `backoff` seconds, for rules without BACKOFF;
     `may_have_groups` False where it is known that no message is in a group; `verdicts` of the gate as
     `mqops.decide.spark.gate.verdicts_of` gives them. A table without MAXREPLAY, BACKOFF and
     ORDER, and messages without groups, cost one query at most: whether there are groups.
@@ -84,7 +87,7 @@ def bound(
         outside = members.join(messages.select("queue", "position"), ["queue", "position"], "left_anti")
         plan = _judged(plan, outside.select("queue", "group_id") if outside.take(1) else None)
     if ordering:
-        plan = _in_order(plan, has_groups=has_groups)
+        plan = _in_order(plan, kept, has_groups=has_groups)
     return plan.select(*[field.name for field in PLAN.fields])
 
 
@@ -147,8 +150,13 @@ def _with_place(plan: DataFrame, ordering: Sequence[Rule], waits: DataFrame | No
     return joined.withColumn("_place", F.coalesce(own, before)).drop("waits_line", "waits_key", "waits_at")
 
 
-def _in_order(plan: DataFrame, *, has_groups: bool) -> DataFrame:
-    """Rule 5. What is left for it leaves its group, and that again what is behind the others of the group."""
+def _in_order(plan: DataFrame, kept: ExitStack, *, has_groups: bool) -> DataFrame:
+    """Rule 5. What is left for it leaves its group, and that again what is behind the others of the group.
+
+    Each round asks whether anything is behind. Without a cache each would read all messages and decide anew.
+    """
+    plan = plan.persist()
+    kept.callback(plan.unpersist)
     stays = F.col("_place").isNotNull() & ~F.col("action").isin(*ACTED)
     if not plan.where(stays).take(1):
         return plan
