@@ -73,7 +73,8 @@ def sealing_for(run: RunFolder) -> Sealing | None:
     if place is None:
         return None
     try:
-        return new_sealing(run, keys_of(run.lake_folder, place))
+        keys = keys_of(run.lake_folder, place)
+        return new_sealing(run, keys)
     except BodiesLocked as error:
         make = command("mqops", "lake", "rekey", name)
         raise BodiesLocked(
