@@ -17,7 +17,7 @@ from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
-from mqops.look.run_story import MOST_BY_HAND
+from mqops.look.unmoved import MOST_BY_HAND
 from mqops.rules import parse
 from mqops_airflow.notices.outcome_text import Ending, outcome_text
 from mqops_airflow.pages import answers, shared

@@ -153,40 +153,41 @@ class CanaryDecision:
     behind: frozenset[str] = frozenset()
 
 
-def watch(step: OneSession, approved_plan: ApprovedPlan, ahead: Callable[[], Sequence[Row]]) -> None:
+def watch(step: OneSession, approved_plan: ApprovedPlan, ahead: Callable[[], Sequence[Row]]) -> CanaryRecord:
     """Rule 2: record the messages that are on the watched queues before the first canary moves, unless an earlier
-    execution did.
+    execution did. The record is read once an execution: the run's lock is held, so no other process writes it (rule 5).
 
     Parameters: `ahead` gives the canaries. Raises `MQError`, `LakeError`.
     """
-    if CanaryRecord.read(approved_plan.folder, approved_plan.identity.digest) is not None:
-        return
+    if (earlier := CanaryRecord.read(approved_plan.folder, approved_plan.identity.digest)) is not None:
+        return earlier
     with connect(step) as session:
         canaries = _canaries(session, approved_plan.folder, ahead())
         watched, unseen = _watched(session, approved_plan, canaries)
         before = _like(canaries, _all(session, watched))
-    CanaryRecord(
+    record = CanaryRecord(
         canaries=tuple(canaries),
         watched=tuple(watched),
         unseen=tuple(unseen),
         before=tuple(Noted(*place, number) for place, number in sorted(before.items())),
         plan=approved_plan.identity.digest,
-    ).write(approved_plan.folder)
+    )
+    record.write(approved_plan.folder)
+    return record
 
 
 def decided(
     step: OneSession,
     approved_plan: ApprovedPlan,
     ledger: OpenLedger,
+    record: CanaryRecord,
 ) -> CanaryDecision:
-    """Rules 3-5. Waits unless it is decided already.
+    """Rules 3-5. Waits unless it is decided already. Parameters: `record` what `watch` gave.
 
     Raises:
         Stopped: somebody stopped the run while it waited.
         MQError, LakeError: nothing was decided; call again.
     """
-    record = CanaryRecord.read(approved_plan.folder, approved_plan.identity.digest)
-    assert record is not None, "watch writes it before the first canary moves"
     if record.decision is None:
         before: Counter[MessageOnQueue] = Counter({(one.queue, one.msg_key): one.messages for one in record.before})
         with connect(step) as session:

@@ -214,10 +214,10 @@ def phases(
     first = canary_lanes(lanes, approved_plan.pacing)
     if not any(lanes[lane] for lane in first):
         return rounds(step, approved_plan, ledger, lanes, visit, progress=progress)
-    watch(step, approved_plan, ahead)
+    record = watch(step, approved_plan, ahead)
     canaries = [length * (lane in first) for lane, length in enumerate(lanes)]
     results = rounds(step, approved_plan, ledger, canaries, visit, progress=progress)
-    decision = decided(step, approved_plan, ledger)
+    decision = decided(step, approved_plan, ledger, record)
     others = [length * (lane not in first) for lane, length in enumerate(lanes)]
     return results + rounds(
         step, approved_plan, ledger, others, lambda unfinished, _none: visit(unfinished, decision), progress=progress

@@ -26,7 +26,8 @@ from mqops.look.words.state import RunState
 from mqops.model import Destination
 
 if TYPE_CHECKING:
-    from mqops.look.run_story import RunStory, UnmovedMessage
+    from mqops.look.run_story import RunStory
+    from mqops.look.unmoved import UnmovedMessage
     from mqops.message_checks import CheckResult, QualitySummary
 
 MOST_RUNS, MOST_MESSAGES = 50, 100

@@ -108,12 +108,10 @@ def note_of(lake_folder: Path) -> BodiesNote | None:
     return _NOTE.read(path) if path.exists() else None
 
 
-def note(lake_folder: Path, place: KeyPlace, *, encrypted: bool) -> None:
-    """Write LAKE/<queue manager>/bodies.json, unless it says so already. Raises `LakeError`."""
-    wanted = BodiesNote(place=place, encrypted=encrypted)
-    if note_of(lake_folder) != wanted:
-        make_folder(lake_folder)
-        write_json(lake_folder / NOTE, _NOTE.adapter.dump_python(wanted, mode="json"))
+def write_note(lake_folder: Path, wanted: BodiesNote) -> None:
+    """Write LAKE/<queue manager>/bodies.json. Raises `LakeError`."""
+    make_folder(lake_folder)
+    write_json(lake_folder / NOTE, _NOTE.adapter.dump_python(wanted, mode="json"))
 
 
 def keys_of(lake_folder: Path, place: KeyPlace | None = None) -> BodyKeys:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property, lru_cache, reduce
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mqops import formats
-from mqops.errors import LakeError, NewerFormat
+from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
 from mqops.lake.pruned import removed
 from mqops.lake.sealing import BODY_COLUMNS, NEEDED, SEALED, Broken, Sealing, broken, run_of, sealing_of, some_at_a_time
@@ -163,12 +163,8 @@ def opened(path: Path, columns: Sequence[str] = (), sealing: Sealing | None = No
     """
     with lake_errors(path):
         try:
-            file = PartFile(path, sealing)
-            try:
-                file.refuse_without(columns)
+            with closing(PartFile(path, sealing, columns)) as file:
                 yield file
-            finally:
-                file.close()
         except pa.ArrowInvalid as error:
             raise not_whole(path, error) from error
 
@@ -190,41 +186,34 @@ def refuse_newer(part: Path, footer: pq.FileMetaData) -> None:
 
 class PartFile:
     """Parameters: `path` of the file, below the folder of its run if it is encrypted; `sealing` of its bodies, None for
-    that of the run. Raises `NewerFormat`.
+    that of the run; `columns` that it must have. Its footer says all of this, so it is refused before it is opened.
+    Raises `NewerFormat`; `LakeError`: it lacks a column.
 
     Attributes: `names` of the columns that can be asked for; `metadata` its footer.
     """
 
-    def __init__(self, path: Path, sealing: Sealing | None = None) -> None:
+    def __init__(self, path: Path, sealing: Sealing | None = None, columns: Sequence[str] = ()) -> None:
         self._path = path
         self._given = sealing
         there = path.stat()
         footer = _footer(path, there.st_ino, there.st_size, there.st_mtime_ns)
-        self._file = pq.ParquetFile(path, metadata=footer, coerce_int96_timestamp_unit="us")
-        try:
-            refuse_newer(path, self._file.metadata)
-        except NewerFormat:
-            self._file.close()
-            raise
-        stored = self._file.schema_arrow.names
+        refuse_newer(path, footer)
+        stored = footer.schema.to_arrow_schema().names
         self._is_sealed = SEALED in stored
         self.names = stored
         if self._is_sealed:
             self.names = [*(name for name in stored if name != SEALED), *BODY_COLUMNS]
-        self.metadata: pq.FileMetaData = self._file.metadata
+        if missing := sorted(set(columns) - set(self.names)):
+            raise LakeError(
+                f"{path} was written by another version of mqops, without the columns {', '.join(missing)}. "
+                "Use that version, or make a new run"
+            )
+        self.metadata: pq.FileMetaData = footer
+        self._file = pq.ParquetFile(path, metadata=footer, coerce_int96_timestamp_unit="us")
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    def refuse_without(self, columns: Sequence[str]) -> None:
-        """Raise `LakeError` if one of these columns is not there."""
-        missing = sorted(set(columns) - set(self.names))
-        if missing:
-            raise LakeError(
-                f"{self._path} was written by another version of mqops, without the columns {', '.join(missing)}. "
-                "Use that version, or make a new run"
-            )
 
     def batches(
         self,

@@ -10,8 +10,7 @@ from mqops.lake.run import RunFolder
 from mqops.ledger.core.history import Event
 from mqops.look.find import FoundMessage
 from mqops.look.history import last_act
-from mqops.look.placed_since import Placed
-from mqops.look.taken_since import not_taken
+from mqops.look.taken_since import Placed, not_taken
 
 
 def done_since(run: RunFolder, listed: Collection[FoundMessage]) -> dict[Placed, Event | None]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from mqops.act.progress import PROGRESS, read_live_progress
 from mqops.actions import SENDS
@@ -40,8 +40,15 @@ QUALITY = RunFile("quality/quality.json", QualitySummary)
 """The verdict of the run's quality checks (`mqops.quality.results`)."""
 
 
-def run_line(run: RunFolder) -> RunLine:
-    """The line of one run, as it is now. Raises `LakeError`."""
+class RunNow(NamedTuple):
+    """The line of a run, and the files that it was made of."""
+
+    line: RunLine
+    files: RunFiles
+
+
+def run_now(run: RunFolder) -> RunNow:
+    """A run as it is now: each of its files is read once. Raises `LakeError`."""
     try:
         files = _files(run)
     except (LakeError, OSError) as error:
@@ -49,7 +56,12 @@ def run_line(run: RunFolder) -> RunLine:
             raise
         raise LakeError(f"Run {run.run} was removed meanwhile") from error
     line = line_of(run.run, run.queue_manager, files)
-    return as_of(line, utc_now(), stopped=stop_in(run.lake_folder) is not None)
+    return RunNow(as_of(line, utc_now(), stopped=stop_in(run.lake_folder) is not None), files)
+
+
+def run_line(run: RunFolder) -> RunLine:
+    """The line of one run, as it is now. Raises `LakeError`."""
+    return run_now(run).line
 
 
 def row_of(run: RunFolder) -> Row | None:
@@ -122,6 +134,8 @@ def _files(run: RunFolder) -> RunFiles:
     handed_on = NO_DAG_RUN
     with suppress(LakeError):  # it says who asked, and nothing that is relied on
         handed_on = content(HANDED_ON) or NO_DAG_RUN
+    progress = read_live_progress(run) if PROGRESS.name in there else None
+    damaged = PROGRESS.name in there and progress is None  # a power cut can do that
     newest = run.plan_json if run.plan_json.name in there else run.path
     return RunFiles(
         observe=content(OBSERVED),
@@ -135,17 +149,12 @@ def _files(run: RunFolder) -> RunFiles:
         stopped=STOP in there,
         undoes=UNDO_RECORD.name in there,
         planned_at=_changed_at(newest),
-        acted_at=_acted_at(run) if PROGRESS.name in there else "",
+        acted_at=progress.at if progress else _changed_at(PROGRESS.path(run)) if damaged else "",
+        progress=progress,
         acts=bool(handed_on.found.get("acts")),
         asked_by=str(handed_on.found.get("requested_by", "")),
         dag_id=handed_on.dag_id,
     )
-
-
-def _acted_at(run: RunFolder) -> str:
-    """When act last said how far it is. A power cut can leave the file damaged."""
-    progress = read_live_progress(run)
-    return progress.at if progress else _changed_at(PROGRESS.path(run))
 
 
 def _changed_at(path: Path) -> str:

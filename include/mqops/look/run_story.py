@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from heapq import nsmallest
-from operator import attrgetter
+from datetime import datetime
 from typing import NamedTuple
 
 from mqops.act.core.progress import LiveProgress
-from mqops.act.progress import read_live_progress
 from mqops.actions import DISCARDS, Action
 from mqops.as_json import JsonObject, as_json, json_object
-from mqops.clock import utc_now, utc_text
-from mqops.decide.arrow import read_plan
+from mqops.clock import utc_now
 from mqops.decide.core import PlanSummary
 from mqops.decide.recorded import PLAN
-from mqops.errors import LakeError
-from mqops.lake.files import lake_errors
 from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.pruned import PRUNED, PrunedRun
 from mqops.lake.run import RunFolder
@@ -30,66 +24,14 @@ from mqops.ledger.core.marker import About, Marker, MarkerKind
 from mqops.ledger.file import markers_of
 from mqops.look.core.question import Asked, became_of
 from mqops.look.core.run_state import RunLine
-from mqops.look.run_row import APPROVAL, run_line
-from mqops.look.staying import StayingRows, Stays, staying_rows
-from mqops.look.words.fates import BACK, NOT_REACHED, NOT_REACHED_ELSEWHERE, WHY_LEFT, Became, check_in_words
+from mqops.look.run_row import run_now
+from mqops.look.unmoved import StayingRows, Stays, Unmoved, UnmovedMessage, in_pages, staying_rows, unmoved
 from mqops.look.words.state import NOT_CARRIED_OUT, RunState
 from mqops.message_checks import QualitySummary
 from mqops.model import Destination, RunSummary
-from mqops.prove.core.balance import ABSENT
-from mqops.prove.records import SUMMARY, UNDO_RECORD, Gone, read_gone
+from mqops.prove.records import UNDO_RECORD
 from mqops.workflow import Workflow
 from mqwire.names import reason_name
-
-BY_HAND = (Action.AMBIGUOUS, Action.ERROR)
-"""Actions that leave a message until a person names the queue that it belongs on."""
-MOST_BY_HAND = 200
-"""Messages of these that a story has."""
-
-
-class _Planned(NamedTuple):
-    """The columns of `mqops.plan_row.PlanRow` that are shown of a message."""
-
-    row: int
-    queue: str
-    msg_id: bytes
-    msg_key: str
-    rule_line: int | None
-    rule_key: str | None
-    action: Action
-    dest_q: str
-    dest_q_mgr: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnmovedMessage:
-    """A message of the plan that was not moved or discarded. Of a plan that nobody carries out, one that it would
-    leave, that its destination would not take, or that is gone.
-
-    Parameters: `msg_id` hex; `action` that was planned; `why` in words, for a failed try
-    the name of the reason code; `found_at` when it was found to be gone, ISO 8601 UTC.
-    """
-
-    row: int
-    queue: str
-    msg_id: str
-    msg_key: str
-    rule_line: int | None
-    rule_key: str | None
-    action: str
-    dest_q: str
-    dest_q_mgr: str
-    became: Became
-    why: str
-    found_at: str = ""
-
-
-class Unmoved(NamedTuple):
-    """Messages of a plan that were not moved or discarded, of which the same became for the same reason."""
-
-    became: Became
-    why: str
-    messages: int
 
 
 class Failure(NamedTuple):
@@ -199,7 +141,8 @@ _PEOPLE = ("requested_by", "approved_by", "comment", "finished_by", "why")
 
 
 def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
-    """All that the lake knows of a run.
+    """All that the lake knows of a run. What its line is made of is read once, and told here as it was then: a story is
+    of one moment, and nothing is decided by it.
 
     Parameters: `limit` most messages, 0 for all; `after` the row of the plan that the messages come behind.
 
@@ -208,34 +151,34 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         LedgerBroken: the ledger cannot be read.
         PlanChanged: the plan has an action that this version does not know.
     """
-    line = run_line(run)
+    line, files = run_now(run)
     plan, undone, handed_on = PLAN.find(run), UNDO_RECORD.find(run), HANDED_ON.find(run) or NO_DAG_RUN
     own, done = stop_in(run.path), line.state is RunState.DONE
     stops = {"this run is": None if done else own, f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
     markers = tuple(markers_of(run)) if plan else ()
     sums = account(markers)
     stay = staying_rows(run, plan.digest) if plan and line.state in NOT_CARRIED_OUT else StayingRows()
-    unmoved, shown, more, by_hand = _page(_unmoved(run, line, sums, stay) if plan else (), limit, after)
+    reasons, shown, more, by_hand = in_pages(unmoved(run, line, sums, stay) if plan else (), limit, after)
     return RunStory(
         line=line,
         folder=str(run.path),
         plan=plan,
-        approval=APPROVAL.find(run),
+        approval=files.approval,
         dag={"dag_id": handed_on.dag_id, "run_id": handed_on.run_id} if handed_on.dag_id else {},
         people=_people((plan and plan.requested_by) or str(handed_on.found.get("requested_by", "")), markers),
         recorded=_recorded(sums),
         stops=tuple(f"{what} stopped {found}" for what, found in stops.items() if found),
         stopped=tuple(_stopped(run, line, late=own if done else None)),
-        summary=SUMMARY.find(run),
+        summary=files.summary,
         pruned=PRUNED.find(run),
         undoes=undone.run if undone else "",
-        planned_at=_planned_at(run) if plan else "",
+        planned_at=files.planned_at if plan else "",
         begun_at=min((one.at for one in markers if one.kind == MarkerKind.ISSUED), default=""),
         acted_at=max((one.at for one in markers if one.kind == MarkerKind.ACTED), default=""),
         failures=_failures(markers),
         went=_went(markers),
-        progress=read_live_progress(run),
-        unmoved=unmoved,
+        progress=files.progress,
+        unmoved=reasons,
         messages=shown,
         more=more,
         next=shown[-1].row if more else None,
@@ -268,11 +211,6 @@ def _stopped(run: RunFolder, line: RunLine, *, late: Stop | None) -> Iterator[st
         yield f"this run was stopped {late}: it has done all of its plan, so this holds nothing back"
 
 
-def _planned_at(run: RunFolder) -> str:
-    with lake_errors(run.plan_json):
-        return utc_text(datetime.fromtimestamp(run.plan_json.stat().st_mtime, UTC))
-
-
 def _failures(markers: Sequence[Marker]) -> tuple[Failure, ...]:
     found = Counter(
         (reason_name(row.reason or 0), row.dest_q, row.dest_q_mgr)
@@ -303,74 +241,3 @@ def _people(asked_by: str, markers: Sequence[Marker]) -> dict[str, str]:
 def _recorded(sums: Account) -> dict[str, int]:
     discarded = sum(acted.action in DISCARDS for acted in sums.acted.values())
     return {"moved": len(sums.acted) - discarded, "discarded": discarded, "failed": len(sums.failed)}
-
-
-def _page(
-    messages: Iterable[UnmovedMessage], limit: int, after: int
-) -> tuple[tuple[Unmoved, ...], tuple[UnmovedMessage, ...], int, tuple[UnmovedMessage, ...]]:
-    """All messages by reason; those behind row `after`, by row; how many more there are; and the first that a person
-    must place, by row. Spark writes plans in another order."""
-    behind, reasons, by_hand = 0, Counter[tuple[Became, str]](), list[UnmovedMessage]()
-
-    def counting() -> Iterator[UnmovedMessage]:
-        nonlocal behind
-        for message in messages:
-            reasons[message.became, message.why] += 1
-            if message.action in BY_HAND and message.became == Became.LEFT and len(by_hand) < MOST_BY_HAND:
-                by_hand.append(message)
-            if message.row > after:
-                behind += 1
-                yield message
-
-    by_row = attrgetter("row")
-    shown = nsmallest(limit, counting(), key=by_row) if limit else sorted(counting(), key=by_row)
-    unmoved = tuple(Unmoved(*why, number) for why, number in reasons.most_common())
-    return unmoved, tuple(shown), behind - len(shown), tuple(sorted(by_hand, key=by_row))
-
-
-def _unmoved(run: RunFolder, line: RunLine, sums: Account, stay: StayingRows) -> Iterator[UnmovedMessage]:
-    """The messages of the plan that were not moved or discarded. Raises `LakeError`, `PlanChanged`."""
-    gone, absent_at = read_gone(run), line.proved_at
-    if not run.plan.is_dir():
-        raise LakeError(f"The plan of run {run.run} is not in {run.plan}: it was removed")
-    for row in read_plan(run.plan, _Planned):
-        if row.row in sums.acted:
-            continue
-        became, why = _became(row, line, sums, gone)
-        if line.state is RunState.PLANNED and row.action.acts and became == Became.LEFT:
-            why = stay.why(row.row, row.dest_q, row.dest_q_mgr)
-            if not why:
-                continue  # nobody has left it: the plan would move or discard it
-        yield UnmovedMessage(
-            **{**row._asdict(), "msg_id": row.msg_id.hex(), "action": row.action.value},
-            became=became,
-            why=why,
-            found_at=(gone.at or absent_at) if became == Became.GONE else "",
-        )
-
-
-def _became(row: _Planned, line: RunLine, sums: Account, gone: Gone) -> tuple[Became, str]:
-    """What became of a message that was not acted on, and why: by the proof, the markers, the plan, the run's state."""
-    number = row.row
-    if line.state is RunState.PLANNED and line.is_undo and not row.action.acts:
-        return Became.LEFT, _why_left(row, line.state)  # it was not on its queue when the undo was planned
-    if number in gone.because:
-        return Became.GONE, gone.because[number]
-    if number in sums.failed:
-        return Became.FAILED, reason_name(sums.failed[number])
-    if number in sums.absent:
-        return (Became.LEFT, BACK) if line.proved_at and not line.gone else (Became.GONE, ABSENT)
-    if line.state is RunState.UNBALANCED and row.action.acts and number not in sums.left:
-        return Became.UNKNOWN, "the run does not balance: see its problems"
-    return Became.LEFT, sums.left.get(number) or _why_left(row, line.state)
-
-
-def _why_left(row: _Planned, state: RunState) -> str:
-    """Why a message is left that no marker names."""
-    action = row.action
-    if action is Action.GATED:
-        return f"{check_in_words(row.rule_key)} fails"
-    if not action.acts:
-        return WHY_LEFT.get(action, action.effect.value)
-    under_way = state in {RunState.BEGUN, RunState.STOPPED, RunState.UNFINISHED}
-    return NOT_REACHED_ELSEWHERE.get(action, NOT_REACHED) if under_way else state.meaning

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import Runs
 from mqops.prove.records import read_gone
+from mqops.workflow import Workflow
 
 TAKES = frozenset(
     action.value for action in Action if action.acts and action not in {Action.COPY, Action.LOAD, Action.RESTORE}
@@ -37,6 +38,8 @@ TAKES = frozenset(
 MOST = 128 * 2**20
 """Bytes of identities that are kept: those of some million messages."""
 PUTS_BACK = frozenset(action.value for action in Action if action.puts_back)
+MOST_LATER = 16
+"""Later runs that are looked at, the newest: each costs a look at its plan and at the ledger."""
 
 
 class Proved(NamedTuple):
@@ -130,6 +133,41 @@ def rows_still_there(run: RunFolder) -> pa.Array | None:
             stays = pc.and_(stays, pc.invert(took))
         there.append(stays)
     return pa.chunked_array(there, pa.bool_()).combine_chunks()
+
+
+class Placed(NamedTuple):
+    """A message by its queue and identity."""
+
+    queue: str
+    msg_key: str
+
+
+def placed_since(run: RunFolder, left: Collection[Placed], *, at: str) -> dict[Placed, str]:
+    """Messages that a later run has taken from their queue → the run. What an undo has put back since is not among
+    them. A run whose plan was removed says nothing.
+
+    Parameters: `run` that has left the messages; `at` when it looked at their queues.
+
+    Raises:
+        LakeError: a file of a run cannot be read.
+        LedgerBroken: the ledger cannot be read.
+    """
+    if not (left and at):
+        return {}
+    known = Runs.in_folder(run.lake_folder).caught_up()
+    later = takers(
+        known,
+        {one.queue for one in left},
+        since=at,
+        fits=lambda one: one.at >= at and one.run != run.run and one.workflow != Workflow.DLQ_RULES,
+    )
+    found: dict[Placed, str] = {}
+    for taker in islice((one for one in later if not one.plan_removed), MOST_LATER):
+        for queue, keys in taken([taker]).items():
+            here = [one for one in left if one.queue == queue]
+            there = pc.is_in(pa.array([one.msg_key for one in here], pa.string()), keys).to_pylist()
+            found |= {one: taker.run.run.name for one, is_taken in zip(here, there, strict=True) if is_taken}
+    return found
 
 
 def taken_by_later(run: RunFolder) -> list[RunLine]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from mqops.command import command
 from mqops.errors import BodiesLocked, SettingsError
-from mqops.lake.body_keys import KeyPlace, keys_of, note, note_of
+from mqops.lake.body_keys import BodiesNote, KeyPlace, keys_of, note_of, write_note
 from mqops.lake.files import make_folder
 from mqops.lake.parquet import write_parquet
 from mqops.lake.run import RunFolder
@@ -52,12 +53,12 @@ def key_place(lake_folder: Path, queue_manager: str) -> KeyPlace | None:
 
 
 def noted_place(lake_folder: Path, queue_manager: str) -> KeyPlace | None:
-    """As `key_place`; what counts by now is noted in the lake, for who reads. Raises as that."""
-    place = key_place(lake_folder, queue_manager)
-    if place is not None:
-        note(lake_folder, place, encrypted=True)
-    elif (noted := note_of(lake_folder)) and noted.encrypted:
-        note(lake_folder, noted.place, encrypted=False)
+    """As `key_place`; what counts by now is noted in the lake, for who reads. The note is read once: each process that
+    writes it writes what the estate says. Raises as `key_place`."""
+    place, noted = key_place(lake_folder, queue_manager), note_of(lake_folder)
+    counts = BodiesNote(place=place, encrypted=True) if place else noted and replace(noted, encrypted=False)
+    if counts and counts != noted:
+        write_note(lake_folder, counts)
     return place
 
 
@@ -73,7 +74,8 @@ def sealing_for(run: RunFolder) -> Sealing | None:
     if place is None:
         return None
     try:
-        return new_sealing(run, keys_of(run.lake_folder, place))
+        keys = keys_of(run.lake_folder, place)
+        return new_sealing(run, keys)
     except BodiesLocked as error:
         make = command("mqops", "lake", "rekey", name)
         raise BodiesLocked(

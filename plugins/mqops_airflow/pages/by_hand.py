@@ -12,9 +12,10 @@ from mqops.backout.core.origin import Setting
 from mqops.counted import counted
 from mqops.decide.backout_setting import read_setting
 from mqops.lake.run import RunFolder
-from mqops.look.placed_since import Placed, placed_since
 from mqops.look.put_by import PutBy, put_by
-from mqops.look.run_story import BY_HAND, MOST_BY_HAND, RunStory, UnmovedMessage
+from mqops.look.run_story import RunStory
+from mqops.look.taken_since import Placed, placed_since
+from mqops.look.unmoved import BY_HAND, MOST_BY_HAND, UnmovedMessage
 from mqops.look.words.text import Link, Name, Table, Text, Tick, Time, joined, said
 from mqops_airflow.pages.which_run import Fields
 

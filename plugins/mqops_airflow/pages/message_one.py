@@ -30,10 +30,10 @@ from mqops.look.core.laid_out import LaidOut, laid_out
 from mqops.look.core.run_state import RunLine
 from mqops.look.figures import Figures
 from mqops.look.message import MessageStory, show_live, show_recorded
-from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import planned_actions
 from mqops.look.reveal import DOWNLOAD, MOST_WHY, REVEAL, Reveal, why_of
 from mqops.look.run_row import run_line
+from mqops.look.taken_since import Placed, placed_since
 from mqops.look.words import message as words
 from mqops.look.words.run_name import name_of
 from mqops.look.words.text import NOTHING, OfRun, Text, said

@@ -17,8 +17,9 @@ from mqops.deciders.registry import by_choice, fates_of, holds_queues
 from mqops.errors import MqopsError
 from mqops.look.core.run_state import RunLine
 from mqops.look.plan_view import PlanView, acted_on, destinations, look_now, plan_view
-from mqops.look.run_story import BY_HAND, RunStory
+from mqops.look.run_story import RunStory
 from mqops.look.run_view import latest_view
+from mqops.look.unmoved import BY_HAND
 from mqops.look.words import plan as words
 from mqops.look.words.fates import rule_in_words
 from mqops.look.words.planned import decided_by, discarded, title

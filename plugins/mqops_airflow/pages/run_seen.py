@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from mqops.deciders.registry import fates_of, not_chosen
 from mqops.lake.step import StepProgress, read_step
-from mqops.look.run_story import RunStory, UnmovedMessage
+from mqops.look.run_story import RunStory
 from mqops.look.run_view import RunView, latest_view
+from mqops.look.unmoved import UnmovedMessage
 from mqops.look.words import balance
 from mqops.look.words import run as words
 from mqops.look.words.fates import Fate, Fates

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from mqops.act.core.progress import LiveProgress
 from mqops.actions import Action, moved_word
 from mqops.counted import counted
 from mqops.expiry.core.outcome import ExpirySummary
@@ -67,8 +68,9 @@ class RunFiles:
 
     Parameters: `issued` whether lane tokens were issued; `stopped` whether the run itself was stopped; `planned_at`
     when the plan was written, or the newest file where there is none, and `acted_at` when act last said how far it is,
-    ISO 8601 UTC; `undoes` whether the run is an undo; `acts` whether the first task in Airflow said that the run may
-    act, and `asked_by` who or what asked for it there; `dag_id` of the DAG run that made it, blank where none did.
+    ISO 8601 UTC, and `progress` what it said; `undoes` whether the run is an undo; `acts` whether the first task in
+    Airflow said that the run may act, and `asked_by` who or what asked for it there; `dag_id` of the DAG run that made
+    it, blank where none did.
     """
 
     observe: ObserveSummary | None = None
@@ -83,6 +85,7 @@ class RunFiles:
     undoes: bool = False
     planned_at: str = ""
     acted_at: str = ""
+    progress: LiveProgress | None = None
     acts: bool = False
     asked_by: str = ""
     dag_id: str = ""
