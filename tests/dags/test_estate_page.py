@@ -525,15 +525,17 @@ def test_a_problem_links_to_where_it_is_seen_or_mended(manager, lake, page, monk
     assert "</a>" not in problem(text, "a backout queue, has 1 message")
     assert '<a href="/estate?queue_manager=QM1#queue-QM1-OFFERS">The queue</a>' in problem(text, "OFFERS is 100 % full")
     assert '<tr id="queue-QM1-OFFERS">' in text
-    empty = "OFFERS is 100 % full (CURDEPTH 2, MAXDEPTH 2): let it be emptied"
-    said = problem(text, f"{empty} (no program has it open for input: check that its application runs), or raise")
-    assert "MAXDEPTH: ALTER QLOCAL(OFFERS) MAXDEPTH(4)" in said
+    full = "OFFERS is 100 % full (CURDEPTH 2, MAXDEPTH 2). No look"
+    to_do = problem(text, full).partition("What to do</summary>")[2]
+    assert "Let it be emptied (no program has it open for input: check that its application runs), or raise" in to_do
+    command = "ALTER QLOCAL(OFFERS) MAXDEPTH(4)"
+    assert f'MAXDEPTH: <code>{command}</code> <button type="button" class="copy" data-copy="{command}"' in to_do
     observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), ["OFFERS"])
     recorded = '<a href="/messages?queue_manager=QM1&queue=OFFERS">Its messages, as a run recorded them</a>'
     assert recorded in problem(page(), "OFFERS is 100 % full")
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
-        assert problem(page(), f"{empty}, or raise MAXDEPTH: ")
+        assert "Let it be emptied, or raise MAXDEPTH: " in problem(page(), "OFFERS is 100 % full")
         session.close(handle)
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "ELSE"}}))
     assert 'href="/connections?name_pattern=mq_test"' in problem(page(), "does not answer: Airflow connection")
@@ -730,7 +732,7 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     last = name_of(run_line(run))
     (one_line,) = notes()
     assert one_line.startswith(
-        "No program has 2 queues open for input where runs put messages: A (CURDEPTH 2), OFFERS (CURDEPTH 1). "
+        "2 queues where runs put messages are open for input by no program: A (CURDEPTH 2), OFFERS (CURDEPTH 1). "
         "The queues Check that the application of each runs; it is in order only where a person reads the queue. "
     )
     for one in ("A (CURDEPTH 2)", "OFFERS (CURDEPTH 1)"):  # what unfolds

@@ -228,10 +228,13 @@ def test_a_run_that_met_a_full_queue_says_what_to_do_as_the_estate_does(manager,
     page = said("/run", run=run.run)
     text = (
         "FULL is 100 % full (CURDEPTH 1, MAXDEPTH 1): let it be emptied (no program has it open for input: check that "
-        "its application runs), or raise MAXDEPTH: ALTER QLOCAL(FULL) MAXDEPTH(2)"
+        "its application runs), or raise MAXDEPTH: <code>ALTER QLOCAL(FULL) MAXDEPTH(2)</code> <button "
+        'type="button" class="copy" data-copy="ALTER QLOCAL(FULL) MAXDEPTH(2)"'
     )
-    assert f'<h3>What to do about MQRC_Q_FULL</h3><p class="problem note"><strong>Note:</strong> {text}</p>' in page
-    assert text in said("/estate")
+    assert f'<h3>What to do about MQRC_Q_FULL</h3><p class="problem note"><strong>Note:</strong> {text}' in page
+    of_estate = said("/estate")
+    assert "FULL is 100 % full (CURDEPTH 1, MAXDEPTH 1). " in of_estate
+    assert text.partition(": let")[2] in of_estate.partition("What to do</summary><p>Let")[2]
     link = (
         f'<p>Then <a href="/dead_letters?queue_manager=QM1&amp;queue={DLQ}#handle">make a dry run</a>: it shows which'
     )

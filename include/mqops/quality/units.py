@@ -6,6 +6,7 @@ from mqops.counted import length_of_time
 from mqops.quality.columns import COLUMNS
 
 SECONDS, TENTHS, BYTES = "s", "tenths of a second", "bytes"
+_ONE = {TENTHS: "tenth of a second", BYTES: "byte"}
 UNITS = {
     "age_seconds": SECONDS,
     "expires_in_seconds": SECONDS,
@@ -39,7 +40,8 @@ def with_unit(columns: tuple[str, ...], value: str) -> str:
         return value
     seconds = number / 10 if unit == TENTHS else number
     words = f" ({length_of_time(seconds)})" if unit != BYTES and abs(seconds) >= 60 else ""
-    return f"{value.removesuffix('.0')} {unit}{words}"
+    shown = f"{int(number):,}" if number.is_integer() and abs(number) < 1e15 else value
+    return f"{shown} {_ONE.get(unit, unit) if number == 1 else unit}{words}"
 
 
 def about_values(expectation: str) -> bool:

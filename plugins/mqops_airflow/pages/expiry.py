@@ -141,14 +141,14 @@ def _coming(estate: EstateFile, place: Path, name: str) -> Outlook:
 
 
 def _by_kind(coming: Outlook) -> Markup:
-    """A bar for each time until messages expire, with a part for each kind of queue; nothing where none expires."""
+    """A bar for each time until messages expire, with a part for each kind of queue; nothing where there is one bar."""
     rows = []
     for time_left in (*BUCKETS, LATER):
         parts: Counter[str] = Counter()
         for one in coming.queues:
             parts[one.kind.value] += one.within.get(time_left, 0)
         rows.append(charts.Bar(f"within {time_left}" if time_left in BUCKETS else time_left, parts))
-    if not any(any(row.parts.values()) for row in rows):
+    if sum(any(row.parts.values()) for row in rows) <= 1:
         return Markup()
     label = "Messages by the time until they expire, and by what their queue is for"
     return charts.stacked(rows, of="time", label=label, parts=COLOURS)

@@ -25,6 +25,7 @@ from mqops.look.words.fates import rule_in_words
 from mqops.look.words.planned import decided_by, discarded, title
 from mqops.look.words.run import beside
 from mqops.look.words.state import RunState
+from mqops.look.words.steps import remark
 from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Table, Text, said, sentences
 from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY
 from mqops_airflow.connections.reach import connection_for
@@ -140,6 +141,7 @@ class _InWords:
         stay = staying(view.found, plan.digest).messages if answer.open or answer.dry else 0
         self.subject = title(plan, asks, undone=undone_in(str(answer.asked.run.path), plan), stay=stay)
         self.stops = tuple(words.stops(view, NOT_DONE))
+        self.remarks = tuple(map(remark, view.plan.remarks))
         self.findings = words.folded(one for one in problems if not one.what.endswith(NOT_DONE))
         self.since_then = [(kind, f"Since the plan was made: {text}") for kind, text in news]
         self.sums = words.sums(view, size(plan.bytes))

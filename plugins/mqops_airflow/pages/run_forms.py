@@ -9,7 +9,7 @@ from mqops.actions import Action
 from mqops.counted import counted
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine
-from mqops.look.estate.nearly_full import how_full
+from mqops.look.estate.nearly_full import how_full, more_room
 from mqops.look.figures import Figures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.run_row import run_line
@@ -17,7 +17,7 @@ from mqops.look.run_story import RunStory
 from mqops.look.run_view import RunView
 from mqops.look.words.run import ACT, resume_hint
 from mqops.look.words.state import RunState
-from mqops.look.words.text import NOTHING, Name, Text, joined, said
+from mqops.look.words.text import NOTHING, Name, Text, joined, said, with_commands
 from mqops.model import Destination
 from mqops.prove.records import SUMMARY
 from mqops.workflow import Workflow
@@ -180,7 +180,7 @@ def found_full(story: RunStory) -> list[Destination]:
     )
 
 
-def rooms(full: Iterable[Destination], figures: Figures) -> Iterator[str]:
+def rooms(full: Iterable[Destination], figures: Figures) -> Iterator[str | Text]:
     """What to do so that these destinations have room, a sentence each, by the figures of now."""
     queues = {} if figures.unreachable else {one.name: one for one in figures.queues}
     for queue, manager in full:
@@ -191,6 +191,6 @@ def rooms(full: Iterable[Destination], figures: Figures) -> Iterator[str]:
             name = str(Destination(queue, manager))
             yield f"{name} was full when the run put messages there: let it be emptied, or raise its MAXDEPTH"
         elif now.nearly_full:
-            yield how_full(now, figures)
+            yield with_commands(f"{how_full(now)}: {more_room(now, figures)}")
         else:
             yield f"{queue} was full, and has room now (CURDEPTH {now.depth:,}, MAXDEPTH {now.max_depth:,})"

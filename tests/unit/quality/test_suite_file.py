@@ -302,11 +302,13 @@ def test_a_flag_is_told_as_yaml_has_it() -> None:
 @pytest.mark.parametrize(
     ("column", "expect", "limit", "words"),
     [
-        ("age_seconds", "column_values_to_be_between", 86400, "at most 86400 s (1 d)"),
-        ("age_seconds", "column_max_to_be_between", 5400, "at most 5400 s (1 h 30 min)"),
+        ("age_seconds", "column_values_to_be_between", 86400, "at most 86,400 s (1 d)"),
+        ("age_seconds", "column_max_to_be_between", 5400, "at most 5,400 s (1 h 30 min)"),
         ("expires_in_seconds", "column_values_to_be_between", 59.5, "at most 59.5 s"),
-        ("expiry", "column_values_to_be_between", 36000, "at most 36000 tenths of a second (1 h)"),
-        ("body_length", "column_mean_to_be_between", 1000, "at most 1000 bytes"),
+        ("expiry", "column_values_to_be_between", 36000, "at most 36,000 tenths of a second (1 h)"),
+        ("body_length", "column_mean_to_be_between", 1000, "at most 1,000 bytes"),
+        ("body_length", "column_values_to_be_between", 1, "at most 1 byte"),
+        ("expiry", "column_values_to_be_between", 1, "at most 1 tenth of a second"),
         ("age_seconds", "column_unique_value_count_to_be_between", 90, "at most 90"),  # a number of values
         ("age_seconds", "column_proportion_of_unique_values_to_be_between", 1, "at most 1"),
         ("priority", "column_values_to_be_between", 90, "at most 90"),

@@ -17,6 +17,8 @@ from mqops.model import QueueDefinition
 from mqops.mqsc import mqsc_name
 from mqwire.constants import MQ_Q_NAME_LENGTH
 
+MISCONFIGURED, TO_MEND = "misconfigured: ", "To mend it: "
+"""What a remark about such a queue begins with, and what stands before its MQSC."""
 _MOST_DEPTH = 999_999_999
 """The largest MAXDEPTH (IBM MQ, DEFINE QLOCAL)."""
 
@@ -40,7 +42,7 @@ class Misconfigured:
     @property
     def remedy(self) -> str:
         """What mends it, "" where a person has to choose."""
-        return f"To mend it: {self.mend}" if self.mend else ""
+        return f"{TO_MEND}{self.mend}" if self.mend else ""
 
     def __str__(self) -> str:
         return sentence(self.what, self.remedy)

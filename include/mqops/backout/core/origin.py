@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
-from mqops.backout.core.misconfigured import Misconfigured, backout_queue_of, misconfigured
+from mqops.backout.core.misconfigured import MISCONFIGURED, Misconfigured, backout_queue_of, misconfigured
 from mqops.backout.core.origin_table import SECTION, OriginRow, first_that_holds
 from mqops.counted import counted
 from mqops.model import QueueDefinition
@@ -95,9 +95,9 @@ class Setting:
 
     def remarks(self) -> tuple[str, ...]:
         """What a run's summary says of the definitions."""
-        shown = [f"misconfigured: {one}" for one in self.misconfigured[:MOST_SHOWN]]
+        shown = [f"{MISCONFIGURED}{one}" for one in self.misconfigured[:MOST_SHOWN]]
         more = len(self.misconfigured) - len(shown)
-        left_off = [f"misconfigured: {counted(more, 'more queue')}"] if more else []
+        left_off = [f"{MISCONFIGURED}{counted(more, 'more queue')}"] if more else []
         hidden = filter(None, [not_seen(self.unseen)])
         return (*hidden, *self.notes, *shown, *left_off)
 

@@ -32,8 +32,9 @@ def nearly_full(known: Known) -> Iterator[Problem]:
         run = put_on.get(one.name)
         by = f". The last run that put messages there is {known.named(run)}" if run else ""
         since = is_so(known, one, partial(_as_full, one))
-        what = f"{how_full(one, known.figures)}. {since}{by}"
-        yield Problem(what=what, urgency=urgency, place=place, about=one.name)
+        what, room = f"{how_full(one)}. {since}{by}", more_room(one, known.figures)
+        remedy = f"{room[0].upper()}{room[1:]}"
+        yield Problem(what=what, remedy=remedy, urgency=urgency, place=place, about=one.name)
 
 
 def _as_full(queue: QueueFigures, depth: int) -> bool:
@@ -41,11 +42,14 @@ def _as_full(queue: QueueFigures, depth: int) -> bool:
     return depth >= queue.max_depth if queue.depth >= queue.max_depth else replace(queue, depth=depth).nearly_full
 
 
-def how_full(queue: QueueFigures, figures: Figures) -> str:
-    """That a queue has no room, or little, and what to do about it. Parameters: `figures` of its queue manager."""
+def how_full(queue: QueueFigures) -> str:
+    """That a queue has no room, or little."""
+    of = f"CURDEPTH {queue.depth:,}, MAXDEPTH {queue.max_depth:,}"
+    return f"{queue.name} is {100 * queue.depth // queue.max_depth} % full ({of})"
+
+
+def more_room(queue: QueueFigures, figures: Figures) -> str:
+    """What to do about a queue that has no room, or little. Parameters: `figures` of its queue manager."""
     unread = not queue.readers and not figures.unreachable and not queue.storage
     raised = raised_max_depth(queue.name, queue.max_depth, queue.depth)
-    return (
-        f"{queue.name} is {100 * queue.depth // queue.max_depth} % full (CURDEPTH {queue.depth:,}, MAXDEPTH "
-        f"{queue.max_depth:,}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
-    )
+    return f"let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"

@@ -141,7 +141,7 @@ def groups(
     grown = bool(found.anatomy.since.observed_at) and not found.acted
     source = found.rules_source.rsplit("/", 1)[-1]
     headings = ["*Reason", "Destination|name", "Application|name", "Messages|number"]
-    headings += [*(["Growth|number"] if grown else []), "By the rules table", *(f"{age}|number" for age in ages)]
+    headings += [*(["Growth|number"] if grown else []), "By the rules table", *(f"Age {age}|number" for age in ages)]
 
     def decided(one: Decided, *, several: bool) -> Text:
         text = [_decided(one, found.anatomy, by_hand=by_hand, may_look=may_look)]

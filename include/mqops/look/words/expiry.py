@@ -129,7 +129,8 @@ def not_scanned(dead_letters: str, patterns: Collection[str]) -> Text:
     if not (dead_letters and patterns) or selected(dead_letters, patterns):
         return NOTHING
     apart = dead_letters.startswith(APART) and "*" in patterns
-    why = "`*` stands for no queue whose name begins with SYSTEM. or MQOPS" if apart else "the estate does not name it"
+    begins = "the pattern * of the estate leaves out each queue whose name begins with SYSTEM. or MQOPS"
+    why = begins if apart else "the estate does not name it"
     words = (
         "the scan for expired messages leaves out {:name}, the dead-letter queue: {}. A scan browses, and the queue "
         "manager discards what has expired then: a dead letter would be lost before a person has seen it. Here its "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mqops.command import command
 from mqops.look.estate.problem import AFTER_ALL, Place, Urgency, rank, worst_first
 from mqops.look.words.run_name import name_of
-from mqops.look.words.text import NOTHING, AirflowLink, Link, Text, said, sentences
+from mqops.look.words.text import NOTHING, AirflowLink, Link, Text, said, sentences, with_commands
 
 if TYPE_CHECKING:
     from mqops.look.estate.now import ManagerNow
@@ -49,9 +49,15 @@ class Need(NamedTuple):
         return sentences(self.what, self.does)
 
     @property
+    def to_do(self) -> Text:
+        """What unfolds first: what to do, with its commands."""
+        return with_commands(self.remedy)
+
+    @property
     def line(self) -> str:
         """All of it, with the queue manager, in a line of text."""
-        return f"{self.queue_manager}: {sentences(self.what, self.remedy, self.does)}"
+        remedy = f"{self.remedy}{'.' if self.does and self.remedy[-1:].isalnum() else ''}"
+        return f"{self.queue_manager}: {sentences(self.what, remedy, self.does)}"
 
 
 class Needs(NamedTuple):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from mqops.actions import Action
 from mqops.counted import counted
 from mqops.decide.core.preflight import Finding, same_said
-from mqops.finding import sentence
 from mqops.look.words.fates import check_in_words
 from mqops.look.words.rules import of_rule
 from mqops.look.words.text import (
@@ -24,6 +23,7 @@ from mqops.look.words.text import (
     of_message,
     said,
     sentences,
+    with_commands,
 )
 from mqops.model import Destination
 from mqops.workflow import Workflow
@@ -39,10 +39,13 @@ MOST_SAMPLES = 10
 """Groups of which a message is shown."""
 
 
-def folded(findings: Iterable[Finding]) -> list[tuple[str, str]]:
-    """What a pre-flight found, once for all destinations with the same: kind of a problem (warn, bad) and its text."""
+def folded(findings: Iterable[Finding]) -> list[tuple[str, Text]]:
+    """What a pre-flight found, once for all destinations with the same: kind of a problem (warn, bad), and its text."""
     return [
-        ("warn" if severity == "warning" else "bad", sentence(f"{', '.join(names)}: {what}", remedy))
+        (
+            "warn" if severity == "warning" else "bad",
+            sentences(f"{', '.join(names)}: {what.removesuffix('.')}.", with_commands(remedy)),
+        )
         for (severity, what, remedy), names in same_said(findings).items()
     ]
 

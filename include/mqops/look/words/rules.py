@@ -35,14 +35,16 @@ def lines(rules: str, marks: Mapping[int, Sequence[Text]], used: RulesInUse | No
         hit = of_line.get(number)
         trend = Trend("messages in each of the last runs, the newest at the right", list(hit.by_run) if hit else ())
         text = said("{:file_line}{}", line, Lines(marks.get(number, ())))
-        rows.append((number, text, _hits(hit, counted_any=bool(used and used.runs)), trend if _any(hit) else None))
+        rows.append(
+            (number, text, _hits(hit, counted_any=bool(used and used.runs)), trend if _has_trend(hit) else None)
+        )
     caption = "The table, with what the linter says and how many messages each rule was chosen for"
     headings = ["*Line|number", "!Text|text", "!Hits|number", "Over the runs"]
     return Table(caption, headings, rows, [f"line-{number}" for number in range(1, len(rows) + 1)])
 
 
-def _any(hit: RuleHits | None) -> bool:
-    return hit is not None and bool(hit.messages)
+def _has_trend(hit: RuleHits | None) -> bool:
+    return hit is not None and bool(hit.messages) and len(hit.by_run) > 1
 
 
 def _hits(hit: RuleHits | None, *, counted_any: bool) -> Text:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mqops.look.words.text import Cell, Lines, Table, Text, Time, said
+from mqops.backout.core.misconfigured import MISCONFIGURED, TO_MEND
+from mqops.look.words.text import Cell, Lines, Table, Text, Time, said, with_commands
 from mqops.model import Destination
 
 if TYPE_CHECKING:
@@ -67,8 +68,14 @@ def failures(story: RunStory) -> Table:
     return Table("Failed tries", ["Reason", "To|name", "Messages|number"], rows)
 
 
-def remarks(story: RunStory) -> Iterator[tuple[str, str]]:
+def remarks(story: RunStory) -> Iterator[tuple[str, str | Text]]:
     """Kind of a problem (warn, bad, note) and its text: stops in force, and what the proof found."""
     yield from (("warn", one) for one in story.stops)
     yield from (("bad", one) for one in (story.summary.problems if story.summary else ()))
-    yield from (("note", one) for one in (story.summary.remarks if story.summary else ()))
+    yield from (("note", remark(one)) for one in (story.summary.remarks if story.summary else ()))
+
+
+def remark(text: str) -> Text:
+    """A remark of a plan or a proof, with the commands that mend a queue that is misconfigured."""
+    what, to_mend, commands = text.partition(TO_MEND) if text.startswith(MISCONFIGURED) else (text, "", "")
+    return said("{}{}", what, to_mend) + with_commands(commands)

@@ -191,6 +191,9 @@ Value = Text | Part | int
 Cell = Value | None
 """What stands in a table: a sentence, a text of others, a number, None for what is not known."""
 NOTHING = Text()
+_KEYWORD = r"[A-Z]+(?:\((?:'(?:''|[^'])*'|[^()'])*\))?"
+_COMMAND = re.compile(rf"`([^`]+)`|\b(?:ALTER|DEFINE|START) (?=[A-Z]+\(){_KEYWORD}(?: {_KEYWORD}(?![a-z]))*")
+"""A command in a remedy."""
 _HOLE = re.compile(r"\{(?::(\w+))?\}")
 
 
@@ -205,6 +208,17 @@ def said(template: str, /, *values: Value) -> Text:
         text = f"{value:,}" if isinstance(value, int) else value
         parts += [*_parts(STYLES[style](text) if style else text), *_parts(behind)]
     return Text(tuple(parts))
+
+
+def with_commands(remedy: str) -> Text:
+    """What to do, with its commands: those in backticks, and those of MQSC, which begin with a verb and an object in
+    capitals. Parameters: `remedy` words of ours, in which no text of others stands but names of MQ objects."""
+    parts: list[Part] = []
+    at = 0
+    for found in _COMMAND.finditer(remedy):
+        parts += [*_parts(remedy[at : found.start()]), Code(found[1] or found[0])]
+        at = found.end()
+    return Text((*parts, *_parts(remedy[at:])))
 
 
 def joined(between: str, texts: Iterable[Value]) -> Text:
