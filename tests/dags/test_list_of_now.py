@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ledger_opened import act, observe, prove
 from mq_support import DLQ
+from pages_lake import check_quality
 from runs_on_pages import letters, planned, take, words_of
 
 from mqops.lake.run import RunFolder
@@ -95,6 +96,20 @@ def test_the_list_of_a_queue_is_that_of_its_newest_snapshot_and_a_new_look_shows
     found = client("/messages", "operator", **seen, run_id="again")
     assert f"{DLQ} has 0 messages now. The list has 0. The list is without" in words_of(found.text)
     assert "The list has 1." in words_of(client("/messages", "operator", **seen, run_id="made nothing").text)
+    failed = client("/messages", "operator", **seen, run_id="again", state="failed")
+    assert f"{DLQ} has 0 messages now. The list has 0. The list is without" in words_of(failed.text)
+    assert "The run that took this snapshot failed afterwards: its page says what failed." in words_of(failed.text)
+    assert 'href="/run?dag_id=qm1_snapshot&amp;run_id=again"' in failed.text
+    check_quality(again, 2)
+    assert "what failed, and what its checks found of the snapshot." in words_of(
+        client("/messages", "operator", **seen, run_id="again", state="failed").text
+    )
+    part = RunFolder.at(estate_folder / "lake", "QM1", run_key("qm1_snapshot", "made a part"))
+    part.snapshot.mkdir(parents=True)
+    for run_id in ("made nothing", "made a part"):
+        failed = client("/messages", "operator", **seen, run_id=run_id, state="failed")
+        assert "The list has 1." in words_of(failed.text)
+        assert "The new look failed before it had a snapshot: its page says what failed." in words_of(failed.text)
     letters(manager, "A", "A", "A")
     observe(manager.connection, RunFolder.at(estate_folder / "lake", "QM1", "part"), [DLQ], limit=2)
     part = words_of(asks("/messages", queue=DLQ, run="part", there="now"))

@@ -28,6 +28,14 @@ def searched(line: RunLine | None) -> Text:
     return said("The search is in one snapshot: of {}, taken {:time} by the run {}.", of, line.at, named(line))
 
 
+def failed(of: Mapping[str, str], checks: Mapping[str, str], *, took: bool) -> Text:
+    """That a run which was started for a new look failed. Parameters: `of` it, for its page; `checks` of it, for their
+    page, none where it has checked nothing; `took` whether the search is in the snapshot that it took before."""
+    when = "The run that took this snapshot failed afterwards:" if took else "The new look failed before it had a snapshot:"
+    found = said(", and {} of the snapshot", Link("what its checks found", "quality", checks)) if checks else NOTHING
+    return said("{} {} says what failed{}.", when, Link("its page", "run", of), found)
+
+
 def snapshot_of(line: RunLine) -> str:
     """The snapshot of a run in a few words."""
     number = len(line.queue.split(","))
