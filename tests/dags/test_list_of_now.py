@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from ledger_opened import act, observe, prove
-from mq_support import DLQ
+from mixed_messages import ALL_CONTEXT
+from mq_support import DLQ, dead_letter
 from pages_lake import check_quality
 from runs_on_pages import letters, planned, take, words_of
 
@@ -61,6 +62,26 @@ def test_a_list_says_how_many_came_or_went_since_and_offers_a_new_look(manager, 
     assert json.loads(unescape(re.search('data-fixed="([^"]*)"', form[0])[1])) == {"queues": [DLQ]}
     assert f'data-then="/messages?queue_manager=QM1&amp;queue={DLQ}"' in form[0]
     assert "That is" not in words_of(asks("/messages", application="nobody"))
+
+
+def test_of_equal_messages_of_which_a_run_took_one_it_is_not_said_that_the_others_came_since(
+    manager, estate_folder, asks
+):
+    same = {"MsgId": b"S" * 24, "PutApplName": b"same"}
+    manager.put(
+        DLQ, [dead_letter("A", b"same", **same, PutDate=b"20260101", PutTime=b"10000000")] * 3, options=ALL_CONTEXT
+    )
+    run = planned(manager, estate_folder / "lake", text="ACTION(RETRY)")
+    take(manager, DLQ, 2)
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    again = dead_letter("A", b"same", **same, PutDate=b"20260101", PutTime=b"10000000")
+    manager.put(DLQ, [again] * 2, options=ALL_CONTEXT)
+    page = words_of(asks("/messages", run=run.run, there="now"))
+    assert (
+        "That is 2 more: messages came since the snapshot, or are such copies. 2 messages are equal in everything"
+        in page
+    )
 
 
 def test_no_page_shows_figures_of_before_the_newest_proof(manager, estate_folder, asks, monkeypatch):

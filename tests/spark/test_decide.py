@@ -203,7 +203,11 @@ def test_of_many_groups_those_that_are_ignored_are_left_off_first(spark, make_ru
     for module in (counts, spark_counts):
         monkeypatch.setattr(module, "MOST_GROUPS", 7)
     folder = make_run(
-        [*MESSAGES, *[dead(20 + n, dlh_dest_q_name="KEEP", dlh_reason=2085) for n in range(5)], *[dead(30 + n) for n in range(2)]]
+        [
+            *MESSAGES,
+            *[dead(20 + n, dlh_dest_q_name="KEEP", dlh_reason=2085) for n in range(5)],
+            *[dead(30 + n) for n in range(2)],
+        ]
     )
     summary, _ = decided(spark, folder)
     assert counted_by_spark(spark, folder) == counted_here(folder)

@@ -110,7 +110,7 @@ class PlanTotals:
         return tuple(RuleCount(**dict(zip(_RULE, rule, strict=True)), **self.rules[rule].values()) for rule in order)
 
     def counts(self, snapshot: Path) -> tuple[PlanCount, ...]:
-        """The largest groups with samples, whose texts are in the snapshot; those that are ignored behind the others."""
+        """The largest groups with samples, whose texts are in the snapshot; those that are ignored last."""
         largest = sorted(self.groups, key=self._size)[:MOST_GROUPS]
         first = [one for group in largest for one in self.groups[group].first]
         shapes = masked(snapshot, [(one.msg_id, one.body_sha256) for one in first])

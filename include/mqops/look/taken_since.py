@@ -132,6 +132,19 @@ def rows_still_there(run: RunFolder) -> pa.Array | None:
     return pa.chunked_array(there, pa.bool_()).combine_chunks()
 
 
+def equal_to_taken(run: RunFolder, there: pa.Array | None) -> int:
+    """How many messages of a run's snapshot may be on their queue though they are left out: they are equal in
+    everything to one that a run has taken (rule 4).
+
+    Parameters: `there` as of `rows_still_there`. Raises `LakeError`.
+    """
+    if there is None:
+        return 0
+    messages = pa.Table.from_batches(list(read_parquet(run.snapshot, ("queue", "msg_key"))))
+    gone = messages.filter(pc.invert(there))
+    return len(gone) - len(gone.group_by(["queue", "msg_key"]).aggregate([]))
+
+
 def taken_by_later(run: RunFolder) -> list[RunLine]:
     """The runs that began after a run and have taken messages from its queues, the newest first. Undos are not among
     them. Raises `LakeError`."""

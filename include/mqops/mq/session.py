@@ -72,7 +72,7 @@ class Session:
 
     Parameters: `queue_manager` a connected `pymqi.QueueManager`; `name` the queue manager's name as it was asked for;
     error texts show it.
-    Attributes: `commands_are_answered` whether the command server has answered in this session, and every command since;
+    Attributes: `commands_are_answered` whether the command server has answered in this session, and each command since;
     `unanswered_at` when it did not answer last (`time.monotonic`), None where it always did; `own_name` of the queue
     manager that answers, once it was asked (`mqops.mq.inquire.queue_manager_name`).
     """

@@ -156,7 +156,8 @@ def beside_last(compared: Compared | None) -> Markdown:
 
 
 def groups(plan: PlanSummary, compared: Compared | None = None) -> Markdown:
-    """The largest groups first, those that are ignored last, each with its rule's own text; what is left off is counted. Parameters: `compared` what
+    """The largest groups first, those that are ignored last, each with its rule's own text; what is left off is
+    counted. Parameters: `compared` what
     the last plan had of each group: a column of its own."""
     texts = rule_texts(plan.table_text)
     then = compared.before if compared and compared.compares else None

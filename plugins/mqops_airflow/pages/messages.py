@@ -209,12 +209,13 @@ def _behind(who: Reader, name: str, queue: str, recorded: Recorded) -> tuple[str
 
 
 class _Answer(NamedTuple):
-    """The result of a search. Parameters: `fitting` messages in all, None where nobody counted; `problem` why the
-    search is not valid; `forbidden` why this person may not make it; `command` that makes it, where it is too slow for
+    """The result of a search. Parameters: `fitting` messages in all, None where nobody counted; `copies` as of
+    `Found`; `problem` why the search is not valid; `forbidden` why this person may not make it; `command` that makes it, where it is too slow for
     a page."""
 
     found: FoundPage | None = None
     fitting: int | None = None
+    copies: int = 0
     problem: str = ""
     forbidden: str = ""
     command: str = ""
@@ -234,7 +235,7 @@ async def _answered(who: Reader, place: _Place) -> _Answer:
         request |= {"plan": place.planned.digest if action else ""}
         request |= {"there": place.only_there, "count": chooses_in_airflow(place.asked) is not None}
         found = await SEARCHES.found(str(who.user.get_id()), request)
-        return _Answer(found.page, found.fitting)
+        return _Answer(found.page, found.fitting, found.copies)
     except NotRevealed:
         return _Answer(forbidden=may_not_see(who, place.name))
     except TooSlow:
@@ -279,7 +280,9 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         fields=FIELDS,
         only_there=place.only_there,
         all_recorded={**again, "run": place.chosen, "there": "all"} if place.only_there else {},
-        there_now=there_now(who, name, place.one_queue, only_there=place.only_there, listed=_listed(place, answer)),
+        there_now=there_now(
+            who, name, place.one_queue, only_there=place.only_there, listed=_listed(place, answer), copies=answer.copies
+        ),
         new_look=new_look(who, name, place.one_queue),
         day=day_of(lake(who.estate), name, place.one_queue) if place.one_queue else Day(),
         choose=choice(who, place.asked, name, place.one_queue, found if there else None, fitting=answer.fitting),
