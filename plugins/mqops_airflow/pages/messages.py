@@ -210,8 +210,8 @@ def _behind(who: Reader, name: str, queue: str, recorded: Recorded) -> tuple[str
 
 class _Answer(NamedTuple):
     """The result of a search. Parameters: `fitting` messages in all, None where nobody counted; `copies` as of
-    `Found`; `problem` why the search is not valid; `forbidden` why this person may not make it; `command` that makes it, where it is too slow for
-    a page."""
+    `Found`; `problem` why the search is not valid; `forbidden` why this person may not make it; `command` that makes
+    it, where it is too slow for a page."""
 
     found: FoundPage | None = None
     fitting: int | None = None
