@@ -97,7 +97,14 @@ class Unbalanced(MqopsError):
 
 
 class LedgerBroken(MqopsError):
-    """The ledger file was changed or damaged. Keep this file as evidence, and restore the ledger from a copy."""
+    """The ledger file was changed or damaged. Keep this file as evidence, and restore the ledger from a copy.
+
+    Attributes: `line` number of the first line that is not what was written, 0 where the text names none.
+    """
+
+    def __init__(self, *lines: str, line: int = 0) -> None:
+        super().__init__(*lines)
+        self.line = line
 
 
 class SparkUnreachable(MqopsError):

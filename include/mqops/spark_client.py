@@ -43,11 +43,19 @@ class Guard:
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(f"\0{self.name}")
         self._listener.listen()
+        self._end, self._ended = socket.socketpair()
         threading.Thread(target=lambda: asyncio.run(self._serve()), name="guard", daemon=True).start()
+
+    def close(self) -> None:
+        """Let go of the listener and of all connections: the thread ends."""
+        self._end.close()
 
     async def _serve(self) -> None:
         server = await asyncio.start_unix_server(self._guard, sock=self._listener, limit=AT_ONCE)
-        await server.serve_forever()
+        ended, writer = await asyncio.open_connection(sock=self._ended)
+        await ended.read()  # until `close`
+        writer.close()
+        server.close()
 
     async def _guard(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -103,11 +103,11 @@ def _connect(remote: str) -> None:
     if SparkSession.getActiveSession() or SparkSession._get_default_session():
         return
     guarded = guarded_builder(remote, os.environ)
+    _guards.extend([guarded.guard] if guarded else [])
     builder = SparkSession.builder
     made = (builder.channelBuilder(guarded) if guarded else builder.remote(remote)).create()
     made.client.set_retry_policies([DefaultPolicy(max_retries=_TRIES)])
     made.release_session_on_close = os.environ.get(RELEASE) == "true"
-    _guards.extend([guarded.guard] if guarded else [])
 
 
 def _private_start(*, short: bool) -> dict[str, bool | float | int | str | None]:
@@ -204,10 +204,13 @@ def _end_connect_session() -> None:
         return
     from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
 
-    if made := SparkSession._get_default_session():
-        made.client.set_retry_policies([])  # a server that is gone has forgotten it, and the task has waited enough
-        made.stop()
-    _guards.clear()
+    try:
+        if made := SparkSession._get_default_session():
+            made.client.set_retry_policies([])  # a server that is gone has forgotten it, and the task has waited enough
+            made.stop()
+    finally:
+        while _guards:
+            _guards.pop().close()
 
 
 def _log_to_standard_error() -> None:

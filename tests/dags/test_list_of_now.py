@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from ledger_opened import act, observe, prove
-from mq_support import DLQ
+from mixed_messages import ALL_CONTEXT
+from mq_support import DLQ, dead_letter
+from pages_lake import check_quality
 from runs_on_pages import letters, planned, take, words_of
 
 from mqops.lake.run import RunFolder
@@ -62,6 +64,26 @@ def test_a_list_says_how_many_came_or_went_since_and_offers_a_new_look(manager, 
     assert "That is" not in words_of(asks("/messages", application="nobody"))
 
 
+def test_of_equal_messages_of_which_a_run_took_one_it_is_not_said_that_the_others_came_since(
+    manager, estate_folder, asks
+):
+    same = {"MsgId": b"S" * 24, "PutApplName": b"same"}
+    manager.put(
+        DLQ, [dead_letter("A", b"same", **same, PutDate=b"20260101", PutTime=b"10000000")] * 3, options=ALL_CONTEXT
+    )
+    run = planned(manager, estate_folder / "lake", text="ACTION(RETRY)")
+    take(manager, DLQ, 2)
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    again = dead_letter("A", b"same", **same, PutDate=b"20260101", PutTime=b"10000000")
+    manager.put(DLQ, [again] * 2, options=ALL_CONTEXT)
+    page = words_of(asks("/messages", run=run.run, there="now"))
+    assert (
+        "That is 2 more: messages came since the snapshot, or are such copies. 2 messages are equal in everything"
+        in page
+    )
+
+
 def test_no_page_shows_figures_of_before_the_newest_proof(manager, estate_folder, asks, monkeypatch):
     """Issue 37: an answer is good for an hour here, and no longer than to the next proof."""
     monkeypatch.setattr(queue_figures.ANSWERS, "kept", 3600.0)
@@ -95,6 +117,20 @@ def test_the_list_of_a_queue_is_that_of_its_newest_snapshot_and_a_new_look_shows
     found = client("/messages", "operator", **seen, run_id="again")
     assert f"{DLQ} has 0 messages now. The list has 0. The list is without" in words_of(found.text)
     assert "The list has 1." in words_of(client("/messages", "operator", **seen, run_id="made nothing").text)
+    failed = client("/messages", "operator", **seen, run_id="again", state="failed")
+    assert f"{DLQ} has 0 messages now. The list has 0. The list is without" in words_of(failed.text)
+    assert "The run that took this snapshot failed afterwards: its page says what failed." in words_of(failed.text)
+    assert 'href="/run?dag_id=qm1_snapshot&amp;run_id=again"' in failed.text
+    check_quality(again, 2)
+    assert "what failed, and what its checks found of the snapshot." in words_of(
+        client("/messages", "operator", **seen, run_id="again", state="failed").text
+    )
+    part = RunFolder.at(estate_folder / "lake", "QM1", run_key("qm1_snapshot", "made a part"))
+    part.snapshot.mkdir(parents=True)
+    for run_id in ("made nothing", "made a part"):
+        failed = client("/messages", "operator", **seen, run_id=run_id, state="failed")
+        assert "The list has 1." in words_of(failed.text)
+        assert "The new look failed before it had a snapshot: its page says what failed." in words_of(failed.text)
     letters(manager, "A", "A", "A")
     observe(manager.connection, RunFolder.at(estate_folder / "lake", "QM1", "part"), [DLQ], limit=2)
     part = words_of(asks("/messages", queue=DLQ, run="part", there="now"))

@@ -18,19 +18,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from big_ledger import make_ledger
 from pages_lake import make_lake
 
 from mqops.clock import utc
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder, find_run
+from mqops.ledger import parts
 from mqops.look import accounted, runs_index
-from mqops.look.accounted import LedgerNow, ledger_now
+from mqops.look.accounted import LedgerNow, ledger_now, runs_that_acted
 from mqops.look.estate.expiring import expiring_now
 from mqops.look.estate.known import MOST_ACTED, MOST_OF_A_DAY
 from mqops.look.estate.now import manager_now
 from mqops.look.figures import Figures
 from mqops.look.runs import Runs, list_runs
-from mqops.look.runs_index import RECENT_NS
+from mqops.look.runs_index import RECENT_NS, RunsIndex
 from mqops.look.words.state import RunState
 from mqops.quality.trend import quality_runs
 from mqops.retention.core.due import Ages, Policy
@@ -172,6 +174,40 @@ def test_the_check_of_a_ledger_keeps_nothing_of_each_run(tmp_path_factory: pytes
     (few, most_of_few), (many, most_of_many) = kept
     assert abs(many - few) < MANY_BYTES
     assert abs(most_of_many - most_of_few) < MANY_BYTES
+
+
+def test_what_is_known_of_a_verified_ledger_does_not_grow_with_runs_that_are_done(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process of the pages kept each run that the ledger names, and asked for all of them again at each look."""
+    sent: list[str] = []
+    rows = RunsIndex.rows
+    monkeypatch.setattr(
+        RunsIndex, "rows", lambda self, what, values=(): sent.append(str(values)) or rows(self, what, values)
+    )
+    kept, asked = [], []
+    for runs in (50, FEW_AND_MANY):
+        run = make_lake(tmp_path_factory.mktemp("some"), runs=runs + 2, recorded=20, messages=20)
+        lake = run.lake_folder.parent
+        make_ledger(run.lake_folder, runs, unit=1, segment_size=1_000_000, named="copy-{:06}")
+        ledger_now(lake, "QM1")  # what is loaded with the first
+        make_ledger(run.lake_folder, runs + 1, unit=1, segment_size=1_000_000, named="copy-{:06}")
+        parts._known.clear()
+        accounted._last.clear()
+        tracemalloc.start()
+        try:
+            found = verified_anew(lake)
+            kept.append(tracemalloc.get_traced_memory()[0])
+        finally:
+            tracemalloc.stop()
+        assert found.found.lines > 2 * runs
+        sent.clear()
+        acted = runs_that_acted(Runs(lake, "QM1"), found.found.runs)
+        assert (acted.proved, acted.absent) == (runs + 1, (f"copy-{runs:06}",))
+        asked.append(max(map(len, sent)))
+    print(f"bytes kept, and the longest question, with 50 and {FEW_AND_MANY:,} runs: {kept}, {asked}")
+    assert abs(kept[1] - kept[0]) < MANY_BYTES
+    assert abs(asked[1] - asked[0]) < 100
 
 
 def run_anew(run: RunFolder) -> None:

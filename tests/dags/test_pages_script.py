@@ -280,6 +280,21 @@ def test_a_run_that_was_deleted_is_asked_for_no_more(browser: Browser, served: d
     assert browser.find("//button").is_enabled()
 
 
+@pytest.mark.parametrize("state", ["success", "failed"])
+def test_a_new_look_comes_back_to_its_list_however_its_run_has_ended(
+    browser: Browser, served: dict[str, str], state: str
+) -> None:
+    form = TICKS.replace("<form", '<form data-then="/list?queue=Q"')
+    key = '{"ids": ["1"], "queue": "Q"}'
+    address = f"/list?queue=Q&{urlencode({'dag_id': 'ticks', 'run_id': key, 'state': state})}"
+    served |= {"/looks": STILL_PAGE.format(form), address: STILL_PAGE.format("what it found")}
+    served[f"/api/v2/dags/ticks/dagRuns/{quote(key)}"] = json.dumps({"state": state})
+    browser.open("/looks")
+    browser.click("//input[@value='1']")
+    browser.click("//button")
+    browser.until(lambda: "what it found" in browser.text())
+
+
 def test_a_list_that_was_chosen_from_stays_until_the_newer_one_is_asked_for(
     browser: Browser, served: dict[str, str]
 ) -> None:

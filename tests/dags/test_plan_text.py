@@ -155,7 +155,7 @@ def test_a_plan_of_no_message_says_that_there_is_nothing_to_do() -> None:
 
 def test_groups_beyond_the_table_are_counted() -> None:
     many = [COUNT] * (plan_text.GROUPS_SHOWN + 5)
-    assert "… and 12 smaller groups" in plan_text.body(plan(*many, left_off=7))
+    assert "… and 12 more groups" in plan_text.body(plan(*many, left_off=7))
 
 
 def test_nothing_that_came_with_a_message_is_markup() -> None:

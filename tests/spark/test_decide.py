@@ -12,9 +12,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from mqops.decide import counts
 from mqops.decide.arrow import batch_of, row_digests
 from mqops.decide.core import PlanSummary, plan_digest
 from mqops.decide.in_process import decide as decide_plainly
+from mqops.decide.spark import counts as spark_counts
 from mqops.decide.spark.decide import Request, decide, message_id
 from mqops.decide.spark.digest import digest_of
 from mqops.decide.spark.schema import PLAN
@@ -195,6 +197,26 @@ def test_counts_per_rule_reason_origin_and_destination(spark, make_run):
     ]
     assert summary.rows == sum(count.messages for count in summary.counts) == 14
     assert summary.bytes == sum(count.bytes for count in summary.counts)
+
+
+def test_of_many_groups_those_that_are_ignored_are_left_off_first(spark, make_run, monkeypatch):
+    for module in (counts, spark_counts):
+        monkeypatch.setattr(module, "MOST_GROUPS", 7)
+    folder = make_run(
+        [
+            *MESSAGES,
+            *[dead(20 + n, dlh_dest_q_name="KEEP", dlh_reason=2085) for n in range(5)],
+            *[dead(30 + n) for n in range(2)],
+        ]
+    )
+    summary, _ = decided(spark, folder)
+    assert counted_by_spark(spark, folder) == counted_here(folder)
+    assert summary.counts_left_off > 0
+    everything = [one.action for one in summary.counts]
+    assert everything == sorted(everything, key=lambda action: action == "IGNORE")
+    assert sum(rule.messages for rule in summary.rules if rule.action != "IGNORE") == sum(
+        one.messages for one in summary.counts if one.action != "IGNORE"
+    )
 
 
 def test_samples_show_the_shape_and_never_the_text(spark, make_run):

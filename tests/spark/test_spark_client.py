@@ -37,6 +37,32 @@ server.wait_for_termination()
 """A server of gRPC that answers every call with the token that it got."""
 
 
+TWICE = """\
+import json, os, sys, threading
+from contextlib import suppress
+from mqops.errors import MqopsError
+from mqops.spark_job import run_here
+
+for _job in range(2):
+    with suppress(MqopsError):  # that is no server of Spark
+        run_here(sys.argv[1], [], {**os.environ, "SPARK_REMOTE": sys.argv[2]})
+    guards = [one for one in threading.enumerate() if one.name == "guard"]
+    for one in guards:
+        one.join(30)
+    print("a guard is left" if any(one.is_alive() for one in guards) else "none is left")
+"""
+JOB = """\
+from mqops import spark_client, spark_job
+
+made = spark_client.Guard.__init__
+spark_client.Guard.__init__ = lambda *given: print("a guard") or made(*given)
+
+
+def main(arguments):
+    spark_job.session("test").range(1).collect()
+"""
+
+
 @contextmanager
 def own_server(port: int = 0) -> Iterator[tuple[subprocess.Popen[str], int]]:
     with subprocess.Popen([sys.executable, "-c", SERVER, str(port)], stdout=subprocess.PIPE, text=True) as process:
@@ -115,3 +141,15 @@ def test_nobody_else_gets_through_the_guard(tmp_path: Path) -> None:
 @pytest.mark.parametrize("remote", ["sc://spark.example.com", "sc://localhost/;use_ssl=true"])
 def test_a_server_with_tls_needs_no_guard(remote: str) -> None:
     assert guarded_builder(remote, {}) is None
+
+
+def test_the_guard_of_a_job_ends_with_it(tmp_path: Path) -> None:
+    """As `dag.test()` runs them, the jobs of a workflow one after another in one process."""
+    (tmp_path / "job.py").write_text(JOB)
+    with own_server() as (_server, port):
+        remote = f"sc://localhost:{port}"
+        command = [sys.executable, "-c", TWICE, str(tmp_path / "job.py"), remote]
+        done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[:2] == ["a guard", "none is left"]
+    assert done.stdout.splitlines()[-1] == "none is left"

@@ -110,15 +110,17 @@ class PlanTotals:
         return tuple(RuleCount(**dict(zip(_RULE, rule, strict=True)), **self.rules[rule].values()) for rule in order)
 
     def counts(self, snapshot: Path) -> tuple[PlanCount, ...]:
-        """The largest groups with samples, whose texts are in the snapshot."""
+        """The largest groups with samples, whose texts are in the snapshot; those that are ignored last."""
         largest = sorted(self.groups, key=self._size)[:MOST_GROUPS]
         first = [one for group in largest for one in self.groups[group].first]
         shapes = masked(snapshot, [(one.msg_id, one.body_sha256) for one in first])
         return tuple(self._count(group, shapes) for group in largest)
 
     def _size(self, group: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The largest first, equal ones in the order of their names, those without a name before the others."""
-        return (-self.groups[group].messages, *((value is not None, value) for value in group))
+        """What is ignored last: a message that a person has chosen is not left off for thousands that nobody chose.
+        Then the largest first, equal ones in the order of their names, those without a name before the others."""
+        names = ((value is not None, value) for value in group)
+        return (group[_GROUP.index("action")] is Action.IGNORE, -self.groups[group].messages, *names)
 
     def _count(self, group: tuple[Any, ...], shapes: Mapping[tuple[bytes, bytes], str]) -> PlanCount:
         tally = self.groups[group]

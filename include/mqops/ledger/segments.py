@@ -159,6 +159,16 @@ class Segments:
         with self.stream(number) as stream:
             return stream.seek(0, os.SEEK_END)
 
+    def file_of(self, line: int) -> Path:
+        """The file in which a line stands, in the lake or in the archive. Raises `LakeError`, `SettingsError`."""
+        number = max((one for one in self.numbers()[0] if one <= line), default=0)
+        made = self.checkpoint(number) if number else None
+        if not number or (made and made.head.seq < line):
+            return self.open_path
+        away = self.archived()
+        in_archive = away and number <= away.number and not self.path(number).exists()
+        return self.archive_folder(away) / archive_name(number) if away and in_archive else self.path(number)
+
     def checkpoint_path(self, number: int) -> Path:
         """The file of its checkpoint."""
         return self.folder / f"{number:0{_DIGITS}}.json"

@@ -10,7 +10,7 @@ from mqops.ledger.core.archived import Archived
 from mqops.ledger.core.chain import Head, Proof, held, refuse_other
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
-from mqops.ledger.parts import Asked, Part, parts
+from mqops.ledger.parts import Asked, Kept, Part, parts
 from mqops.ledger.proofs import between
 
 
@@ -20,8 +20,8 @@ class Verified:
 
     Parameters: `lines` that were checked, and `head` the hash of the last of them; `error` why the ledger is not what
     was written, blank where it is; `torn` bytes of a half-written last line; `unsigned` lines that are older than the
-    ledger's key; `hashes` number → hash of the first line and of those that were asked for; `runs` that have begun to
-    act, by these lines; `acted` plan → rows that were acted on.
+    ledger's key; `hashes` number → hash of the first line and of those that were asked for; `acted` plan that has begun
+    to act, by these lines, → rows that were acted on: of all plans, or of those that are `Kept.wanted`.
     """
 
     lines: int = 0
@@ -30,9 +30,13 @@ class Verified:
     torn: int = 0
     unsigned: int = 0
     hashes: Mapping[int, str] = field(default_factory=dict)
-    runs: frozenset[str] = frozenset()
     acted: Mapping[PlanIdentity, int] = field(default_factory=dict)
     away: Archived | None = None
+
+    @property
+    def runs(self) -> frozenset[str]:
+        """The runs of these plans."""
+        return frozenset(plan.run for plan in self.acted)
 
 
 def verified(
@@ -40,16 +44,17 @@ def verified(
     wanted: Collection[int] = (),
     *,
     cores: int = 1,
-    again: bool = True,
+    kept: Kept | None = None,
     without_archive: bool = False,
     known: tuple[list[Proof], str] | None = None,
 ) -> Verified:
     """Check each line of a ledger, that it holds what the proofs of its runs name, and that its checkpoints are true.
 
-    Parameters: `wanted` numbers of lines whose hashes are given; `cores` that check closed segments at once; `again`
-    whether closed segments are checked whose files are as they were when this process checked them; `without_archive`
-    whether the lines behind an archive that cannot be read are checked, by the head that its statement says; `known`
-    the proofs that are looked at, or why they cannot be read; None to read those of all runs.
+    Parameters: `wanted` numbers of lines whose hashes are given; `cores` that check closed segments at once; `kept`
+    for a process that verifies again and again: closed segments whose files are as they were when it checked them are
+    not checked again; `without_archive` whether the lines behind an archive that cannot be read are checked, by the
+    head that its statement says; `known` the proofs that are looked at, or why they cannot be read; None to read those
+    of all runs.
     """
     proofs, error = known or proofs_of(file)
     numbers = frozenset(wanted) | {proof.head.seq for proof in proofs} | {1}
@@ -62,7 +67,7 @@ def verified(
         if without_archive and (away := file.segments.out_of_reach()):
             found.hashes[1] = file.first()
         with file.segments.opened(away.number if away else 0) as opened:
-            asked = Asked(file=file, numbers=numbers, cores=cores, again=again, away=away)
+            asked = Asked(file=file, numbers=numbers, cores=cores, kept=kept, away=away)
             for part in parts(asked, opened):
                 found.add(part, proofs)
         found.end(proofs)
@@ -77,7 +82,6 @@ def verified(
         torn=torn,
         unsigned=min(signed_from - 1, found.lines) if signed_from else found.lines,
         hashes=found.hashes,
-        runs=frozenset(plan.run for plan in found.acted),
         acted=found.acted,
         away=away,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mqops.clock import utc_now
@@ -15,6 +15,7 @@ from mqops.lake.files import file_state
 from mqops.lake.run import folder_of
 from mqops.ledger.core.chain import Proof
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.parts import Kept
 from mqops.ledger.proofs import noted_proofs, proofs_of_runs
 from mqops.ledger.segments import open_segment
 from mqops.ledger.set_aside import path_in, remark
@@ -76,7 +77,7 @@ def written_since(lake_folder: Path, ledger: LedgerNow) -> bool:
 def runs_that_acted(runs: Runs, in_ledger: Collection[str] = ()) -> RunsThatActed:
     """Which of the runs that acted are proved: those that balance, also where they were stopped before their end.
 
-    Parameters: `in_ledger` keys of the runs that have begun to act by the ledger.
+    Parameters: `in_ledger` keys of runs that have begun to act by the ledger: of those that the lake had not then.
 
     Raises:
         LakeError: a run cannot be read.
@@ -90,7 +91,7 @@ def runs_that_acted(runs: Runs, in_ledger: Collection[str] = ()) -> RunsThatActe
     )
 
 
-_last: dict[Path, tuple[tuple[tuple[int, ...], ...], float, LedgerNow]] = {}
+_last: dict[Path, tuple[Hashable, float, LedgerNow]] = {}
 
 
 def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
@@ -108,32 +109,43 @@ def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
         return LedgerNow(at=utc_now(), found=Verified(error=why))
 
 
-def _proofs(lake: Path, queue_manager: str, file: LedgerFile) -> tuple[list[Proof], str]:
+def _proofs(runs: Runs, file: LedgerFile) -> tuple[list[Proof], str]:
     """What runs say of the ledger's end behind its last checkpoint, or why that cannot be known. The index of the runs
     has it of those that the lake has; the list, also of one that was removed, and before it is written to the run. A
     run of which another file is damaged is told elsewhere: here its summaries say what they say."""
-    damaged = dict[str, LakeError]()
     try:
         last = file.segments.last_checkpoint()
         behind = last.head.seq if last else 0
-        said = Runs(lake, queue_manager, damaged=damaged).ask(lambda index: proofs_behind(index, behind))
-        return [*said, *proofs_of_runs(folder_of(lake, queue_manager), damaged), *noted_proofs(file.folder)], ""
+        said = runs.ask(lambda index: proofs_behind(index, behind))
+        return [*said, *proofs_of_runs(runs.folder, runs.damaged), *noted_proofs(file.folder)], ""
     except (LedgerBroken, LakeError) as error:
         return [], str(error)
+
+
+def _kept(runs: Runs) -> Kept:
+    """Of the runs that the ledger names, those are kept that the lake does not have, or that have not begun there. One
+    that it has leaves it only by the hand of a person, which the index of the runs counts: then all lines are read
+    again."""
+    try:
+        return Kept(wanted=replace(runs, fresh=True).not_begun, as_of=runs.losses())
+    except LakeError:  # the proofs say why
+        return Kept(wanted=lambda _runs: (), as_of="the runs cannot be read")
 
 
 def _ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
     folder = folder_of(lake, queue_manager)
     file = LedgerFile(folder)
     written, now = file_state(file.path), time.monotonic()
-    state = written, file_state(path_in(folder))
+    runs = Runs(lake, queue_manager, damaged={})
+    kept = _kept(runs)
+    state = written, file_state(path_in(folder)), kept.as_of
     if file.path in _last:
         known, at, found = _last[file.path]
         if known == state and now - at < AGAIN:
             return found
-    proofs = _proofs(lake, queue_manager, file)
+    proofs = _proofs(runs, file)
     empty = not file.exists() and proofs == ([], "")
-    what = Verified() if empty else verified(file, again=False, known=proofs)
+    what = Verified() if empty else verified(file, kept=kept, known=proofs)
     found = LedgerNow(at=utc_now(), found=what, remark=remark(folder), state=written)
     _last[file.path] = state, now, found
     return found

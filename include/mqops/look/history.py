@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from mqops.actions import Action
+from mqops.command import command
 from mqops.decide.recorded import PLAN
 from mqops.errors import LakeError, LedgerBroken, SettingsError
 from mqops.lake.run import RunFolder, folder_of, queue_managers
@@ -17,7 +18,7 @@ from mqops.ledger.core.marker import MarkerKind
 from mqops.ledger.file import LedgerFile, all_ledgers
 from mqops.look.runs import Runs
 from mqops.look.sightings import seen_in_snapshots
-from mqops.prove.core.whereabouts import Whereabouts
+from mqops.prove.core.whereabouts import UNREAD, Whereabouts
 from mqops.run_key import is_run_key
 
 E = TypeVar("E", bound=Event)
@@ -62,7 +63,8 @@ def history(lake: Path, msg_id: str) -> History:
     """What is known of the messages whose MsgId begins so.
 
     Each ledger is checked while it is read: what it says behind the first line that is not what was written is left
-    out, and an error names that line. Of a ledger in which too many MsgIds begin so, only the error is given.
+    out, an error names that line and its file, and what became of messages is not known (`UNREAD`). Of a ledger in
+    which too many MsgIds begin so, only the error is given.
 
     Parameters: `msg_id` lower-case hex.
     """
@@ -71,22 +73,38 @@ def history(lake: Path, msg_id: str) -> History:
     errors: list[str] = []
     for name in with_runs(lake):
         mine: list[Event] = []
+        broken = False
         try:
             mine += _events(lake, name, msg_id)
         except SettingsError as error:
             errors.append(f"{name}: {error}")
             continue  # a message that a run moved would be told as gone
         except LedgerBroken as error:
-            errors.append(f"{name}: {error}")
+            broken = True
+            errors.append(f"{name}: {_with_remedy(error, lake, name)}")
         found += (_with_rule(event, lake) for event in mine)
         acted = list(_acts(mine))
         done = {(event.run, event.msg_key) for event in acted}
         try:
             last = seen_in_snapshots(Runs(lake, name).caught_up(), msg_id, done)
-            seen += (_with_try(one, mine) for one in last if not _is_done_since(one, acted))
-        except (LakeError, LedgerBroken) as error:
+            mine_seen = [_with_try(one, mine) for one in last if not _is_done_since(one, acted)]
+            seen += (replace(one, became=UNREAD) if broken else one for one in mine_seen)
+        except LedgerBroken as error:
+            errors.append(f"{name}: {_with_remedy(error, lake, name)}")
+        except LakeError as error:
             errors.append(f"{name}: {error}")
-    return History(events=tuple(found), seen=tuple(seen), errors=tuple(errors))
+    return History(events=tuple(found), seen=tuple(seen), errors=tuple(dict.fromkeys(errors)))
+
+
+def _with_remedy(error: LedgerBroken, lake: Path, name: str) -> str:
+    """What is broken, in which file, and what to do. An error that names no line names its file."""
+    if not error.line:
+        return str(error)
+    segments = LedgerFile(folder_of(lake, name)).segments
+    return (
+        f"{error}, in {segments.file_of(error.line)}. What runs did with the message from there on is not known: "
+        f"restore the file from a copy, and check it with `{command('mqops', 'ledger', 'verify', name)}`"
+    )
 
 
 def last_act(lake: Path, queue_manager: str, msg_id: str, msg_key: str) -> Event | None:

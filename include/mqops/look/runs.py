@@ -370,9 +370,15 @@ class Runs:
         return self.ask(found)
 
     def not_begun(self, runs: Collection[str]) -> tuple[str, ...]:
-        """The keys of the runs that are not in the lake, or that have not begun to act there."""
+        """The keys of the runs among these that are not in the lake, or that have not begun to act there."""
         statement = "SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM run WHERE run = value AND +begun)"
         return tuple(sorted(str(run) for (run,) in self._rows(statement, json.dumps(sorted(runs)))) if runs else ())
+
+    def losses(self) -> tuple[str, int]:
+        """Which index it is, and how many runs it has seen that had begun to act and are not there any more: where both
+        are as they were, no run that `not_begun` left out is one of its answers by now."""
+        ((made, runs),) = self._rows("SELECT made, runs FROM lost")
+        return str(made), int(runs)
 
     def scanned_away(self) -> int:
         """Expired messages that scans made the queue manager discard."""

@@ -191,6 +191,7 @@ class RunsIndex:
         self.rows("BEGIN IMMEDIATE")
         try:
             lines = {row.line.run: row.line for _changed, row in fresh}
+            self._count_lost(gone, fresh)
             for run in (*gone, *(str(row[0]) for row in rows)):
                 self._find_by(run, lines.get(run))
                 for table in ("run", "queue_of", "observed", "put_on", "proof"):
@@ -204,6 +205,13 @@ class RunsIndex:
             self.rows("ROLLBACK")
             raise
         self.rows("COMMIT")
+
+    def _count_lost(self, gone: Iterable[str], fresh: Iterable[tuple[int, Row]]) -> None:
+        """Count the runs that had begun to act, and that are gone, or have not begun any more: a person did that."""
+        others = [*gone, *(row.line.run for _changed, row in fresh if not row.line.begun)]
+        lost = sum(1 for run in others if self.rows("SELECT 1 FROM run WHERE run = ? AND +begun", (run,)).fetchone())
+        if lost:
+            self.rows("UPDATE lost SET runs = runs + ?", (lost,))
 
     def _has(self, changed: int, row: Row) -> bool:
         """Whether the index has this row of a run. What stands beside it changes with it, but for the proofs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 8
+VERSION = 9
 SCHEMA = """
 CREATE TABLE run (
     run TEXT PRIMARY KEY, changed INTEGER, at TEXT, state TEXT, workflow TEXT, queues TEXT, proved_at TEXT,
@@ -22,6 +22,8 @@ CREATE TABLE proof (
 ) WITHOUT ROWID;
 CREATE TABLE listed (changed INTEGER, whole INTEGER, at INTEGER);
 INSERT INTO listed VALUES (0, 0, 0);
+CREATE TABLE lost (made TEXT, runs INTEGER);
+INSERT INTO lost VALUES (hex(randomblob(16)), 0);
 CREATE INDEX by_time ON run (at, run);
 CREATE INDEX by_change ON run (changed);
 CREATE INDEX by_state ON run (state, at);

@@ -26,7 +26,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import Criteria, criteria
 from mqops.look.find import count_recorded, find_recorded
 from mqops.look.plan_view import planned_rows
-from mqops.look.taken_since import rows_still_there
+from mqops.look.taken_since import equal_to_taken, rows_still_there
 
 MEMORY = 2 * 2**30
 SECONDS = 60
@@ -38,7 +38,8 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """What is found, as `FoundPage.to_json`, or why nothing can be.
 
     Parameters: `asked` as `ask` has it; in it `there` whether only messages are meant that no run has taken since,
-    `count` whether it is counted how many fit in all (`fitting`), and `passwords` connection → password, which keys of
+    `count` whether it is counted how many fit in all (`fitting`), and how many may be there of those that were left out
+    (`copies`), and `passwords` connection → password, which keys of
     bodies are.
     """
     try:
@@ -46,21 +47,23 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
         ask_for_passwords(passwords.__getitem__ if passwords else None)
         run = RunFolder(Path(asked["run"]))
         wanted = criteria_of(asked)
-        marks = _marks(run, asked)
+        there = rows_still_there(run) if asked["there"] else None
+        marks = _marks(run, asked, there)
         found = find_recorded(
             run.snapshot, wanted, queues=asked["queues"], limit=asked["limit"], after=asked["after"], marks=marks
         )
         fitting = count_recorded(run.snapshot, wanted, queues=asked["queues"], marks=marks) if asked["count"] else None
-        return {"found": found.to_json(), "fitting": fitting}
+        copies = equal_to_taken(run, there) if asked["count"] else 0
+        return {"found": found.to_json(), "fitting": fitting, "copies": copies}
     except (MemoryError, pa.ArrowMemoryError):
         return {"error": TOO_MUCH}
     except (MqopsError, ValueError, OSError) as error:
         return {"problem": str(error)}
 
 
-def _marks(run: RunFolder, asked: Mapping[str, Any]) -> pa.Array | None:
-    """Whether each message of a run's snapshot may fit; None where each may."""
-    there = rows_still_there(run) if asked["there"] else None
+def _marks(run: RunFolder, asked: Mapping[str, Any], there: pa.Array | None) -> pa.Array | None:
+    """Whether each message of a run's snapshot may fit; None where each may. Parameters: `there` those that no run has
+    taken, None for all."""
     if not asked["action"]:
         return there
     planned = planned_rows(run, asked["plan"], asked["action"])

@@ -170,6 +170,22 @@ def placed_since(run: RunFolder, left: Collection[Placed], *, at: str) -> dict[P
     return found
 
 
+def equal_to_taken(run: RunFolder, there: pa.Array | None) -> int:
+    """How many messages of a run's snapshot may be on their queue though they are left out: they are equal in
+    everything to one that a run has taken (rule 4).
+
+    Parameters: `there` as of `rows_still_there`. Raises `LakeError`.
+    """
+    if not there:
+        return 0
+    gone, row = [], 0
+    for batch in read_parquet(run.snapshot, ("queue", "msg_key")):
+        gone.append(batch.filter(pc.invert(there.slice(row, batch.num_rows))))
+        row += batch.num_rows
+    found = pa.Table.from_batches(gone)
+    return len(found) - len(found.group_by(["queue", "msg_key"]).aggregate([]))
+
+
 def taken_by_later(run: RunFolder) -> list[RunLine]:
     """The runs that began after a run and have taken messages from its queues, the newest first. Undos are not among
     them. Raises `LakeError`."""

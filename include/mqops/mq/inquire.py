@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ FEW_ANSWERS = 5_000
 """Milliseconds for the answers to a command about one object."""
 MANY_ANSWERS = 60_000
 """Milliseconds for those about many: all of them expire when it is over, as pymqi asks, also while they are got."""
+
+SILENCE = 30.0
+"""Seconds for which the commands of a session are not sent after one that got no answer: each would wait as long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -493,8 +497,8 @@ def command(
 
 
 def _refuse_silent(session: Session) -> None:
-    """Ask something small, once in a session: where nothing serves commands, that is told soon. A refusal is an answer:
-    on z/OS who may not DISPLAY QMGR may DISPLAY QUEUE. Raises `MQError`."""
+    """Ask something small, once in a session and after a command that got no answer: where nothing serves commands,
+    that is told soon. A refusal is an answer: on z/OS who may not DISPLAY QMGR may DISPLAY QUEUE. Raises `MQError`."""
     if session.commands_are_answered:
         return
     try:
@@ -512,9 +516,11 @@ def command_server(session: Session, name: str, object_name: str = "", *, wait: 
     """pymqi's `PCFExecute`: the command server, and one queue for all of its answers.
 
     Parameters: `name` MQCMD_* of the command, and `object_name` what it is for, which an error names; `wait`
-    milliseconds for the answers. Raises `MQError`.
+    milliseconds for the answers. Raises `MQError`; at once for `SILENCE` after a command that got no answer.
     """
     mqi = library()
+    if session.unanswered_at is not None and time.monotonic() - session.unanswered_at < SILENCE:
+        raise mq_error(c.MQCC_FAILED, c.MQRC_NO_MSG_AVAILABLE, verb=name, object_name=object_name)
     queue = str(queue_manager_attribute(session, c.MQCA_COMMAND_INPUT_Q_NAME)).encode()
     try:
         server = mqi.PCFExecute(session.pymqi_manager, command_queue_name=queue, response_wait_interval=wait)
@@ -523,6 +529,8 @@ def command_server(session: Session, name: str, object_name: str = "", *, wait: 
         finally:
             server.disconnect()  # deletes the dynamic queue of its answers
     except mqi.MQMIError as error:
+        if error.reason == c.MQRC_NO_MSG_AVAILABLE:
+            session.commands_are_answered, session.unanswered_at = False, time.monotonic()
         raise mq_error(error.comp, error.reason, verb=name, object_name=object_name) from None
 
 

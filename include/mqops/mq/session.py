@@ -72,7 +72,8 @@ class Session:
 
     Parameters: `queue_manager` a connected `pymqi.QueueManager`; `name` the queue manager's name as it was asked for;
     error texts show it.
-    Attributes: `commands_are_answered` whether the command server has answered in this session; `own_name` of the queue
+    Attributes: `commands_are_answered` whether the command server has answered in this session, and each command since;
+    `unanswered_at` when it did not answer last (`time.monotonic`), None where it always did; `own_name` of the queue
     manager that answers, once it was asked (`mqops.mq.inquire.queue_manager_name`).
     """
 
@@ -80,6 +81,7 @@ class Session:
         self.pymqi_manager = queue_manager
         self.name = name
         self.commands_are_answered = False
+        self.unanswered_at: float | None = None
         self.own_name = ""
         self._calls = calls()
         self._connection: int = queue_manager.get_handle()
@@ -89,6 +91,7 @@ class Session:
     def end_use(self) -> bool:
         """Back out what is not committed, and close what is open, as an MQDISC behind an MQBACK does; whether that was
         done, so that the connection may be used again."""
+        self.unanswered_at = None
         comp, _reason = self._calls.MQBACK(self._connection)
         try:
             for handle in tuple(self._handles):

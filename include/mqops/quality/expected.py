@@ -29,14 +29,15 @@ _FIELDS: Mapping[str, str] = {
     "payload_length": "length of the data",
 }
 """Column → what IBM MQ calls it. A column that is not here keeps its name."""
-_PREFIXES: Mapping[str, str] = {
-    "dlh_reason": "MQRC",
-    "expiry": "MQEI",
-    "feedback": "MQFB",
-    "msg_type": "MQMT",
-    "persistence": "MQPER",
+_PREFIXES: Mapping[str, tuple[str, ...]] = {
+    "dlh_reason": ("MQRC", "MQFB"),
+    "expiry": ("MQEI",),
+    "feedback": ("MQFB", "MQRC"),
+    "msg_type": ("MQMT",),
+    "persistence": ("MQPER",),
 }
-"""Column whose numbers are constants → how the symbols of these begin."""
+"""Column whose numbers are constants → how the symbols of these begin, the more usual first: the Reason of an MQDLH may
+be a feedback code, and the Feedback of an exception report is a reason code (IBM MQ, "Reason", "Feedback")."""
 _VERBS: Mapping[str, str] = {
     "column_value_lengths_to_be_between": "has a length of {}",
     "column_value_lengths_to_equal": "has a length of {}",
@@ -107,8 +108,8 @@ def _symbols(check: CheckResult) -> str:
 
 def _symbol(column: str, value: str) -> str:
     """A number as the symbol of a constant, where the column has constants."""
-    prefix = _PREFIXES.get(column)
-    return (names.lookup(prefix, int(value)) if prefix and _NUMBER.fullmatch(value) else None) or value
+    prefixes = _PREFIXES.get(column, ()) if _NUMBER.fullmatch(value) else ()
+    return next(filter(None, (names.lookup(one, int(value)) for one in prefixes)), value)
 
 
 def _where(condition: str) -> str:

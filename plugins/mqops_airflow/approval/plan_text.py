@@ -156,7 +156,8 @@ def beside_last(compared: Compared | None) -> Markdown:
 
 
 def groups(plan: PlanSummary, compared: Compared | None = None) -> Markdown:
-    """The largest groups first, each with its rule's own text; what is left off is counted. Parameters: `compared` what
+    """The largest groups first, those that are ignored last, each with its rule's own text; what is left off is
+    counted. Parameters: `compared` what
     the last plan had of each group: a column of its own."""
     texts = rule_texts(plan.table_text)
     then = compared.before if compared and compared.compares else None
@@ -175,7 +176,7 @@ def groups(plan: PlanSummary, compared: Compared | None = None) -> Markdown:
     last = () if then is None else ("last plan",)
     headings = ("messages", *last, "action", "was for, reason", "goes to", "rule", "oldest")
     more = len(plan.counts) - len(rows) + plan.counts_left_off
-    return md("{}{}", table(headings, rows), md("\n\n… and {}", number(more, "smaller group")) if more else NOTHING)
+    return md("{}{}", table(headings, rows), md("\n\n… and {}", number(more, "more group")) if more else NOTHING)
 
 
 def ruled(count: PlanCount, texts: Mapping[int, str]) -> Markdown:

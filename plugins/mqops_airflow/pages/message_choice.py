@@ -60,15 +60,19 @@ def _all_of(queue: str, fields: Mapping[str, object], fitting: int | None) -> tu
     return (Every(said, {"queue": queue, **fields}),)
 
 
-def there_now(who: Reader, name: str, queue: str, *, only_there: bool, listed: int | None) -> Text:
+def there_now(who: Reader, name: str, queue: str, *, only_there: bool, listed: int | None, copies: int) -> Text:
     """How many messages the queue of a list has now; nothing where nobody knows. Parameters: as of `choice`;
-    `only_there` whether the list is without messages that runs have taken since; `listed` as of
+    `only_there` whether the list is without messages that runs have taken since; `listed` and `copies` as of
     `mqops.look.words.search.there_now`."""
     if not queue:
         return NOTHING
     figures = figures_now(who.estate, [name])[name]
     depth = None if figures.unreachable else figures.depth_of(queue)
-    return words.there_now(queue, depth, only_there=only_there, listed=listed) if depth is not None else NOTHING
+    return (
+        words.there_now(queue, depth, only_there=only_there, listed=listed, copies=copies)
+        if depth is not None
+        else NOTHING
+    )
 
 
 class NewLook(NamedTuple):

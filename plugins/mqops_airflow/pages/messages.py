@@ -118,11 +118,14 @@ def _address(request: Request, page: Page) -> str:
 
 def _of_dag_run(who: Reader, asked: Mapping[str, str]) -> dict[str, str]:
     """The search in the snapshot of a DAG run, for messages that are still there; in the usual snapshot where this run
-    has made none, as of an empty queue. Raises `HTTPException` 403."""
+    has made none, as of an empty queue. A run that failed is named. Raises `HTTPException` 403."""
     name = who.queue_manager(asked.get("queue_manager", ""))
-    made = folders(lake(who.estate), name, run_key(asked["dag_id"], asked.get("run_id", "")))
-    of_run = {"run": made[-1][1].run, "there": NOW} if made and made[-1][1].snapshot.is_dir() else {}
-    return {key: value for key, value in asked.items() if key not in {"dag_id", "run_id"}} | of_run
+    dag_id, run_id = asked["dag_id"], asked.get("run_id", "")
+    made = folders(lake(who.estate), name, run_key(dag_id, run_id))
+    of_run = {"run": made[-1][1].run, "there": NOW} if made and OBSERVED.exists(made[-1][1]) else {}
+    if asked.get("state") == "failed":
+        of_run |= {"failed_dag": dag_id, "failed_run": run_id}
+    return {key: value for key, value in asked.items() if key not in {"dag_id", "run_id", "state"}} | of_run
 
 
 def _stripped(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -206,12 +209,13 @@ def _behind(who: Reader, name: str, queue: str, recorded: Recorded) -> tuple[str
 
 
 class _Answer(NamedTuple):
-    """The result of a search. Parameters: `fitting` messages in all, None where nobody counted; `problem` why the
-    search is not valid; `forbidden` why this person may not make it; `command` that makes it, where it is too slow for
-    a page."""
+    """The result of a search. Parameters: `fitting` messages in all, None where nobody counted; `copies` as of
+    `Found`; `problem` why the search is not valid; `forbidden` why this person may not make it; `command` that makes
+    it, where it is too slow for a page."""
 
     found: FoundPage | None = None
     fitting: int | None = None
+    copies: int = 0
     problem: str = ""
     forbidden: str = ""
     command: str = ""
@@ -231,7 +235,7 @@ async def _answered(who: Reader, place: _Place) -> _Answer:
         request |= {"plan": place.planned.digest if action else ""}
         request |= {"there": place.only_there, "count": chooses_in_airflow(place.asked) is not None}
         found = await SEARCHES.found(str(who.user.get_id()), request)
-        return _Answer(found.page, found.fitting)
+        return _Answer(found.page, found.fitting, found.copies)
     except NotRevealed:
         return _Answer(forbidden=may_not_see(who, place.name))
     except TooSlow:
@@ -259,6 +263,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         runs=[one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == place.chosen],
         run=place.chosen,
         searched=in_words.searched(line),
+        failed=_failed(who, place),
         snapshot_of=in_words.snapshot_of,
         others=[
             (one, {**elsewhere, "run": one.run})
@@ -275,7 +280,9 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         fields=FIELDS,
         only_there=place.only_there,
         all_recorded={**again, "run": place.chosen, "there": "all"} if place.only_there else {},
-        there_now=there_now(who, name, place.one_queue, only_there=place.only_there, listed=_listed(place, answer)),
+        there_now=there_now(
+            who, name, place.one_queue, only_there=place.only_there, listed=_listed(place, answer), copies=answer.copies
+        ),
         new_look=new_look(who, name, place.one_queue),
         day=day_of(lake(who.estate), name, place.one_queue) if place.one_queue else Day(),
         choose=choice(who, place.asked, name, place.one_queue, found if there else None, fitting=answer.fitting),
@@ -291,6 +298,17 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         forbidden=answer.forbidden,
         command=answer.command,
     )
+
+
+def _failed(who: Reader, place: _Place) -> Text:
+    """That the run failed which a form of the page has started; nothing where none did."""
+    dag_id, run_id = (place.asked.get(name, "") for name in ("failed_dag", "failed_run"))
+    if not dag_id:
+        return NOTHING
+    made = folders(lake(who.estate), place.name, run_key(dag_id, run_id))
+    took = place.chosen in {folder.run for _number, folder in made}
+    checks = {"queue_manager": place.name, "run": place.chosen} if took and place.run.quality_json.exists() else {}
+    return in_words.failed({"dag_id": dag_id, "run_id": run_id}, checks, took=took)
 
 
 def _listed(place: _Place, answer: _Answer) -> int | None:

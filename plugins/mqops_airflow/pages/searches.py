@@ -47,14 +47,17 @@ class _Reply:
 
     found: FoundPage | None = None
     fitting: int | None = None
+    copies: int = 0
     problem: str = ""
 
 
 class Found(NamedTuple):
-    """What a search has found. Parameters: `fitting` messages of the snapshot in all, None where nobody counted."""
+    """What a search has found. Parameters: `fitting` messages of the snapshot in all, None where nobody counted;
+    `copies` that were left out since they are equal to one that was taken."""
 
     page: FoundPage
     fitting: int | None
+    copies: int = 0
 
 
 REPLY = TypeAdapter(_Reply)
@@ -118,7 +121,7 @@ class Searches:
             raise SettingsError(reply.problem)
         if reply.found is None:
             raise TooSlow
-        found = Found(reply.found, reply.fitting)
+        found = Found(reply.found, reply.fitting, reply.copies)
         self._answered[key] = found
         return found
 

@@ -17,7 +17,7 @@ from mq_support import DLQ, dead_letter
 from mqops.ledger import segments
 from mqops.ledger.file import LedgerFile
 from mqops.look import accounted
-from mqops.look.accounted import ledger_now
+from mqops.look.accounted import ledger_now, runs_that_acted
 from mqops.look.runs import Runs
 from mqops.look.runs_proofs import proofs_behind
 
@@ -165,6 +165,34 @@ def test_a_run_that_was_removed_says_nothing(lake, status) -> None:
         shutil.rmtree(lake / "QM1" / "runs" / run)
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
     assert status() == ""
+
+
+def absent(lake: Path) -> set[str]:
+    """The runs that the page Estate says the ledger names and the lake does not have."""
+    ledger = ledger_now(lake, "QM1")
+    assert ledger.found.error == ""
+    return set(runs_that_acted(Runs(lake, "QM1"), ledger.found.runs).absent)
+
+
+@pytest.mark.parametrize("place", [0, -1], ids=["in a closed segment", "in the open segment"])
+def test_a_run_that_leaves_the_lake_and_comes_back_is_told_by_a_process_that_looks_again(lake, place: int) -> None:
+    """Which of the ledger's runs the lake lacks is not asked of all of them again."""
+    assert absent(lake) == set()
+    lines = b"".join(LedgerFile(lake / "QM1").lines(0)).splitlines()
+    run = [json.loads(line)["run"] for line in lines][place]
+    there, away = lake / "QM1" / "runs" / run, lake / "away"
+    for _time in range(2):
+        there.rename(away)
+        assert absent(lake) == {run}
+        assert absent(lake) == {run}
+        away.rename(there)
+        assert absent(lake) == set()
+    there.joinpath("issued.json").rename(away)
+    assert absent(lake) == {run}
+    away.rename(there / "issued.json")
+    (lake / "QM1" / "runs.sqlite").unlink()
+    there.rename(away)
+    assert absent(lake) == {run}
 
 
 def test_what_is_asked_of_runs_is_bounded_by_the_lines_behind_the_last_checkpoint(lake) -> None:

@@ -216,7 +216,11 @@ def test_show_checks_the_ledger_and_says_what_stands_before_the_changed_line(lak
         assert result.exit_code == 1
         assert result.output.count("line 3 of the ledger") == result.output.count("    message ") == shown
         assert "IGN" not in result.output
-        expected = f"QM1: Line {changed} of the ledger is damaged or has been changed"
+        expected = (
+            f"QM1: Line {changed} of the ledger is damaged or has been changed, in {path}. What runs did with the "
+            "message from there on is not known: restore the file from a copy, and check it with "
+            "`mqops ledger verify QM1`"
+        )
         assert result.output.splitlines()[-1] == f"mqops: {expected}"
         document = json.loads(CliRunner().invoke(main, [*SHOW, "--json", "--lake", str(lake)]).stdout)
         assert (len(document["events"]), document["errors"]) == (shown, [expected])

@@ -12,6 +12,7 @@ from mq_support import until
 from pymqi import CMQC
 
 from mqops.errors import PermanentMQError
+from mqops.mq import inquire
 from mqops.mq.connection import connect
 from mqops.mq.inquire import FEW_ANSWERS, inquire_queues
 from mqops.mq.session import Session
@@ -76,6 +77,25 @@ def test_the_answers_about_many_queues_may_take_a_minute(manager):
         begun, again = asked.result()
     assert "A" in begun
     assert begun == again
+
+
+def test_after_a_command_without_an_answer_a_session_tells_at_once_that_there_is_none(manager, monkeypatch):
+    """A command server that ends within a session cost as long again for each command: nothing is sent any more, and
+    it is asked again later, something small first."""
+    with connect(manager.connection) as session, manager.connected() as connection:
+        assert "A" in names(session)
+        manager.mqsc(SILENT)
+        commands = pymqi.Queue(connection, COMMANDS, CMQC.MQOO_INQUIRE)
+        for asked in ("A", "*", "A", "*"):
+            with pytest.raises(PermanentMQError, match="The command server has not answered in time"):
+                inquire_queues(session, asked)
+            assert commands.inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 1
+        monkeypatch.setattr(inquire, "SILENCE", 0.0)
+        with pytest.raises(PermanentMQError, match="MQCMD_INQUIRE_Q_MGR on QM1 failed"):
+            inquire_queues(session, "*")
+        commands.close()
+        manager.mqsc(SPEAKS)
+        assert "A" in names(session)
 
 
 def test_an_answer_may_have_more_messages_than_a_unit_of_work(manager):

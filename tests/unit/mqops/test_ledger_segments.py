@@ -28,6 +28,7 @@ from mqops.ledger.core.marker import Marker
 from mqops.ledger.core.seal import Key, Keys
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.index import LedgerIndex
+from mqops.ledger.parts import Kept
 from mqops.ledger.segments import Segments
 from mqops.ledger.verified import verified
 
@@ -302,15 +303,16 @@ def test_what_a_key_signed_that_is_lost_is_checked_by_its_hashes_and_stated_anew
 
 
 def test_a_closed_segment_is_not_read_again_while_its_file_is_the_same(file, monkeypatch):
-    assert verified(again(file), again=False).error == ""
+    kept = Kept(wanted=lambda runs: runs, as_of=None)
+    assert verified(again(file), kept=kept).error == ""
     read: list[int] = []
     lines = Segments.lines
     monkeypatch.setattr(Segments, "lines", lambda self, number: read.append(number) or lines(self, number))
-    assert verified(again(file), again=False).error == ""
+    assert verified(again(file), kept=kept).error == ""
     assert read == []
     path = segment(file, 1)
     path.write_bytes(path.read_bytes().replace(b'"FWD"', b'"IGN"', 1))
-    assert "is damaged" in verified(again(file), again=False).error
+    assert "is damaged" in verified(again(file), kept=kept).error
 
 
 def test_segments_are_checked_by_several_processes(file, monkeypatch):

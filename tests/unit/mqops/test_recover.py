@@ -14,6 +14,7 @@ from pymqi import CMQC
 from mqops.act.approved_plan import make_row, plan_rows, read_approved_plan
 from mqops.act.core.port import CannotTake
 from mqops.clock import utc
+from mqops.decide import counts
 from mqops.deciders.run import plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.errors import PlanChanged
@@ -325,6 +326,19 @@ def test_part_of_an_mq_group_is_left_and_that_is_told(manager, run):
         assert any("messages of one group" in remark for remark in done["remarks"])
     assert manager.bodies("IN") == [b"1", b"2"]
     assert manager.bodies("OUT") == [b"3", b"3"]
+
+
+def test_the_few_messages_that_were_chosen_are_a_group_of_the_plan_beside_thousands_that_were_not(
+    manager, run, mqops_here, monkeypatch
+):
+    """A plan names so many groups and no more, here one: the largest was that of the others."""
+    monkeypatch.setattr(counts, "MOST_GROUPS", 1)
+    *_others, chosen = manager.put(DLQ, [dead_letter(queue, b"x") for queue in ("APP.B", "APP.B", "APP.A")])
+    arguments = ("message", "move", DLQ, chosen.hex(), "--to", "OUT", "--dry-run")
+    plan = run(*arguments, ask="")["plan"]
+    assert [(one["origin_q"], one["action"], one["messages"]) for one in plan["counts"]] == [("APP.A", "FWD", 1)]
+    assert plan["counts_left_off"] == 1
+    assert "not shown: 1 other group." in mqops_here(*arguments, "-m", "QM1").stdout
 
 
 def test_dead_letters_are_replayed_stripped_parked_and_discarded(manager, run):

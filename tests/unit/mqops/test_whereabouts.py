@@ -17,6 +17,7 @@ from mq_support import DLQ, dead_letter, let_expire
 
 from mqops.lake.run import RunFolder
 from mqops.ledger import index, segments
+from mqops.ledger.file import LedgerFile
 from mqops.look import sightings
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(NONE) ACTION(RETRY)\n"
@@ -109,6 +110,36 @@ def test_law3_a_message_that_somebody_else_consumed_is_gone_at_the_proof(manager
         assert (seen["became"], seen["action"], seen["missed_by"]) == (became, action, run.run)
         assert seen["missed_at"][:-1] <= at
     assert "another program got it, or the queue was cleared" in mqops("ledger", "show", second.hex()).stdout
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["in the open segment", "in a closed segment"])
+def test_behind_a_broken_line_of_the_ledger_nothing_is_said_of_another_program(
+    manager, lake, mqops, monkeypatch, closed: bool
+):
+    """A run moved it, and the line that says so cannot be read."""
+    monkeypatch.setattr(segments, "SEGMENT_SIZE", 1 if closed else segments.SEGMENT_SIZE)
+    (msg_id,) = manager.put(DLQ, [dead_letter("A", b"1", Expiry=1_000_000)])
+    run, plan = planned(manager, lake, text=TABLE)
+    finished(manager, run, plan.digest)
+    if closed:  # by the next one that writes
+        manager.put(DLQ, [dead_letter("A", b"2")])
+        later, its_plan = planned(manager, lake, text=TABLE)
+        finished(manager, later, its_plan.digest)
+    planned(manager, lake, text=TABLE)  # it finds that the message is gone
+    assert [one["outcome"] for one in known(mqops, msg_id)["events"]] == ["acted"]
+    file = LedgerFile(lake / "QM1")
+    number = next(one for one, line in enumerate(file.lines(), start=1) if b'"kind":"acted"' in line)
+    broken = file.segments.file_of(number)
+    assert (broken != file.path) == closed
+    broken.write_bytes(broken.read_bytes().replace(b'"RETRY"', b'"FORWA"'))
+    shown = mqops("ledger", "show", msg_id.hex(), expect=1)
+    said = " ".join(shown.stdout.split())
+    assert ("what became of it is not known: the ledger has a line that cannot be read" in said) == (not closed)
+    assert "another program" not in said
+    assert len(shown.stderr.splitlines()) == 1
+    error = f"Line {number} of the ledger is damaged or has been changed, in {broken}. What runs did with the message"
+    assert error in " ".join(shown.stderr.split())
+    assert "restore the file from a copy, and check it with `mqops ledger verify QM1`" in " ".join(shown.stderr.split())
 
 
 def test_of_too_many_messages_it_is_not_told_that_those_that_a_run_moved_are_gone(manager, lake, mqops, monkeypatch):

@@ -37,6 +37,20 @@ LENGTHS, BETWEEN = "column_value_lengths_to_be_between", "column_values_to_be_be
             "msg_type equals 4",
             "Reason of the MQDLH: is not MQRC_NONE, where MsgType is MQMT_REPORT",
         ),
+        (  # a feedback code, as of the trigger monitor (IBM MQ, "Reason")
+            IN_SET,
+            ("dlh_reason",),
+            "266, 2053, 1",
+            "",
+            "Reason of the MQDLH: is one of MQFB_TM_ERROR, MQRC_Q_FULL, 1",
+        ),
+        (  # of an exception report
+            NOT_IN_SET,
+            ("feedback",),
+            "2053",
+            "dlh_reason equals 271",
+            "Feedback: is not MQRC_Q_FULL, where Reason of the MQDLH is MQFB_XMIT_Q_MSG_ERROR",
+        ),
         (
             NOT_IN_SET,
             ("feedback",),

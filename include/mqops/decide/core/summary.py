@@ -12,7 +12,7 @@ from mqops.decide.core.pacing import Pacing
 from mqops.workflow import Workflow
 
 MOST_GROUPS = 1000
-"""Groups in a summary, the largest; with &REPLYQ there may be one a message."""
+"""Groups in a summary, the largest, those that are ignored last; with &REPLYQ there may be one a message."""
 SAMPLES = 3
 """Samples a group: its first messages."""
 
@@ -71,7 +71,8 @@ class PlanSummary:
 
     Parameters: `table_text` as it was, but for bytes in comments that are not UTF-8; `table_digest` of its true bytes;
     `observed` messages in the snapshot and `rows` of them in the plan; `rules` one count a rule; `counts`
-    the largest groups, `counts_left_off` how many more there are; `limit` and `message_ids` what narrowed the set;
+    the largest groups, what is ignored last,
+    `counts_left_off` how many more there are; `limit` and `message_ids` what narrowed the set;
     `remarks` what else the approver should know; `handling` how it is carried out (`mqops.decide.core.pacing`);
     `digest` of the plan's rows (`mqops.decide.core.canonical`) and of its handling, which an approval is bound to;
     `requested_by` who asked for it on the command line, blank for other plans; `used_up` messages that are

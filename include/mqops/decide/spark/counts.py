@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
+from mqops.actions import Action
 from mqops.decide.core import PlanCount, RuleCount, Sample
 from mqops.decide.core.summary import MOST_GROUPS, SAMPLES
 from mqops.decide.samples import masked
@@ -20,8 +21,8 @@ _GROUP = [*_RULE, "dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "dest_q", "dest_
 
 
 def plan_counts(plan: DataFrame, snapshot: Path) -> tuple[tuple[RuleCount, ...], tuple[PlanCount, ...], int]:
-    """Counts per rule in the order of the table; the `MOST_GROUPS` largest groups with masked samples; the number
-    of the other groups.
+    """Counts per rule in the order of the table; the `MOST_GROUPS` largest groups with masked samples, those
+    that are ignored behind the others; the number of the other groups.
 
     Parameters: `plan` rows of `PLAN`; `snapshot` the folder that the texts of the samples are read from.
 
@@ -31,7 +32,8 @@ def plan_counts(plan: DataFrame, snapshot: Path) -> tuple[tuple[RuleCount, ...],
     groups = _groups(plan).persist()
     try:
         rules = groups.groupBy(*_RULE).agg(*_sums(), F.count("*").alias("groups")).collect()
-        largest = groups.orderBy(F.desc("messages"), *_GROUP).limit(MOST_GROUPS).collect()
+        ignored = F.col("action") == Action.IGNORE.value
+        largest = groups.orderBy(ignored, F.desc("messages"), *_GROUP).limit(MOST_GROUPS).collect()
     finally:
         groups.unpersist()
     first = _first(plan, largest)

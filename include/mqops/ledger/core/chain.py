@@ -152,7 +152,7 @@ def _links(lines: Iterable[bytes], seal: Seal, after: Head) -> Iterator[tuple[by
             raise damaged(number) from error
         if end.prev != before or end.seq != number:
             raise LedgerBroken(
-                f"Line {number} of the ledger does not follow the one before: lines were removed or added"
+                f"Line {number} of the ledger does not follow the one before: lines were removed or added", line=number
             )
         _check_signature(number, end, seal, signed_from)
         refuse_newer_line(number, line)
@@ -173,7 +173,8 @@ def _check_signature(number: int, end: _Link, seal: Seal, signed_from: int) -> N
             raise BadSignature("not signed")
         verify_signature(seal, LINE, end.hash.encode(), end.key, end.hmac)
     except BadSignature as error:
-        raise LedgerBroken(f"Line {number} of the ledger was not written by a holder of its key: {error}") from None
+        text = f"Line {number} of the ledger was not written by a holder of its key: {error}"
+        raise LedgerBroken(text, line=number) from None
 
 
 def check_line(number: int, line: bytes, seal: Seal) -> None:
@@ -221,7 +222,7 @@ def read_line(number: int, line: bytes) -> dict[str, object]:
 
 def damaged(number: int) -> LedgerBroken:
     """The error that names a line."""
-    return LedgerBroken(f"Line {number} of the ledger is damaged or has been changed")
+    return LedgerBroken(f"Line {number} of the ledger is damaged or has been changed", line=number)
 
 
 def refuse_other(head: Head, proof: Proof) -> None:

@@ -51,7 +51,7 @@ def plan_lines(plan: PlanSummary, found: Preflight | None, *, by_rules: bool, ev
             yield f"{rule.messages:8}  {what} in all  ({groups}; {counted(rule.bytes, 'byte')})"
     yield from _groups(counts, by_rules=by_rules, most=len(counts) if every_group else MOST_OF_A_RULE)
     if plan.counts_left_off:
-        yield f"not shown: {counted(plan.counts_left_off, 'smaller group')}. RUN/plan has every message"
+        yield f"not shown: {counted(plan.counts_left_off, 'other group')}. RUN/plan has every message"
     yield from (*plan.remarks, *(found.remarks if found else ()))
     yield from shown(found.findings) if found else ()
 

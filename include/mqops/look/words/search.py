@@ -28,6 +28,18 @@ def searched(line: RunLine | None) -> Text:
     return said("The search is in one snapshot: of {}, taken {:time} by the run {}.", of, line.at, named(line))
 
 
+def failed(of: Mapping[str, str], checks: Mapping[str, str], *, took: bool) -> Text:
+    """That a run which was started for a new look failed. Parameters: `of` it, for its page; `checks` of it, for their
+    page, none where it has checked nothing; `took` whether the search is in the snapshot that it took before."""
+    when = (
+        "The run that took this snapshot failed afterwards:"
+        if took
+        else "The new look failed before it had a snapshot:"
+    )
+    found = said(", and {} of the snapshot", Link("what its checks found", "quality", checks)) if checks else NOTHING
+    return said("{} {} says what failed{}.", when, Link("its page", "run", of), found)
+
+
 def snapshot_of(line: RunLine) -> str:
     """The snapshot of a run in a few words."""
     number = len(line.queue.split(","))
@@ -46,21 +58,30 @@ def unrecorded(queue: str, depth: int | None, unit: str, queue_manager: str) -> 
     )
 
 
-def there_now(queue: str, depth: int, *, only_there: bool, listed: int | None = None) -> Text:
+def there_now(queue: str, depth: int, *, only_there: bool, listed: int | None = None, copies: int = 0) -> Text:
     """How many messages a queue has now, beside a list that a run has recorded. Parameters: `only_there` whether the
     list passes over those that runs have taken since; `listed` messages of the list in all, where it has all of these
-    of the queue, None where it does not, or nobody counted."""
+    of the queue, None where it does not, or nobody counted; `copies` that it leaves out though they may be there, since
+    they are equal in everything to one that a run has taken."""
     now = said("{:name} has {} now.", queue, counted(depth, "message"))
     if not only_there:
         return sentences(now, said("The list has all that the run recorded, those that were taken since, too."))
     taken = said("The list is without those that runs have taken since, by their proofs.")
     if listed is None:
         return sentences(now, taken, said("What applications took is in it still, and what came since is not."))
-    return sentences(now, said("The list has {}.", listed), _differs(depth, listed), taken)
+    return sentences(now, said("The list has {}.", listed), _differs(depth, listed, copies), taken)
 
 
-def _differs(depth: int, listed: int) -> Text:
+def _differs(depth: int, listed: int, copies: int) -> Text:
     """What follows where a queue has more messages than a list of those that are there, or fewer."""
+    if depth > listed and copies:
+        equal = counted(copies, "message is equal", "messages are equal")
+        left_out = said(
+            "{} in everything to one that a run has taken: such copies are not in the list, and may be there.", equal
+        )
+        return sentences(
+            said("That is {} more: messages came since the snapshot, or are such copies.", depth - listed), left_out
+        )
     if depth > listed:
         return said("That is {} more: messages came since the snapshot.", depth - listed)
     if depth < listed:

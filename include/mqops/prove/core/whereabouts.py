@@ -9,6 +9,7 @@
    have been lost with the end of the queue manager: UNKNOWN. If only the plan is there and its snapshot was removed,
    nothing says what its lifetime was: GONE.
 4. Nobody has looked since it was last seen, and its lifetime is not over: SEEN.
+5. A line of the ledger cannot be read: it may say that a run dealt with the message, so nothing of this holds: UNREAD.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from mqops.expiry.core.lifetime import remaining
 from mqops.model import AsJson
 from mqwire.constants import MQEI_UNLIMITED, MQPER_NOT_PERSISTENT
 
-SEEN, EXPIRED, TAKEN, UNKNOWN, GONE, HELD = "seen", "expired", "taken", "unknown", "gone", "held"
+SEEN, EXPIRED, TAKEN, UNKNOWN, GONE, HELD, UNREAD = "seen", "expired", "taken", "unknown", "gone", "held", "unread"
 WORDS: Mapping[str, str] = {
     SEEN: "it was there, and nobody has looked since",
     EXPIRED: "it expired, unless a program got it before its lifetime ended",
@@ -32,6 +33,7 @@ WORDS: Mapping[str, str] = {
     "it, or the queue was cleared",
     GONE: "gone for an unknown reason: its snapshot was removed, so its lifetime is not known",
     UNKNOWN: "another program got it, or it was lost when the queue manager ended: it was not persistent",
+    UNREAD: "what became of it is not known: the ledger has a line that cannot be read, which may say what a run did",
 }
 
 

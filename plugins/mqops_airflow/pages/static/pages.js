@@ -8,7 +8,7 @@
 //   data-twice="words"                     a button of a form that has to be pressed twice: the words for the second press
 //   data-clears="{dag_id, run_id, task_ids}" a form that clears tasks of a run by Airflow's API; with data-starts,
 //                                          when the run that it has started has ended well
-//   data-then="URL?..."                    the page that is shown when the run of a form has ended well, of that run
+//   data-then="URL?..."                    the page that is shown when the run of a form has ended, of that run and its state
 //   data-airflow-page                      a link to a page of Airflow's own: opens in the whole window
 //   data-login                             a link to Airflow's login, which leads back to this page
 //   data-copies="id"                       a button that copies the text of that element
@@ -208,9 +208,9 @@
     answer.before(why);
     const state = await ends(form, answer);
     if (form.dataset.clears) await goesOn(form, answer, state);
-    if (form.dataset.then && state === "success") {
+    if (form.dataset.then && state !== "deleted") {
       const { starts: dag_id, started: run_id } = form.dataset;
-      location.assign(`${form.dataset.then}&${new URLSearchParams({ dag_id, run_id })}`);
+      location.assign(`${form.dataset.then}&${new URLSearchParams({ dag_id, run_id, state })}`);
     }
     why.remove();
     buttons.forEach((button) => { button.disabled = false; });
