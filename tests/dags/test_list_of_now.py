@@ -140,7 +140,7 @@ def test_the_list_of_a_queue_is_that_of_its_newest_snapshot_and_a_new_look_shows
 
 def test_the_page_expiry_names_the_dead_letter_queue_that_the_scan_leaves_out(manager, estate_folder, asks):
     letters(manager, "A")
-    left_out = f"the scan for expired messages leaves out {DLQ} , the dead-letter queue: `*` stands for no queue"
+    left_out = f"the scan for expired messages leaves out {DLQ} , the dead-letter queue: the pattern * of the estate"
     assert left_out in words_of(asks("/expiry"))
     (estate_folder / "estate.yaml").write_text(ESTATE.replace("['*']", "['*', 'SYSTEM.DEAD*']"))
     assert "leaves out" not in words_of(asks("/expiry"))

@@ -40,7 +40,7 @@ def _of_many(found: Sequence[QueueFigures], each: Sequence[Problem]) -> Problem:
     """One line for all of them, which leads to the deepest. Parameters: `each` the problems of the deepest,
     which unfold."""
     return Problem(
-        what=f"{counted(len(found), 'queue')} where runs put messages are open for input by no program: "
+        what=f"{counted(len(found), 'queue')} where runs put messages have no program that reads them: "
         f"{first_named([one.with_depth for one in found], MOST_LINES)}",
         remedy="Check that the application of each runs; it is in order only where a person reads the queue.",
         place=Place.QUEUE,
