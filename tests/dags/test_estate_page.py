@@ -732,7 +732,7 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     last = name_of(run_line(run))
     (one_line,) = notes()
     assert one_line.startswith(
-        "2 queues where runs put messages are open for input by no program: A (CURDEPTH 2), OFFERS (CURDEPTH 1). "
+        "2 queues where runs put messages have no program that reads them: A (CURDEPTH 2), OFFERS (CURDEPTH 1). "
         "The queues Check that the application of each runs; it is in order only where a person reads the queue. "
     )
     for one in ("A (CURDEPTH 2)", "OFFERS (CURDEPTH 1)"):  # what unfolds
