@@ -68,6 +68,8 @@ class Guard:
             self.problem = str(error)
         except OSError:
             self.problem = ""  # nothing listens: gRPC says so
+        except asyncio.CancelledError:
+            pass  # by `close`, and all is done: asyncio would write a traceback of it into the job's log
         finally:
             writer.close()
 

@@ -151,5 +151,6 @@ def test_the_guard_of_a_job_ends_with_it(tmp_path: Path) -> None:
         command = [sys.executable, "-c", TWICE, str(tmp_path / "job.py"), remote]
         done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert "asyncio" not in done.stderr
     assert done.stdout.splitlines()[:2] == ["a guard", "none is left"]
     assert done.stdout.splitlines()[-1] == "none is left"
