@@ -1037,7 +1037,7 @@ def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> Non
     assert re.search('not met</span> looked at no message: no queue fits</td><td class="number"[^>]*>–</td>', text)
     assert "suite s: no queue fits PAYMNTS.*</li>" in text.replace("<wbr>", "")
     assert 'NOT.LOOKED.AT</th><td class="number">1 of 5</td>' in text.replace("<wbr>", "")
-    assert "1731600 s (20 d 1 h)</td>" in text
+    assert "1,731,600 s (20 d 1 h)</td>" in text
 
 
 def test_quality_shows_every_failure_page_by_page(site: Any) -> None:

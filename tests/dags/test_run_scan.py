@@ -139,7 +139,7 @@ def test_the_page_says_what_vanishes_before_people_are_at_work_again(manager, es
     estate.write_text(estate.read_text() + "calendar: calendar.yaml\n")
     calendar = calendar_of(estate_folder / "calendar.yaml")
     manager.put(DLQ, [({"Expiry": 36_000}, b"x")] * 4)
-    manager.put("A", [({"Expiry": 36_000}, b"x")] * 2)
+    manager.put("A", [({"Expiry": expiry}, b"x") for expiry in (36_000, 6_000)])
     lake = estate_folder / "lake"
     _found, _summary, made = look_ahead(manager.connection, lake, (), calendar=calendar, recheck=timedelta(days=1))
     text = client("/expiry", queue_manager="QM1").text.replace("<wbr>", "")

@@ -99,7 +99,7 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d
 
 @lru_cache(maxsize=4096)
 def _broken(text: str) -> Markup:
-    return Markup("<wbr>").join(re.split(r"(?<=[._@,-])", visible(text)))
+    return Markup("<wbr>").join(re.split(r"(?<=[._@,-])(?<!\d,(?=\d))", visible(text)))
 
 
 def _time(when: str | datetime | None) -> datetime | None:

@@ -86,7 +86,7 @@ LENGTHS, BETWEEN = "column_value_lengths_to_be_between", "column_values_to_be_be
             ("reply_to_q",),
             "in 95 % of the messages",
             "age_seconds at least 3600 and msg_type is one of 1, 8",
-            "ReplyToQ: has a value, in 95 % of the messages, where age is at least 3600 s (1 h) and MsgType is one of "
+            "ReplyToQ: has a value, in 95 % of the messages, where age is at least 3,600 s (1 h) and MsgType is one of "
             "MQMT_REQUEST, MQMT_DATAGRAM",
         ),
         ("column_values_to_be_null", ("msg_offset",), "", "queue like A*", "Offset: has no value, where queue like A*"),

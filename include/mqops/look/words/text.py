@@ -191,7 +191,7 @@ Value = Text | Part | int
 Cell = Value | None
 """What stands in a table: a sentence, a text of others, a number, None for what is not known."""
 NOTHING = Text()
-_KEYWORD = r"[A-Z]+(?:\((?:'(?:''|[^'])*'|[^()'])*\))?"
+_KEYWORD = r"[A-Z]+(?:\((?:'[^']*'|[^()'])*\))?"
 _COMMAND = re.compile(rf"`([^`]+)`|\b(?:ALTER|DEFINE|START) (?=[A-Z]+\(){_KEYWORD}(?: {_KEYWORD}(?![a-z]))*")
 """A command in a remedy."""
 _HOLE = re.compile(r"\{(?::(\w+))?\}")
