@@ -191,9 +191,13 @@ Value = Text | Part | int
 Cell = Value | None
 """What stands in a table: a sentence, a text of others, a number, None for what is not known."""
 NOTHING = Text()
-_KEYWORD = r"[A-Z]+(?:\((?:'(?:''|[^'])*'|[^()'])*\))?"
-_COMMAND = re.compile(rf"`([^`]+)`|\b(?:ALTER|DEFINE|START) (?=[A-Z]+\(){_KEYWORD}(?: {_KEYWORD}(?![a-z]))*")
-"""A command in a remedy."""
+_VALUE = r"\((?!\.\.\.)(?:'(?:''|[^'])*+'|[^()'a-z])*+\)"
+_KEYWORD = rf"[A-Z]++(?:{_VALUE})?+"
+_COMMAND = re.compile(
+    rf"`([^`]+)`|\b(?:ALTER|DEFINE|DISPLAY|START) (?:QMGR |(?=[A-Z]+\()){_KEYWORD}(?: {_KEYWORD}(?![a-z]))*+(?! ?[A-Z]*\()"
+)
+"""A command in a remedy. A value in small letters without quotation marks, or "...", stands for one that a person has to
+put there: with it, it is none."""
 _HOLE = re.compile(r"\{(?::(\w+))?\}")
 
 
