@@ -193,11 +193,10 @@ Cell = Value | None
 NOTHING = Text()
 _VALUE = r"\((?!\.\.\.)(?:'(?:''|[^'])*+'|[^()'a-z])*+\)"
 _KEYWORD = rf"[A-Z]++(?:{_VALUE})?+"
-_COMMAND = re.compile(
-    rf"`([^`]+)`|\b(?:ALTER|DEFINE|DISPLAY|START) (?:QMGR |(?=[A-Z]+\()){_KEYWORD}(?: {_KEYWORD}(?![a-z]))*+(?! ?[A-Z]*\()"
-)
-"""A command in a remedy. A value in small letters without quotation marks, or "...", stands for one that a person has to
-put there: with it, it is none."""
+_MQSC = rf"(?:ALTER|DEFINE|DISPLAY|START) (?:QMGR |(?=[A-Z]+\()){_KEYWORD}(?: {_KEYWORD}(?![a-z]))*+"
+_COMMAND = re.compile(rf"`([^`]+)`|\b{_MQSC}(?! ?[A-Z]*\()")
+"""A command in a remedy. With a value in small letters and no quotation marks, or "...", it is none: a person has to
+put another value there."""
 _HOLE = re.compile(r"\{(?::(\w+))?\}")
 
 
