@@ -9,7 +9,9 @@ whose MQ client library may start some, is left to the workers.
 
 from __future__ import annotations
 
-from contextlib import suppress
+import sys
+import traceback
+from contextlib import redirect_stdout
 from importlib import import_module
 
 from pyspark import daemon
@@ -26,11 +28,18 @@ OF_WORKERS = (
 
 def main() -> None:
     """Import, then serve Spark as PySpark's daemon does."""
-    with suppress(ImportError), no_thread_of_jemalloc():  # the worker says what is missing
+    with redirect_stdout(sys.stderr), no_thread_of_jemalloc():  # Spark reads the port from the standard output
+        _import()
+    daemon.manager()
+
+
+def _import() -> None:
+    try:
         for name in OF_WORKERS:
             import_module(name)
         import_registered()
-    daemon.manager()
+    except Exception:  # the worker that needs it fails with it; the others of the server do not
+        traceback.print_exc()
 
 
 if __name__ == "__main__":

@@ -525,3 +525,10 @@ def test_make_secrets_asks_for_the_licence(tmp_path: Path) -> None:
     result = made_in(tmp_path)
     assert (result.returncode, (tmp_path / MADE).exists()) == (2, False)
     assert "--accept-mq-licence" in result.stderr
+
+
+def test_no_session_of_a_task_leaves_a_large_process_behind() -> None:
+    """Spark keeps the parent of a session's Python workers. One that has imported much suits tasks that share a
+    session only, and these do not."""
+    shared = "session_id" in (ROOT / "include" / "docker" / "make_secrets.py").read_text()
+    assert shared == ("mqops.spark_daemon" in str(COMPOSE["services"]["spark-connect"]["command"]))

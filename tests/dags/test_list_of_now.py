@@ -121,6 +121,9 @@ def test_the_list_of_a_queue_is_that_of_its_newest_snapshot_and_a_new_look_shows
     assert f"{DLQ} has 0 messages now. The list has 0. The list is without" in words_of(failed.text)
     assert "The run that took this snapshot failed afterwards: its page says what failed." in words_of(failed.text)
     assert 'href="/run?dag_id=qm1_snapshot&amp;run_id=again"' in failed.text
+    other = client("/messages", "operator", **seen, run_id="again", state="failed", application="nobody").text
+    (link,) = re.findall(r'href="(/messages[^"]*run=seen[^"]*)"', other)
+    assert "The new look failed" not in words_of(client(unescape(link), "operator").text)
     check_quality(again, 2)
     assert "what failed, and what its checks found of the snapshot." in words_of(
         client("/messages", "operator", **seen, run_id="again", state="failed").text

@@ -26,8 +26,10 @@ from mqops.mq.inquire import (
 )
 from mqops.mq.named_queue import told_with_name
 from mqops.mq.session import PASS_CONTEXT_OPTIONS, Session
+from mqops.mqsc import mqsc_name
 from mqops.storage import Storage
 from mqwire import constants as c
+from mqwire.errors import WireError
 
 MOST_USERS = 20
 """Users of a destination (PUTAUT(CTX)) whose authority is tried."""
@@ -122,8 +124,10 @@ class DestinationInquiry:
             error.raise_if_lost()
             how = " with all context (SETALL)" if options & c.MQOO_SET_ALL_CONTEXT else ""
             by = f" by the authority of {user.strip() or 'a blank user (PUTAUT(CTX))'}" if user else ""
-            advice = self._told(error, demand).advice
-            return f"MQOPEN for puts{how}{by} fails: {error.symbol} ({error.reason})", advice
+            what = f"MQOPEN for puts{how}{by} fails: {error.symbol} ({error.reason})"
+            if isinstance(error.__cause__, WireError):  # it tells the name, which a message may carry: nothing to do
+                return f"{what}: {error.advice}", ""
+            return what, self._told(error, demand).advice
         return None
 
     def _told(self, error: MQError, demand: Demand) -> MQError:
@@ -148,7 +152,7 @@ class DestinationInquiry:
         alias = self._queue_manager_alias(queue_manager)
         if alias is None:
             return self._sent(self._default_transmission_queue(), str(Destination(queue, queue_manager)), ())
-        inhibited = () if alias[c.MQIA_INHIBIT_PUT] == c.MQQA_PUT_ALLOWED else (f"QREMOTE({queue_manager})",)
+        inhibited = () if alias[c.MQIA_INHIBIT_PUT] == c.MQQA_PUT_ALLOWED else (f"QREMOTE({mqsc_name(queue_manager)})",)
         target = alias[c.MQCA_REMOTE_Q_MGR_NAME]
         if target in {"", self._own}:
             return self._here(queue, inhibited)
@@ -222,7 +226,7 @@ class DestinationInquiry:
 
     def _inhibited(self, kind: str, name: str) -> tuple[str, ...]:
         allowed = self._number(name, c.MQIA_INHIBIT_PUT) == c.MQQA_PUT_ALLOWED
-        return () if allowed else (f"{kind}({name})",)
+        return () if allowed else (f"{kind}({mqsc_name(name)})",)
 
     def _number(self, queue: str, selector: int) -> int:
         return int(self._value(queue, selector))

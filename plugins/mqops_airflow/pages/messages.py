@@ -74,6 +74,9 @@ IN_AN_ADDRESS = (
     "What is looked for in the data and the properties of messages must not stand in an address, which servers and "
     "browsers write down. Nothing was looked for: use the form of the page Messages."
 )
+FAILED_DAG, FAILED_RUN = "failed_dag", "failed_run"
+"""The fields that name a run which a form of the page has started and which has failed: no other list of the page is
+about it, and no link has them."""
 NOW = "now"
 """The word of the field `there` for messages that no run has taken since."""
 MSG_ID = "[0-9a-f]{48}"
@@ -124,7 +127,7 @@ def _of_dag_run(who: Reader, asked: Mapping[str, str]) -> dict[str, str]:
     made = folders(lake(who.estate), name, run_key(dag_id, run_id))
     of_run = {"run": made[-1][1].run, "there": NOW} if made and OBSERVED.exists(made[-1][1]) else {}
     if asked.get("state") == "failed":
-        of_run |= {"failed_dag": dag_id, "failed_run": run_id}
+        of_run |= {FAILED_DAG: dag_id, FAILED_RUN: run_id}
     return {key: value for key, value in asked.items() if key not in {"dag_id", "run_id", "state"}} | of_run
 
 
@@ -251,7 +254,8 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
     unrecorded = bool(queue) and "*" not in queue and not any(named(queue, one.queue) for one in newest)
     figures = figures_now(who.estate, [name])[name] if unrecorded else Figures()
     unit = next((one.unit for one in figures.queues if one.name == queue), "")
-    again = {key: value for key, value in asked.items() if value} | {"queue_manager": name}
+    again = {key: value for key, value in asked.items() if value and key not in {FAILED_DAG, FAILED_RUN}}
+    again |= {"queue_manager": name}
     may_choose = who.may_start(RECOVER)
     since, unknown = _since(place.run, Same(found)) if found and not place.only_there else ({}, ())
     there = found and any((one.queue, one.msg_key) not in since for one in found.messages)
@@ -302,7 +306,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
 
 def _failed(who: Reader, place: _Place) -> Text:
     """That the run failed which a form of the page has started; nothing where none did."""
-    dag_id, run_id = (place.asked.get(name, "") for name in ("failed_dag", "failed_run"))
+    dag_id, run_id = (place.asked.get(name, "") for name in (FAILED_DAG, FAILED_RUN))
     if not dag_id:
         return NOTHING
     made = folders(lake(who.estate), place.name, run_key(dag_id, run_id))

@@ -25,7 +25,7 @@ from mqops_airflow.pages.charts import sparkline
 from mqops_airflow.pages.elements import attributes, element, in_a_row
 from mqops_airflow.pages.shown import breaks, dated, lines, moment, shortened, since
 
-COMMANDS = ("mqops ", "ALTER ", "DEFINE ", "DELETE ", "SET ", "START ", "REFRESH ", "RESET ")
+COMMANDS = ("mqops ", "ALTER ", "DEFINE ", "DELETE ", "DISPLAY ", "SET ", "START ", "REFRESH ", "RESET ")
 """What a command of ours, and one of MQSC, begins with."""
 Where: TypeAlias = Context | Mapping[str, str]
 """Where the pages lie: `root`, and `airflow` its own; and `lake`, "" where no run is named

@@ -28,6 +28,10 @@ def commands(text: Text) -> list[str]:
         ),
         ("Where it is not on purpose: ALTER QLOCAL(A) TRIGGER", ["ALTER QLOCAL(A) TRIGGER"]),
         ("ALTER QLOCAL(A) SHARE Then start it", ["ALTER QLOCAL(A) SHARE"]),  # a word is no keyword
+        ("To mend it: ALTER QMGR DEADQ(SYSTEM.DEAD.LETTER.QUEUE)", ["ALTER QMGR DEADQ(SYSTEM.DEAD.LETTER.QUEUE)"]),
+        ("DISPLAY CHSTATUS('to.QM2')", ["DISPLAY CHSTATUS('to.QM2')"]),
+        ("To mend it, for each: ALTER QLOCAL(queue) TRIGGER", []),  # MQSC would take it for a queue named QUEUE
+        ("DEFINE QLOCAL(A), or ALTER QALIAS(B) TARGET(...)", ["DEFINE QLOCAL(A)"]),  # "..." is a name for MQSC
         ("Check that the application runs; DEFINE what is missing", []),
         ("", []),
     ],

@@ -101,6 +101,13 @@ def sent(*states: str, **changes: object) -> Inquired:
         (sent("STOPPED", "RUNNING"), []),  # one that runs is enough
         (sent("RETRYING"), ["problem: A: channel C0 behind QM2 is RETRYING: the messages wait there for it"]),
         (sent("STOPPED", "INACTIVE"), ["warning: A: channel C1 behind QM2 is INACTIVE"]),
+        (
+            sent("STOPPED", channels=(Channel(name="to.qm2", state="STOPPED"),)),  # MQSC would fold its letters
+            [
+                "problem: A: channel to.qm2 behind QM2 is STOPPED: the messages wait there for it. "
+                "START CHANNEL('to.qm2'), or see why it does not run"
+            ],
+        ),
         (sent("NEW.STATE"), ["warning: A: channel C0 behind QM2 is NEW.STATE"]),
         (sent(), ["problem: A: no channel has XMITQ(QM2), and no program has it open for input"]),
         (sent(queue=replace(XMIT, open_input=1)), []),  # a program of one's own empties it
@@ -197,6 +204,7 @@ DEFINE QLOCAL(SMALL) MAXDEPTH(1)
 DEFINE QLOCAL(SHORT) MAXMSGL(3)
 DEFINE QALIAS(ALIAS) TARGET(SHUT)
 DEFINE QALIAS(ALIAS.SHUT) TARGET(A) PUT(DISABLED)
+DEFINE QALIAS('alias.shut') TARGET(A) PUT(DISABLED)
 DEFINE QALIAS(DANGLING) TARGET(NOWHERE)
 DEFINE QMODEL(MODEL) DEFTYPE(PERMDYN)
 DEFINE QLOCAL(QM2) USAGE(XMITQ)
@@ -210,6 +218,7 @@ DEFINE QREMOTE(REMOTE.XQ) RNAME(A) RQMNAME(FAR) XMITQ(XQ)
 DEFINE QREMOTE(LOST) RNAME(A) RQMNAME(NO.SUCH.QM)
 DEFINE QREMOTE(QMALIAS) RNAME(' ') RQMNAME(QM2)
 DEFINE QREMOTE(QMALIAS.SHUT) RNAME(' ') RQMNAME(QM2) PUT(DISABLED)
+DEFINE QREMOTE('qmalias') RNAME(' ') RQMNAME(QM2) PUT(DISABLED)
 DEFINE QREMOTE(MYSELF) RNAME(' ') RQMNAME(QM1)
 STOP CHANNEL(QM1.QM2)
 """
@@ -248,12 +257,15 @@ def planned(manager, tmp_path):
         ("SHORT", "QM1", ["problem: the longest message has 4 bytes, MAXMSGL is 3", f"warning: {IDLE}"]),
         ("ALIAS", "QM1", ["problem: SHUT: PUT(DISABLED)", f"warning: SHUT: {IDLE}"]),
         ("ALIAS.SHUT", "QM1", ["problem: QALIAS(ALIAS.SHUT) has PUT(DISABLED)", f"warning: A: {IDLE}"]),
+        # MQSC would fold its letters
+        ("alias.shut", "QM1", ["problem: QALIAS('alias.shut') has PUT(DISABLED)", f"warning: A: {IDLE}"]),
         ("DANGLING", "QM1", ["problem: MQOPEN for puts fails: MQRC_UNKNOWN_ALIAS_BASE_Q (2082)"]),
         ("MODEL", "QM1", ["problem: it is a model queue"]),
         ("QM2", "QM1", ["problem: it is a transmission queue"]),
         ("A", "QM2", [STOPPED]),  # a transmission queue of the queue manager's name
         ("A", "QMALIAS", [STOPPED]),
         ("A", "QMALIAS.SHUT", ["problem: QREMOTE(QMALIAS.SHUT) has PUT(DISABLED)", STOPPED]),
+        ("A", "qmalias", ["problem: QREMOTE('qmalias') has PUT(DISABLED)", STOPPED]),
         ("A", "MYSELF", [f"warning: {IDLE}"]),
         ("REMOTE", "QM1", [STOPPED]),
         ("REMOTE.SHUT", "QM1", ["problem: QREMOTE(REMOTE.SHUT) has PUT(DISABLED)", STOPPED]),
@@ -288,6 +300,19 @@ def test_every_problem_on_a_queue_manager(manager, planned, dest_q, dest_q_mgr, 
     summary = carry_out(DEAD_LETTERS, what, run, plan)
     too_long = dest_q == "SHORT"  # which messages these are is not known
     assert (stays, summary.left) == ((0, 1) if too_long else (2 - summary.moved, 2 - summary.moved))
+
+
+@pytest.mark.parametrize("name", ["`mqops stop QM1`\u03a9", "ALTER QLOCAL(A) GET(DISABLED) \u03a9"])
+def test_a_name_that_a_message_carries_is_nothing_to_do(manager, name):
+    """A page offers the commands in a remedy for copying."""
+    with connect(manager.connection) as session:
+        there = DestinationInquiry(session).look(Demand(queue=name, messages=1, bytes=1, longest=1))
+    (found,) = judge([Looked(demand=Demand(queue=name, messages=1, bytes=1, longest=1), there=there)])
+    assert found.what.startswith("MQOPEN for puts fails: MQRC_OBJECT_NAME_ERROR (2152): ObjectName ")
+    assert found.remedy == ""
+    sent_on = sent(queue=XMIT, remote=f"{name}@QM2")
+    (found,) = judge([Looked(demand=DEMAND, there=sent_on)])
+    assert (name in found.what, found.remedy) == (True, "Define a channel with XMITQ(QM2) to its queue manager")
 
 
 def test_the_default_transmission_queue_is_followed(manager, planned):

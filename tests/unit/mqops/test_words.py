@@ -93,6 +93,21 @@ def test_each_line_of_what_needs_a_person_has_a_command_or_says_what_to_do(probl
     assert str(line.does) or line.remedy
 
 
+@pytest.mark.parametrize(
+    ("remedy", "said"),
+    [
+        ("Let it be emptied", "x. Let it be emptied. mqops doctor QM1"),
+        ("Raise it: ALTER QLOCAL(A) MAXDEPTH(4)", "x. Raise it: ALTER QLOCAL(A) MAXDEPTH(4). mqops doctor QM1"),
+        ("See `mqops ledger verify`", "x. See `mqops ledger verify`. mqops doctor QM1"),
+        ("It is in order.", "x. It is in order. mqops doctor QM1"),
+    ],
+)
+def test_in_a_line_of_text_what_to_do_ends_before_the_command_that_shows_more(remedy: str, said: str) -> None:
+    problem = Problem(what="x", remedy=remedy, place=Place.CONNECTION)
+    (group,) = needs_in_text([ManagerNow(name="QM1", problems=(problem,))])
+    assert [one.line for one in group.lines] == [f"QM1: {said}"]
+
+
 def test_an_undo_puts_back_and_takes_copies_away() -> None:
     assert fates_of("undo") is PUTS_BACK
     assert all(fates_of(name) is MOVES for name in DECIDERS if name != "undo")

@@ -311,8 +311,8 @@ def _of_channels(there: Inquired, queue: LocalQueue) -> Iterator[tuple[Severity,
             yield (
                 "problem",
                 f"no channel has XMITQ({queue.name}), and no program has it open for input: "
-                "the messages will stay there",
-                f"Define a channel to the queue manager of {there.remote}",
+                f"the messages for {there.remote} will stay there",
+                f"Define a channel with XMITQ({mqsc_name(queue.name)}) to its queue manager",
             )
         return
     order = [None, *reversed(SEVERITIES)]
@@ -320,7 +320,7 @@ def _of_channels(there: Inquired, queue: LocalQueue) -> Iterator[tuple[Severity,
     severity = CHANNEL_STATES.get(best.state, "warning")
     if severity:
         what = f"channel {best.name} behind {queue.name} is {best.state}: the messages wait there for it"
-        yield severity, what, f"START CHANNEL({best.name}), or see why it does not run"
+        yield severity, what, f"START CHANNEL({mqsc_name(best.name)}), or see why it does not run"
 
 
 def _of_coming_back(looked: Iterable[Looked], taken_from: Collection[str]) -> Iterator[Finding]:

@@ -56,7 +56,7 @@ class Need(NamedTuple):
     @property
     def line(self) -> str:
         """All of it, with the queue manager, in a line of text."""
-        remedy = f"{self.remedy}{'.' if self.does and self.remedy[-1:].isalnum() else ''}"
+        remedy = f"{self.remedy}{'.' if self.does and self.remedy and self.remedy[-1] != '.' else ''}"
         return f"{self.queue_manager}: {sentences(self.what, remedy, self.does)}"
 
 

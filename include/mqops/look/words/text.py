@@ -191,9 +191,12 @@ Value = Text | Part | int
 Cell = Value | None
 """What stands in a table: a sentence, a text of others, a number, None for what is not known."""
 NOTHING = Text()
-_KEYWORD = r"[A-Z]+(?:\((?:'[^']*'|[^()'])*\))?"
-_COMMAND = re.compile(rf"`([^`]+)`|\b(?:ALTER|DEFINE|START) (?=[A-Z]+\(){_KEYWORD}(?: {_KEYWORD}(?![a-z]))*")
-"""A command in a remedy."""
+_VALUE = r"\((?!\.\.\.)(?:'(?:''|[^'])*+'|[^()'a-z])*+\)"
+_KEYWORD = rf"[A-Z]++(?:{_VALUE})?+"
+_MQSC = rf"(?:ALTER|DEFINE|DISPLAY|START) (?:QMGR |(?=[A-Z]+\()){_KEYWORD}(?: {_KEYWORD}(?![a-z]))*+"
+_COMMAND = re.compile(rf"`([^`]+)`|\b{_MQSC}(?! ?[A-Z]*\()")
+"""A command in a remedy. With a value in small letters and no quotation marks, or "...", it is none: a person has to
+put another value there."""
 _HOLE = re.compile(r"\{(?::(\w+))?\}")
 
 

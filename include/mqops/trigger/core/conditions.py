@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 from mqops.command import command
 from mqops.counted import counted
+from mqops.mqsc import mqsc_name
 from mqops.trigger.core.changes import (
     GET_ENABLED,
     NO_PROGRAM,
@@ -241,7 +242,7 @@ def _named(readers: tuple[Reader, ...]) -> str:
 def _shared(number: str, what: str) -> Callable[[TriggeredQueue], Condition]:
     def condition(queue: TriggeredQueue) -> Condition:
         if queue.shared:
-            tells = f"DISPLAY QSTATUS({queue.name}) TYPE(HANDLE) INPUT CMDSCOPE(*) tells"
+            tells = f"DISPLAY QSTATUS({mqsc_name(queue.name)}) TYPE(HANDLE) INPUT CMDSCOPE(*) tells"
             return Condition(number, UNKNOWN, f"{what} is not known here: {tells}")
         return Condition(number, HOLDS, "the queue is not shared")
 
