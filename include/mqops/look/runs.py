@@ -423,9 +423,9 @@ class Begun(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """The runs that an index has seen go. Parameters: `made` which index it is; `runs` how many that had begun to act it
-    has seen that are not there any more; `begun` how many are there. Where an older copy of the runs is restored with
-    its index, that has never seen those that are not in the copy: they are missed in `begun` only."""
+    """The runs that an index has seen go. Parameters: `made` which index it is; `runs` how many that had begun to act
+    it has seen that are not there any more; `begun` how many are there. Where an older copy of the runs is restored
+    with its index, that has never seen those that are not in the copy: they are missed in `begun` only."""
 
     made: str
     runs: int
