@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from mqops import errors
 from mqops.errors import LakeError, MqopsError, SettingsError, SparkUnreachable
@@ -29,7 +30,7 @@ from mqops.short_process import collect_seldom, without_plugins
 from mqops.spark_private import RELEASE, UMASK, first_jars, scratch, scratch_parent, settings, short_job_options
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from mqops.spark_client import Guard
 
@@ -38,6 +39,7 @@ _CONNECT = "pyspark.sql.connect.session"
 _TRIES = 6
 """How often a Connect client tries a call again: for about a minute, in which a server can have been restarted."""
 _SERVER_GONE = ("UNAVAILABLE", "RETRIES_EXCEEDED", "INVALID_HANDLE.", "Socket closed", "Connection reset")
+_MARK = "_cached_for"
 _guards: list[Guard] = []
 """Through which this process speaks to Spark Connect servers of this machine."""
 _RAISED = re.compile(r"^(?:[\w.]*\.)?errors\.(\w+): (.+)$", re.MULTILINE)
@@ -218,6 +220,23 @@ def _log_to_standard_error() -> None:
     if not logger.handlers:
         logger.addHandler(logging.StreamHandler())
         logger.setLevel(logging.INFO)
+
+
+@contextmanager
+def cached(frame: DataFrame) -> Iterator[DataFrame]:
+    """The frame, which Spark keeps once it was worked out, for as long.
+
+    Spark takes what it has kept for each query that is the same, and knows files by their names. A job that was killed
+    leaves its cache in a warm server, where the files may be others by now. So each cache has a mark of its own, and
+    no other query is the same.
+    """
+    from pyspark.sql import functions as F  # noqa: PLC0415
+
+    marked = frame.withColumn(_MARK, F.lit(uuid4().hex)).persist()
+    try:
+        yield marked.drop(_MARK)
+    finally:
+        marked.unpersist()
 
 
 @contextmanager

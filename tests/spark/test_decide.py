@@ -15,6 +15,8 @@ import pytest
 from mqops.decide import counts
 from mqops.decide.arrow import batch_of, row_digests
 from mqops.decide.core import PlanSummary, plan_digest
+from mqops.decide.core.gate import GateCheck, GateFound, Verdict
+from mqops.decide.gate import write_found
 from mqops.decide.in_process import decide as decide_plainly
 from mqops.decide.spark import counts as spark_counts
 from mqops.decide.spark.decide import Request, decide, message_id
@@ -25,6 +27,7 @@ from mqops.errors import LakeError, PlanChanged, RulesError, SettingsError
 from mqops.given_file import table_text
 from mqops.lake.parquet import SPARK_ROW_GROUPS
 from mqops.lake.run_file import Checked
+from mqops.message_checks import OnFailure
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.plan_row import COLUMNS, PlanRow
 from mqops.rules import parse
@@ -217,6 +220,37 @@ def test_of_many_groups_those_that_are_ignored_are_left_off_first(spark, make_ru
     assert sum(rule.messages for rule in summary.rules if rule.action != "IGNORE") == sum(
         one.messages for one in summary.counts if one.action != "IGNORE"
     )
+
+
+ORDERED = "* MQOPS EXTENSIONS\n{more}REASON(MQRC_Q_FULL) ACTION(RETRY) ORDER({order})\n"
+
+
+def test_what_a_killed_decide_has_left_in_the_cache_of_spark_is_in_no_other_plan(spark, make_run, monkeypatch):
+    """A warm server keeps it, and takes it for each query that is the same. The files behind it are others by now."""
+    folder, table = make_run(MESSAGES), ORDERED.format(order="CORRELID", more="")
+    key = pq.read_table(folder.snapshot).to_pylist()[0]["msg_key"]
+    check = GateCheck(suite="s", check="a", severity="info", on_failure=OnFailure.QUARANTINE, failed=1)
+    with monkeypatch.context() as killed:
+        killed.setattr(type(spark.range(1)), "unpersist", lambda self, _blocking=False: self)
+        write_found(folder, GateFound(checks=(check,), quarantine="BAD"), {("OTHER", key): Verdict("gate:s:a", "BAD")})
+        decided(spark, folder, table)
+        counted_by_spark(spark, folder)
+    write_found(folder, GateFound(checks=(check,), quarantine="BAD"), {("DLQ", key): Verdict("gate:s:a", "BAD")})
+    _summary, rows = decided(spark, folder, table)
+    by_spark = counted_by_spark(spark, folder)
+    spark.catalog.clearCache()
+    assert [row["dest_q"] for row in rows[:2]] == ["BAD", ""]
+    assert by_spark == counted_here(folder)
+
+
+def test_what_applications_wrote_is_not_in_the_cache_of_a_plan(spark, make_run, monkeypatch):
+    cached = []
+    kind = type(spark.range(1))
+    persist = kind.persist
+    monkeypatch.setattr(kind, "persist", lambda self, *how: cached.append(set(self.columns)) or persist(self, *how))
+    decided(spark, make_run(MESSAGES), ORDERED.format(order="'usr.account'", more=""))
+    assert len(cached) == 1
+    assert "properties" not in cached[0]
 
 
 def test_samples_show_the_shape_and_never_the_text(spark, make_run):

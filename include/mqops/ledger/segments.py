@@ -162,12 +162,21 @@ class Segments:
     def file_of(self, line: int) -> Path:
         """The file in which a line stands, in the lake or in the archive. Raises `LakeError`, `SettingsError`."""
         number = max((one for one in self.numbers()[0] if one <= line), default=0)
-        made = self.checkpoint(number) if number else None
-        if not number or (made and made.head.seq < line):
+        if not number or 0 < self._first_open() <= line:
             return self.open_path
         away = self.archived()
         in_archive = away and number <= away.number and not self.path(number).exists()
         return self.archive_folder(away) / archive_name(number) if away and in_archive else self.path(number)
+
+    def _first_open(self) -> int:
+        """The number of the open segment's first line, 0 where that is not known. Raises `LakeError`."""
+        with lake_errors(self.open_path):
+            try:
+                with self.open_path.open("rb") as stream:
+                    end = end_of(stream.readline())
+            except FileNotFoundError:
+                return 0
+        return end.seq if end else 0
 
     def checkpoint_path(self, number: int) -> Path:
         """The file of its checkpoint."""

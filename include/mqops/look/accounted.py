@@ -122,14 +122,24 @@ def _proofs(runs: Runs, file: LedgerFile) -> tuple[list[Proof], str]:
         return [], str(error)
 
 
+_begun: dict[Path, tuple[int, int]] = {}
+"""LAKE/<queue manager> → how many of its runs had begun at the last look, and how often they were fewer than before."""
+
+
 def _kept(runs: Runs) -> Kept:
     """Of the runs that the ledger names, those are kept that the lake does not have, or that have not begun there. One
-    that it has leaves it only by the hand of a person, which the index of the runs counts: then all lines are read
-    again."""
+    that it has leaves it only by the hand of a person, which the index of the runs counts, or there are fewer than at
+    the last look: then all lines are read again. Where no index is kept, all runs are."""
     try:
-        return Kept(wanted=replace(runs, fresh=True).not_begun, as_of=runs.losses())
+        losses = runs.losses()
     except LakeError:  # the proofs say why
         return Kept(wanted=lambda _runs: (), as_of="the runs cannot be read")
+    if losses is None:
+        return Kept(wanted=lambda named: named, as_of="all")
+    begun, fewer = _begun.get(runs.folder, (0, 0))
+    fewer += losses.begun < begun
+    _begun[runs.folder] = losses.begun, fewer
+    return Kept(wanted=replace(runs, fresh=True).not_begun, as_of=(losses.made, losses.runs, fewer))
 
 
 def _ledger_now(lake: Path, queue_manager: str) -> LedgerNow:

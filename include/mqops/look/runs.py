@@ -374,11 +374,11 @@ class Runs:
         statement = "SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM run WHERE run = value AND +begun)"
         return tuple(sorted(str(run) for (run,) in self._rows(statement, json.dumps(sorted(runs)))) if runs else ())
 
-    def losses(self) -> tuple[str, int]:
-        """Which index it is, and how many runs it has seen that had begun to act and are not there any more: where both
-        are as they were, no run that `not_begun` left out is one of its answers by now."""
-        ((made, runs),) = self._rows("SELECT made, runs FROM lost")
-        return str(made), int(runs)
+    def losses(self) -> Losses | None:
+        """What tells whether a run that `not_begun` left out may be one of its answers by now; None where a copy of the
+        index in memory answers, which forgets what it has seen."""
+        statement = "SELECT made, runs, (SELECT COUNT(*) FROM run WHERE begun) FROM lost"
+        return self.ask(lambda index: Losses(*index.rows(statement).fetchone()) if index.kept else None)
 
     def scanned_away(self) -> int:
         """Expired messages that scans made the queue manager discard."""
@@ -420,6 +420,16 @@ class Begun(NamedTuple):
     proved: int
     unproved: tuple[RunLine, ...]
     unfinished: tuple[RunLine, ...]
+
+
+class Losses(NamedTuple):
+    """The runs that an index has seen go. Parameters: `made` which index it is; `runs` how many that had begun to act
+    it has seen that are not there any more; `begun` how many are there. Where an older copy of the runs is restored
+    with its index, that has never seen those that are not in the copy: they are missed in `begun` only."""
+
+    made: str
+    runs: int
+    begun: int
 
 
 class GrewDuringScans(NamedTuple):

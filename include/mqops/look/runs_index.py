@@ -101,7 +101,7 @@ class RunsIndex:
         self._database = database
         self.folder = folder
         self._queue_manager = queue_manager
-        self._kept = kept
+        self.kept = kept
 
     def lines(self, where: str = "1", values: Sequence[object] = (), *, limit: int = -1) -> Iterator[RunLine]:
         """The runs that fit, newest first. Parameters: `where` a condition in SQL, with a ? for each of the `values`;
@@ -137,7 +137,7 @@ class RunsIndex:
         Raises:
             LakeError: the folder of the runs cannot be read.
         """
-        claims = claim(self.folder) if self._kept else {run: list[Path]() for run in marked(self.folder)}
+        claims = claim(self.folder) if self.kept else {run: list[Path]() for run in marked(self.folder)}
         runs, now = self.folder / "runs", time.time_ns()
         known = dict(self.rows("SELECT run, changed FROM run WHERE changed = 0 OR changed > ?", (now - RECENT_NS,)))
         for run in claims:

@@ -53,7 +53,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
             run.snapshot, wanted, queues=asked["queues"], limit=asked["limit"], after=asked["after"], marks=marks
         )
         fitting = count_recorded(run.snapshot, wanted, queues=asked["queues"], marks=marks) if asked["count"] else None
-        copies = equal_to_taken(run, there) if asked["count"] else 0
+        copies = equal_to_taken(run, there, asked["queues"]) if asked["count"] else 0
         return {"found": found.to_json(), "fitting": fitting, "copies": copies}
     except (MemoryError, pa.ArrowMemoryError):
         return {"error": TOO_MUCH}

@@ -14,6 +14,7 @@ from mqops.quality.outcome import Found, begun, concluded, in_turn, queue_manage
 from mqops.quality.scope import QueuesSeen, checked_sql, with_bases
 from mqops.quality.snapshot_frame import frame_for, unreadable
 from mqops.quality.suite import Suite
+from mqops.spark_job import cached
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,8 +40,7 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
 
     begun(files)
     suites = with_bases(suites, files.aliases)
-    frame = frame_for(spark, files, suites).persist()
-    try:
+    with cached(frame_for(spark, files, suites)) as frame:
         with unreadable(files.snapshot):
             found, not_checked = _found(frame, files.observed, checked_sql(suites))
         seen = files.seen(found)
@@ -52,8 +52,6 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
         _log.info("Writing which messages failed which expectation")
         write_failures(spark, failing, files.failures)
         docs = _docs(validator, files, queue_manager, results, suites)
-    finally:
-        frame.unpersist()
     return concluded(
         files,
         suites,

@@ -45,7 +45,7 @@ from mqops.quality.scope import QueuesSeen, nothing_seen, on_nothing, queues_of,
 from mqops.quality.suite import Check, Suite, asked_by, columns_of
 from mqops.quality.summary import NO_VALUE, result_of
 from mqops.quality.where import chosen
-from mqops.spark_job import spark_errors
+from mqops.spark_job import cached, spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,8 +101,7 @@ def check_in_one_pass(
     begun(files)
     suites = with_bases(suites, files.aliases)
     snapshot = pieces(files.snapshot, columns_of(suites), asked_by(suites))
-    told = snapshot.mapped(spark, Pass(suites), HEARD).persist()
-    try:
+    with cached(snapshot.mapped(spark, Pass(suites), HEARD)) as told:
         with spark_errors(files.snapshot):
             heard = _added_up(told, files)
             everywhere = _on_the_driver(spark, snapshot, suites)
@@ -111,8 +110,6 @@ def check_in_one_pass(
         results, failed = _results(everywhere, suites, seen, heard, History(files.of_run, now))
         _log.info("Writing which messages failed which expectation")
         _write(told, heard, results, failed, files.failures)
-    finally:
-        told.unpersist()
     return concluded(
         files,
         suites,

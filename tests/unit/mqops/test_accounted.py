@@ -16,7 +16,8 @@ from mq_support import DLQ, dead_letter
 
 from mqops.ledger import segments
 from mqops.ledger.file import LedgerFile
-from mqops.look import accounted
+from mqops.ledger.segments import Segments
+from mqops.look import accounted, runs_index
 from mqops.look.accounted import ledger_now, runs_that_acted
 from mqops.look.runs import Runs
 from mqops.look.runs_proofs import proofs_behind
@@ -193,6 +194,54 @@ def test_a_run_that_leaves_the_lake_and_comes_back_is_told_by_a_process_that_loo
     (lake / "QM1" / "runs.sqlite").unlink()
     there.rename(away)
     assert absent(lake) == {run}
+
+
+@pytest.mark.parametrize("place", [0, -1], ids=["in a closed segment", "in the open segment"])
+def test_a_run_that_a_restored_copy_of_the_runs_lacks_is_told_by_a_process_that_looks_again(lake, place: int) -> None:
+    """Their index is restored with them: it has never seen this run, so it has not seen it go."""
+    lines = b"".join(LedgerFile(lake / "QM1").lines(0)).splitlines()
+    run = [json.loads(line)["run"] for line in lines][place]
+    there, away, index = lake / "QM1" / "runs" / run, lake / "away", lake / "QM1" / "runs.sqlite"
+    there.rename(away)
+    assert not Runs(lake, "QM1").one(run)
+    shutil.copy2(index, lake / "copy")
+    away.rename(there)
+    assert absent(lake) == set()
+    there.rename(away)
+    shutil.copy2(lake / "copy", index)
+    assert absent(lake) == {run}
+    away.rename(there)
+    assert absent(lake) == set()
+
+
+def test_who_may_only_read_the_lake_checks_closed_segments_once_and_is_told_of_each_run_that_goes(
+    lake, monkeypatch
+) -> None:
+    """There is no index, or it is not brought up to date: a copy of it in memory is made for each question."""
+    index = lake / "QM1" / "runs.sqlite"
+    run = json.loads(next(LedgerFile(lake / "QM1").lines(0)))["run"]
+    there, away = lake / "QM1" / "runs" / run, lake / "away"
+    index.unlink(missing_ok=True)
+    there.rename(away)
+    assert not Runs(lake, "QM1").one(run)
+    shutil.copy2(index, lake / "copy")
+    away.rename(there)
+    index.unlink()
+    monkeypatch.setattr(runs_index.os, "access", lambda _path, mode: mode != os.W_OK)
+    assert absent(lake) == set()
+    read: list[int] = []
+    lines = Segments.lines
+    monkeypatch.setattr(Segments, "lines", lambda self, number: read.append(number) or lines(self, number))
+    accounted._last.clear()
+    assert absent(lake) == set()
+    assert read == []
+    shutil.copy2(lake / "copy", index)
+    assert absent(lake) == set()
+    for _time in range(2):
+        there.rename(away)
+        assert absent(lake) == {run}
+        away.rename(there)
+        assert absent(lake) == set()
 
 
 def test_what_is_asked_of_runs_is_bounded_by_the_lines_behind_the_last_checkpoint(lake) -> None:

@@ -302,6 +302,13 @@ def test_what_a_key_signed_that_is_lost_is_checked_by_its_hashes_and_stated_anew
     assert (told(file), refused(file)) == ("", "")
 
 
+def test_the_file_of_a_line_is_known_where_the_last_closed_segment_has_no_checkpoint(file):
+    stated(file, -1).unlink()
+    last = json.loads(b"".join(file.segments.lines(file.segments.numbers()[0][-1])).splitlines()[-1])["seq"]
+    assert file.segments.file_of(last) == segment(file, -1)
+    assert file.segments.file_of(last + 1) == file.path
+
+
 def test_a_closed_segment_is_not_read_again_while_its_file_is_the_same(file, monkeypatch):
     kept = Kept(wanted=lambda runs: runs, as_of=None)
     assert verified(again(file), kept=kept).error == ""

@@ -15,6 +15,7 @@ from mqops.decide.core.summary import MOST_GROUPS, SAMPLES
 from mqops.decide.samples import masked
 from mqops.observe.core.put_time import put_instant
 from mqops.observe.core.reasons import reason_symbol
+from mqops.spark_job import cached
 
 _RULE = ["rule_line", "rule_key", "action"]
 _GROUP = [*_RULE, "dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "dest_q", "dest_q_mgr"]
@@ -29,13 +30,10 @@ def plan_counts(plan: DataFrame, snapshot: Path) -> tuple[tuple[RuleCount, ...],
     Raises:
         LakeError: the snapshot cannot be read.
     """
-    groups = _groups(plan).persist()
-    try:
+    with cached(_groups(plan)) as groups:
         rules = groups.groupBy(*_RULE).agg(*_sums(), F.count("*").alias("groups")).collect()
         ignored = F.col("action") == Action.IGNORE.value
         largest = groups.orderBy(ignored, F.desc("messages"), *_GROUP).limit(MOST_GROUPS).collect()
-    finally:
-        groups.unpersist()
     first = _first(plan, largest)
     shapes = masked(snapshot, [(bytes(row["msg_id"]), bytes(row["body_sha256"])) for row in first])
     samples: dict[Any, list[Sample]] = {}

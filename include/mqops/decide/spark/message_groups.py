@@ -21,14 +21,16 @@ from mqops.observe.core.columns import BOUND
 from mqops.observe.replays import count_once
 from mqops.plan_row import left
 from mqops.rules import Rule, Table
+from mqops.spark_job import cached
 
 _PUTS_BEFORE = "msg_key string, puts int, last string"
+_WIDE = ("properties",)
 _IDENTIFIERS = {"CORRELID": "correl_id", "GROUPID": "group_id"}
 
 
 def asked_by(table: Table) -> list[str]:
     """The wide columns of a snapshot that rule 2 needs."""
-    return ["properties"] if any(rule.order not in ("", *_IDENTIFIERS) for rule in table.rules) else []
+    return [*_WIDE] if any(rule.order not in ("", *_IDENTIFIERS) for rule in table.rules) else []
 
 
 def puts_of(spark: SparkSession, run: RunFolder, table: Table, backoff: Sequence[int]) -> DataFrame | None:
@@ -153,10 +155,10 @@ def _with_place(plan: DataFrame, ordering: Sequence[Rule], waits: DataFrame | No
 def _in_order(plan: DataFrame, kept: ExitStack, *, has_groups: bool) -> DataFrame:
     """Rule 5. What is left for it leaves its group, and that again what is behind the others of the group.
 
-    Each round asks whether anything is behind. Without a cache each would read all messages and decide anew.
+    Each round asks whether anything is behind. Without a cache each would read all messages and decide anew. What
+    applications wrote has given the order keys by now, and is not cached.
     """
-    plan = plan.persist()
-    kept.callback(plan.unpersist)
+    plan = kept.enter_context(cached(plan.drop(*_WIDE)))
     stays = F.col("_place").isNotNull() & ~F.col("action").isin(*ACTED)
     if not plan.where(stays).take(1):
         return plan
