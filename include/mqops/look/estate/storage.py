@@ -26,4 +26,4 @@ def _others(more: Sequence[QueueFigures]) -> Problem:
 
 
 LIE = "Messages lie in storage until a person looks at them"
-LOOK = "`mqops message find QUEUE -m QMGR` lists those of one queue"
+LOOK = "To list those of one of these queues: mqops message find, with the name of the queue"
