@@ -127,6 +127,7 @@ def test_a_snapshot_says_which_queues_it_could_not_look_at(estate: Manager, tmp_
     assert plain(noted["mqops_told"]) == f"PAY.SHUT is not looked at: GET(DISABLED). {HIDDEN}."
     (handed_on,) = (tmp_path / "lake").rglob("handed_on.json")
     assert read_json(handed_on)["found"]["unseen"] == ["PAY.HIDDEN"]
+    assert read_json(handed_on)["found"]["requested_by"] == "alice"
     asked["params"]["queues"] = ["PAY.SHUT"]
     with pytest.raises(SettingsError, match=r"all have GET\(DISABLED\): PAY\.SHUT\. Let them be read"):
         check.execute(asked)
