@@ -95,6 +95,9 @@ def test_a_quality_run_on_half_of_its_queues_does_not_pass(estate: Manager, tmp_
     with pytest.raises(QualityFailed, match=r"may not inquire it .*: PAY\.HIDDEN"):
         check.execute(context(queues=["PAY*"], suites=suites, limit=None))
     check.execute(context(queues=["PAY", "PAY.BOQ"], suites=suites, limit=None))  # they were named: no other is meant
+    estate.put("PAY", [({}, b"one")])
+    found = check.execute(context(queues=["PAY"], suites=suites, limit=None))
+    assert (found["messages"], found["requested_by"]) == (1, "alice")
 
 
 def test_a_snapshot_looks_again_at_a_queue_that_is_empty_now(estate: Manager, tmp_path: Path) -> None:
