@@ -716,7 +716,9 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
 
     def notes() -> list[str]:
         found = re.findall(r'<li class="problem note">\s*<p><strong>Note:</strong> (.*?)</li>', page(), re.DOTALL)
-        return [" ".join(re.sub("<[^>]*>", " ", one).replace("What to do", "").split()) for one in found]
+        return [
+            " ".join(re.sub("<[^>]*>", " ", one).replace("What to do", "").replace("Copy", "").split()) for one in found
+        ]
 
     assert notes() == []
     manager.put("A", [({}, b"no run put it")])
@@ -737,15 +739,18 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     )
     for one in ("A (CURDEPTH 2)", "OFFERS (CURDEPTH 1)"):  # what unfolds
         each = f"No program has {one} open for input, and runs put messages there; the last one was {last}; "
-        assert f"{each}since when is not known: `ALTER QLOCAL({one.partition(' ')[0]}) MONQ(MEDIUM)` has " in one_line
+        command = f"ALTER QLOCAL({one.partition(' ')[0]}) MONQ(MEDIUM)"
+        assert f"{each}since when is not known. " in one_line
+        assert f"{command} has the queue manager tell the age of the oldest message" in one_line
+        assert re.search(rf"<code[^>]*>{re.escape(command)}</code>", page()), "each command has its button"
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
         (note,) = notes()
         assert re.fullmatch(
             r"No program has A \(CURDEPTH 2\) open for input, and runs put messages there; the last one "
-            r"was dead letters of QM1, [-0-9]+ [:0-9]+, real; since when is not known: `ALTER QLOCAL\(A\) "
-            r"MONQ\(MEDIUM\)` has the queue manager tell the age of the oldest message\. The queue "
-            "Check that its application runs; it is in order only where a person reads the queue",
+            r"was dead letters of QM1, [-0-9]+ [:0-9]+, real; since when is not known\. The queue "
+            "Check that its application runs; it is in order only where a person reads the queue\\. ALTER QLOCAL"
+            r"\(A\) MONQ\(MEDIUM\) has the queue manager tell the age of the oldest message",
             note,
         )
         manager.mqsc("ALTER QLOCAL(A) MAXDEPTH(2)")

@@ -253,6 +253,7 @@ def test_the_form_of_a_scan_can_tell_first_and_leaves_what_is_at_stake(site: Man
     kept = check(first_tell=True)
     assert json.dumps(kept["return_value"]).count(f"{DLQ} (dead-letter queue): a look discards") == 1
     assert kept["return_value"]["queue"] == "PAY"  # type: ignore[index]
+    assert kept["return_value"]["requested_by"] == "alice"  # type: ignore[index]
     note = report(estate_folder, look=["PAY"])[KEY]
     assert f"Not looked at: `{DLQ} (dead-letter queue): a look discards up to 1 expired message" in note
     assert "To look all the same, start a run without First tell." in note

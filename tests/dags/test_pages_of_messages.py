@@ -751,6 +751,28 @@ def test_the_snapshot_of_an_undo_is_not_shown_unasked(client: Any, fuller: Manag
     assert f'<option value="{undo.run}">' in page
 
 
+def test_the_choice_of_a_run_counts_its_queues_where_it_has_several(
+    client: Any, fuller: Manager, estate_folder: Path
+) -> None:
+    run = RunFolder.at(estate_folder / "lake", "QM1", "of-two")
+    observe(fuller.connection, run, [DLQ, "REALLY.DEAD.QUEUE"])
+    page = client("/messages", queue_manager="QM1", run="of-two").text
+    (option,) = re.findall('<option value="of-two" selected>([^<]*)</option>', page)
+    assert ": 2 queues, " in option
+
+
+def test_a_pattern_that_no_recorded_queue_fits_is_not_said_to_be_an_empty_queue(
+    client: Any, fuller: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    fuller.mqsc("DEFINE QLOCAL(PAY.LATER)")
+    fuller.put("PAY.LATER", [({}, b"x")])
+    assert f"{DLQ} has " in words_of(client("/messages", queue_manager="QM1", queue=DLQ).text)
+    page = words_of(client("/messages", queue_manager="QM1", queue="PAY*").text)
+    assert "No message fits." in page
+    assert "PAY* has 0 messages now" not in page
+
+
 def test_what_an_undo_put_back_and_the_last_record_has_not_is_told(
     client: Any, fuller: Manager, estate_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

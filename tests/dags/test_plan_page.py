@@ -66,6 +66,19 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     assert ">would stay<" in client("/dead_letters", queue_manager="QM1").text  # in the chart
 
 
+def test_dead_letters_show_what_would_stay_in_the_chart_and_in_the_table(manager, estate_folder, client):
+    (estate_folder / "qm1.rules").write_text(TABLE)
+    letters(manager, "A", "FULL", "FULL")
+    manager.put(DLQ, [({}, b"without an MQDLH")] * 3)
+    run = planned(manager, estate_folder / "lake")
+    dead = client("/dead_letters", queue_manager="QM1").text
+    chart, _end, table = dead.partition('aria-label="Messages by reason')[2].partition("</figure>")
+    assert re.search(r'messages: 3; group: no MQDLH [^"]*; part: would stay;', chart), "what stays has its bar"
+    assert "messages: 1; group: MQRC_Q_FULL · FULL" in chart
+    why = f'<a href="/plan?queue_manager=QM1&amp;run={run.run}">why</a>'
+    assert f'<span class="badge warn">1 would stay</span>: {why}' in table
+
+
 def test_destinations_are_those_of_now_only_while_somebody_is_asked(
     manager, estate_folder, client, runs_of_airflow, monkeypatch
 ):

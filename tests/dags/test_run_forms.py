@@ -76,6 +76,7 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
     monkeypatch.setattr(answers, "WAIT", 60.0)
     monkeypatch.setattr(shared, "KEPT", 0.0)
     letters(manager, "A", "FULL", "FULL")
+    manager.put(DLQ, [({}, b"without an MQDLH")])
     waits = of_dag(planned(manager, lake), "first")
     question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
     write_json(waits.path.joinpath("approval.json"), {"question": question, "task_instance": "i", "answer": None})
@@ -95,6 +96,8 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
             if link in page:
                 assert f'<span class="name">{DLQ}</span> waits for an answer' in page
                 assert page.index(link) < page.index("Start the real run")
+                assert page.count(link) == 1, "not again above the form for the message without an MQDLH"
+        assert 'id="move-' in found[0]
         return [link in page for page in found]
 
     def on_estate() -> list[bool]:
@@ -103,8 +106,11 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
         row = page.split(f'id="queue-QM1-{DLQ}"')[1].split("</tr>")[0]
         plan = f'<a href="/plan?queue_manager=QM1&amp;run={waits.run}">a plan waits for an answer</a>'
         question = "Until it is answered, a real run of dlq_rules or mq_recover on this queue plans nothing."
-        acts = "which acts on 3 of 3 messages (1 of which would stay, as its destinations were then), waits for an"
-        assert (acts in page) == (question in page)
+        assert ("which acts on 3 of 4 messages, waits for an approval; its snapshot is" in page) == (question in page)
+        _line, _more, folded = page.partition(f'<details id="do-needs-NOW-QM1-{waits.run}"')
+        stay = "<p>1 message of these would stay, as the destinations were when the plan was made.</p>"
+        assert [stay in folded.partition("</details>")[0]] == [question in page]
+        assert (question in folded.partition("</details>")[0]) == (question in page)
         assert ("<strong>1</strong> open question<" in page) == (question in page)
         return [question in page, f"{plan}: until then a real run plans nothing" in row]
 
@@ -169,6 +175,7 @@ def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, 
     runs_of_airflow("UPDATE dag_run SET run_type = 'scheduled' WHERE run_id = 'first'")
     assert 'Asked by <span class="name">its schedule</span>. ' in client("/estate/live", queue_manager="QM1").text
     viewer = re.sub("<[^>]*>", "", client("/estate/live", queue_manager="QM1").text)
-    assert re.search(r"You may not answer\.\s+Look at the plan", viewer)
+    assert re.search(r"old\.\s+Look at the plan", viewer)
+    assert "You may not answer." in viewer
     runs_of_airflow("UPDATE task_instance SET state = 'failed' WHERE run_id = 'first'")
     assert address not in client("/run/live", queue_manager="QM1", run=run.run).text

@@ -211,6 +211,10 @@ def test_between_two_tasks_a_run_is_at_work(manager, estate_folder, client, runs
     assert "begun not proved: a process is at work on it, or ended too early." in said()
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL, run_type = 'scheduled' WHERE run_id = 'first'")
     assert "asked by its schedule" in client("/run/live", dag_id=DAG, run_id="first").text
+    assert '<span class="badge quiet">not begun</span>' in client("/run/live", dag_id=DAG, run_id="first").text
+    runs_of_airflow("UPDATE task_instance SET state = 'awaiting_input' WHERE run_id = 'first'")
+    asks = client("/run/live", dag_id=DAG, run_id="first").text
+    assert '<span class="badge warn">waits for an answer</span>' in asks
 
 
 def test_that_an_approved_run_is_not_carried_out_is_a_problem(
@@ -308,12 +312,17 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
         assert '<th scope="row">prove</th>' not in page  # it has none of these steps
         (row,) = re.findall(r"<tr>.*?quality checks of QM1.*?</tr>", said("/estate/live"), re.DOTALL)
         assert f"badge {state}</span>" in row
-        assert f"{link}{words}</a>" in row
+        short = words.partition(", in ")[0]
+        assert f'{link.removesuffix(">")} title="{words}">{short}</a>' in row
     write_json(run.quality_json, found.to_json() | {"balanced": False})
     assert '<span class="badge bad">not in order</span> the counts of the checks do not add up.' in said(run=run.run)
 
 
-def test_the_page_of_a_snapshot_leads_to_what_has_changed_since_the_one_before(manager, estate_folder, client):
+def test_the_page_of_a_snapshot_leads_to_what_has_changed_since_the_one_before(
+    manager, estate_folder, client, monkeypatch
+):
+    from mqops_airflow.roles import RolesAuthManager  # noqa: PLC0415
+
     lake = estate_folder / "lake"
     letters(manager, "A", PutApplName=HOSTILE)
     observe(manager.connection, RunFolder.at(lake, "QM1", "first"), [DLQ])
@@ -333,5 +342,23 @@ def test_the_page_of_a_snapshot_leads_to_what_has_changed_since_the_one_before(m
     assert "run=third&amp;old=first" in page.text
     same = client("/snapshot_diff", queue_manager="QM1", run="second", old="first")
     assert "No message arrived, left or was backed out" in same.text
+    planned(manager, lake, key="dead-letters")
+    last = client("/snapshot_diff", queue_manager="QM1", run="dead-letters")
+    assert "0 messages arrived, 0 left, 2 stayed" in words_of(last.text), "a snapshot of any workflow is compared"
+    assert "run=dead-letters&amp;old=second" in last.text
+    other = RunFolder.at(lake, "QM1", "dead-letters")
+    write_json(other.path / "handed_on.json", {"dag_id": "mq_undo", "run_id": "manual__1", "found": {}})
+    planned(manager, lake, key="again")
+    again = {"queue_manager": "QM1", "run": "again"}
+    assert "run=again&amp;old=dead-letters" in client("/snapshot_diff", **again).text
+    every = RolesAuthManager.is_authorized_dag
+
+    def but_undo(self: Any, *, details: Any = None, **asked: Any) -> bool:
+        return (details is None or details.id != "mq_undo") and every(self, details=details, **asked)
+
+    monkeypatch.setattr(RolesAuthManager, "is_authorized_dag", but_undo)
+    unseen = client("/snapshot_diff", **again).text
+    assert "dead-letters" not in unseen, "a snapshot of a DAG that the person may not read"
+    assert "run=again&amp;old=second" in unseen
     for asked, who, status in (("none", "admin", 404), ("first", "stranger", 403), ("first", "", 401)):
         assert client("/snapshot_diff", who, queue_manager="QM1", run="third", old=asked).status_code == status

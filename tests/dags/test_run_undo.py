@@ -85,7 +85,7 @@ def test_a_look_that_was_before_the_proof_of_the_undo_says_so(manager, estate_fo
     def page() -> str:
         return client("/run", queue_manager="QM1", run=run.run).text.split("<h3>Later</h3>")[1]
 
-    assert "<li>1 there: still where it was put</li>" in page()
+    assert "<li>1 message is still where the run put it</li>" in page()
     assert later not in page()
     act_undo(manager.connection, undo, unit_size=10)
     assert later not in page()
@@ -93,7 +93,7 @@ def test_a_look_that_was_before_the_proof_of_the_undo_says_so(manager, estate_fo
     assert later in page()
     assert f"mqops ledger outcomes {run.run} -m QM1 Copy looks again" in words_of(page())
     look(manager.connection, run)
-    assert "<li>1 returned: came back to the queue that it was taken from</li>" in page()
+    assert "<li>1 message came back to the queue that it was taken from</li>" in page()
     prove(manager.connection, undo)
     assert later not in page(), "what came back is not looked for again"
 

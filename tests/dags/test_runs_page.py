@@ -236,7 +236,7 @@ def test_the_page_says_what_each_run_is_and_who_asked(lake: Path, client: Any) -
 def test_a_run_of_very_many_queues_names_the_first_ones(lake: Path, client: Any) -> None:
     made(lake, "wide", DAY + 9 * 86400, queue=",".join(f"W{number}" for number in range(500)))
     page = re.sub("<[^>]+>", "", client("/runs", queue="W499").text)
-    assert "W0, W1, W2, W3 and 496 others" in page
+    assert "W0 and 499 others" in page
     assert "W4," not in page
 
 

@@ -95,6 +95,9 @@ def test_a_quality_run_on_half_of_its_queues_does_not_pass(estate: Manager, tmp_
     with pytest.raises(QualityFailed, match=r"may not inquire it .*: PAY\.HIDDEN"):
         check.execute(context(queues=["PAY*"], suites=suites, limit=None))
     check.execute(context(queues=["PAY", "PAY.BOQ"], suites=suites, limit=None))  # they were named: no other is meant
+    estate.put("PAY", [({}, b"one")])
+    found = check.execute(context(queues=["PAY"], suites=suites, limit=None))
+    assert (found["messages"], found["requested_by"]) == (1, "alice")
 
 
 def test_a_snapshot_looks_again_at_a_queue_that_is_empty_now(estate: Manager, tmp_path: Path) -> None:
@@ -127,6 +130,7 @@ def test_a_snapshot_says_which_queues_it_could_not_look_at(estate: Manager, tmp_
     assert plain(noted["mqops_told"]) == f"PAY.SHUT is not looked at: GET(DISABLED). {HIDDEN}."
     (handed_on,) = (tmp_path / "lake").rglob("handed_on.json")
     assert read_json(handed_on)["found"]["unseen"] == ["PAY.HIDDEN"]
+    assert read_json(handed_on)["found"]["requested_by"] == "alice"
     asked["params"]["queues"] = ["PAY.SHUT"]
     with pytest.raises(SettingsError, match=r"all have GET\(DISABLED\): PAY\.SHUT\. Let them be read"):
         check.execute(asked)

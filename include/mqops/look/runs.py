@@ -22,7 +22,7 @@ from mqops.look.runs_fitting import Fitting
 from mqops.look.runs_index import RunsIndex, asked, open_index
 from mqops.look.words.run_name import name_of
 from mqops.look.words.state import RunState
-from mqops.workflow import COPIES, Workflow
+from mqops.workflow import COPIES
 
 T = TypeVar("T")
 MOST_LOOKED_AT = 50
@@ -239,9 +239,11 @@ class Runs:
         return self.such(_Wanted(where, (workflow, line.queue, line.at, line.run)), limit=limit)
 
     def snapshots_before(self, line: RunLine, limit: int) -> list[RunLine]:
-        """The newest snapshots that are older than a run, of whatever queues."""
-        wanted = "workflow = ? AND at <= ? AND run <> ?"
-        return self.such(_Wanted(wanted, (Workflow.SNAPSHOT, line.at, line.run)), limit=limit)
+        """The newest runs with a snapshot of one of a run's queues, of any workflow, that are older."""
+        queues = line.queue.split(",")
+        looked = f"SELECT run FROM queue_of WHERE queue IN ({', '.join('?' * len(queues))}) AND at <= ?"  # noqa: S608 - only marks
+        wanted = f"snapshot AND at <= ? AND run <> ? AND run IN ({looked})"
+        return self.such(_Wanted(wanted, (line.at, line.run, *queues, line.at)), limit=limit)
 
     def since(self, at: str, limit: int) -> list[RunLine]:
         """The newest runs whose snapshots have messages and are not older. Parameters: `at` ISO 8601 UTC."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from fastapi import APIRouter, Request
@@ -35,7 +36,7 @@ from mqops.look.words import dead_letters as words
 from mqops.look.words.fates import MOVES, Fate, fate_of
 from mqops.look.words.text import Link
 from mqops.model import Destination
-from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, aged_by_md
+from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, Group, QueueAnatomy, aged_by_md
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
 from mqops.printable import printable
@@ -104,7 +105,8 @@ class _InWords:
         queue = found.anatomy
         before, by_hand = bool(found.acted) and found.left is None, _has_form(place, queue)
         ages = (*AGES, OLDER, UNKNOWN)
-        table = words.groups(found, _comes_back, ages=ages, before=before, by_hand=by_hand, may_look=may_look)
+        stays = _stays(found, _staying(place, found))
+        table = words.groups(found, _comes_back, stays, ages=ages, before=before, by_hand=by_hand, may_look=may_look)
         grew = _grew_since(place, queue.queue_manager, queue.queue, queue.observed_at)
         looks, shown = may_look and not found.acted, counted(len(table.rows), "group")
         more_bars = f"The chart has the {BARS} largest of {shown}; the table has all of them."
@@ -116,7 +118,7 @@ class _InWords:
         self.unseen = _unseen(place, queue)
         self.nothing_left = words.nothing_left(found) if found.left == 0 else ""
         self.made_of = f"What it {'was' if before else 'is'} made of"
-        self.chart = _chart(found, _staying(place, found))
+        self.chart = _chart(found, stays)
         self.trend_label = _trend_label(found)
         self.more_bars = more_bars if len(table.rows) > BARS else ""
         self.gone_groups = words.gone_groups(found)
@@ -204,22 +206,29 @@ def _staying(place: Path, found: DeadLetters) -> Staying:
     return staying(looked, looked.plan) if looked else Staying()
 
 
-def _chart(found: DeadLetters, stay: Staying) -> Markup:
-    """The largest groups as bars, in the colours of what the rules table would do with their messages; nothing for one
-    bar. Two groups may differ in the queue manager alone: they are one bar. Parameters: `stay` what destinations did
-    not take: the largest groups get the room."""
-    parts: dict[str, Counter[str]] = {}
-    would = MOVES.words(would=True)
+def _stays(found: DeadLetters, stay: Staying) -> dict[Group, list[int]]:
+    """Group → how many messages of each of its decisions would stay. Parameters: `stay` what destinations did not
+    take: the largest groups get the room."""
     there = [one for one in found.groups if one.messages]
     puts = [(one.decision.dest_q, one.decision.dest_q_mgr, one.messages) for group in there for one in group.decided]
     stays = iter(stay_of(stay, ((Destination(queue, manager), messages) for queue, manager, messages in puts)))
-    for one in there[:BARS]:
+    return {one.group: list(islice(stays, len(one.decided))) for one in there}
+
+
+def _chart(found: DeadLetters, stays: Mapping[Group, Sequence[int]]) -> Markup:
+    """The largest groups as bars, in the colours of what the rules table would do with their messages; nothing for one
+    bar. Two groups may differ in the queue manager alone: they are one bar. Parameters: `stays` as of
+    `_stays`."""
+    parts: dict[str, Counter[str]] = {}
+    would = MOVES.words(would=True)
+    for one in [group for group in found.groups if group.messages][:BARS]:
         name = printable(f"{one.group.reason} · {one.group.origin_q or '-'} · {one.group.application or '-'}")
         planned = Counter({NOT_JUDGED: one.messages})
-        for decided in one.decided:
+        for decided, stay in zip(one.decided, stays[one.group], strict=True):
             number = min(decided.messages, planned[NOT_JUDGED])
-            left = min(number, next(stays))
-            planned += Counter({would[fate_of(decided.decision.action)]: number - left, would[Fate.LEFT]: left})
+            left = min(number, stay)
+            planned += Counter({would[fate_of(decided.decision.action)]: number - left})
+            planned += Counter({would[Fate.LEFT]: left})
             planned[NOT_JUDGED] -= number
         parts[name] = parts.get(name, Counter()) + planned
     if len(parts) < 2:

@@ -25,11 +25,11 @@ from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import QueueFigures
 from mqops.look.words import estate as words
 from mqops.look.words import managers as of_all
-from mqops.look.words.needs import needs
+from mqops.look.words.needs import Question, needs
 from mqops.look.words.run import WhoAnswers
+from mqops.look.words.run_name import ASKERS
 from mqops.look.words.runs import just_begun, last_runs
 from mqops.look.words.text import NOTHING, AirflowLink, Link, Table, Text
-from mqops_airflow.pages.askers import ASKERS
 from mqops_airflow.pages.managers_now import Seen, seen
 from mqops_airflow.pages.problem_link import Forms, form_of, link_of
 from mqops_airflow.pages.queue_figures import ANSWERS
@@ -124,7 +124,7 @@ def _live(of: Same[Seen], may: _May, estate: EstateFile, queue_manager: str, roo
     )
 
 
-def _questions(asked: Mapping[tuple[str, str], WhoAnswers | None], manager: ManagerNow) -> list[Text]:
+def _questions(asked: Mapping[tuple[str, str], WhoAnswers | None], manager: ManagerNow) -> list[Question]:
     """The open questions of a queue manager. Parameters: `asked` queue manager and run → who may answer."""
     return [
         words.open_question(

@@ -171,10 +171,10 @@ class _Place(NamedTuple):
 
     @property
     def one_queue(self) -> str:
-        """The queue whose messages are listed, "" where there are several."""
+        """The queue whose messages are listed, "" where there are several, and for a pattern that none fits."""
         of_run = next((one.queue for one in self.recorded.runs if one.run == self.chosen), "")
         queues = self.queues or of_run.split(",")
-        return queues[0] if len(queues) == 1 else ""
+        return queues[0] if len(queues) == 1 and "*" not in queues[0] else ""
 
 
 def _place(who: Reader, asked: Mapping[str, str]) -> _Place:

@@ -28,11 +28,11 @@ from mqops.look.words import run as words
 from mqops.look.words.fates import Became, Fate
 from mqops.look.words.plan import answered, folded
 from mqops.look.words.planned import decided_by
+from mqops.look.words.run_name import ASKERS
 from mqops.look.words.state import RunState
 from mqops.look.words.text import NOTHING, Cell, Label, Link, Table, Text, Time, said, sentences
 from mqops.rules.lines import rule_texts
 from mqops.workflow import Workflow
-from mqops_airflow.pages.askers import ASKERS
 from mqops_airflow.pages.by_hand import by_hand, for_others, more_by_hand
 from mqops_airflow.pages.charts import chart_of
 from mqops_airflow.pages.chosen import Form
@@ -113,7 +113,7 @@ class _InWords:
 
 def _outcomes(view: RunView) -> Iterator[Text]:
     """A sentence for each later outcome of moved messages."""
-    yield from (said("{} {}: {}", messages, what, meaning) for what, messages, meaning in view.outcomes)
+    yield from (words.outcome(what, messages, meaning) for what, messages, meaning in view.outcomes)
     if view.untold:
         yield said("{} of which nothing is known", view.untold)
 
@@ -147,7 +147,7 @@ def _one_table(tasks: Mapping[str, Task], recorded: Table) -> Table:
         task = tasks.get(name)
         times = (task.began, task.ended) if task else (None, None)
         began, ended = (Time(at.isoformat() if at else "") for at in times)
-        state = Label(task.state, _KINDS.get(task.state, "quiet")) if task else None
+        state = Label(_STATES.get(task.state, task.state), _KINDS.get(task.state, "quiet")) if task else None
         rows.append((name, state, began, ended, task.tries if task else None, *known.get(name, (None, None))))
     headings = ("*Step", "!State", "Began", "Ended", "Tries|number", "Recorded in the lake", "By|name")
     return Table("Steps: tasks in Airflow, and what the lake has", headings, rows)
@@ -155,6 +155,14 @@ def _one_table(tasks: Mapping[str, Task], recorded: Table) -> Table:
 
 _KINDS = {"success": "good", "failed": "bad", "upstream_failed": "bad", "running": "note", "awaiting_input": "warn"}
 """State of a task in Airflow → the colour of its word."""
+_STATES = {
+    "none": "not begun",
+    "awaiting_input": "waits for an answer",
+    "upstream_failed": "not run: a step before it failed",
+    "up_for_retry": "waits for its next try",
+    "up_for_reschedule": "waits for its next look",
+}
+"""State of a task in Airflow → words for it, where the state is not one."""
 
 
 def _nothing(seen: Seen, *, checks: bool) -> str:

@@ -15,9 +15,9 @@ from mqops.deciders.registry import names as names_of_deciders
 from mqops.look.runs_page import PageOfRuns, Place, WantedRuns, page_of_runs
 from mqops.look.words import run_name
 from mqops.look.words import runs as words
+from mqops.look.words.run_name import ASKERS
 from mqops.look.words.state import RunState
 from mqops.look.words.text import Table
-from mqops_airflow.pages.askers import ASKERS
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared

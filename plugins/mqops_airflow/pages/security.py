@@ -98,8 +98,12 @@ class Reader:
 
     def must_read(self, dag_id: str) -> None:
         """Raises `HTTPException` 403 unless the person may read this DAG with the page's right."""
-        if not may(self.user, dag_id, entity=self.right):
+        if not self.may_read(dag_id):
             raise HTTPException(403, "You may not read this DAG.")
+
+    def may_read(self, dag_id: str) -> bool:
+        """Whether the person may read this DAG with the page's right."""
+        return may(self.user, dag_id, entity=self.right)
 
     def may_start(self, dag_id: str) -> bool:
         """Whether the person may start runs of a DAG: pages show the form only then. Airflow's API asks again."""

@@ -6,6 +6,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.errors import SettingsError
+from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine
 from mqops.look.run_row import run_line
@@ -24,7 +25,7 @@ from mqops_airflow.ui.table import Page
 MOST_MESSAGES = 500_000
 """Messages of both snapshots that a page compares: about two seconds of the API server."""
 MOST_BEFORE = 20
-"""Earlier snapshots that are looked at; of those that have a queue in common `MOST_SHOWN` are offered."""
+"""Earlier snapshots that are looked at; of those that the person may see `MOST_SHOWN` are offered."""
 MOST_SHOWN = 5
 _compared = shared(compared)
 
@@ -49,7 +50,7 @@ def router(page: Page) -> APIRouter:
         return render_page(
             *(request, page, who, new.queue_manager),
             run=new.run,
-            told=_Told(earlier, new) if earlier is not None else None,
+            told=_Told(Runs(lake(who.estate), new.queue_manager), earlier, new) if earlier is not None else None,
             no_other=words.NONE_BEFORE,
             others=words.with_another(before, query) if len(before) > 1 or (old and before) else NOTHING,
         )
@@ -60,7 +61,7 @@ def router(page: Page) -> APIRouter:
 class _Told:
     """The comparison in words. Raises `HTTPException` 404: one of the snapshots was removed, or no queue is in both."""
 
-    def __init__(self, old: RunFolder, new: RunFolder) -> None:
+    def __init__(self, runs: Runs, old: RunFolder, new: RunFolder) -> None:
         self.groups = self.examples = None
         self.remarks: tuple[str, ...] = ()
         self.same = ""
@@ -76,18 +77,26 @@ class _Told:
             raise HTTPException(404, str(error)) from error
         self.sums = words.compared(found, new.queue_manager)
         self.groups, self.examples = words.groups(found), words.examples(found, new.queue_manager)
-        self.remarks = found.remarks
+        self.remarks = tuple(_with_names(one, runs, old.run, new.run) for one in found.remarks)
         self.same = "" if found.total else words.SAME
 
 
+def _with_names(remark: str, runs: Runs, *keys: str) -> str:
+    """A remark that calls runs by what they are. Parameters: `keys` of the runs; one may be in another."""
+    for key in sorted(keys, key=len, reverse=True):
+        remark = remark.replace(key, runs.named(key))
+    return remark
+
+
 def _before(who: Reader, run: RunFolder) -> list[RunLine]:
-    """The newest earlier snapshots of one of its queues, whose files are there."""
+    """The newest earlier snapshots of one of its queues, of whatever workflow, whose files are there and which the
+    person may see."""
     line, place = run_line(run), lake(who.estate)
-    queues = {*line.queue.split(",")}
-    found = [
-        one
-        for one in Runs(place, run.queue_manager).snapshots_before(line, MOST_BEFORE)
-        if not queues.isdisjoint(one.queue.split(","))
-        and RunFolder.at(place, run.queue_manager, one.run).snapshot.is_dir()
-    ]
-    return found[:MOST_SHOWN]
+    before = Runs(place, run.queue_manager).snapshots_before(line, MOST_BEFORE)
+    return [one for one in before if _may_see(who, RunFolder.at(place, run.queue_manager, one.run))][:MOST_SHOWN]
+
+
+def _may_see(who: Reader, run: RunFolder) -> bool:
+    """Whether the snapshot of a run is there, and the person may read the run's DAG. Raises `LakeError`."""
+    dag_id = (HANDED_ON.find(run) or NO_DAG_RUN).dag_id
+    return run.snapshot.is_dir() and (not dag_id or who.may_read(dag_id))

@@ -18,9 +18,9 @@ from markupsafe import Markup, escape
 from mqops.clock import utc_now
 from mqops.look.run_named import run_named
 from mqops.look.words import text as words
+from mqops.look.words.run_name import ASKERS
 from mqops.look.words.text import AirflowLink, Label, Lines, Link, OfRun, Part, ShortName, Text, Tick, Trend, Value
 from mqops.printable import visible
-from mqops_airflow.pages.askers import ASKERS
 from mqops_airflow.pages.charts import sparkline
 from mqops_airflow.pages.elements import attributes, element, in_a_row
 from mqops_airflow.pages.shown import breaks, dated, lines, moment, shortened, since

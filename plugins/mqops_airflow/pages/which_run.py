@@ -21,6 +21,7 @@ from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.run import RunFolder, find_run
 from mqops.look.words import expiry
 from mqops.look.words.run import not_in_airflow
+from mqops.look.words.run_name import ASKERS
 from mqops.look.words.text import NOTHING, Link, Text
 from mqops_airflow.airflow_private.database import (
     DagModel,
@@ -31,7 +32,6 @@ from mqops_airflow.airflow_private.database import (
     TaskInstance,
     create_session,
 )
-from mqops_airflow.pages.askers import ASKERS
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.security import Reader, may, own_dags, reader
 from mqops_airflow.pages.shared import shared

@@ -19,7 +19,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem, tried
-from mqops.look.estate.since import with_since
+from mqops.look.estate.since import to_know, with_since
 from mqops.look.figures import QueueFigures
 from mqops.look.runs import MOST_LOOKED_AT
 from mqops.look.taken_since import still_there
@@ -54,6 +54,7 @@ def misconfigured(known: Known) -> Iterator[Problem]:
 ALL = "`mqops backout audit` tells all"
 MOST_SHOWN = 20
 """Misconfigured queues that are told one by one."""
+_FORM = "The page of that run has the form of mq_recover, which moves them where you say"
 
 
 class _Ambiguous(NamedTuple):
@@ -78,10 +79,10 @@ class _Ambiguous(NamedTuple):
 def _on_backout_queue(known: Known, queue: QueueFigures, left: _Ambiguous | None) -> Problem:
     what = f"{queue.name}, a backout queue, has {with_since(known, queue)}"
     if left is None:
-        return Problem(what=what, backout_queue=queue.name)
+        return Problem(what=what, remedy=to_know(known, queue), backout_queue=queue.name)
     return Problem(
         what=f"{what}; {left}: where they came from is not known",
-        remedy="The page of that run has the form of mq_recover, which moves them where you say",
+        remedy=". ".join(filter(None, (_FORM, to_know(known, queue)))),
         place=Place.RUN,
         about=left.run.run,
         backout_queue=queue.name if queue.depth > left.messages else "",

@@ -14,7 +14,7 @@ from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import Place, Problem, Urgency
-from mqops.look.estate.since import with_since
+from mqops.look.estate.since import to_know, with_since
 from mqops.look.taken_since import not_taken
 from mqops.look.words.run_name import name_of
 from mqops.observe.core.dead_letters import Kind, Kinds, kinds_of, protected
@@ -45,7 +45,7 @@ def dead_letters(known: Known) -> Iterator[Problem]:
     for one in known.figures.queues:
         if one.depth and one.name == known.figures.dead_letter_queue:
             what = f"{one.name}, the dead-letter queue, has {with_since(known, one)}"
-            yield Problem(what=what, place=Place.DEAD_LETTERS, about=one.name)
+            yield Problem(what=what, remedy=to_know(known, one), place=Place.DEAD_LETTERS, about=one.name)
         elif one.depth and one.name == PROTECTION_ERRORS:
             yield Problem(what=protected(one.depth), place=Place.QUEUE, about=one.name)
 

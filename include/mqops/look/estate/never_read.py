@@ -8,8 +8,10 @@ from dataclasses import replace
 from mqops.counted import counted, first_named, length_of_time
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import MOST_LINES, Place, Problem
-from mqops.look.estate.since import has_messages
+from mqops.look.estate.since import has_messages, to_know
 from mqops.look.figures import QueueFigures
+
+_CHECK = "Check that its application runs; it is in order only where a person reads the queue"
 
 
 def never_read(known: Known) -> Iterator[Problem]:
@@ -25,13 +27,14 @@ def never_read(known: Known) -> Iterator[Problem]:
         return Problem(
             what=f"No program has {one.with_depth} open for input, and runs put messages there; "
             f"the last one was {known.named(put_on[one.name])}; {since}",
-            remedy="Check that its application runs; it is in order only where a person reads the queue",
+            remedy=". ".join(filter(None, (_CHECK, to_know(known, one)))),
             place=Place.RECORDED if known.is_recorded(one.name) else Place.QUEUE,
             about=one.name,
         )
 
     if len(found) > 1:
-        yield _of_many(found, [problem(one) for one in found[:MOST_LINES]])
+        each = [replace(problem(one), remedy=to_know(known, one)) for one in found[:MOST_LINES]]
+        yield _of_many(found, each)
     else:
         yield from map(problem, found)
 
@@ -45,5 +48,5 @@ def _of_many(found: Sequence[QueueFigures], each: Sequence[Problem]) -> Problem:
         remedy="Check that the application of each runs; it is in order only where a person reads the queue.",
         place=Place.QUEUE,
         about=found[0].name,
-        each=tuple(replace(one, remedy="") for one in each),
+        each=tuple(each),
     )

@@ -36,7 +36,15 @@ def has_messages(known: Known, queue: QueueFigures) -> str:
     if queue.oldest is not None:
         return ""
     first = looked_so(known, queue.name, bool)
-    return f"it had messages at each look since {first}" if first else f"{NOT_KNOWN}: {_monitored(queue.name)}"
+    return f"it had messages at each look since {first}" if first else NOT_KNOWN
+
+
+def to_know(known: Known, queue: QueueFigures) -> str:
+    """What would tell since when a queue has messages, in a sentence without its full stop; "" where that is told."""
+    if has_messages(known, queue) != NOT_KNOWN:
+        return ""
+    command = f"ALTER QLOCAL({mqsc_name(queue.name)}) MONQ(MEDIUM)"
+    return f"`{command}` has the queue manager tell the age of the oldest message"
 
 
 def with_since(known: Known, queue: QueueFigures) -> str:
@@ -49,7 +57,3 @@ def is_so(known: Known, queue: QueueFigures, holds: Callable[[int], bool]) -> st
     """Since when a queue is full, or nearly, in a sentence without its full stop. Parameters: as of `looked_so`."""
     first = looked_so(known, queue.name, holds)
     return f"It was so at each look since {first}" if first else "No look of the last day before this one found it so"
-
-
-def _monitored(queue: str) -> str:
-    return f"`ALTER QLOCAL({mqsc_name(queue)}) MONQ(MEDIUM)` has the queue manager tell the age of the oldest message"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mqops.actions import NO_RULE_FITS, Action
@@ -126,6 +126,7 @@ def gone_groups(found: DeadLetters) -> str:
 def groups(
     found: DeadLetters,
     problem_of: Callable[[Any, QueueAnatomy], str],
+    stays: Mapping[Group, Sequence[int]],
     *,
     ages: Sequence[str],
     before: bool,
@@ -134,8 +135,9 @@ def groups(
 ) -> Table:
     """The groups of the queue, with what the rules table says of them.
 
-    Parameters: `problem_of` what the pre-flight says of a decision, "" for nothing; `ages` the names of the columns for
-    ages; `before` whether runs have acted since, and what they left is not known; `by_hand` whether the page of the run
+    Parameters: `problem_of` what the pre-flight says of a decision, "" for nothing; `stays` group → messages
+    of each of its decisions that their destinations did not take at the look; `ages` the names of the columns for ages;
+    `before` whether runs have acted since, and what they left is not known; `by_hand` whether the page of the run
     has a form for messages without an MQDLH.
     """
     grown = bool(found.anatomy.since.observed_at) and not found.acted
@@ -143,16 +145,18 @@ def groups(
     headings = ["*Reason", "Destination|name", "Application|name", "Messages|number"]
     headings += [*(["Growth|number"] if grown else []), "By the rules table", *(f"Age {age}|number" for age in ages)]
 
-    def decided(one: Decided, *, several: bool) -> Text:
+    def decided(one: Decided, stay: int, *, several: bool) -> Text:
         text = [_decided(one, found.anatomy, by_hand=by_hand, may_look=may_look)]
         text += [said("({})", counted(one.messages, "message"))] if several else []
+        text += [_would_stay(stay, found.anatomy)] if stay else []
         why = problem_of(one.decision, found.anatomy)
         return sentences(*text, *((Label("problem", "bad"), why) if why else ()))
 
     alike = Counter(_looked_for(row.group) for row in found.groups if row.messages)
 
     def cells(row: DeadLetterGroup) -> Iterator[Cell]:
-        group, lines = row.group, [decided(one, several=len(row.decided) > 1) for one in row.decided]
+        group, several = row.group, len(row.decided) > 1
+        lines = [decided(*one, several=several) for one in zip(row.decided, stays[group], strict=True)]
         yield from (group.reason, str(Destination(group.origin_q or "", group.origin_q_mgr or "")) or "–")
         yield group.application or "–"
         yield _listed(row, found.anatomy, alone=alike[_looked_for(row.group)] == 1)
@@ -163,6 +167,12 @@ def groups(
     caption = f"Groups{' before that' if before else ''}: reason, destination, application"
     caption += f", and what {source} says of them" if source else ""
     return Table(caption, headings, [tuple(cells(row)) for row in found.groups if row.messages])
+
+
+def _would_stay(messages: int, one: QueueAnatomy) -> Text:
+    """That messages would stay although a rule moves them. The plan of the run says why."""
+    query = {"queue_manager": one.queue_manager, "run": one.run}
+    return said("{}: {}", Label(f"{messages:,} would stay", "warn"), Link("why", "plan", query))
 
 
 def _looked_for(group: Group) -> tuple[str, str, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mqops.counted import counted, length_of_time
 from mqops.look.words.fates import Fates
+from mqops.look.words.needs import Question
 from mqops.look.words.state import RunState
 from mqops.look.words.text import (
     NOTHING,
@@ -41,7 +42,7 @@ def answers_in_short(figures: Figures) -> Label:
 
 def open_question(
     manager: ManagerNow, run: RunLine, fates: Fates, *, waits: Text, may: bool, holds: bool, by: str
-) -> Text:
+) -> Question:
     """The question of a plan that waits for an answer.
 
     Parameters: `fates` of its workflow; `waits` who may answer, nothing where Airflow has not put the question yet;
@@ -54,17 +55,22 @@ def open_question(
     number, stay = manager.to_act_on.get(run.run, (None, 0))
     acts = ""
     if number is not None:
-        would = f" ({stay:,} of which would stay, as its destinations were then)" if stay else ""
-        acts = f", which {fates.acts} {number:,} of {counted(run.planned, 'message')}{would},"
+        acts = f", which {fates.acts} {number:,} of {counted(run.planned, 'message')},"
     here = "these queues" if "," in run.queue else "this queue"
     stops = "The run is" if run.state is RunState.STOPPED else "All runs are" if manager.stopped else ""
     resumed = f"{'it is' if stops == 'The run is' else 'they are'} resumed"
-    return sentences(
-        said("{}{} waits for an approval; its snapshot is {:ago} old.", what, acts, run.at),
+    would = f"{counted(stay, 'message')} of these would stay, as the destinations were when the plan was made."
+    more = (
+        said(would) if stay else NOTHING,
         said("Until it is answered, a real run of {} on {} plans nothing.", by, here) if waits and holds else NOTHING,
         said(f"{stops} stopped: nothing that is approved is done before {resumed}.") if stops else NOTHING,
         waits or said("Airflow runs its task approve: the question, or its answer, is told here in a moment."),
+    )
+    return Question(
+        said("{}{} waits for an approval; its snapshot is {:ago} old.", what, acts, run.at),
         Link(f"Look at the plan{' and answer' if may else ''}", "plan", query),
+        run.run,
+        tuple(filter(None, more)),
     )
 
 

@@ -24,13 +24,23 @@ MOST_SHOWN = 12
 Does = Text | Link | AirflowLink
 
 
+class Question(NamedTuple):
+    """An open question. Parameters: `what` is asked, and since when; `does` where it is answered; `key` of its run;
+    `more` the sentences that unfold."""
+
+    what: Text
+    does: Does = NOTHING
+    key: str = ""
+    more: tuple[Text, ...] = ()
+
+
 class Need(NamedTuple):
     """A line: what, and where it is seen or mended.
 
     Parameters: `word` before it, in the colour `kind` (as of a page's style); `does` the link or the command that shows
-    or mends it, nothing where there is none; `remedy` what to do, which a click unfolds, "" for nothing, and `key` the
-    name of that in the page, the same whatever stands before it; `problem` None for a question; `each` the lines
-    that this one is made of, which unfold with it.
+    or mends it, nothing where there is none; `remedy` what to do, which a click unfolds, "" for nothing; `problem` None
+    for a question; `each` the lines that this one is made of, which unfold with it; `key` the name of what unfolds in
+    the page, the same whatever stands before it, "" where nothing does.
     """
 
     queue_manager: str
@@ -89,7 +99,7 @@ HEADINGS = {
 def needs(
     managers: Sequence[ManagerNow],
     *,
-    questions_of: Callable[[ManagerNow], Sequence[Text]],
+    questions_of: Callable[[ManagerNow], Sequence[Question]],
     link_of: Callable[[str, Problem], Does | None],
 ) -> list[Needs]:
     """The headings that have lines, the most urgent first; open questions are the first lines.
@@ -99,8 +109,9 @@ def needs(
     """
     found: dict[Urgency, list[Need]] = {one: [] for one in Urgency}
     for manager in managers:
-        asked = (Need(manager.name, "Question", "note", text, "", None) for text in questions_of(manager))
-        found[Urgency.NOW] += asked
+        for what, does, run, more in questions_of(manager):
+            key = f"{manager.name}-{run}" if more else ""
+            found[Urgency.NOW].append(Need(manager.name, "Question", "note", what, "", None, does, key=key, each=more))
     for manager in managers:
         for problem in worst_first(manager.problems):
             found[problem.urgency].append(_need(manager.name, problem, ("Problem", "bad"), link_of))
@@ -135,7 +146,8 @@ def _need(
     what = f"{problem.what}{'' if problem.what.endswith('.') else '.'}"
     has_form = problem.backout_queue or problem.looping_queue
     does = link_of(name, problem) or (NOTHING if problem.remedy or has_form else _in_code("doctor", name))
-    each = tuple(_need(name, one, shown, link_of).told for one in problem.each)
+    of_each = (_need(name, one, shown, link_of) for one in problem.each)
+    each = tuple(sentences(one.told, one.to_do) for one in of_each)
     return Need(name, *shown, sentences(what), problem.remedy, problem, does, each=each)
 
 
@@ -150,11 +162,11 @@ def needs_in_text(managers: Iterable[ManagerNow]) -> list[Needs]:
     return needs(sorted(managers, key=by_need), questions_of=_questions, link_of=_command)
 
 
-def _questions(manager: ManagerNow) -> list[Text]:
+def _questions(manager: ManagerNow) -> list[Question]:
     return [
-        said(
-            "The run {:name} waits for an approval: {:name}. {:code}",
-            *(f'"{name_of(run)}"', run.queue, command("mqops", "run", "show", run.run, "-m", manager.name)),
+        Question(
+            said("The run {:name} waits for an approval: {:name}.", f'"{name_of(run)}"', run.queue),
+            _in_code("run", "show", run.run, "-m", manager.name),
         )
         for run in manager.waiting
     ]

@@ -12,6 +12,7 @@ from mqops.look.words.balance import OF_THE_PLAN, Sums, is_are
 from mqops.look.words.fates import Fate, Fates
 from mqops.look.words.state import AT_WORK, RunState
 from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Text, Time, joined, said, sentences
+from mqops.prove.core.outcome import CONSUMED, EXPIRED, MOVED_AGAIN, RETURNED, SENT_ON, THERE
 from mqops.workflow import Workflow
 
 if TYPE_CHECKING:
@@ -212,6 +213,29 @@ def later_outcomes(view: RunView) -> Text:
     return said(
         words, first, view.undone_at, command("mqops", "ledger", "outcomes", line.run, "-m", line.queue_manager)
     )
+
+
+_THEY = {
+    THERE: ("is still where the run put it", "are still where the run put them"),
+    RETURNED: ("came back to the queue that it was taken from", "came back to the queue that they were taken from"),
+    MOVED_AGAIN: ("was dealt with by a later run", "were dealt with by later runs"),
+    CONSUMED: (
+        "is no longer there, and had lifetime left: it was consumed",
+        "are no longer there, and had lifetime left: they were consumed",
+    ),
+    EXPIRED: (
+        "is no longer there, and its lifetime is over: it expired, if it was not consumed or sent on before",
+        "are no longer there, and their lifetime is over: they expired, if they were not consumed or sent on before",
+    ),
+    SENT_ON: ("was sent on to another queue manager", "were sent on to another queue manager"),
+}
+"""Outcome of moved messages (`mqops.prove.core.outcome`) → what is said of one message, and of several."""
+
+
+def outcome(what: str, messages: int, meaning: str) -> Text:
+    """A later outcome of moved messages. Parameters: `meaning` of an outcome that has no words here."""
+    one, several = _THEY.get(what, (f"{what}: {meaning}",) * 2)
+    return said("{}", counted(messages, f"message {one}", f"messages {several}"))
 
 
 def to_make_room(story: RunStory, *, dead_letters: bool, replays: bool, dag_id: str, dag_path: str) -> Text:

@@ -37,8 +37,8 @@ _HEADINGS = (
     *_COUNTS,
     "Took|number",
 )
-MOST_QUEUES = 4
-"""Queues of a run that its row names: a scan has as many as the queue manager."""
+MOST_QUEUES = 2
+"""Queues of a run that its row names; of more it names the first: a scan has as many as the queue manager."""
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
@@ -122,7 +122,8 @@ def shown(number: int, queue_manager: str, *, more: bool, first: bool, fits: boo
 def _row(run: RunLine, today: str, asked: Mapping[str, str], working: Collection[tuple[str, str]]) -> Iterator[Cell]:
     by = asked.get(run.requested_by, run.requested_by)
     checked = run.state in {RunState.CHECKED, RunState.FAILED}
-    found = Link(run.checks, "quality", {"queue_manager": run.queue_manager, "run": run.run})
+    short = run.checks.partition(", in ")[0]
+    found = Link(short, "quality", {"queue_manager": run.queue_manager, "run": run.run}, title=run.checks)
     yield Text((Lines((named(run, today, by), Lines((ShortName(run.run),), kind="key"))),))
     at_work = run.state is RunState.INCOMPLETE and (run.queue_manager, run.run) in working
     state = Label(AT_WORK, "note") if at_work else Label(run.word, run.state.kind)
@@ -138,10 +139,10 @@ def _row(run: RunLine, today: str, asked: Mapping[str, str], working: Collection
 
 
 def _queues(names: Sequence[str]) -> Text:
-    """The queues of a run, the first ones where there are many: the page of the run has all."""
-    named = joined(", ", map(Name, names[:MOST_QUEUES]))
-    more = len(names) - MOST_QUEUES
-    return said("{} and {}", named, counted(more, "other")) if more > 0 else named
+    """The queues of a run, the first one where there are many: the page of the run has all."""
+    if len(names) <= MOST_QUEUES:
+        return joined(", ", map(Name, names))
+    return said("{:name} and {}", names[0], counted(len(names) - 1, "other"))
 
 
 def pages(query: Mapping[str, str], behind: str, *, first: bool) -> Text:
