@@ -38,6 +38,12 @@ def undoes(browser: Any) -> str:
     return started(browser, "mq_undo")
 
 
+def unfolds(browser: Any, name: str, told: str) -> None:
+    """Unfold what has this name; it tells so."""
+    browser.click(f"//details[@id='{name}']/summary")
+    browser.until(lambda: told in browser.text())
+
+
 def approves_discards(browser: Any, second: str, *, comment: str = "") -> None:
     """Approve a plan that discards messages. Parameters: `second` what the button says that Approve shows."""
     browser.find("//textarea[@name='comment']").send_keys(comment)
@@ -100,8 +106,7 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.log_in(site.client)
     browser.open(f"/mqops/estate?queue_manager={NAME}")
     browser.until(lambda: f"Every message that runs moved or discarded on {NAME} is accounted for" in browser.text())
-    browser.click("//details[@id='accounted-why']/summary")
-    browser.until(lambda: "2 of 2 runs that acted are proved" in browser.text())
+    unfolds(browser, "accounted-why", "2 of 2 runs that acted are proved")
     browser.click("//summary[starts-with(., 'Stop all runs')]")
     browser.find("//input[@name='why']").send_keys("a look at the site")
     browser.click("//form[@data-starts='mq_stop']//button")
