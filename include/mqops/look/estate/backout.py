@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from mqops.act.sources import PROTECTION_ERRORS
 from mqops.actions import Action
 from mqops.counted import counted
+from mqops.finding import sentence
 from mqops.kept import bytes_of, kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
@@ -82,7 +83,7 @@ def _on_backout_queue(known: Known, queue: QueueFigures, left: _Ambiguous | None
         return Problem(what=what, remedy=to_know(known, queue), backout_queue=queue.name)
     return Problem(
         what=f"{what}; {left}: where they came from is not known",
-        remedy=". ".join(filter(None, (_FORM, to_know(known, queue)))),
+        remedy=sentence(_FORM, to_know(known, queue)),
         place=Place.RUN,
         about=left.run.run,
         backout_queue=queue.name if queue.depth > left.messages else "",

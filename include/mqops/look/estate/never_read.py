@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mqops.counted import counted, first_named, length_of_time
+from mqops.finding import sentence
 from mqops.look.estate.known import Known
 from mqops.look.estate.problem import MOST_LINES, Place, Problem
 from mqops.look.estate.since import has_messages, to_know
@@ -27,14 +28,13 @@ def never_read(known: Known) -> Iterator[Problem]:
         return Problem(
             what=f"No program has {one.with_depth} open for input, and runs put messages there; "
             f"the last one was {known.named(put_on[one.name])}; {since}",
-            remedy=". ".join(filter(None, (_CHECK, to_know(known, one)))),
+            remedy=sentence(_CHECK, to_know(known, one)),
             place=Place.RECORDED if known.is_recorded(one.name) else Place.QUEUE,
             about=one.name,
         )
 
     if len(found) > 1:
-        each = [replace(problem(one), remedy=to_know(known, one)) for one in found[:MOST_LINES]]
-        yield _of_many(found, each)
+        yield _of_many(found, [replace(problem(one), remedy=to_know(known, one)) for one in found[:MOST_LINES]])
     else:
         yield from map(problem, found)
 
