@@ -18,7 +18,7 @@ from mqops.ledger.set_aside import remark
 from mqops.look.reveal import DOWNLOAD
 from mqops.model import Destination
 from mqops.prove.core.outcome import MEANING
-from mqops.prove.core.whereabouts import HELD, Whereabouts
+from mqops.prove.core.whereabouts import Whereabouts
 
 if TYPE_CHECKING:
     from mqops.look.history import EventOfRule
@@ -73,8 +73,7 @@ def sighting_lines(one: Whereabouts) -> tuple[str, ...]:
     rule = f" by the rule at line {one.rule_line}" if one.rule_line else ""
     plan = f"{one.action}{rule}" if one.action else "none: a snapshot only"
     ended = f"; its lifetime ends at {one.ends_at}" if one.ends_at else ""
-    gone_word = "not seen" if one.became == HELD else "gone"
-    gone = f"{gone_word} at {one.missed_at} (run {one.missed_by}): " if one.missed_at else ""
+    gone = f"{one.absent} at {one.missed_at} (run {one.missed_by}): " if one.missed_at else ""
     return (
         f"{one.seen_at}  {one.queue_manager}  last seen  run {one.run}",
         f"    message   {one.msg_id} of {one.queue}{ended}",

@@ -136,6 +136,7 @@ def test_behind_a_broken_line_of_the_ledger_nothing_is_said_of_another_program(
     said = " ".join(shown.stdout.split())
     assert ("what became of it is not known: the ledger has a line that cannot be read" in said) == (not closed)
     assert "another program" not in said
+    assert ("since not seen at " in said, "gone at " in said) == (not closed, False)
     assert len(shown.stderr.splitlines()) == 1
     error = f"Line {number} of the ledger is damaged or has been changed, in {broken}. What runs did with the message"
     assert error in " ".join(shown.stderr.split())

@@ -79,7 +79,7 @@ def seen(story: MessageStory) -> Iterator[Text]:
     """Where the message was seen last, and when it was gone."""
     for one in story.past.seen:
         of, by = (OfRun(one.queue_manager, run, "{}") for run in (one.run, one.missed_by))
-        gone = said("; gone {:time}, as run {} found", one.missed_at, by) if one.missed_at else NOTHING
+        gone = said(f"; {one.absent} {{:time}}, as run {{}} found", one.missed_at, by) if one.missed_at else NOTHING
         ends = one.ends_at and one.became == "seen"
         yield sentences(
             said("Last seen {:time} on {:name} by run {}{}: {}.", one.seen_at, one.queue, of, gone, one.since),

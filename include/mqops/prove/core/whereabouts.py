@@ -68,8 +68,8 @@ class Missed(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whereabouts(AsJson):
-    """What is known of a message. Parameters: `became` one of `WORDS`; `missed_at` when it was first found to be gone,
-    and `missed_by` which run found it; `tried_at` when a run last tried to move it after it was seen, and could not;
+    """What is known of a message. Parameters: `became` one of `WORDS`; `missed_at` when a run first did not find
+    it, and `missed_by` which run; `tried_at` when a run last tried to move it after it was seen, and could not;
     `ends_at` when its lifetime ends or ended; times are ISO 8601 UTC, blank where there is none."""
 
     msg_id: str
@@ -86,6 +86,11 @@ class Whereabouts(AsJson):
     tried_at: str = ""
     ends_at: str = ""
     lifetime: int | None = None
+
+    @property
+    def absent(self) -> str:
+        """The word for a message that a run did not find: gone only where that is known."""
+        return "not seen" if self.became in {HELD, UNREAD} else "gone"
 
     @property
     def since(self) -> str:
