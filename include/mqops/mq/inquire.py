@@ -528,9 +528,11 @@ def command_server(session: Session, name: str, object_name: str = "", *, wait: 
             yield server
         finally:
             server.disconnect()  # deletes the dynamic queue of its answers
-    except mqi.MQMIError as error:
+    except (mqi.MQMIError, MQError) as error:
         if error.reason == c.MQRC_NO_MSG_AVAILABLE:
             session.commands_are_answered, session.unanswered_at = False, time.monotonic()
+        if isinstance(error, MQError):  # of one of several commands, by who sends them
+            raise
         raise mq_error(error.comp, error.reason, verb=name, object_name=object_name) from None
 
 

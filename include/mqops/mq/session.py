@@ -91,7 +91,6 @@ class Session:
     def end_use(self) -> bool:
         """Back out what is not committed, and close what is open, as an MQDISC behind an MQBACK does; whether that was
         done, so that the connection may be used again."""
-        self.unanswered_at = None
         comp, _reason = self._calls.MQBACK(self._connection)
         try:
             for handle in tuple(self._handles):

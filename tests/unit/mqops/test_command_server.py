@@ -13,9 +13,10 @@ from pymqi import CMQC
 
 from mqops.errors import PermanentMQError
 from mqops.mq import inquire
-from mqops.mq.connection import connect
+from mqops.mq.connection import connect, one_session
 from mqops.mq.inquire import FEW_ANSWERS, inquire_queues
 from mqops.mq.session import Session
+from mqops.mq.statistics import reset_statistics
 
 COMMANDS = "SYSTEM.ADMIN.COMMAND.QUEUE"
 SILENT, SPEAKS = (f"ALTER QLOCAL({COMMANDS}) GET({how})\n" for how in ("DISABLED", "ENABLED"))
@@ -96,6 +97,31 @@ def test_after_a_command_without_an_answer_a_session_tells_at_once_that_there_is
         commands.close()
         manager.mqsc(SPEAKS)
         assert "A" in names(session)
+
+
+def test_counts_without_an_answer_are_noted_too(manager):
+    """It is one of several commands, which are sent by one who knows what each is for."""
+    with connect(manager.connection) as session, manager.connected() as connection:
+        assert "A" in names(session)
+        manager.mqsc(SILENT)
+        commands = pymqi.Queue(connection, COMMANDS, CMQC.MQOO_INQUIRE)
+        failed = reset_statistics(session, ["A", "B"]).failed
+        assert "MQCMD_RESET_Q_STATS on A failed: MQRC_NO_MSG_AVAILABLE (2033)" in str(failed)
+        with pytest.raises(PermanentMQError, match="The command server has not answered in time"):
+            inquire_queues(session, "A")
+        assert commands.inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 1
+        commands.close()
+
+
+def test_the_next_part_of_a_step_does_not_wait_for_the_command_server_again(manager):
+    manager.mqsc(SILENT)
+    with one_session(manager.connection) as step, manager.connected() as connection:
+        commands = pymqi.Queue(connection, COMMANDS, CMQC.MQOO_INQUIRE)
+        for _part in range(2):
+            with connect(step) as session, pytest.raises(PermanentMQError, match="has not answered in time"):
+                inquire_queues(session, "A")
+            assert commands.inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 1
+        commands.close()
 
 
 def test_an_answer_may_have_more_messages_than_a_unit_of_work(manager):
