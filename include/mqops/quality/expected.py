@@ -4,9 +4,11 @@ symbols, and not by the names of Great Expectations. Pure."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
+from mqops.observe.core.reasons import reason_symbol
 from mqops.quality.columns import COLUMNS, ColumnKind
 from mqops.quality.units import with_unit
 from mqwire import names
@@ -29,15 +31,16 @@ _FIELDS: Mapping[str, str] = {
     "payload_length": "length of the data",
 }
 """Column → what IBM MQ calls it. A column that is not here keeps its name."""
-_PREFIXES: Mapping[str, tuple[str, ...]] = {
-    "dlh_reason": ("MQRC", "MQFB"),
-    "expiry": ("MQEI",),
-    "feedback": ("MQFB", "MQRC"),
-    "msg_type": ("MQMT",),
-    "persistence": ("MQPER",),
+_NAMES: Mapping[str, Callable[[int], str | None]] = {
+    "dlh_reason": reason_symbol,
+    "expiry": partial(names.lookup, "MQEI"),
+    "feedback": names.feedback_name,
+    "msg_type": partial(names.lookup, "MQMT"),
+    "persistence": partial(names.lookup, "MQPER"),
 }
-"""Column whose numbers are constants → how the symbols of these begin, the more usual first: the Reason of an MQDLH may
-be a feedback code, and the Feedback of an exception report is a reason code (IBM MQ, "Reason", "Feedback")."""
+"""Column whose numbers are constants → what names one. The Reason of an MQDLH may be a feedback code, and the Feedback
+of an exception report is a reason code, of the MQI or of a command, or stands for a code of IMS (IBM MQ, "Reason",
+"Feedback")."""
 _VERBS: Mapping[str, str] = {
     "column_value_lengths_to_be_between": "has a length of {}",
     "column_value_lengths_to_equal": "has a length of {}",
@@ -108,8 +111,8 @@ def _symbols(check: CheckResult) -> str:
 
 def _symbol(column: str, value: str) -> str:
     """A number as the symbol of a constant, where the column has constants."""
-    prefixes = _PREFIXES.get(column, ()) if _NUMBER.fullmatch(value) else ()
-    return next(filter(None, (names.lookup(one, int(value)) for one in prefixes)), value)
+    name = _NAMES.get(column) if _NUMBER.fullmatch(value) else None
+    return (name(int(value)) if name else None) or value
 
 
 def _where(condition: str) -> str:

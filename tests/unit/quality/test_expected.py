@@ -44,6 +44,20 @@ LENGTHS, BETWEEN = "column_value_lengths_to_be_between", "column_values_to_be_be
             "",
             "Reason of the MQDLH: is one of MQFB_TM_ERROR, MQRC_Q_FULL, 1",
         ),
+        (  # of a command, and of IMS (IBM MQ, "IMS bridge feedback codes")
+            IN_SET,
+            ("dlh_reason",),
+            "3015, 326",
+            "",
+            "Reason of the MQDLH: is one of MQRCCF_CFST_PARM_ID_ERROR, IMS sense code 26 (X'001A')",
+        ),
+        (
+            NOT_IN_SET,
+            ("feedback",),
+            "3008, 603",
+            "",
+            "Feedback: is none of MQRCCF_COMMAND_FAILED, IMS sense code 26 (X'001A'), reason code 3 (X'0003')",
+        ),
         (  # of an exception report
             NOT_IN_SET,
             ("feedback",),
