@@ -72,19 +72,27 @@ class AirflowHome:
     def password_file(self) -> Path:
         return self.folder / "passwords.json"
 
-    def prepare(self) -> None:
-        """Make the folder, the secrets and the passwords where they are missing; choose another port where taken."""
+    def prepare(self, report: Callable[[str], None] = print) -> None:
+        """Make the folder, the secrets and the passwords where they are missing."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.folder.chmod(0o700)
         keep(self.folder / "secrets.json", new_secrets)
         write_properties(self.folder / "spark.properties")
-        (self.folder / "config").mkdir(exist_ok=True)
-        (self.folder / "config" / "airflow_local_settings.py").write_text(f"import {sqlite_now.__name__}  # noqa\n")
+        self._import_sqlite_now(report)
         keep(self.folder / "spark_connect.json", new_spark_connect)
         keep(self.password_file, dict)
         missing = {user: secrets.token_urlsafe(9) for user in USERS if user not in self.passwords}
         if missing:
             write_private(self.password_file, {**self.passwords, **missing})
+
+    def _import_sqlite_now(self, report: Callable[[str], None]) -> None:
+        """Have each process of Airflow import `mqops_demo.sqlite_now`. A person's own file stays as it is."""
+        place, line = self.folder / "config" / "airflow_local_settings.py", f"import {sqlite_now.__name__}"
+        place.parent.mkdir(exist_ok=True)
+        if not place.exists():
+            place.write_text(f"{line}  # noqa\n")
+        elif line not in place.read_text():
+            report(f"{place} stays as it is. Without the line `{line}` in it, runs start half a second later")
 
     @contextlib.contextmanager
     def chosen_port(self, report: Callable[[str], None] = print) -> Iterator[int]:

@@ -74,7 +74,7 @@ def start(home: AirflowHome, report: Report = print) -> None:
 
 
 def _start(home: AirflowHome, report: Report) -> None:
-    home.prepare()
+    home.prepare(report)
     alive = running(home)
     if set(alive) == set(PROCESSES):
         return

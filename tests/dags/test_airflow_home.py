@@ -96,6 +96,22 @@ def test_everything_listens_on_this_machine_only(home: AirflowHome) -> None:
     assert environment["AIRFLOW__CORE__EXECUTION_API_SERVER_URL"] == f"{home.address}/execution/"
 
 
+def test_a_file_of_settings_that_a_person_has_written_stays(home: AirflowHome) -> None:
+    place, said = home.folder / "config" / "airflow_local_settings.py", list[str]()
+    own = place.read_text()
+    assert "import mqops_demo.sqlite_now" in own
+    place.write_text("STATE_COLORS = {}\n")
+    home.prepare(said.append)
+    assert place.read_text() == "STATE_COLORS = {}\n"
+    assert said == [
+        f"{place} stays as it is. Without the line `import mqops_demo.sqlite_now` in it, runs start half a second later"
+    ]
+    place.write_text(f"{own}STATE_COLORS = {{}}\n")
+    home.prepare(said.append)
+    assert place.read_text() == f"{own}STATE_COLORS = {{}}\n"
+    assert len(said) == 1
+
+
 def test_two_starts_at_the_same_moment_get_different_ports(tmp_path: Path) -> None:
     one, two = (airflow_home.home(tmp_path / name) for name in ("one", "two"))
     one.prepare()
