@@ -53,14 +53,14 @@ def test_a_folder_is_never_used_again_once_there_is_a_later_one(tmp_path: Path) 
 
 
 def test_tasks_find_what_the_first_task_of_their_run_handed_on_last(estate_folder: Path) -> None:
-    run = SimpleNamespace(dag_id="d", run_id="r")
+    run = SimpleNamespace(dag_id="d", run_id="r", triggering_user_name="alice")
     for number in (1, 2):
         with own_folder({"dag_run": run}, estate_folder / "lake", "QM1") as folder:
             hand_on({"dag_run": run}, folder, {"number": number})
     with own_folder({"dag_run": run}, estate_folder / "lake", "QM1") as folder:
         folder.snapshot.mkdir()  # begun, and handed on nothing
     last = estate_folder / "lake" / "QM1" / "runs" / f"{run_key('d', 'r')}.2"
-    assert handed_on(run, "QM1") == {"number": 2, "folder": str(last)}
+    assert handed_on(run, "QM1") == {"number": 2, "requested_by": "alice", "folder": str(last)}
     (last / HANDED_ON.name).write_text('{"dag_id": "d", "run_id": "s", "found": {}}')
     with pytest.raises(LakeError, match="belongs to run s of d"):
         handed_on(run, "QM1")
@@ -70,7 +70,7 @@ def test_a_task_that_does_not_see_what_the_first_one_made_says_that_the_lake_is_
     estate_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first task ran in another pod, with a lake of that pod's own."""
-    run = SimpleNamespace(dag_id="d", run_id="r")
+    run = SimpleNamespace(dag_id="d", run_id="r", triggering_user_name="alice")
     with own_folder({"dag_run": run}, estate_folder / "lake", "QM1") as folder:
         hand_on({"dag_run": run}, folder, {})
     assert handed_on(run, "QM1")
@@ -85,7 +85,7 @@ def test_a_task_that_does_not_see_what_the_first_one_made_says_that_the_lake_is_
 
 
 def test_a_first_task_that_fails_leaves_no_folder(tmp_path: Path) -> None:
-    context = {"dag_run": SimpleNamespace(dag_id="d", run_id="r")}
+    context = {"dag_run": SimpleNamespace(dag_id="d", run_id="r", triggering_user_name="alice")}
 
     def fails() -> None:
         with own_folder(context, tmp_path, "QM1") as folder:
@@ -111,9 +111,9 @@ def looked_at() -> list[str]:
 
 
 def acting_run(lake: Path, run_id: str, *, queue: str = "A") -> RunFolder:
-    run = SimpleNamespace(dag_id="d", run_id=run_id)
+    run = SimpleNamespace(dag_id="d", run_id=run_id, triggering_user_name="alice")
     with own_folder({"dag_run": run}, lake, "QM1") as folder:
-        hand_on({"dag_run": run}, folder, {"acts": True, "queue": queue, "requested_by": "alice"})
+        hand_on({"dag_run": run}, folder, {"acts": True, "queue": queue})
     return folder
 
 

@@ -1,4 +1,4 @@
-"""Who started a run, and whether Airflow can tell people apart, which four eyes rest on."""
+"""Whether Airflow can tell people apart, which four eyes rest on."""
 
 from __future__ import annotations
 
@@ -15,12 +15,6 @@ if TYPE_CHECKING:
 NOBODY = frozenset({"", "anonymous"})
 """Names that stand for no person: SimpleAuthManager gives the second one to everybody where all are administrators."""
 WAY_OUT = "or set four_eyes to false in the estate. Nothing was looked at, nothing was moved"
-
-
-def requester(context: Context) -> str:
-    """Who started the run: a person's name, else the kind of run."""
-    run = context["dag_run"]
-    return str(run.triggering_user_name or run.run_type.value)
 
 
 def same_person(one: str, other: str) -> bool:

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING
 from mqops.errors import MqopsError
 from mqops.look.core.question import COMMENT_LONGEST
 from mqops_airflow.approval import answer
-from mqops_airflow.approval.four_eyes import requester, same_person
+from mqops_airflow.approval.four_eyes import same_person
 from mqops_airflow.approval.policy import verdict_on
 from mqops_airflow.runs.plan_files import compared_in, preflight_in, read_plan, undone_in
+from mqops_airflow.runs.requester import requester
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -17,8 +17,8 @@ from mqops.look.words.planned import title
 from mqops.model import Destination
 from mqops.printable import printable
 from mqops.rules.lines import rule_texts
-from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.runs.plan_files import undone_run
+from mqops_airflow.runs.requester import requester
 from mqops_airflow.ui.markdown import NOTHING, Markdown, code, joined, link, md, number, table, thousands, words
 from mqops_airflow.ui.table import PREFIX
 from mqops_airflow.ui.views import airflow_path

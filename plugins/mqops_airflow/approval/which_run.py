@@ -16,7 +16,6 @@ from mqops.lake.lock_file import locked
 from mqops.lake.run import RunFolder, find_run, folder_of
 from mqops.printable import printable
 from mqops_airflow.approval import answer
-from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.approval.policy import unattended
 from mqops_airflow.runs.dags_for_all import THAT_ACT
 from mqops_airflow.runs.run_folder import folders, is_of, not_proved, run_key
@@ -62,11 +61,6 @@ def _of_airflow(lake: Path, run_id: str, queue_manager: str) -> Iterator[RunFold
 def acts(context: Context) -> bool:
     """Whether the run may move messages: no dry run."""
     return unattended(context["dag_run"]) or not context["params"].get("dry_run", False)
-
-
-def acting(context: Context) -> dict[str, object]:
-    """What a run hands on for `waited_for` in other runs: whether it is to act, and who started it."""
-    return {"acts": acts(context), "requested_by": requester(context)}
 
 
 @contextmanager

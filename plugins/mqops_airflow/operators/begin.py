@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from airflow.sdk import SkipMixin
 
 from mqops.printable import printable
-from mqops_airflow.approval.which_run import acting, one_at_a_time, waited_for
+from mqops_airflow.approval.which_run import acts, one_at_a_time, waited_for
 from mqops_airflow.notices.outcome_text import keep_for_note
 from mqops_airflow.runs.run_folder import hand_on, own_folder
 from mqops_airflow.ui.markdown import Markdown, md, plain
@@ -52,7 +52,7 @@ def begun(
                 end_here(operator, context, found, why)
             else:
                 folder = of_run.enter_context(own_folder(context, lake_folder, queue_manager))
-                run = Begun(folder, hand_on(context, folder, {**found, **acting(context)}))
+                run = Begun(folder, hand_on(context, folder, {**found, "acts": acts(context)}))
         yield run
 
 

@@ -18,7 +18,6 @@ from mqops.misnamed import is_alias
 from mqops.printable import printable
 from mqops.queue_names import not_seen
 from mqops.workflow import Workflow
-from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.foretold import foretold
@@ -102,7 +101,7 @@ class ExpiryCheckOperator(CheckOperator):
             said = joined(" ", filter(None, (done, why))) if left or why else NOTHING_TO_DO
             return self.nothing_to_do(context, found, Workflow.EXPIRY_SCAN, said)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
-            return hand_on(context, folder, {**found, "requested_by": requester(context)})
+            return hand_on(context, folder, found)
 
 
 def _by_schedule(context: Context) -> bool:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from mqops.errors import NotLookedAt, SettingsError
 from mqops.printable import printable
 from mqops.queue_names import not_seen
-from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
+from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.operators.begin import begun, end_here
 from mqops_airflow.operators.check import CheckOperator, drain_and_log, told
 from mqops_airflow.operators.first_tell import not_looked_at, tells, told_of
+from mqops_airflow.runs.requester import requester
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import md
 

@@ -22,7 +22,6 @@ from mqops.quality.suite_file import load_suites
 from mqops.quality.summary import describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
 from mqops.queue_names import not_seen
-from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.notify import Notice, tell_people
@@ -90,7 +89,6 @@ class QualityCheckOperator(CheckOperator):
             "aliases": aliases,
             "suites": ",".join(map(str, paths)),
             "limit": form.limit or 0,
-            "requested_by": requester(context),
             **told_of(left.values()),
         }
         if left:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from mqops.errors import SettingsError
 from mqops.model import Account
-from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.operators.undo import UndoPlanOperator
+from mqops_airflow.runs.requester import requester
 from mqops_airflow.runs.run_folder import XCom
 from mqops_airflow.runs.workplace import estate_file, lake
 

@@ -10,8 +10,8 @@ from airflow.sdk.exceptions import AirflowException
 from mqops.counted import counted
 from mqops.errors import MqopsError
 from mqops.printable import printable
-from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.notices.outcome_text import keep_for_note
+from mqops_airflow.runs.requester import requester
 from mqops_airflow.runs.workplace import estate_file, lake
 from mqops_airflow.ui.markdown import md, words
 

@@ -9,7 +9,6 @@ from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
 from mqops.queue_names import not_seen
 from mqops.workflow import Workflow
-from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.outcome_text import keep_for_note
@@ -77,7 +76,7 @@ class SnapshotCheckOperator(CheckOperator):
             keep_for_note(context, joined(" ", filter(None, [*told, not_looked_at(at_stake.values())])))
         tell_before_look(lake(estate), self.queue_manager, depths, self.log)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
-            return hand_on(context, folder, {**found, "requested_by": requester(context)})
+            return hand_on(context, folder, found)
 
 
 def _not_looked_at(choice: QueueChoice) -> list[Markdown]:

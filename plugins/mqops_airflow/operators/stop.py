@@ -11,11 +11,11 @@ from mqops.clock import utc_now
 from mqops.errors import MqopsError
 from mqops.lake.run import folder_of
 from mqops.printable import printable
-from mqops_airflow.approval.four_eyes import requester
 from mqops_airflow.approval.which_run import run_named
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
 from mqops_airflow.notices.outcome_text import keep_for_note
+from mqops_airflow.runs.requester import requester
 from mqops_airflow.runs.workplace import estate_to_look, lake
 from mqops_airflow.ui.markdown import NOTHING, Markdown, md, words
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mqops.errors import NotLookedAt
 from mqops.pandas_later import arrow_without_pandas
-from mqops_airflow.approval.four_eyes import must_tell_people_apart, requester
+from mqops_airflow.approval.four_eyes import must_tell_people_apart
 from mqops_airflow.approval.which_run import run_named
 from mqops_airflow.connections.reach import connection_for
 from mqops_airflow.forms import given
@@ -53,7 +53,7 @@ class UndoPlanOperator(PlanInTaskOperator):
                     drain_and_log(session, lake_folder, name, self.log)
                 with own_folder(context, lake_folder, name) as folder:
                     plan = plan_undo(step, run, folder, before_look=look)
-                    handed = hand_on(context, folder, {"undoes": run.run, "requested_by": requester(context)})
+                    handed = hand_on(context, folder, {"undoes": run.run})
                     return {**handed, **told(self.log, plan, folder)}
         except NotLookedAt as refused:
             return end_here(self, context, {"queue": "", **told_of(refused.args)}, not_looked_at(refused.args))

@@ -24,6 +24,7 @@ from mqops.lake.handed_on import HANDED_ON, HandedOn
 from mqops.lake.run import RunFolder
 from mqops.lake.shared import not_shared
 from mqops.prove.records import SUMMARY
+from mqops_airflow.runs.requester import requester
 from mqops_airflow.runs.workplace import estate_to_look, lake
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def own_folder(context: Context, lake_folder: Path, queue_manager: str) -> Itera
 
 
 def hand_on(context: Context, folder: RunFolder, found: Mapping[str, object]) -> dict[str, object]:
-    """Keep what the first task found for the tasks behind it.
+    """Keep what the first task found, and who started the run, for the tasks behind it.
 
     Returns:
         the same with the folder's path, for people to see as XCom.
@@ -112,10 +113,10 @@ def hand_on(context: Context, folder: RunFolder, found: Mapping[str, object]) ->
     Raises:
         LakeError: the disk refuses.
     """
-    run = context["dag_run"]
+    run, found = context["dag_run"], {**found, "requested_by": requester(context)}
     if found.get("acts"):
         write_json(_acting(folder.lake_folder) / folder.run, {})
-    HANDED_ON.write(folder, HandedOn(dag_id=run.dag_id, run_id=run.run_id, found=dict(found)))
+    HANDED_ON.write(folder, HandedOn(dag_id=run.dag_id, run_id=run.run_id, found=found))
     return {**found, "folder": str(folder.path)}
 
 
