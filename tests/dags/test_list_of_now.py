@@ -134,6 +134,10 @@ def test_the_list_of_a_queue_is_that_of_its_newest_snapshot_and_a_new_look_shows
         failed = client("/messages", "operator", **seen, run_id=run_id, state="failed")
         assert "The list has 1." in words_of(failed.text)
         assert "The new look failed before it had a snapshot: its page says what failed." in words_of(failed.text)
+    for dag_id in ("everything is lost. Call 555", "mq_undo", "qm2_snapshot"):  # of a link that somebody has made
+        page = client("/messages", "operator", queue_manager="QM1", queue=DLQ, failed_dag=dag_id, failed_run="again")
+        assert "failed" not in words_of(page.text)
+        assert dag_id not in page.text
     letters(manager, "A", "A", "A")
     observe(manager.connection, RunFolder.at(estate_folder / "lake", "QM1", "part"), [DLQ], limit=2)
     part = words_of(asks("/messages", queue=DLQ, run="part", there="now"))

@@ -59,7 +59,7 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.reveal_right import may_not_see, why_masked
 from mqops_airflow.pages.run_forms import RECOVER
 from mqops_airflow.pages.searches import Searches, TooSlow
-from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.security import Reader, own_dags, reader
 from mqops_airflow.pages.shared import Same, shared
 from mqops_airflow.pages.shown import size
 from mqops_airflow.runs.run_folder import folders, run_key
@@ -305,9 +305,10 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
 
 
 def _failed(who: Reader, place: _Place) -> Text:
-    """That the run failed which a form of the page has started; nothing where none did."""
+    """That the run failed which a form of the page has started; nothing where none did, or where no DAG of the queue
+    manager is named."""
     dag_id, run_id = (place.asked.get(name, "") for name in (FAILED_DAG, FAILED_RUN))
-    if not dag_id:
+    if dag_id not in own_dags(who.estate)[place.name]:  # an address that a form has not made names anything
         return NOTHING
     made = folders(lake(who.estate), place.name, run_key(dag_id, run_id))
     took = place.chosen in {folder.run for _number, folder in made}
