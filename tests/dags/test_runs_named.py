@@ -6,7 +6,8 @@ import re
 from html import unescape
 
 import pytest
-from ledger_opened import act, act_undo, prove
+from ledger_opened import act, act_undo, observe, prove
+from mq_support import DLQ
 from runs_on_pages import letters, planned, words_of
 
 from mqops.clock import utc_now
@@ -50,6 +51,15 @@ def runs(manager, estate_folder) -> list[RunFolder]:
     prove(manager.connection, later)
     waits, _plan = plan_run(UNDO, UndoRequest(connection=manager.connection, lake=lake, undoes=later))
     return [first, undo, later, waits]
+
+
+def test_a_remark_calls_runs_by_what_they_are_and_queues_by_their_names(manager, estate_folder, client) -> None:
+    """Also where the key of a run is the name of a queue."""
+    (estate_folder / "estate.yaml").write_text(ESTATE)
+    for key, queues in (("A", [DLQ, "A"]), ("B", [DLQ])):
+        observe(manager.connection, RunFolder.at(estate_folder / "lake", "QM1", key), queues)
+    page = words_of(client("/snapshot_diff", queue_manager="QM1", run="B", old="A").text)
+    assert re.search(r'not compared, only the run "[^"]*" has looked at: A(?!\S)', page), page
 
 
 def test_no_sentence_of_a_page_has_the_raw_key_of_a_run(runs, client) -> None:

@@ -211,11 +211,11 @@ def _show_diff(found: SnapshotDiff) -> None:
         show_folded(f"and {counted(len(changed) - MOST_GROUPS, 'more group')}: --json has all")
     total = found.total
     show_folded(
-        f"from {found.a} to {found.b}: {total.arrived:,} arrived, {total.left:,} left, {total.stayed:,} stayed, "
-        f"{total.backout_count_changed:,} of these with another BackoutCount"
+        f"from {found.a.named} to {found.b.named}: {total.arrived:,} arrived, {total.left:,} left, "
+        f"{total.stayed:,} stayed, {total.backout_count_changed:,} of these with another BackoutCount"
     )
     for change, named in found.examples.items():
         for one in named:
             show_folded(f"{change.value.replace('_', ' ')}: {one.msg_id} on {one.queue}")
-    for line in found.remarks:
+    for line in found.remarks():
         warn(line)

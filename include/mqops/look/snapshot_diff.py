@@ -25,7 +25,7 @@ from mqops.errors import SettingsError
 from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.look.core.snapshot_diff import Change, Example, Group, Looked, SnapshotDiff, remarks
+from mqops.look.core.snapshot_diff import Change, Example, Group, Looked, SnapshotDiff
 from mqops.observe.core.reasons import reason_symbol
 from mqops.observe.recorded import OBSERVED
 from mqops.observe.snapshot import find
@@ -103,13 +103,7 @@ def compared(a: Path, b: Path) -> SnapshotDiff:
             sums = groups.setdefault(group, [0] * len(_COUNTED))
             for number, name in enumerate(_COUNTED):
                 sums[number] += row[f"{name}_sum"]
-    return SnapshotDiff.of(
-        old.looked.named,
-        new.looked.named,
-        groups,
-        examples,
-        remarks(old.looked, new.looked),
-    )
+    return SnapshotDiff.of(old.looked, new.looked, groups, examples)
 
 
 _COUNTED = tuple(change.value for change in Change)

@@ -63,7 +63,7 @@ class _Told:
 
     def __init__(self, runs: Runs, old: RunFolder, new: RunFolder) -> None:
         self.groups = self.examples = None
-        self.remarks: tuple[str, ...] = ()
+        self.remarks: list[str] = []
         self.same = ""
         if not OBSERVED.exists(old):
             raise HTTPException(404, f"Run {old.run} has no snapshot: it took none, or it was removed.")
@@ -77,15 +77,8 @@ class _Told:
             raise HTTPException(404, str(error)) from error
         self.sums = words.compared(found, new.queue_manager)
         self.groups, self.examples = words.groups(found), words.examples(found, new.queue_manager)
-        self.remarks = tuple(_with_names(one, runs, old.run, new.run) for one in found.remarks)
+        self.remarks = found.remarks(runs.named)
         self.same = "" if found.total else words.SAME
-
-
-def _with_names(remark: str, runs: Runs, *keys: str) -> str:
-    """A remark that calls runs by what they are. Parameters: `keys` of the runs; one may be in another."""
-    for key in sorted(keys, key=len, reverse=True):
-        remark = remark.replace(key, runs.named(key))
-    return remark
 
 
 def _before(who: Reader, run: RunFolder) -> list[RunLine]:

@@ -127,7 +127,7 @@ def test_only_queues_that_both_have_looked_at_are_compared(tmp_path: Path) -> No
     recorded(tmp_path, [], queue="A", run="run3", observed_at=LATER)  # an empty queue was looked at
     assert _counts(_diff(tmp_path, "run1", "run3", expect=1)) == (0, 1, 0, 0)
     folder = a.snapshot.rename(tmp_path / "apart")
-    assert "does not say which queues were looked at" in str(compared(folder, folder).remarks)
+    assert "does not say which queues were looked at" in str(compared(folder, folder).remarks())
 
 
 def test_a_queue_that_no_snapshot_could_see_is_named(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -64,28 +64,26 @@ class Looked(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotDiff:
     """What B has otherwise than A. Parameters: `groups` those with most changes first; `examples` the first messages of
-    each kind of change; `remarks` what the reader must know about the comparison."""
+    each kind of change."""
 
-    a: str
-    b: str
+    a: Looked
+    b: Looked
     groups: tuple[tuple[Group, Counted], ...]
     examples: Mapping[Change, tuple[Example, ...]]
-    remarks: tuple[str, ...]
 
     @classmethod
     def of(
         cls,
-        a: str,
-        b: str,
+        a: Looked,
+        b: Looked,
         groups: Mapping[Group, Sequence[int]],
         examples: Mapping[Change, Sequence[Example]],
-        told: Iterable[str],
     ) -> SnapshotDiff:
         """Parameters: `groups` with their counts in the order of `Change`."""
         found = [(group, Counted(*counts)) for group, counts in groups.items()]
         found.sort(key=lambda one: (-one[1].arrived - one[1].left - one[1].backout_count_changed, one[0]))
         named = {change: tuple(one) for change, one in examples.items()}
-        return cls(a=a, b=b, groups=tuple(found), examples=named, remarks=tuple(told))
+        return cls(a=a, b=b, groups=tuple(found), examples=named)
 
     @property
     def total(self) -> Counted:
@@ -101,22 +99,27 @@ class SnapshotDiff:
             sums[group[place]] = [one + more for one, more in zip(own, counts, strict=True)]
         return tuple((value, Counted(*counts)) for value, counts in sums.items())
 
+    def remarks(self, named: Callable[[str], str] = str) -> list[str]:
+        """What the reader must know about the comparison. Parameters: `named` what a snapshot is called, by its name
+        (`Looked.named`)."""
+        return list(_remarks(*(one._replace(named=named(one.named)) for one in (self.a, self.b))))
+
     def to_json(self) -> JsonObject:
         """A JSON object."""
         return {
-            "a": self.a,
-            "b": self.b,
+            "a": self.a.named,
+            "b": self.b.named,
             **self.total._asdict(),
             **{f"by_{name}": [{name: one, **c._asdict()} for one, c in self.by(name)] for name in Group._fields},
             "groups": [{**group._asdict(), **counts._asdict()} for group, counts in self.groups],
             "examples": {
                 change.value: [one._asdict() for one in named] for change, named in self.examples.items() if named
             },
-            "remarks": list(self.remarks),
+            "remarks": self.remarks(),
         }
 
 
-def remarks(a: Looked, b: Looked) -> Iterator[str]:
+def _remarks(a: Looked, b: Looked) -> Iterator[str]:
     """What the reader must know: a snapshot with a part of the messages, queues that are not compared, the order."""
     if a.observed_at and b.observed_at and b.observed_at < a.observed_at:
         yield f"{b.named} is the older snapshot: what has arrived since then counts as left; name it first"

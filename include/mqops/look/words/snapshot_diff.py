@@ -27,8 +27,8 @@ def compared(found: SnapshotDiff, queue_manager: str) -> Text:
     total = found.total
     return said(
         "From {} to {}: {} arrived, {} left, {} stayed, and of these {} have another BackoutCount.",
-        OfRun(queue_manager, found.a),
-        OfRun(queue_manager, found.b),
+        OfRun(queue_manager, found.a.named),
+        OfRun(queue_manager, found.b.named),
         counted(total.arrived, "message"),
         f"{total.left:,}",
         f"{total.stayed:,}",
@@ -54,11 +54,16 @@ def groups(found: SnapshotDiff) -> Table:
 def examples(found: SnapshotDiff, queue_manager: str) -> Table:
     """The first messages of each kind of change."""
     rows = [
-        (of_message(queue_manager, found.a if change is Change.LEFT else found.b, one.msg_id, queue=one.queue), what)
+        (of_message(queue_manager, _shows(found, change), one.msg_id, queue=one.queue), what)
         for change, what in _CHANGES.items()
         for one in found.examples.get(change, ())
     ]
     return Table("Messages, the first of each kind", ["*MsgId|mono", "What"], rows)
+
+
+def _shows(found: SnapshotDiff, change: Change) -> str:
+    """The run whose snapshot has a message of this kind of change."""
+    return (found.a if change is Change.LEFT else found.b).named
 
 
 def with_another(before: Iterable[RunLine], query: dict[str, str]) -> Text:
