@@ -109,17 +109,31 @@ def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
         return LedgerNow(at=utc_now(), found=Verified(error=why))
 
 
-def _proofs(runs: Runs, file: LedgerFile) -> tuple[list[Proof], str]:
+def _proofs(runs: Runs, file: LedgerFile, *, by_runs: bool = False) -> tuple[list[Proof], str]:
     """What runs say of the ledger's end behind its last checkpoint, or why that cannot be known. The index of the runs
     has it of those that the lake has; the list, also of one that was removed, and before it is written to the run. A
-    run of which another file is damaged is told elsewhere: here its summaries say what they say."""
+    run of which another file is damaged is told elsewhere: here its summaries say what they say. Parameters: `by_runs`
+    whether what the index says is looked up in the runs."""
     try:
         last = file.segments.last_checkpoint()
         behind = last.head.seq if last else 0
         said = runs.ask(lambda index: proofs_behind(index, behind))
+        said = _as_runs_say(runs, said) if by_runs else said
         return [*said, *proofs_of_runs(runs.folder, runs.damaged), *noted_proofs(file.folder)], ""
     except (LedgerBroken, LakeError) as error:
         return [], str(error)
+
+
+def _as_runs_say(runs: Runs, said: list[Proof]) -> list[Proof]:
+    """What the runs say of which the index says something. A row that is not what its run says is made anew. Raises
+    `LedgerBroken`, `LakeError`."""
+    found = proofs_of_runs(runs.folder, {one.run for one in said})
+    wrong = sorted({one.run for one in said if one not in found})
+    if not wrong:
+        return said
+    _log.warning("The index of the runs has said of the ledger what %s does not say", printable(", ".join(wrong)))
+    runs.ask(lambda index: index.read_again(wrong))
+    return found
 
 
 _begun: dict[Path, tuple[int, int]] = {}
@@ -156,6 +170,8 @@ def _ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
     proofs = _proofs(runs, file)
     empty = not file.exists() and proofs == ([], "")
     what = Verified() if empty else verified(file, kept=kept, known=proofs)
+    if what.error and (as_runs_say := _proofs(runs, file, by_runs=True)) != proofs:
+        what = verified(file, kept=kept, known=as_runs_say)
     found = LedgerNow(at=utc_now(), found=what, remark=remark(folder), state=written)
     _last[file.path] = state, now, found
     return found

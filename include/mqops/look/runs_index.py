@@ -176,6 +176,10 @@ class RunsIndex:
             drop(paths)
         return failed
 
+    def read_again(self, runs: Iterable[str]) -> None:
+        """Have the next look read these runs, although their folders have the times that their rows have."""
+        self._database.executemany("UPDATE run SET changed = 0 WHERE run = ?", [(run,) for run in runs])
+
     def _those(self, runs: Iterable[str]) -> set[str]:
         """The runs among these that the index has."""
         return {run for run in runs if self.rows("SELECT 1 FROM run WHERE run = ?", (run,)).fetchone()}

@@ -7,7 +7,9 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +159,21 @@ def test_a_proof_that_was_damaged_and_is_written_anew_in_its_place_is_read_again
         assert f"{run}/outcomes.json is not JSON" in status()
     proof.write_bytes(whole)
     assert status() == ""
+
+
+def test_a_row_of_the_index_that_is_not_what_its_run_says_is_made_anew(lake, status, monkeypatch) -> None:
+    """It was told as a ledger that does not verify until somebody removed the index."""
+    monkeypatch.setattr(accounted, "AGAIN", 0)
+    run = min(ends(lake)[max(ends(lake))])
+    os.utime(lake / "QM1" / "runs" / run, (1_700_000_000, 1_700_000_000))
+    assert status() == ""
+    with closing(sqlite3.connect(lake / "QM1" / runs_index.INDEX)) as index:
+        whole = index.execute("SELECT * FROM proof WHERE run = ?", (run,)).fetchall()
+        index.execute("UPDATE proof SET hash = ? WHERE run = ?", ("0" * 64, run))
+        index.commit()
+        assert status() == ""
+        assert status() == ""
+        assert index.execute("SELECT * FROM proof WHERE run = ?", (run,)).fetchall() == whole
 
 
 def test_a_run_that_was_removed_says_nothing(lake, status) -> None:
