@@ -91,6 +91,16 @@ def test_some_are_asked_at_once_and_who_does_not_answer_takes_no_turn(
     until(lambda: [one.value for one in asked.of(questions).values()] == NAMES)
 
 
+def test_a_thread_that_has_asked_goes_on_with_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To start a thread for each of many questions takes long, and nobody gets an answer meanwhile."""
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    monkeypatch.setattr(answers, "SLOW", 3600.0)
+    found = Answers[threading.Thread](3600.0).of(dict.fromkeys(NAMES, threading.current_thread))
+    threads = [answer.value for answer in found.values()]
+    assert None not in threads
+    assert len(set(threads)) <= AT_ONCE < len(NAMES)
+
+
 @pytest.fixture
 def thawed() -> Iterator[None]:
     yield

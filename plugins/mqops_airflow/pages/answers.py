@@ -129,24 +129,31 @@ class Answers(Generic[T]):
         self._lanes[lane] = deque([(entry, partial(run, question))])
         self._lanes_to_come.append(lane)
 
-    def _next_turns(self) -> None:
-        """Begin with the lanes whose turn it is."""
-        now = time.monotonic()
+    def _next_turns(self, *, goes_on: bool = False) -> tuple[str, str] | None:
+        """Begin with the lanes whose turn it is, each in a thread. Returns the first of them for the thread that
+        `goes_on` with it: to start another one takes long where many run, and nobody gets an answer meanwhile."""
+        now, own = time.monotonic(), None
         quick = sum(now - one.asked < SLOW for one in self._asked.values())
         for _ in range(min(AT_ONCE - quick, len(self._lanes_to_come))):
             lane = self._lanes_to_come.popleft()
             self._asked[lane] = self._lanes[lane][0][0]
             self._asked[lane].asked = now
-            threading.Thread(target=self._hear_all, args=(lane,), name=THREAD, daemon=True).start()
+            if goes_on and own is None:
+                own = lane
+            else:
+                threading.Thread(target=self._hear_all, args=(lane,), name=THREAD, daemon=True).start()
+        return own
 
     def _hear_all(self, lane: tuple[str, str]) -> None:
-        """Ask the questions of a lane, one after another, until the lane is empty."""
+        """Ask the questions of a lane, one after another, and then those of the lanes whose turn comes next."""
         while True:
             with self._changed:
                 if not self._lanes[lane]:
                     del self._lanes[lane], self._asked[lane]
-                    self._next_turns()
-                    return
+                    following = self._next_turns(goes_on=True)
+                    if following is None:
+                        return
+                    lane = following
                 entry, question = self._lanes[lane].popleft()
                 entry.asked = time.monotonic()
                 self._asked[lane] = entry
