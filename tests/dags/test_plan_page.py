@@ -9,8 +9,9 @@ from html import unescape
 import pytest
 from ledger_opened import act, prove
 from mq_support import DLQ, create, dead_letter
-from runs_on_pages import DAG, QUESTION, TABLE, letters, link_of, of_dag, planned, take, task_of, undo_planned
+from runs_on_pages import DAG, QUESTION, TABLE, letters, link_of, of_dag, planned, take, task_of, undo_planned, words_of
 
+from mqops.decide import counts
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
@@ -64,6 +65,19 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     assert 'aria-label="The plan by rule"' in waits
     (estate_folder / "qm1.rules").write_text(TABLE)
     assert ">would stay<" in client("/dead_letters", queue_manager="QM1").text  # in the chart
+
+
+def test_a_plan_with_many_groups_says_how_many_it_leaves_off_and_where_their_messages_are(
+    manager, estate_folder, client, monkeypatch
+):
+    """One is left off by the page, and one by the plan."""
+    monkeypatch.setattr(counts, "MOST_GROUPS", 2)
+    monkeypatch.setattr(plan_page, "GROUPS", 1)
+    letters(manager, "A", "A", "A", "FULL", "FULL", "OTHER")
+    run = planned(manager, estate_folder / "lake", text="ACTION(RETRY)\n")
+    page = client("/plan", queue_manager="QM1", run=run.run).text
+    assert "… and 2 more groups with 3 messages. Messages lists all messages of this plan" in words_of(page)
+    assert f'<a href="/messages?queue_manager=QM1&amp;run={run.run}">Messages</a>' in page
 
 
 def test_dead_letters_show_what_would_stay_in_the_chart_and_in_the_table(manager, estate_folder, client):

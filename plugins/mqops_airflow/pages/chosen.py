@@ -120,7 +120,7 @@ class _Planned:
         self.findings = words.folded(view.found.findings if view.found else ())
         self.remarks = (*view.plan.remarks, *(view.found.remarks if view.found else ()))
         self.groups = words.groups(view, MOST, decided)
-        self.more = max(0, len(view.groups) - MOST) + view.plan.counts_left_off
+        self.left_off = words.left_off(view, MOST)
         self.run = asked.run.run
         self.may_start = who.may_start(asked.dag_id)
         self.form: RealRun | None = real_run(asked.dag_id, form) if may and form is not None else None

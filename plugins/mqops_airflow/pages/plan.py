@@ -148,7 +148,7 @@ class _InWords:
         self.compared = words.compared(view)
         self.groups = tables.groups
         self.may_move = by_hand and view.line.state is not RunState.WAITING and who.may_start(RECOVER)
-        self.left_off = len(view.groups[GROUPS:]) + plan.counts_left_off
+        self.left_off = words.left_off(view, GROUPS)
         self.gone = tables.gone
         self.more_gone = max(0, len(view.gone) - words.MOST_GONE)
         self.destinations = words.destinations(destinations(seen.looked))

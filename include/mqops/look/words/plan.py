@@ -101,6 +101,18 @@ def groups(view: PlanView, most: int, rule_in_words: Callable[[Action], str]) ->
     return Table(f"Groups, the largest first{ignored}", columns, rows, part=len(view.groups) > most)
 
 
+def left_off(view: PlanView, most: int) -> Text:
+    """How many groups a page leaves off, and where their messages are; nothing where it shows all. Parameters: `most`
+    groups that are shown."""
+    groups = max(0, len(view.groups) - most) + view.plan.counts_left_off
+    if not groups:
+        return NOTHING
+    messages = view.plan.rows - sum(one.count.messages for one in view.groups[:most])
+    link = Link("Messages", "messages", {"queue_manager": view.line.queue_manager, "run": view.line.run})
+    told = "… and {} with {}. {} lists all messages of this plan, by planned action."
+    return said(told, counted(groups, "more group"), counted(messages, "message"), link)
+
+
 def _group(run: RunLine, one: GroupLine, rule_in_words: Callable[[Action], str], *, compares: bool) -> Sequence[Cell]:
     c = one.count
     origin = Destination(c.origin_q or "", c.origin_q_mgr or "")
