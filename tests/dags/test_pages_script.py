@@ -482,6 +482,21 @@ def test_on_a_telephone_rows_are_lists_with_headings_and_a_chart_is_as_narrow_as
     assert 300 / 350 - 0.02 < less / wide < 300 / 350 + 0.02
 
 
+def test_a_hex_dump_scrolls_within_its_box_on_a_telephone(browser, served) -> None:
+    line = f"{0:08x}  {'41424344 ' * 4}  {'ABCD' * 4}"
+    dump = f'<pre class="dump" tabindex="0" aria-label="hexadecimal">{line}\n{line}\n</pre>'
+    served["/dump"] = STILL_PAGE.format(f"<main><h1>a page</h1>{dump}</main>")
+    browser.open("/dump")
+    browser.look(width=390, dark=False)
+    assert browser.faults() == []
+    box = browser.driver.find_element("css selector", ".dump")
+    inner, outer, height = browser.driver.execute_script(
+        "const one = arguments[0]; return [one.scrollWidth, one.clientWidth, one.scrollHeight]", box
+    )
+    assert inner > outer
+    assert height < 4 * 22, "a row is one line"
+
+
 @pytest.mark.parametrize("width", [1400, 390])
 def test_the_names_in_the_legend_of_a_chart_have_room(browser, served, width) -> None:
     """Names as those of an undo's dry run. The browser's letters are wider than those that the chart was drawn with."""
