@@ -105,6 +105,7 @@ def test_the_list_of_a_queue_is_that_of_its_newest_snapshot_and_a_new_look_shows
 ):
     """Not the one with most messages: applications have taken them. Nor is it compared where it was made with a
     limit."""
+    (estate_folder / "estate.yaml").write_text(ESTATE + "    snapshot: {}\n")
     letters(manager, "A", "A")
     planned(manager, estate_folder / "lake")
     take(manager, DLQ, 1)

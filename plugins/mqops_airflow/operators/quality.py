@@ -98,8 +98,8 @@ class QualityCheckOperator(CheckOperator):
             return self._without_a_message(context, found, suites, seen)
         tell_before_look(lake(estate), self.queue_manager, choice.depths, self.log)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
-            hand_on(context, folder, {**found, "empty": list(choice.empty)})
-        return {**found, "folder": str(folder.path)}
+            handed = hand_on(context, folder, {**found, "empty": list(choice.empty)})
+        return {name: value for name, value in handed.items() if name != "empty"}  # no list without end for people
 
     def _without_a_message(self, context: Context, found: XCom, suites: tuple[Suite, ...], seen: QueuesSeen) -> XCom:
         """End the run. What is not met is kept as of any other run.
