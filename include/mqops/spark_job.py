@@ -228,15 +228,21 @@ def cached(frame: DataFrame) -> Iterator[DataFrame]:
 
     Spark takes what it has kept for each query that is the same, and knows files by their names. A job that was killed
     leaves its cache in a warm server, where the files may be others by now. So each cache has a mark of its own, and
-    no other query is the same.
+    no other query is the same. A server that is gone has forgotten its cache, and is not asked to: the client would
+    try that for a minute more.
     """
     from pyspark.sql import functions as F  # noqa: PLC0415
 
     marked = frame.withColumn(_MARK, F.lit(uuid4().hex)).persist()
+    gone = False
     try:
         yield marked.drop(_MARK)
+    except Exception as error:
+        gone = _is_gone(error)
+        raise
     finally:
-        marked.unpersist()
+        if not gone:
+            marked.unpersist()
 
 
 @contextmanager
@@ -283,7 +289,7 @@ def known_error(error: BaseException) -> tuple[str, str] | None:
     for kind, text in reversed(_RAISED.findall(str(error))):
         if isinstance(getattr(errors, kind, None), type) and issubclass(getattr(errors, kind), MqopsError):
             return kind, text
-    if type(error).__module__.startswith("pyspark.errors") and any(sign in str(error) for sign in _SERVER_GONE):
+    if _is_gone(error):
         for problem in filter(None, (one.problem for one in _guards)):
             return SettingsError.__name__, problem
         return (
@@ -293,6 +299,13 @@ def known_error(error: BaseException) -> tuple[str, str] | None:
             "step again; it goes on where it was",
         )
     return None
+
+
+def _is_gone(error: BaseException) -> bool:
+    """Whether an error says that the Spark Connect server is gone."""
+    if isinstance(error, SparkUnreachable):
+        return True
+    return type(error).__module__.startswith("pyspark.errors") and any(sign in str(error) for sign in _SERVER_GONE)
 
 
 def _told(error: BaseException) -> str:

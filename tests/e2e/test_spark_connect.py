@@ -83,7 +83,7 @@ LONG_JOB = """\
 import time
 from pathlib import Path
 
-from mqops.spark_job import session
+from mqops.spark_job import cached, session
 
 
 def wait(batches):
@@ -94,8 +94,10 @@ def wait(batches):
 
 
 def main(arguments):
-    spark = session("test")
-    spark.range(1).mapInArrow(wait, "id long").collect()
+    frame = session("test").range(1)
+    type(frame).unpersist = lambda *_asked: print("the server is asked to forget", flush=True)
+    with cached(frame) as kept:
+        kept.mapInArrow(wait, "id long").collect()
 
 
 FOLDER = {folder!r}
@@ -189,6 +191,7 @@ def test_a_server_that_dies_while_a_job_runs_is_told_and_the_next_try_finds_anot
     assert code == 1
     assert lines[-1].startswith("mqops.errors.SparkUnreachable: ")
     assert "run this step again" in lines[-1]
+    assert not [line for line in lines if "asked to forget" in line], "it has, and would be waited for a minute more"
     assert "at a time: " in ran(home, tmp_path)[1]
     log = (home.folder / "logs" / "spark-connect.log").read_text()
     assert "ended with -9; it is started again" in log
