@@ -41,7 +41,7 @@ from mqops.observe.recorded import ANATOMY
 
 _ORIGIN = ("dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name")
 _TIMES = ("dlh_put_date", "dlh_put_time", "put_date", "put_time")
-COLUMNS = ("queue", *_ORIGIN, *_TIMES, "body_length", "dlh_error")
+COLUMNS = ("queue", *_ORIGIN, *_TIMES, "body_length")
 """The columns of a snapshot that it takes."""
 _KEY = ["queue", *_ORIGIN, "age"]
 _SECOND = "%Y%m%d%H%M%S"
@@ -64,7 +64,8 @@ class AnatomyCounter:
         put, by_md = _put(batch)
         table = pa.Table.from_batches([batch.select(["queue", *_ORIGIN, "body_length"])])
         table = table.append_column("age", self._age(put)).append_column("put", put).append_column("by_md", by_md)
-        table = table.append_column("md_put", pc.binary_join_element_wise(batch["put_date"], batch["put_time"], ""))
+        md_put = pc.binary_join_element_wise(batch["put_date"], batch["put_time"], "")
+        table = table.append_column("md_put", pc.if_else(pc.equal(md_put, ""), pa.scalar(None, pa.string()), md_put))
         sums = [("body_length", "sum"), ("put", "min"), ("by_md", "sum"), ("md_put", "min"), ([], "count_all")]
         groups = table.group_by(_KEY, use_threads=False).aggregate(sums)
         for row in groups.to_pylist():
