@@ -6,11 +6,9 @@ The class is the table of the plan's columns. Their order is that of the files a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict, get_args, get_type_hints
 
 from mqops.actions import Action
-from mqops.errors import PlanChanged
 
 ColumnType: TypeAlias = Literal["string", "binary", "long", "integer", "boolean", "timestamp"]
 Text: TypeAlias = Annotated[str, "string"]
@@ -125,31 +123,3 @@ def left(action: Action) -> Disposal:
 def without_rule(action: Action) -> RuleDecision:
     """The decision about a message that no rule is chosen for, and that is put nowhere."""
     return {**left(action), "rule_line": None, "rule_key": None, "tries": 0}
-
-
-R = TypeVar("R", bound=NamedTuple)
-
-
-def rows_of(kind: type[R], columns: Sequence[Iterable[Any]]) -> Iterable[R]:
-    """Rows from the values of their columns.
-
-    Parameters: `kind` `PlanRow`, or a class with some of its fields, `action` among them; `columns` the values of each
-    of these fields, in their order.
-
-    Raises:
-        PlanChanged: a row has an action that this version does not know.
-    """
-    place = kind._fields.index("action")
-    words = list(columns[place])
-    known = {word: _known(word) for word in set(words)}
-    actions = [known[word] for word in words]
-    return map(kind._make, zip(*columns[:place], actions, *columns[place + 1 :], strict=True))
-
-
-def _known(word: str) -> Action:
-    try:
-        return Action(word)
-    except ValueError:
-        raise PlanChanged(
-            f"The plan has a row with action {word!r}, which this version of mqops does not know; make a new run"
-        ) from None

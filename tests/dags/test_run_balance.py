@@ -21,7 +21,7 @@ from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import criteria
 from mqops.look.run_story import run_story
-from mqops.look.run_view import run_view
+from mqops.look.run_view import latest_view
 from mqops.look.words.fates import WHY_LEFT
 from mqops_airflow.pages import answers
 from mqops_airflow.pages import estate as estate_page
@@ -305,7 +305,7 @@ def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estat
     assert "2 moved, 0 discarded, 1 failed" in acted
     assert "nothing was moved" not in acted
     prove(manager.connection, run)
-    view = run_view(run)
+    view = latest_view(run)
     assert [(one.reason, one.dest_q, one.messages) for one in view.story.failures] == [("MQRC_Q_FULL", "FULL", 1)]
     assert view.story.progress is not None
     assert (view.story.progress.overall, view.story.progress.planned) == (3, 3)

@@ -22,7 +22,7 @@ from mqops.errors import Stopped
 from mqops.lake.files import write_json
 from mqops.lake.stop import Stop, stop
 from mqops.look.run_row import run_line
-from mqops.look.run_view import run_view
+from mqops.look.run_view import latest_view
 from mqops.look.words.state import RunState
 
 
@@ -136,7 +136,7 @@ def test_an_undo_is_offered_again_where_its_markers_name_messages_as_left(manage
 def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client):
     """A plan of it, which is all that a dry run makes, puts nothing back."""
     run, undo = undo_planned(manager, estate_folder / "lake")
-    assert run_view(run).undos == ()
+    assert latest_view(run).undos == ()
     page = client("/run", "operator", queue_manager="QM1", run=run.run).text
     assert "Undo this run" in page
     assert f'put nothing back: <a class="name" href="/run?queue_manager=QM1&amp;run={undo.run}"' in page
@@ -146,7 +146,7 @@ def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client
     assert "It undoes <a" in page
     assert re.search(r"<h1 class=.name.>Undo of QM1, [^<]*: ", page)
     act_undo(manager.connection, undo, unit_size=10)
-    assert run_view(run).undos == (
+    assert latest_view(run).undos == (
         (undo.run, "begun and not proved: a process is at work on it, or ended too early; 1 of 1 put back"),
     )
     page = client("/run", "operator", queue_manager="QM1", run=run.run).text
@@ -176,7 +176,7 @@ def test_a_dry_run_of_an_undo_says_what_it_would_put_back(manager, estate_folder
     letters(manager, "WORTHLESS")
     text = "DESTQ(A) ACTION(RETRY)\nDESTQ(WORTHLESS) ACTION(DISCARD)\n"
     run, undo = undo_planned(manager, estate_folder / "lake", text=text)
-    assert run_view(run).story.recorded == {"moved": 1, "discarded": 1, "failed": 0}
+    assert latest_view(run).story.recorded == {"moved": 1, "discarded": 1, "failed": 0}
     prove(manager.connection, undo)  # as the last task of a dry run
     page = client("/run", queue_manager="QM1", run=undo.run).text
     planned = "1 message to put back from the lake (RESTORE): the run discarded them; 1 message to bring back"

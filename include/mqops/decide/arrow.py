@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mqops.actions import Action
 from mqops.errors import PlanChanged
 from mqops.lake.parquet import read_parquet
 from mqops.observe.arrow import schema_of
-from mqops.plan_row import COLUMNS, PLAN_COLUMNS, PlanRow, R, rows_of
+from mqops.plan_row import COLUMNS, PLAN_COLUMNS, PlanRow
 
+R = TypeVar("R", bound=NamedTuple)
 PLAN = schema_of(PLAN_COLUMNS)
 
 
@@ -39,7 +42,20 @@ def read_plan(folder: Path, kind: type[R]) -> Iterator[R]:
 
 def rows_in(batch: pa.RecordBatch, kind: type[R]) -> Iterable[R]:
     """The rows of a batch whose columns are the fields of `kind`. Raises `PlanChanged` as `read_plan`."""
-    return rows_of(kind, [column.to_pylist() for column in batch.columns])
+    columns = [column.to_pylist() for column in batch.columns]
+    place = kind._fields.index("action")
+    known = {word: _known(word) for word in set(columns[place])}
+    columns[place] = [known[word] for word in columns[place]]
+    return map(kind._make, zip(*columns, strict=True))
+
+
+def _known(word: str) -> Action:
+    try:
+        return Action(word)
+    except ValueError:
+        raise PlanChanged(
+            f"The plan has a row with action {word!r}, which this version of mqops does not know; make a new run"
+        ) from None
 
 
 def row_digests(batch: pa.RecordBatch) -> list[str]:

@@ -31,7 +31,7 @@ from mqops.decide.gate import found_by, remarks_of
 from mqops.decide.message_groups import bound
 from mqops.decide.recorded import PLAN as PLAN_SUMMARY
 from mqops.decide.recorded import refuse_begun
-from mqops.lake.files import make_durable, make_folder, read_json_lines
+from mqops.lake.files import make_durable, read_json_lines
 from mqops.lake.parquet import number_of_rows, read_parquet, write_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.step import Step
@@ -133,7 +133,6 @@ def write_plan(
     observed = OBSERVED.read(run)
     PLAN_SUMMARY.path(run).unlink(missing_ok=True)
     totals = PlanTotals()
-    make_folder(run.plan)
     write_parquet(run.plan, PLAN, totals.digested(_batches(totals.noting(rows))))
     make_durable(run.plan)
     how = (pacing or Pacing()).to_json()

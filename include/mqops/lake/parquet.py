@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from mqops import formats
 from mqops.errors import LakeError
-from mqops.lake.files import lake_errors
+from mqops.lake.files import lake_errors, make_folder
 from mqops.lake.pruned import removed
 from mqops.lake.sealing import BODY_COLUMNS, NEEDED, SEALED, Broken, Sealing, broken, run_of, sealing_of, some_at_a_time
 
@@ -46,11 +46,13 @@ messages into one, and then one processor does the work of all."""
 
 
 def write_parquet(folder: Path, schema: pa.Schema, content: Iterable[pa.RecordBatch]) -> int:
-    """Write one Parquet file into a folder; returns the number of rows. The caller makes it durable.
+    """Write one Parquet file into a folder, which is made where it is missing; returns the number of rows. The caller
+    makes it durable.
 
     Raises:
         LakeError: the disk refused.
     """
+    make_folder(folder)
     with lake_errors(folder):
         return write_parquet_to(folder / "part-00000.parquet", schema, content)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection, Hashable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -72,6 +73,13 @@ class LedgerNow:
 def written_since(lake_folder: Path, ledger: LedgerNow) -> bool:
     """Whether something was written to a ledger since it was verified."""
     return file_state(open_segment(lake_folder)) != ledger.state
+
+
+def has_grown(lake: Path, queue_manager: str, ledger: LedgerNow) -> bool:
+    """As `written_since`. A lake that cannot be read says nothing, and what shows the queue manager tells why."""
+    with suppress(MqopsError):
+        return written_since(folder_of(lake, queue_manager), ledger)
+    return False
 
 
 def runs_that_acted(runs: Runs, in_ledger: Collection[str] = ()) -> RunsThatActed:

@@ -19,7 +19,7 @@ from mqops.lake.pruned import there_of
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import RunFile
 from mqops.lake.stop import NAME as STOP
-from mqops.lake.stop import stop_in
+from mqops.lake.stop import Stop, stop_in
 from mqops.ledger.noted import ACTED
 from mqops.ledger.proofs import proof_in
 from mqops.look.core.question import Asked
@@ -41,10 +41,11 @@ QUALITY = RunFile("quality/quality.json", QualitySummary)
 
 
 class RunNow(NamedTuple):
-    """The line of a run, and the files that it was made of."""
+    """The line of a run, and the files that it was made of. Parameters: `stop` of all runs of the queue manager."""
 
     line: RunLine
     files: RunFiles
+    stop: Stop | None
 
 
 def run_now(run: RunFolder) -> RunNow:
@@ -55,8 +56,9 @@ def run_now(run: RunFolder) -> RunNow:
         if run.path.is_dir():
             raise
         raise LakeError(f"Run {run.run} was removed meanwhile") from error
-    line = line_of(run.run, run.queue_manager, files)
-    return RunNow(as_of(line, utc_now(), stopped=stop_in(run.lake_folder) is not None), files)
+    stop = stop_in(run.lake_folder)
+    line = as_of(line_of(run.run, run.queue_manager, files), utc_now(), stopped=stop is not None)
+    return RunNow(line, files, stop)
 
 
 def run_line(run: RunFolder) -> RunLine:

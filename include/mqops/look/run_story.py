@@ -18,10 +18,11 @@ from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.pruned import PRUNED, PrunedRun
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
-from mqops.lake.stop import Stop, lifted_in, stop_in
+from mqops.lake.stop import LiftedStop, Stop, lifted_in, stop_in
 from mqops.ledger.core.account import Account, account
+from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import About, Marker, MarkerKind
-from mqops.ledger.file import markers_of
+from mqops.ledger.file import LedgerFile
 from mqops.look.core.question import Asked, became_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.run_row import run_now
@@ -151,11 +152,13 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         LedgerBroken: the ledger cannot be read.
         PlanChanged: the plan has an action that this version does not know.
     """
-    line, files = run_now(run)
+    line, files, of_all = run_now(run)
     plan, undone, handed_on = PLAN.find(run), UNDO_RECORD.find(run), HANDED_ON.find(run) or NO_DAG_RUN
     own, done = stop_in(run.path), line.state is RunState.DONE
-    stops = {"this run is": None if done else own, f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
-    markers = tuple(markers_of(run)) if plan else ()
+    stops = {"this run is": None if done else own, f"all runs of {run.queue_manager} are": of_all}
+    lifted = {"this run was": lifted_in(run.path), f"all runs of {run.queue_manager} were": lifted_in(run.lake_folder)}
+    identity = plan and PlanIdentity(run=run.run, digest=plan.digest)
+    markers = tuple(LedgerFile(run.lake_folder).markers(plan=identity)) if identity else ()
     sums = account(markers)
     stay = staying_rows(run, plan.digest) if plan and line.state in NOT_CARRIED_OUT else StayingRows()
     reasons, shown, more, by_hand = in_pages(unmoved(run, line, sums, stay) if plan else (), limit, after)
@@ -168,7 +171,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         people=_people((plan and plan.requested_by) or str(handed_on.found.get("requested_by", "")), markers),
         recorded=_recorded(sums),
         stops=tuple(f"{what} stopped {found}" for what, found in stops.items() if found),
-        stopped=tuple(_stopped(run, line, late=own if done else None)),
+        stopped=tuple(_stopped(line, lifted, late=own if done else None)),
         summary=files.summary,
         pruned=PRUNED.find(run),
         undoes=undone.run if undone else "",
@@ -199,14 +202,15 @@ def _quality(run: RunFolder) -> Iterator[QualitySummary]:
         yield _CHECKED.read(path)
 
 
-def _stopped(run: RunFolder, line: RunLine, *, late: Stop | None) -> Iterator[str]:
+def _stopped(line: RunLine, lifted: Mapping[str, Sequence[LiftedStop]], *, late: Stop | None) -> Iterator[str]:
     """The stops that were taken back between a run's snapshot and its proof, or now.
 
-    Parameters: `late` one that came when the run had done all of its plan.
+    Parameters: `lifted` what was stopped → all that were taken back; `late` one that came when the run had done all of
+    its plan.
     """
     begin, end = (datetime.fromisoformat(one) for one in (line.at or utc_now(), line.proved_at or utc_now()))
-    for what, folder in (("this run was", run.path), (f"all runs of {run.queue_manager} were", run.lake_folder)):
-        yield from (f"{what} stopped {one}" for one in lifted_in(folder) if one.within(begin, end))
+    for what, stops in lifted.items():
+        yield from (f"{what} stopped {one}" for one in stops if one.within(begin, end))
     if late is not None:
         yield f"this run was stopped {late}: it has done all of its plan, so this holds nothing back"
 

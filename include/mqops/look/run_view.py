@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from cachetools import LRUCache
 
 from mqops.act.progress import PROGRESS, read_live_progress
+from mqops.decide.core import PlanSummary
 from mqops.errors import MqopsError
 from mqops.kept import kept
 from mqops.lake.files import file_state, lake_errors
@@ -22,6 +24,7 @@ from mqops.ledger.segments import open_segment
 from mqops.look.core.run_state import OPEN
 from mqops.look.run_story import RunStory, run_story
 from mqops.look.runs import Runs
+from mqops.look.unmoved import Stays
 from mqops.look.words.state import RunState
 from mqops.model import RuleBalance
 from mqops.prove.core.outcome import MEANING, THERE
@@ -35,7 +38,8 @@ OVER = frozenset(RunState) - OPEN - {RunState.STOPPED}
 class RunView:
     """A run.
 
-    Parameters: `rules` the proved balance by queue and rule; `outcomes` (what, messages, meaning) that was seen
+    Parameters: `rules` the proved balance by queue and rule, of a run that waits for its approval what its plan would
+    do, by rule; `outcomes` (what, messages, meaning) that was seen
     later of the messages that it moved, at `outcomes_at`, ISO 8601 UTC; `untold` messages of which nothing is known;
     `undos` runs that have begun to undo it, and `undos_not_begun` those that were planned (run, its state in words),
     the newest first; those that have put everything back have no words; `undone_at` when one that has begun was last
@@ -63,27 +67,47 @@ class RunView:
         return self.story.line.state in OVER or bool(self.story.line.proved_at and not self.story.begun_at)
 
 
-def run_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
-    """A run with what came after it. Parameters and errors: as `mqops.look.run_story.run_story`."""
-    return _with_undos(run, _of_own_files(run, limit, after))
-
-
 def _of_own_files(run: RunFolder, limit: int, after: int) -> RunView:
     """A run without its undos, which are other runs."""
     story = run_story(run, limit=limit, after=after)
     later = OUTCOMES.find(run)
+    waits = story.plan if story.line.state is RunState.WAITING else None
     return RunView(
-        story=story,
-        rules=story.summary.rules if story.summary else (),
+        story=replace(story, stays=_of_all_queues(story.stays, waits.queue)) if waits else story,
+        rules=_planned(waits) if waits else story.summary.rules if story.summary else (),
         outcomes=tuple((what, n, MEANING.get(what, "")) for what, n in later.outcomes.items()) if later else (),
         outcomes_at=later.looked_at if later else "",
         untold=later.untold if later else 0,
     )
 
 
+def _planned(plan: PlanSummary) -> tuple[RuleBalance, ...]:
+    """What a plan would do, in place of a proof. It has its rules for all of its queues together."""
+    return tuple(
+        RuleBalance(
+            queue=plan.queue,
+            rule_line=one.rule_line,
+            rule_key=one.rule_key or "",
+            action=one.action,
+            planned=one.messages,
+        )
+        for one in plan.rules
+    )
+
+
+def _of_all_queues(stays: Iterable[Stays], queue: str) -> tuple[Stays, ...]:
+    """The same for all queues of a plan together. Parameters: `queue` their names."""
+    found = dict[tuple[int | None, str, str], Stays]()
+    for one in stays:
+        key = (one.rule_line, one.action, one.rule_key)
+        before = found[key].messages if key in found else 0
+        found[key] = one._replace(queue=queue, messages=before + one.messages)
+    return tuple(found.values())
+
+
 def latest_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
-    """As `run_view`, which is made again only where a file that it tells of has changed; progress is always read, and
-    undos are always looked for.
+    """A run with what came after it. It is made again only where a file that it tells of has changed; progress is
+    always read, and undos are always looked for. Parameters and errors: as `mqops.look.run_story.run_story`.
 
     If it took long to make, it is shown `REST` times as long though the ledger grows: many readers of a large run cost
     no more than one.
@@ -152,8 +176,7 @@ def _with_undos(run: RunFolder, view: RunView) -> RunView:
         return view
     begun, planned, undone_at = list[tuple[str, str]](), list[tuple[str, str]](), ""
     for line, _undone in Runs.in_folder(run.lake_folder).undos_of([run.run]):
-        folder = RunFolder(run.path.parent / line.run)
-        if not folder.issued_json.exists():
+        if not line.begun:
             planned.append((line.run, line.meaning))
             continue
         undone_at = max(undone_at, line.proved_at)

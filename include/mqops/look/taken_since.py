@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -27,7 +28,9 @@ from mqops.lake.run import RunFolder
 from mqops.ledger.core.marker import MarkerKind, MarkerRow
 from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import RunLine
+from mqops.look.run_story import RunStory
 from mqops.look.runs import Runs
+from mqops.look.unmoved import UnmovedMessage
 from mqops.prove.records import read_gone
 from mqops.workflow import Workflow
 
@@ -169,6 +172,15 @@ def placed_since(run: RunFolder, left: Collection[Placed], *, at: str) -> dict[P
             there = pc.is_in(pa.array([one.msg_key for one in here], pa.string()), keys).to_pylist()
             found |= {one: taker.run.run.name for one, is_taken in zip(here, there, strict=True) if is_taken}
     return found
+
+
+def still_by_hand(run: RunFolder, story: RunStory) -> tuple[Mapping[str, int], list[UnmovedMessage]]:
+    """Later runs → how many of the messages of a run that a person must place each has taken; and those that no run
+    has. Raises as `placed_since`."""
+    left = [Placed(one.queue, one.msg_key) for one in story.by_hand]
+    taken_by = placed_since(run, set(left), at=story.line.at)
+    waiting = [one for where, one in zip(left, story.by_hand, strict=True) if where not in taken_by]
+    return Counter(taken_by[one] for one in left if one in taken_by), waiting
 
 
 def equal_to_taken(run: RunFolder, there: pa.Array | None, queues: Collection[str] = ()) -> int:

@@ -20,6 +20,7 @@ from mqops.lake.files import make_folder, write_bytes, write_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
+from mqops.model import QueueObserved
 from mqops.observe.core.anatomy import (
     NO_DLH,
     OLDER,
@@ -40,7 +41,7 @@ from mqops.observe.recorded import ANATOMY
 
 _ORIGIN = ("dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name")
 _TIMES = ("dlh_put_date", "dlh_put_time", "put_date", "put_time")
-COLUMNS = ("queue", *_ORIGIN, *_TIMES, "body_length", "dlh_error")
+COLUMNS = ("queue", *_ORIGIN, *_TIMES, "body_length")
 """The columns of a snapshot that it takes."""
 _KEY = ["queue", *_ORIGIN, "age"]
 _SECOND = "%Y%m%d%H%M%S"
@@ -63,7 +64,9 @@ class AnatomyCounter:
         put, by_md = _put(batch)
         table = pa.Table.from_batches([batch.select(["queue", *_ORIGIN, "body_length"])])
         table = table.append_column("age", self._age(put)).append_column("put", put).append_column("by_md", by_md)
-        sums = [("body_length", "sum"), ("put", "min"), ("by_md", "sum"), ([], "count_all")]
+        md_put = pc.binary_join_element_wise(batch["put_date"], batch["put_time"], "")
+        table = table.append_column("md_put", pc.if_else(pc.equal(md_put, ""), pa.scalar(None, pa.string()), md_put))
+        sums = [("body_length", "sum"), ("put", "min"), ("by_md", "sum"), ("md_put", "min"), ([], "count_all")]
         groups = table.group_by(_KEY, use_threads=False).aggregate(sums)
         for row in groups.to_pylist():
             reason, counted = row["dlh_reason"], self._queues.setdefault(row["queue"], _Counted())
@@ -72,14 +75,28 @@ class AnatomyCounter:
             counted.messages[key] += row["count_all"]
             counted.bytes[key] += row["body_length_sum"]
             counted.aged_by_md += row["by_md_sum"] or 0
-            oldest = row["put_min"] or ""
-            counted.oldest = min(oldest, counted.oldest) if oldest and counted.oldest else oldest or counted.oldest
+            counted.oldest = _earlier(row["put_min"], counted.oldest)
+            counted.oldest_put = _earlier(row["md_put_min"], counted.oldest_put)
 
     def _age(self, put: pa.Array) -> pa.Array:
         age: pa.Array = pa.array([OLDER] * len(put), pa.string())
         for name, limit in reversed(self._limits.items()):
             age = pc.if_else(pc.greater_equal(put, limit), name, age)
         return pc.if_else(pc.is_null(put), UNKNOWN, age)
+
+    def observed(self) -> Iterator[QueueObserved]:
+        """Each queue as a snapshot has it."""
+        for queue, counted in self._queues.items():
+            messages = counted.messages.total()
+            without = sum(number for (group, _age), number in counted.messages.items() if group.reason == NO_DLH)
+            yield QueueObserved(
+                queue=queue,
+                messages=messages,
+                bytes=counted.bytes.total(),
+                with_dlh=messages - without,
+                without_dlh=without,
+                oldest=counted.oldest_put,
+            )
 
     def queues(self) -> list[QueueAnatomy]:
         """The counts of each queue, without growth."""
@@ -100,11 +117,16 @@ class _Counted:
     messages: Counter[tuple[Group, str]] = field(default_factory=Counter)
     bytes: Counter[tuple[Group, str]] = field(default_factory=Counter)
     oldest: str = ""
+    oldest_put: str = ""
     aged_by_md: int = 0
 
     def cells(self) -> Iterator[Cell]:
         for (group, age), number in self.messages.items():
             yield Cell(group, age, number, self.bytes[group, age])
+
+
+def _earlier(one: str | None, other: str) -> str:
+    return min(one, other) if one and other else one or other
 
 
 def _put(batch: pa.RecordBatch) -> tuple[pa.Array, pa.Array]:

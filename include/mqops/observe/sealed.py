@@ -16,7 +16,6 @@ import pyarrow as pa
 from mqops.command import command
 from mqops.errors import BodiesLocked, SettingsError
 from mqops.lake.body_keys import BodiesNote, KeyPlace, keys_of, note_of, write_note
-from mqops.lake.files import make_folder
 from mqops.lake.parquet import write_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.sealing import Sealing, new_sealing
@@ -97,11 +96,8 @@ def write_snapshot(run: RunFolder, batches: Iterable[pa.RecordBatch]) -> None:
 
 def write_sealed(run: RunFolder, sealing: Sealing | None, batches: Iterable[pa.RecordBatch]) -> None:
     """As `write_snapshot`, for a step that has asked for it. Parameters: `sealing` what `sealing_for` gave."""
-    make_folder(run.snapshot)
-    if sealing is None:
-        write_parquet(run.snapshot, SNAPSHOT, batches)
-    else:
-        write_parquet(run.snapshot, SEALED, sealed(sealing, batches))
+    schema, rows = (SNAPSHOT, batches) if sealing is None else (SEALED, sealed(sealing, batches))
+    write_parquet(run.snapshot, schema, rows)
 
 
 def sealed(sealing: Sealing, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.clock import utc_now
@@ -16,7 +15,7 @@ from mqops.lake.files import make_durable
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
-from mqops.model import ObserveSummary, QueueObserved
+from mqops.model import ObserveSummary
 from mqops.observe import anatomy, replays, tries
 from mqops.observe.anatomy import AnatomyCounter
 from mqops.observe.core.expired import Expired
@@ -111,11 +110,21 @@ def finish(
     ended_at = utc_now()
     files = make_durable(run.snapshot)
     counter = AnatomyCounter(queue_manager, queues, observed_at, run.run)
-    looked_at = _count(run, queues, counter, expired)
-    there = (one for one in looked_at if one.messages or one.queue not in gone)
-    observed = tuple(one if one.messages else replace(one, unseen=unseen(one.queue)) for one in there)
+    for batch in read_parquet(run.snapshot, anatomy.COLUMNS):
+        counter.add(batch)
+    there = [one for one in counter.observed() if one.messages or one.queue not in gone]
     bases = {queue: behind for queue in queues if queue not in gone and (behind := base(queue)) != queue}
-    observed = tuple(replace(one, base=bases.get(one.queue, "")) for one in observed)
+    observed = tuple(
+        replace(
+            one,
+            expired=lost.messages,
+            expired_exact=lost.exact,
+            unseen="" if one.messages else unseen(one.queue),
+            base=bases.get(one.queue, ""),
+        )
+        for one in there
+        for lost in [expired.get(one.queue, Expired())]
+    )
     summary = ObserveSummary(
         run=run.run,
         queue_manager=queue_manager,
@@ -136,40 +145,3 @@ def finish(
         anatomy.write(run, counter)
     OBSERVED.write(run, summary)
     return summary
-
-
-def _count(
-    run: RunFolder, queues: Sequence[str], counter: AnatomyCounter, expired: Mapping[str, Expired]
-) -> tuple[QueueObserved, ...]:
-    counts = {queue: [0, 0, 0] for queue in queues}
-    oldest = dict.fromkeys(queues, "")
-    for batch in read_parquet(run.snapshot, anatomy.COLUMNS):
-        counter.add(batch)
-        for row in _by_queue(batch).to_pylist():
-            queue, put = row["queue"], row["put_min"] or ""
-            numbers = (row["count_all"], row["body_length_sum"], row["count_all"] - row["dlh_error_count"])
-            counts[queue] = [one + more for one, more in zip(counts[queue], numbers, strict=True)]
-            if put and (not oldest[queue] or put < oldest[queue]):
-                oldest[queue] = put
-    return tuple(
-        QueueObserved(
-            queue=queue,
-            messages=n,
-            bytes=size,
-            with_dlh=dlh,
-            without_dlh=n - dlh,
-            oldest=oldest[queue],
-            expired=gone.messages,
-            expired_exact=gone.exact,
-        )
-        for queue, (n, size, dlh) in counts.items()
-        for gone in [expired.get(queue, Expired())]
-    )
-
-
-def _by_queue(batch: pa.RecordBatch) -> pa.Table:
-    put = pc.binary_join_element_wise(batch.column("put_date"), batch.column("put_time"), "")
-    table = pa.Table.from_batches([batch.select(["queue", "body_length", "dlh_error"])])
-    table = table.append_column("put", pc.if_else(pc.equal(put, ""), pa.scalar(None, pa.string()), put))
-    wanted = [("body_length", "sum"), ("dlh_error", "count"), ("put", "min"), ([], "count_all")]
-    return table.group_by("queue").aggregate(wanted)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from mqops.lake.files import make_durable, make_folder
+from mqops.lake.files import make_durable
 from mqops.lake.parquet import write_parquet
 from mqops.message_checks import CheckResult
 from mqops.quality.columns import IDENTITY, is_payload, problem_of
@@ -32,7 +32,6 @@ FAILURES = pa.schema(
 
 def write_failed(tables: Iterable[pa.Table], folder: Path) -> None:
     """Write rows as the table of failures, durably. Raises `LakeError`: the disk refused."""
-    make_folder(folder)
     write_parquet(folder, FAILURES, (batch for one in tables for batch in one.cast(FAILURES).to_batches()))
     make_durable(folder)
 

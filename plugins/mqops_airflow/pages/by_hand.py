@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -14,7 +13,6 @@ from mqops.decide.backout_setting import read_setting
 from mqops.lake.run import RunFolder
 from mqops.look.put_by import PutBy, put_by
 from mqops.look.run_story import RunStory
-from mqops.look.taken_since import Placed, placed_since
 from mqops.look.unmoved import BY_HAND, MOST_BY_HAND, UnmovedMessage
 from mqops.look.words.text import Link, Name, Table, Text, Tick, Time, joined, said
 from mqops_airflow.pages.which_run import Fields
@@ -73,15 +71,6 @@ def for_others(group: ByHand) -> str:
 
 IN_STORAGE = "in storage, where messages lie until a person looks"
 AMBIGUOUS, NO_MQDLH = "of ambiguous origin", "without an MQDLH that can be read: no rule can move them"
-
-
-def still_by_hand(run: RunFolder, story: RunStory) -> tuple[Mapping[str, int], list[UnmovedMessage]]:
-    """Later runs → how many of the messages that a person must place each run has taken; and those that no run has."""
-    messages = story.by_hand
-    taken_by = placed_since(run, {Placed(one.queue, one.msg_key) for one in messages}, at=story.line.at)
-    runs = [taken_by.get(Placed(one.queue, one.msg_key), "") for one in messages]
-    waiting = [one for one, by in zip(messages, runs, strict=True) if not by]
-    return Counter(filter(None, runs)), waiting
 
 
 def more_by_hand(story: RunStory) -> dict[str, int]:

@@ -9,17 +9,14 @@ and what expires is counted beside that, and a reader does not wait for a large 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from mqops.clock import utc
-from mqops.errors import MqopsError
 from mqops.estate import EstateFile
-from mqops.lake.run import folder_of
-from mqops.look.accounted import LedgerNow, ledger_now, written_since
+from mqops.look.accounted import LedgerNow, has_grown, ledger_now
 from mqops.look.before_proof import is_before_proof
 from mqops.look.estate.expiring import Expiring, expiring_now
 from mqops.look.estate.now import ManagerNow, manager_now
@@ -31,7 +28,7 @@ from mqops.look.words.needs import by_need
 from mqops.quality.not_in_order import NOT_IN_ORDER
 from mqops_airflow.pages import shared as shared_answers
 from mqops_airflow.pages import triggers
-from mqops_airflow.pages.answers import WITHOUT_KEEPING, Answer, Answers
+from mqops_airflow.pages.answers import WITHOUT_KEEPING, Answers
 from mqops_airflow.pages.of_all import EXPIRING
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.shared import shared
@@ -86,7 +83,8 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     EXPIRING.of(expiry, scope=str(place), wait=0)  # asked before a reader waits for the ledgers: he waits once
     verify = {name: partial(ledger_now, place, name) for name in names}
     ledgers = LEDGERS.of(verify, scope=str(place))
-    grown = {name: verify[name] for name, one in ledgers.items() if _is_verified_at_once(place, name, one)}
+    quick = {name: one.value for name, one in ledgers.items() if one.value and one.took < QUICK}
+    grown = {name: verify[name] for name, ledger in quick.items() if has_grown(place, name, ledger)}  # a reader waits
     ledgers |= LEDGERS.of(grown, scope=str(place), kept=WITHOUT_KEEPING)
     expiring = EXPIRING.of(expiry, scope=str(place))
     told = {name: _Said(said[name], looked.get(name), ledgers[name].value, expiring[name].value) for name in names}
@@ -117,13 +115,6 @@ def _not_looked_at(name: str, figures: Figures) -> ManagerNow:
     """A queue manager whose part of the lake has not been read yet."""
     unknown = Problem(what="Its runs have not been looked at yet: this page tells them within seconds")
     return ManagerNow(name=name, figures=figures, notes=(unknown,), looked=False)
-
-
-def _is_verified_at_once(place: Path, name: str, known: Answer[LedgerNow]) -> bool:
-    """Whether a ledger that has grown since it was verified is small: a reader waits for its next verification."""
-    with suppress(MqopsError):
-        return known.value is not None and known.took < QUICK and written_since(folder_of(place, name), known.value)
-    return False
 
 
 def _open(manager: ManagerNow) -> Iterator[tuple[str, str]]:

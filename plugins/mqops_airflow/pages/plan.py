@@ -23,7 +23,7 @@ from mqops.look.unmoved import BY_HAND
 from mqops.look.words import plan as words
 from mqops.look.words.fates import rule_in_words
 from mqops.look.words.planned import decided_by, discarded, title
-from mqops.look.words.run import beside
+from mqops.look.words.run import beside, not_in_airflow
 from mqops.look.words.state import RunState
 from mqops.look.words.steps import remark
 from mqops.look.words.text import NOTHING, AirflowLink, Link, OfRun, Table, Text, said, sentences
@@ -119,9 +119,10 @@ class _Answer:
         self.live = not settled or bool(again)
         self.open = bool(waits) or (not settled and form is None)
         self.snapshot = words.snapshot(story.line, None if settled else _depth(who, story.line)) if held else NOTHING
-        self.told = (*_answered(asked, story, task, dry=form is not None), *filter(None, [started.removed]))
+        gone = not_in_airflow(asked.dag_id, started.cleaned_at)
+        self.told = (*_answered(asked, story, task, dry=form is not None), *filter(None, [gone]))
         self.asks_again = settled and may_start and _is_dry_run(story, task)
-        self.run_path = path_of_run(asked.dag_id, asked.run_id) if asked.dag_id and not started.removed else ""
+        self.run_path = path_of_run(asked.dag_id, asked.run_id) if asked.dag_id and not gone else ""
         self.live_part = Link("", "plan/answer", {"queue_manager": asked.run.queue_manager, "run": asked.run.run})
         self.discarded = discarded(story.plan) if story.plan else 0
         self.who_asked = waits.in_words(asked=True) if waits else NOTHING

@@ -94,7 +94,8 @@ class _InWords:
         self.links = words.links(story, seen.query, seen.run_path)
         self.question = words.question(waits.in_words(), seen.query, may=waits.may) if waits else NOTHING
         self.answered = answered(story.approval)
-        self.undos = (*words.undos(view), *filter(None, [words.pruned(view.story), seen.started.removed]))
+        gone = words.not_in_airflow(asked.dag_id, seen.started.cleaned_at)
+        self.undos = (*words.undos(view), *filter(None, [words.pruned(view.story), gone]))
         self.remarks = tuple(steps.remarks(story))
         self.progress = under_way.progress(story, seen.words)
         self.step = seen.reading

@@ -9,13 +9,13 @@ from mqops.deciders.registry import fates_of, not_chosen
 from mqops.lake.step import StepProgress, read_step
 from mqops.look.run_story import RunStory
 from mqops.look.run_view import RunView, latest_view
+from mqops.look.taken_since import still_by_hand
 from mqops.look.unmoved import UnmovedMessage
 from mqops.look.words import balance
 from mqops.look.words import run as words
 from mqops.look.words.fates import Fate, Fates
 from mqops.look.words.run import Shown
 from mqops.look.words.state import AT_WORK, RunState
-from mqops_airflow.pages.by_hand import still_by_hand
 from mqops_airflow.pages.run_forms import to_ask_again, to_clear
 from mqops_airflow.pages.which_run import ENDED, Asked, Fields, Started, Task, started_of, tasks_of
 from mqops_airflow.ui.views import path_of_run
@@ -55,7 +55,7 @@ class Seen(NamedTuple):
         over = view.over and not held and all(task.state in ENDED for task in tasks.values())
         placed, waiting = still_by_hand(asked.run, view.story)
         waiting = waiting if view.story.line.state is not RunState.WAITING else []  # a real run would plan nothing
-        return cls(asked, balance.with_plan(view), tasks, started, clear, over, waiting, placed, after)
+        return cls(asked, view, tasks, started, clear, over, waiting, placed, after)
 
     @property
     def story(self) -> RunStory:
@@ -71,7 +71,7 @@ class Seen(NamedTuple):
     def run_path(self) -> str:
         """The path of the run in Airflow, "" where Airflow has no such run."""
         asked = self.asked
-        return path_of_run(asked.dag_id, asked.run_id) if asked.dag_id and not self.started.removed else ""
+        return path_of_run(asked.dag_id, asked.run_id) if asked.dag_id and self.started.cleaned_at is None else ""
 
     @property
     def fates(self) -> Fates:

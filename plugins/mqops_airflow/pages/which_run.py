@@ -20,7 +20,6 @@ from mqops.errors import MqopsError, SettingsError
 from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
 from mqops.lake.run import RunFolder, find_run
 from mqops.look.words import expiry
-from mqops.look.words.run import not_in_airflow
 from mqops.look.words.run_name import ASKERS
 from mqops.look.words.text import NOTHING, Link, Text
 from mqops_airflow.airflow_private.database import (
@@ -78,14 +77,15 @@ class Task:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
     """A DAG run. Parameters: `person` who started the run, "" where no person did; `kind` of run, "" for a run that no
-    DAG made; `goes_on` whether the run has not ended; `conf` that the run was started with; `removed` the sentence that
-    Airflow has no record of the run any more, nothing where it has: then `kind` is what the lake knows."""
+    DAG made; `goes_on` whether the run has not ended; `conf` that the run was started with; `cleaned_at` when
+    Airflow's records were cleaned last, ISO 8601, "" where that is not known, of a run of which it has no record any
+    more: then `kind` is what the lake knows. None where it has one."""
 
     person: str = ""
     kind: str = ""
     goes_on: bool = False
     conf: Fields = field(default_factory=dict)
-    removed: Text = NOTHING
+    cleaned_at: str | None = None
 
     @property
     def by(self) -> str:
@@ -257,7 +257,7 @@ def started_of(asked: Asked) -> Started:
         if run is None:
             cleaned = session.scalar(select(Log.dttm).where(Log.event == CLEANED).order_by(Log.id.desc()).limit(1))
             by = (HANDED_ON.find(asked.run) or NO_DAG_RUN).found.get("requested_by", "")
-            return Started(kind=str(by), removed=not_in_airflow(asked.dag_id, _iso(cleaned)))
+            return Started(kind=str(by), cleaned_at=_iso(cleaned))
         goes_on = run.state in State.unfinished_dr_states
         person, conf = run.triggering_user_name or "", dict(run.conf or {})
         return Started(person=person, kind=str(run.run_type), goes_on=goes_on, conf=conf)

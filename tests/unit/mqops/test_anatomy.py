@@ -158,6 +158,18 @@ def test_what_is_no_time_is_not_the_time_of_a_message(tmp_path, at):
     assert list(families["mqops_dlq_oldest_age_seconds"].samples.values()) == [86400]
 
 
+def test_the_oldest_message_of_a_queue_is_by_the_mqmd_and_one_without_a_time_is_passed_over(tmp_path):
+    """RUN/observe.json has the time of the MQMD as it is, also where an MQDLH has another one."""
+    there = [(at, dead_letter("A", b"x")) for at in ("2026010203040500", "", "2026010103040500")]
+    messages = [({**fields, "PutDate": at[:8], "PutTime": at[8:]}, body) for at, (fields, body) in there]
+    run = recorded(tmp_path, [*messages, ({}, b"no header")])
+    (queue,) = json.loads(run.path.joinpath("observe.json").read_text())["queues"]
+    found = [queue[name] for name in ("messages", "bytes", "with_dlh", "without_dlh", "oldest")]
+    assert found == [4, 3 * 173 + 9, 3, 1, "2026010103040500"]
+    (anatomy,) = json.loads(run.path.joinpath("anatomy.json").read_text())["queues"]
+    assert anatomy["oldest"] == "2026010203040500"
+
+
 def test_queues_without_dead_letters_have_no_anatomy(tmp_path):
     run = recorded(tmp_path, [({}, b"an order")], queue="ORDERS")
     assert not run.path.joinpath("anatomy.json").exists()

@@ -163,12 +163,6 @@ class RunLine:
         return bool(self.proved_at) and self.acted_at <= self.proved_at
 
 
-def state_of(files: RunFiles) -> RunState:
-    """The state of a run, without a stop of its queue manager."""
-    state = _unstopped(files)
-    return RunState.STOPPED if files.stopped and state in OPEN else state
-
-
 def _unstopped(files: RunFiles) -> RunState:
     if files.issued:
         return _begun(files.summary)
@@ -229,7 +223,8 @@ def _found_in_words(quality: QualitySummary) -> str:
 
 def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
     """A run in a line."""
-    plan, observed, asked, state = files.plan, files.observe, files.approval, state_of(files)
+    plan, observed, asked, by_itself = files.plan, files.observe, files.approval, _unstopped(files)
+    state = RunState.STOPPED if files.stopped and by_itself in OPEN else by_itself
     scan = files.expiry if state is RunState.SCANNED else None
     counts, answer = _counts(files, scan), asked.answer if asked else None
     queues = ",".join(one.queue for one in observed.queues) if observed else scan.queue if scan else ""
@@ -250,7 +245,7 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
         requested_by=(plan.requested_by if plan else "") or files.asked_by,
         approved_by=answer.by if answer and answer.approved and not answer.refused else "",
         checks=checks_in_words(files.quality) if files.quality else "",
-        asks=_unstopped(files) is RunState.WAITING,
+        asks=by_itself is RunState.WAITING,
         until=asked.until if asked else "",
         unseen=len(plan.unseen) if plan else 0,
         copies=plan is not None and Action.COPY in plan.actions,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from mqops.actions import Action
 from mqops.counted import counted
 from mqops.look.words.fates import Fate, Fates, fate_of, rule_name
 from mqops.look.words.rules import of_rule
-from mqops.look.words.state import NOT_CARRIED_OUT, RunState
+from mqops.look.words.state import NOT_CARRIED_OUT
 from mqops.look.words.text import NOTHING, Cell, Table, Text, joined, said, sentences
 from mqops.model import Counts, RuleBalance, total_of
 
@@ -72,30 +72,6 @@ def sums_of(view: RunView, others: int) -> Sums:
 def would(view: RunView) -> bool:
     """Whether the page tells what would be done: a dry run, and any other plan that nobody carries out, or not yet."""
     return bool(view.rules) and view.story.line.state in NOT_CARRIED_OUT
-
-
-def with_plan(view: RunView) -> RunView:
-    """A run that waits for its approval with what its plan would do, in place of a proof. A plan has its rules for all
-    of its queues together."""
-    story, plan = view.story, view.story.plan
-    if story.line.state is not RunState.WAITING or plan is None:
-        return view
-    rules = tuple(
-        RuleBalance(
-            queue=plan.queue,
-            rule_line=one.rule_line,
-            rule_key=one.rule_key or "",
-            action=one.action,
-            planned=one.messages,
-        )
-        for one in plan.rules
-    )
-    stay = Counter[tuple[int | None, str, str]]()
-    for one in story.stays:
-        stay[one.rule_line, one.action, one.rule_key] += one.messages
-    by_rule = {(one.rule_line, one.action, one.rule_key): one for one in story.stays}
-    stays = tuple(one._replace(queue=plan.queue, messages=stay[key]) for key, one in by_rule.items())
-    return replace(view, rules=rules, story=replace(story, stays=stays))
 
 
 def words_of(view: RunView, fates: Fates) -> dict[Fate, str]:

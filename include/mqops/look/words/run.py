@@ -106,9 +106,12 @@ def pruned(story: RunStory) -> Text:
     return said("{}: it cannot be undone, and its messages are not shown.", story.pruned.sentence("this run"))
 
 
-def not_in_airflow(dag_id: str, cleaned_at: str) -> Text:
+def not_in_airflow(dag_id: str, cleaned_at: str | None) -> Text:
     """The sentence about a run that a DAG made and Airflow does not have any more. Parameters: `cleaned_at` when
-    `airflow db clean` ran last, ISO 8601, "" where Airflow does not know."""
+    `airflow db clean` ran last, ISO 8601, "" where Airflow does not know; None, and nothing is said, where it has the
+    run."""
+    if cleaned_at is None:
+        return NOTHING
     cleaned = said(" (`airflow db clean` ran last at {})", Time(cleaned_at)) if cleaned_at else NOTHING
     return said(
         "Airflow has no record of this run of {} any more{}: its tasks, note and logs are gone from there, and nobody "
