@@ -22,7 +22,7 @@ from mqops.look.plan_view import plan_view
 from mqops.rules import parse
 from mqops_airflow.approval.permission import POLICY
 from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY
-from mqops_airflow.pages import answers
+from mqops_airflow.pages import answers, chosen
 from mqops_airflow.pages import estate as estate_page
 from mqops_airflow.pages import plan as plan_page
 
@@ -70,14 +70,19 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
 def test_a_plan_with_many_groups_says_how_many_it_leaves_off_and_where_their_messages_are(
     manager, estate_folder, client, monkeypatch
 ):
-    """One is left off by the page, and one by the plan."""
+    """One is left off by the page, and one by the plan. So does the result of a dry run of chosen messages."""
+    monkeypatch.setattr(chosen, "MOST", 1)
     monkeypatch.setattr(counts, "MOST_GROUPS", 2)
     monkeypatch.setattr(plan_page, "GROUPS", 1)
     letters(manager, "A", "A", "A", "FULL", "FULL", "OTHER")
-    run = planned(manager, estate_folder / "lake", text="ACTION(RETRY)\n")
-    page = client("/plan", queue_manager="QM1", run=run.run).text
-    assert "… and 2 more groups with 3 messages. Messages lists all messages of this plan" in words_of(page)
-    assert f'<a href="/messages?queue_manager=QM1&amp;run={run.run}">Messages</a>' in page
+    run = of_dag(planned(manager, estate_folder / "lake", text="ACTION(RETRY)\n"), "first")
+    for path, query in (
+        ("/plan", {"queue_manager": "QM1", "run": run.run}),
+        ("/chosen", {"dag_id": DAG, "run_id": "first"}),
+    ):
+        page = client(path, **query).text
+        assert "… and 2 more groups with 3 messages. Messages lists all messages of this plan" in words_of(page)
+        assert f'<a href="/messages?queue_manager=QM1&amp;run={run.run}">Messages</a>' in page
 
 
 def test_dead_letters_show_what_would_stay_in_the_chart_and_in_the_table(manager, estate_folder, client):
