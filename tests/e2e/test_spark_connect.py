@@ -358,7 +358,7 @@ def watched(folder: Path, idle: str, seconds: str, said: str, warm_up: str, **va
 def test_a_server_is_there_for_clients_if_its_warm_up_fails_or_does_not_end(
     tmp_path: Path, warm_up: str, code: int
 ) -> None:
-    """What warms the server up knows the server, and nothing that leads to a lake, to its keys or to a queue manager."""
+    """What warms the server up knows its address, and nothing that leads to a lake, to keys or to a queue manager."""
     given = {"MQOPS_LEDGER_KEYS": "/keys", "MQ_FILE_PATH": "/mqm"}
     ended, written = watched(tmp_path / "spark", "60", "60", "listens on", warm_up, **given)
     assert ended == 0, written
