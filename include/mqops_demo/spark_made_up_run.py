@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
@@ -55,7 +55,7 @@ class MadeUpReader(MqReader):
         from mqwire.structures import MQDLH, MQMD  # noqa: PLC0415
 
         begin_task()
-        told = {"format": c.MQFMT_STRING, "encoding": c.MQENC_NATIVE, "coded_char_set_id": 1208}
+        told: dict[str, Any] = {"format": c.MQFMT_STRING, "encoding": c.MQENC_NATIVE, "coded_char_set_id": 1208}
         header = MQDLH(reason=c.MQRC_Q_FULL, dest_q_name="A", dest_q_mgr_name=QUEUE_MANAGER, **told).pack()
         dead = {**told, "format": c.MQFMT_DEAD_LETTER_HEADER, "put_date": "20260102", "put_time": "03040506"}
         yield from record_batches(

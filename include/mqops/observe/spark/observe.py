@@ -58,7 +58,7 @@ def observe(
         for queue in names:  # an error here is one line, an executor's is a page
             if queue not in at_first:
                 session.close(session.open(queue, OPEN_OPTIONS))
-        before, settled = states_of(session, names), settled_queues(session)
+        before, settled = states_of(session, names), settled_queues(session, names)
     source = register(spark, connection, sealing_for(run), folder=run.path)
     options: dict[str, str | int] = {
         "queues": ",".join(names),
