@@ -147,7 +147,7 @@ class AirflowHome:
             "AIRFLOW__API__PORT": str(self.port),
             "AIRFLOW__API__BASE_URL": base,
             "AIRFLOW__API__WORKERS": "1",
-            "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.2",
+            "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.1",
             "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "30",
             "SPARK_LOCAL_IP": HOST,
             TOKEN_FILE: str(self.spark_folder / spark_connect.TOKEN_FILE),

@@ -98,7 +98,8 @@ def start_spark(home: AirflowHome, listener: int, *held: int) -> None:
     for name in PROCESSES:
         (home.folder / "logs" / f"{name}.log").unlink(missing_ok=True)
     port, idle = str(home.spark_connect["port"]), str(spark_connect.idle_minutes(os.environ))
-    arguments = (str(home.spark_folder), port, idle, f"--listener={listener}")
+    shared = f"--session={home.spark_connect['session_id']}"
+    arguments = (str(home.spark_folder), port, idle, f"--listener={listener}", shared)
     variables = spark_connect.environment()
     start_one(home, SPARK, spark_connect.__name__, *arguments, env=variables, held=(listener, *held))
 

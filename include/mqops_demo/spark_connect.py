@@ -20,6 +20,8 @@
    the job after 120 s. Spark's own start script always has it on, so `mqops_demo.spark_server` starts the server.
 10. A JVM that has had no client for IDLE minutes is ended, and its memory is free. The next client starts one, and
     waits until it listens.
+11. The first JVM is warmed up before clients reach it, by runs over made-up messages (`mqops_demo.spark_made_up_run`).
+    It is served, too, if that fails or takes longer than a minute. One that is started again is not: a client waits.
 """
 
 from __future__ import annotations
@@ -52,6 +54,7 @@ HOST = "127.0.0.1"
 FIRST_PORT = 15002
 MASTER = "local[*]"
 SERVER = Path(__file__).with_name("spark_server.py")
+WARM_UP = "mqops_demo.spark_made_up_run"
 INHERITED = ("HOME", "JAVA_HOME", "LANG", "PATH", "TZ", "MQOPS_LEDGER_KEYS", "MQ_FILE_PATH", "LD_LIBRARY_PATH")
 TOKEN_FILE = "token"  # noqa: S105 - the name of a file
 NAME = "The Spark Connect server"
@@ -64,6 +67,8 @@ PAUSE = 5.0
 """Seconds before another try, if a JVM has ended before it listened, or another process has the port."""
 ENDING = 30.0
 """Seconds in which a JVM has to end."""
+WARMING = 60.0
+"""Seconds in which a server that has just been started is warmed up, at most."""
 IDLE = 60.0  # minutes
 IDLE_VARIABLE = "MQOPS_SPARK_IDLE"
 
@@ -109,6 +114,11 @@ def command(port_file: Path) -> list[str]:
     given = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
     submit = str(Path(sys.executable).with_name("spark-submit"))
     return [submit, "--master", MASTER, *given, str(SERVER), str(port_file)]
+
+
+def warm_up_command() -> list[str]:
+    """How a server is warmed up."""
+    return [sys.executable, "-m", WARM_UP]
 
 
 def answers(port: int) -> bool:
@@ -190,28 +200,31 @@ def _user_of(client: socket.socket) -> int | None:
     return None
 
 
-async def serve(listener: socket.socket, folder: Path, idle: float = IDLE) -> None:
+async def serve(listener: socket.socket, folder: Path, idle: float = IDLE, session: str = "") -> None:
     """Keep a server running while it has clients. Returns if the first JVM ends before it has listened.
 
     Parameters: `listener` where clients connect; `folder` where temporary files and the token go; `idle` minutes
-    without a client after which the JVM ends until the next one connects.
+    without a client after which the JVM ends until the next one connects; `session` that the clients share, a UUID: its
+    Python workers are warmed up, too.
     """
     relay = Relay(listener)
     clients = asyncio.create_task(relay.serve())
     try:
         with private.scratch(folder) as place:
             has_listened = False
-            while await _one_jvm(relay, place, folder / TOKEN_FILE, idle, again=has_listened):
+            while await _one_jvm(relay, place, folder / TOKEN_FILE, idle, session, again=has_listened):
                 has_listened = True
     finally:
         (folder / TOKEN_FILE).unlink(missing_ok=True)
         clients.cancel()
 
 
-async def _one_jvm(relay: Relay, place: private.Scratch, token_file: Path, idle: float, *, again: bool) -> bool:
+async def _one_jvm(
+    relay: Relay, place: private.Scratch, token_file: Path, idle: float, session: str, *, again: bool
+) -> bool:
     """Start a JVM and let clients reach it until it ends; returns whether another one is to be started.
 
-    Parameters: `again` whether one has listened before.
+    Parameters: `session` as for `serve`; `again` whether one has listened before.
     """
     port_file = place.folder / "port"
     port_file.unlink(missing_ok=True)
@@ -232,6 +245,9 @@ async def _one_jvm(relay: Relay, place: private.Scratch, token_file: Path, idle:
                 print(f"{NAME} has ended with {process.returncode}; another try in {PAUSE:g} s", flush=True)
                 await asyncio.sleep(PAUSE)
             return again
+        if not again:
+            address = f"sc://localhost:{port}/" + (f";session_id={session}" if session else "")
+            await _warm_up(process, place, {"SPARK_REMOTE": address, TOKEN: token})
         relay.up(port)
         print(f"{NAME} listens on {HOST}:{relay.port}", flush=True)
         if await _ended(process, relay, idle):
@@ -243,6 +259,28 @@ async def _one_jvm(relay: Relay, place: private.Scratch, token_file: Path, idle:
     print(f"{NAME} had no client for {idle:g} min; the next one starts it", flush=True)
     await relay.next_client()
     return True
+
+
+async def _warm_up(jvm: Process, place: private.Scratch, server: Mapping[str, str]) -> None:
+    """Warm a JVM up, for as long as it runs, but not for ever. Parameters: `server` variables that lead to it."""
+    known = ("HOME", "LANG", "PATH", "PYSPARK_PYTHON", "TZ")  # nothing that leads to a lake or a queue manager
+    variables = {name: value for name, value in environment().items() if name in known}
+    client = await asyncio.create_subprocess_exec(
+        *warm_up_command(),
+        env={**place.environment(variables), **server},
+        stdin=subprocess.DEVNULL,
+        cwd=place.folder,
+        umask=private.UMASK,
+    )
+    ended = [asyncio.create_task(one.wait()) for one in (client, jvm)]
+    try:
+        await asyncio.wait(ended, timeout=WARMING, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for one in ended:
+            one.cancel()
+        await end(client)
+    if client.returncode:
+        print(f"{NAME} is not warmed up: that ended with {client.returncode}. Its first jobs are slow", flush=True)
 
 
 async def end(process: Process) -> None:
@@ -303,13 +341,13 @@ def held(port: int) -> str:
     return f"Port {port} of this machine is held by {whose}"
 
 
-async def _until_ended(listener: socket.socket, folder: Path, idle: float) -> int:
+async def _until_ended(listener: socket.socket, folder: Path, idle: float, session: str) -> int:
     """Serve until the system asks this process to end (exit code 0), or the first JVM ends (1).
 
     Nothing here waits by `asyncio.wait_for`: in Python 3.11 it forgets that it was cancelled, if what it waits for has
     just ended.
     """
-    serving = asyncio.create_task(serve(listener, folder, idle))
+    serving = asyncio.create_task(serve(listener, folder, idle, session))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
     try:
         await serving
@@ -324,13 +362,14 @@ def main() -> int:
     parser.add_argument("port", type=int)
     parser.add_argument("idle", type=float, nargs="?", default=IDLE)
     parser.add_argument("--listener", type=int, metavar="DESCRIPTOR", help="of a socket that listens on PORT already")
+    parser.add_argument("--session", default="", metavar="UUID", help="that all clients share: it is warmed up, too")
     given = parser.parse_args()
     folder = given.folder.absolute()  # the JVM works in another one
     make_folder(folder)
     refuse_foreign(folder)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # while it waits for the port
     listener = listening(given.port) if given.listener is None else socket.socket(fileno=given.listener)
-    return asyncio.run(_until_ended(listener, folder, given.idle))
+    return asyncio.run(_until_ended(listener, folder, given.idle, given.session))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ def connect_server() -> Iterator[tuple[Mapping[str, str], int]]:
             server = Server(host="localhost", **home.spark_connect)
             command = [sys.executable, "-m", spark_connect.__name__, str(home.spark_folder), str(server.port)]
             process = subprocess.Popen(
-                [*command, f"--listener={listener}"],
+                [*command, f"--listener={listener}", f"--session={server.session_id}"],
                 env=spark_connect.environment(),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -162,6 +162,16 @@ def ran(home: AirflowHome, folder: Path, **changes: str) -> tuple[int, str]:
     return code, "\n".join(lines)
 
 
+def test_the_first_job_of_a_server_finds_python_workers_of_the_session_of_all_tasks(
+    home: AirflowHome, tmp_path: Path
+) -> None:
+    """The server was warmed up. This test is the first one: others have the server started again."""
+    before = daemons(home)
+    assert before
+    ran(home, tmp_path)
+    assert daemons(home) == before
+
+
 def test_an_error_of_a_worker_keeps_its_class_and_the_server_knows_no_queue_manager(
     home: AirflowHome, tmp_path: Path
 ) -> None:
@@ -298,7 +308,7 @@ ENDED_AS_IT_SAYS = """\
 import os, signal, sys
 from mqops_demo import spark_connect
 
-said = sys.argv.pop()
+warm_up, said = sys.argv.pop(), sys.argv.pop()
 jvm = 'echo 1 > "$0.new" && mv "$0.new" "$0" && exec sleep ' + sys.argv.pop()
 
 
@@ -310,24 +320,55 @@ def told(line, flush):
 
 spark_connect.print = told
 spark_connect.command = lambda port_file: ["sh", "-c", jvm, str(port_file)]
+spark_connect.warm_up_command = lambda: ["sh", "-c", warm_up]
+spark_connect.WARMING = 0.2
 sys.exit(spark_connect.main())
 """
 
 
 @pytest.mark.parametrize(
-    ("seconds", "idle", "said"),
-    [("0.2", "60", "listens on"), ("0.2", "60", "it is started again"), ("60", "0.01", "had no client for")],
+    ("seconds", "idle", "said", "warm_up"),
+    [
+        ("0.2", "60", "listens on", "true"),
+        ("0.2", "60", "it is started again", "true"),
+        ("60", "0.01", "had no client for", "true"),
+        ("60", "60", "nothing", "kill -TERM $PPID; exec sleep 60"),  # while the server is warmed up
+    ],
 )
-def test_a_watcher_that_is_asked_to_end_at_any_moment_ends(tmp_path: Path, seconds: str, idle: str, said: str) -> None:
+def test_a_watcher_that_is_asked_to_end_at_any_moment_ends(
+    tmp_path: Path, seconds: str, idle: str, said: str, warm_up: str
+) -> None:
     """Also in the moment in which a JVM has ended. The JVM is another program here, which ends after `seconds`."""
-    folder = tmp_path / "spark"
-    asked = [str(folder), "0", idle, seconds, said]
+    code, written = watched(tmp_path / "spark", idle, seconds, said, warm_up)
+    assert code == 0, written
+    assert (said in written) == (said != "nothing")
+    assert not list((tmp_path / "spark").iterdir())
+
+
+def watched(folder: Path, idle: str, seconds: str, said: str, warm_up: str, **variables: str) -> tuple[int, str]:
+    """Run that watcher to its end; its exit code and what it wrote. Parameters: `warm_up` a script in place of ours."""
     done = subprocess.run(
-        [sys.executable, "-c", ENDED_AS_IT_SAYS, *asked], env=environment(), capture_output=True, timeout=PATIENCE
+        [sys.executable, "-c", ENDED_AS_IT_SAYS, str(folder), "0", idle, seconds, said, warm_up],
+        env={**environment(), **variables},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
-    assert done.returncode == 0, done.stderr
-    assert said in done.stdout.decode()
-    assert not list(folder.iterdir())
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("warm_up", "code"), [("env; exit 3", 3), ("env; exec sleep 600", -signal.SIGTERM)])
+def test_a_server_is_there_for_clients_if_its_warm_up_fails_or_does_not_end(
+    tmp_path: Path, warm_up: str, code: int
+) -> None:
+    """What warms the server up knows its address, and nothing that leads to a lake, to keys or to a queue manager."""
+    given = {"MQOPS_LEDGER_KEYS": "/keys", "MQ_FILE_PATH": "/mqm"}
+    ended, written = watched(tmp_path / "spark", "60", "60", "listens on", warm_up, **given)
+    assert ended == 0, written
+    assert f"is not warmed up: that ended with {code}. Its first jobs are slow" in written
+    assert "listens on" in written.splitlines()[-1]
+    assert "SPARK_REMOTE=sc://localhost:1/" in written
+    assert not re.search(r"^MQ", written, re.MULTILINE)
 
 
 def start_watcher(folder: Path, port: int) -> psutil.Popen:

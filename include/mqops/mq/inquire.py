@@ -21,6 +21,8 @@ FEW_ANSWERS = 5_000
 MANY_ANSWERS = 60_000
 """Milliseconds for those about many: all of them expire when it is over, as pymqi asks, also while they are got."""
 
+ASKED_BY_NAME = 4
+"""How many queues are asked for one by one. The status of more is got by one command, with that of all other queues."""
 SILENCE = 30.0
 """Seconds for which the commands of a session are not sent after one that got no answer: each would wait as long."""
 
@@ -305,26 +307,29 @@ def has_uncommitted(session: Session, queue: str) -> bool:
     return any(row.get(c.MQIACF_UNCOMMITTED_MSGS, 0) for row in rows)
 
 
-def settled_queues(session: Session) -> frozenset[str]:
-    """The local queues without uncommitted messages, by PCF; none where the command server does not tell. Raises
-    `MQError` for a lost connection."""
-    asked: dict[int, Any] = {
-        c.MQCA_Q_NAME: b"*",
-        c.MQIACF_Q_STATUS_ATTRS: [c.MQCA_Q_NAME, c.MQIACF_UNCOMMITTED_MSGS],
-    }
-    try:
-        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked)
-    except MQError as error:
-        error.raise_if_lost()
-        return frozenset()
-    told = [row for row in rows if c.MQCA_Q_NAME in row and c.MQIACF_UNCOMMITTED_MSGS in row]
-    return frozenset(str(row[c.MQCA_Q_NAME]) for row in told if not row[c.MQIACF_UNCOMMITTED_MSGS])
+def settled_queues(session: Session, names: Collection[str]) -> frozenset[str]:
+    """Those of these queues that are local and have no uncommitted messages, by PCF; none where the command server does
+    not tell. A few are asked for by their names: the queue manager may have thousands. Raises `MQError` for a lost
+    connection."""
+    asked: dict[int, Any] = {c.MQIACF_Q_STATUS_ATTRS: [c.MQCA_Q_NAME, c.MQIACF_UNCOMMITTED_MSGS]}
+    found = set()
+    for name in names if len(names) <= ASKED_BY_NAME else ("*",):
+        try:
+            rows = command(session, "MQCMD_INQUIRE_Q_STATUS", {c.MQCA_Q_NAME: name.encode(), **asked})
+        except MQError as error:
+            error.raise_if_lost()
+            continue
+        told = [row for row in rows if c.MQCA_Q_NAME in row and c.MQIACF_UNCOMMITTED_MSGS in row]
+        found |= {str(row[c.MQCA_Q_NAME]) for row in told if not row[c.MQIACF_UNCOMMITTED_MSGS]}
+    return frozenset(found.intersection(names))
 
 
 def still_settled(session: Session, settled: frozenset[str]) -> frozenset[str]:
     """Those of `settled_queues` that have no uncommitted messages now either. Raises `MQError` for a lost
     connection."""
-    uncommitted = queues_above_zero(session, c.MQIACF_UNCOMMITTED_MSGS) if settled else frozenset[str]()
+    if len(settled) <= ASKED_BY_NAME:
+        return settled_queues(session, settled)
+    uncommitted = queues_above_zero(session, c.MQIACF_UNCOMMITTED_MSGS)
     return frozenset() if uncommitted is None else settled - uncommitted
 
 

@@ -62,7 +62,7 @@ def observe(
         name = queue_manager_name(session)
         count_puts_and_gets(session, run.lake_folder.parent, name)
         names = tuple(queues) or (usable_dead_letter_queue(session),)
-        states, settled = states_of(session, names), settled_queues(session)
+        states, settled = states_of(session, names), settled_queues(session, names)
         at = datetime.fromisoformat(observed_at)
         if not (
             before

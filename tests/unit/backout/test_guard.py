@@ -20,6 +20,7 @@ from pymqi import CMQC
 from mqops.act import guard_port
 from mqops.backout import guard_look
 from mqops.cli import main
+from mqops.mq import inquire
 from mqops.mq.connection import connect
 from mqops.mq.inquire import queues_above_zero, settled_queues, still_settled
 from mqops.mq.session import Session
@@ -300,13 +301,28 @@ def test_P08_a_good_message_with_the_identifiers_of_one_that_loops_stays(manager
     assert (manager.bodies("PAY.IN"), manager.bodies("PAY.BOQ")) == ([b"good"], [b"loops"])
 
 
-def test_the_queue_manager_answers_for_the_queues_that_are_in_use_alone(manager: Manager) -> None:
+@pytest.mark.parametrize("asked_by_name", [inquire.ASKED_BY_NAME, 0])  # each queue by its name; all queues at once
+def test_the_queue_manager_answers_for_the_queues_that_are_in_use_alone(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch, asked_by_name: int
+) -> None:
+    asked, command = set(), inquire.command
+
+    def heard(session: Session, name: str, arguments: dict[int, Any], **more: Any) -> list[dict[int, Any]]:
+        asked.add(arguments[c.MQCA_Q_NAME])
+        return command(session, name, arguments, **more)
+
+    monkeypatch.setattr(inquire, "command", heard)
+    monkeypatch.setattr(inquire, "ASKED_BY_NAME", asked_by_name)
+    manager.mqsc("DEFINE QALIAS(PAY.ALIAS) TARGET(REPLIES)")
+    names = ("PAY.IN", "REPLIES", "PAY.ALIAS", "NOWHERE")
+
     def uncommitted(session: Session) -> frozenset[str]:
         return queues_above_zero(session, c.MQIACF_UNCOMMITTED_MSGS) or frozenset()
 
     with manager.connected() as program, connect(manager.connection) as session:
-        settled = settled_queues(session)
-        assert {"PAY.IN", "REPLIES"} <= settled
+        settled = settled_queues(session, names)
+        assert settled == {"PAY.IN", "REPLIES"}
+        assert asked == ({name.encode() for name in names} if asked_by_name else {b"*"})
         assert not {"PAY.IN", "REPLIES"} & uncommitted(session)
         queue = pymqi.Queue(program, "PAY.IN", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
         queue.put(b"x", pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))

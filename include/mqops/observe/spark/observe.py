@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -58,20 +58,15 @@ def observe(
         for queue in names:  # an error here is one line, an executor's is a page
             if queue not in at_first:
                 session.close(session.open(queue, OPEN_OPTIONS))
-        before, settled = states_of(session, names), settled_queues(session)
+        before, settled = states_of(session, names), settled_queues(session, names)
     source = register(spark, connection, sealing_for(run), folder=run.path)
-    spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
     options: dict[str, str | int] = {
         "queues": ",".join(names),
         "limit": limit,
         "observed_at": observed_at,
         "some_may_end": some_may_end,
     }
-    rows = spark.read.format(source).options(**options).load()
-    told = Step(run, "observe", known_depth(before, limit))
-    with written_anew(run.snapshot) as place, spark_errors(run.snapshot), told, told.heard_from_tasks():
-        noted = rows.withMetadata(SNAPSHOT.names[0], SPARK_FORMAT)  # known: to ask Spark for it is to analyze twice
-        noted.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
+    write_snapshot(spark, run, source, options, expected=known_depth(before, limit))
     with connect(connection) as session:
         expired = discarded(before, states_of(session, names))
         settled = still_settled(session, settled)
@@ -89,3 +84,23 @@ def observe(
             unseen=partial(unseen, session),
             base=partial(base_queue_if_known, session),
         )
+
+
+def write_snapshot(
+    spark: SparkSession, run: RunFolder, source: str, options: Mapping[str, str | int], *, expected: int
+) -> None:
+    """Write RUN/snapshot, which `snapshot.finish` makes durable.
+
+    Parameters: `source` name of a data source that gives rows of `SNAPSHOT` for these options; `expected` messages, 0
+    where that is not known.
+
+    Raises:
+        MqopsError: what the source raised.
+        LakeError: the disk refused.
+    """
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
+    rows = spark.read.format(source).options(**options).load()
+    told = Step(run, "observe", expected)
+    with written_anew(run.snapshot) as place, spark_errors(run.snapshot), told, told.heard_from_tasks():
+        noted = rows.withMetadata(SNAPSHOT.names[0], SPARK_FORMAT)  # known: to ask Spark for it is to analyze twice
+        noted.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
