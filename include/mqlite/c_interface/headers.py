@@ -104,16 +104,11 @@ def cmqc() -> str:
     parts += [structure(name, layout, HEADER_VERSIONS.get(name, 1)) for name, layout in STRUCTURES.items()]
     parts += [f"#define {name}_CURRENT_LENGTH ((long)sizeof({name}))" for name in ("MQOD", "MQPMO", "MQMD", "MQGMO")]
     parts.append(CONNECT_OPTIONS)
-    parts += [f"void MQENTRY {name}({public(parameters)}, {TAIL});" for name, parameters in CALLS.items()]
+    parts += [f"void MQENTRY {name}({parameters}, {TAIL});" for name, parameters in CALLS.items()]
     return "\n".join([*parts, "#endif", ""])
 
 
 HEADER_VERSIONS = {"MQMD": 2, "MQGMO": 4, "MQPMO": 3, "MQOD": 4}
-
-
-def public(parameters: str) -> str:
-    """Parameters as callers see them: the table's types are the ABI's."""
-    return parameters
 
 
 def cmqbc() -> str:

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from mqops.cli.acting import How, acting_options
 from mqops.cli.columns import show_folded
 from mqops.cli.exit_code import ExitCode
 from mqops.cli.first_tell import asking, first_tell_option, refuse_table_where_asked, refused_or_done
@@ -27,14 +28,12 @@ from mqops.cli.passes import (
     ending,
     pacing_options,
     read_table,
-    refuse_to_ask,
     rules_option,
     run_once,
     source_of,
     this_user,
     unit_size_option,
     warn,
-    yes_option,
 )
 from mqops.cli.run_argument import one_queue_manager, queue_manager_argument, queue_manager_option
 from mqops.cli.user_option import connecting_options
@@ -190,25 +189,14 @@ def _explain(run: RunFolder, *, as_json: bool) -> JsonObject:
     show_default=True,
     help="Seconds to look at the queues: how fast is BackoutCount rising?",
 )
-@first_tell_option
-@dry_run_option
-@yes_option
-@unit_size_option
-@lake_option
-@json_option
-@known_errors
+@acting_options
 def guard(
     *,
     queues: tuple[str, ...],
     queue_manager: str,
     limit: int,
     watch: float,
-    tells_first: bool,
-    dry_run: bool,
-    yes: bool,
-    unit_size: int,
-    lake: Path,
-    as_json: bool,
+    how: How,
 ) -> None:
     """Take messages at or over BOTHRESH from input QUEUES whose programs get them again and again.
 
@@ -222,30 +210,28 @@ def guard(
     """
     from mqops.deciders.guard import GUARD, GuardRequest  # noqa: PLC0415
 
-    refuse_to_ask(as_json=as_json, answered=dry_run or yes)
-    asks = asking(tells_first=tells_first, yes=yes, quiet=as_json)
     what = GuardRequest(
         connection=connection_to(queue_manager.strip()),
-        lake=lake,
+        lake=how.lake,
         queues=tuple(one.strip() for one in queues),
         limit=limit,
         watch=watch,
-        unit_size=unit_size,
+        unit_size=how.unit_size,
         requested_by=this_user(),
         warn=warn,
-        first_tell=asks,
+        first_tell=how.asks,
     )
     try:
         done = run_once(
             GUARD,
             what,
-            dry_run=dry_run,
-            as_json=as_json,
-            question="" if yes else "Take these messages from their queue?",
+            dry_run=how.dry_run,
+            as_json=how.as_json,
+            question="" if how.yes else "Take these messages from their queue?",
         )
     except NothingToDo as nothing:
-        sys.exit(refused_or_done(asks, _show_no_loop(nothing.selection, as_json=as_json)))
-    sys.exit(refused_or_done(asks, ending(done)))
+        sys.exit(refused_or_done(how.asks, _show_no_loop(nothing.selection, as_json=how.as_json)))
+    sys.exit(refused_or_done(how.asks, ending(done)))
 
 
 def _show_no_loop(found: Selection, *, as_json: bool) -> ExitCode:

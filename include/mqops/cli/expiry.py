@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from mqops.cli.acting import How, acting_options
 from mqops.cli.columns import show_folded
 from mqops.cli.exit_code import ExitCode
 from mqops.cli.expiry_forecast import (
@@ -21,12 +22,9 @@ from mqops.cli.first_tell import asking, first_tell_option, refused_or_done
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
-    dry_run_option,
     ending,
-    refuse_to_ask,
     run_once,
     this_user,
-    unit_size_option,
     warn,
     yes_option,
 )
@@ -120,24 +118,13 @@ def _show_aliases(aliases: Mapping[str, str]) -> None:
 @click.option("--older-than", required=True, help="The age from which messages are discarded: 90s, 30m, 12h, 7d.")
 @queue_manager_option
 @connecting_options
-@first_tell_option
-@dry_run_option
-@yes_option
-@unit_size_option
-@lake_option
-@json_option
-@known_errors
+@acting_options
 def age_out(
     *,
     queues: tuple[str, ...],
     older_than: str,
     queue_manager: str,
-    tells_first: bool,
-    dry_run: bool,
-    yes: bool,
-    unit_size: int,
-    lake: Path,
-    as_json: bool,
+    how: How,
 ) -> None:
     """Discard the messages of QUEUES that are older than an age, whatever their Expiry.
 
@@ -150,28 +137,26 @@ def age_out(
     """
     from mqops.deciders.age_out import AGE_OUT, AgeOutRequest  # noqa: PLC0415
 
-    refuse_to_ask(as_json=as_json, answered=dry_run or yes)
     try:
         limit = duration(older_than)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--older-than") from None
-    asks = asking(tells_first=tells_first, yes=yes, quiet=as_json)
     what = AgeOutRequest(
         connection=connection_to(queue_manager),
-        lake=lake,
+        lake=how.lake,
         queues=queues,
         limit=limit,
-        unit_size=unit_size,
+        unit_size=how.unit_size,
         requested_by=this_user(),
         warn=warn,
-        first_tell=asks,
+        first_tell=how.asks,
     )
-    question = "" if yes else "Discard these messages?"
+    question = "" if how.yes else "Discard these messages?"
     try:
-        done = run_once(AGE_OUT, what, dry_run=dry_run, as_json=as_json, question=question)
+        done = run_once(AGE_OUT, what, dry_run=how.dry_run, as_json=how.as_json, question=question)
     except NothingToDo as nothing:
-        sys.exit(_show_nothing(nothing.selection, as_json=as_json))
-    sys.exit(refused_or_done(asks, ending(done)))
+        sys.exit(_show_nothing(nothing.selection, as_json=how.as_json))
+    sys.exit(refused_or_done(how.asks, ending(done)))
 
 
 def _show_nothing(found: Selection, *, as_json: bool) -> ExitCode:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mqops.cli.acting import How, acting_options
 from mqops.cli.criteria import criteria_options
-from mqops.cli.first_tell import asking, first_tell_option
 from mqops.cli.group import Group
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option
+from mqops.cli.outcome import connection_to
 from mqops.cli.passes import (
     dry_run_beside_all,
     ending,
     pacing_options,
-    refuse_to_ask,
     run_once,
     this_user,
-    unit_size_option,
     warn,
-    yes_option,
 )
 from mqops.cli.run_argument import queue_manager_option
 from mqops.cli.user_option import connecting_options
@@ -62,12 +58,7 @@ def _command(name: str, help_text: str, *options: Callable[[Any], Any]) -> click
         queue_manager: str,
         wanted: Criteria,
         everything: bool,
-        tells_first: bool,
-        dry_run: bool,
-        yes: bool,
-        unit_size: int,
-        lake: Path,
-        as_json: bool,
+        how: How,
         to: str = "",
         to_queue_manager: str = "",
         header: str = "keep",
@@ -76,10 +67,9 @@ def _command(name: str, help_text: str, *options: Callable[[Any], Any]) -> click
         from mqops.decide.core.pacing import NO_LIMITS  # noqa: PLC0415
         from mqops.deciders.recover import RECOVER, Do, RecoverRequest  # noqa: PLC0415
 
-        refuse_to_ask(as_json=as_json, answered=dry_run or yes)
         request = RecoverRequest(
             connection=connection_to(queue_manager.strip()),
-            lake=lake,
+            lake=how.lake,
             do=Do(name),
             queue=queue.strip(),
             msg_ids=msg_ids,
@@ -88,14 +78,14 @@ def _command(name: str, help_text: str, *options: Callable[[Any], Any]) -> click
             to=to.strip(),
             to_queue_manager=to_queue_manager.strip(),
             strip=header == "strip",
-            unit_size=unit_size,
+            unit_size=how.unit_size,
             pacing=pacing or NO_LIMITS,
             requested_by=this_user(),
             warn=warn,
-            first_tell=asking(tells_first=tells_first, yes=yes, quiet=as_json),
+            first_tell=how.asks,
         )
-        question = "" if yes else f"{name.capitalize()} these messages?"
-        done = run_once(RECOVER, request, dry_run=dry_run, as_json=as_json, question=question)
+        question = "" if how.yes else f"{name.capitalize()} these messages?"
+        done = run_once(RECOVER, request, dry_run=how.dry_run, as_json=how.as_json, question=question)
         sys.exit(ending(done, gone=True))
 
     shared: tuple[Callable[[Any], Any], ...] = (
@@ -106,14 +96,8 @@ def _command(name: str, help_text: str, *options: Callable[[Any], Any]) -> click
         criteria_options,
         click.option("--all", "everything", is_flag=True, help="All messages of QUEUE, where nothing else chooses."),
         *options,
-        first_tell_option,
-        dry_run_beside_all,
-        yes_option,
-        unit_size_option,
-        lake_option,
-        json_option,
     )
-    command: Any = known_errors(run)
+    command: Any = acting_options(run, dry_run_beside_all)
     for option in reversed(shared):
         command = option(command)
     return click.command(name, help=f"{help_text}\n\n{_CHOSEN}")(command)

@@ -10,21 +10,17 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mqops.cli.acting import How, acting_options
 from mqops.cli.columns import show_folded, show_lines
-from mqops.cli.first_tell import asking, first_tell_option
 from mqops.cli.four_eyes import refuse_own
-from mqops.cli.outcome import error_document, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import error_document, show_json
 from mqops.cli.passes import (
     discarded_unless_agreed,
-    dry_run_option,
     nothing_done,
-    refuse_to_ask,
     show_run_key,
     this_user,
-    unit_size_option,
     warn,
     warn_of,
-    yes_option,
 )
 from mqops.cli.run_argument import completed_undoable, connection_for, manager_of_run_option, run_argument
 from mqops.cli.times import TIMES
@@ -36,7 +32,6 @@ from mqops.look.words.in_lines import undo_plan_lines, undo_summary_lines
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary
     from mqops.deciders.undo import UndoRequest
-    from mqops.expiry.core.first_tell import FirstTell
     from mqops.lake.run import RunFolder
     from mqops.look.runs import Damaged
     from mqops.look.runs_to_undo import ToUndo
@@ -56,25 +51,14 @@ if TYPE_CHECKING:
     type=click.DateTime(TIMES),
     help="Instead of RUN: undo every run of the queue manager since this time (UTC), newest first. Needs -m.",
 )
-@first_tell_option
-@dry_run_option
-@yes_option
-@unit_size_option
-@lake_option
-@json_option
-@known_errors
+@acting_options
 def undo(
     *,
     run: str,
     queue_manager: str,
     session: bool,
     since: datetime | None,
-    tells_first: bool,
-    dry_run: bool,
-    yes: bool,
-    unit_size: int,
-    lake: Path,
-    as_json: bool,
+    how: How,
 ) -> None:
     """Put back what RUN (its key in the lake) moved and discarded, with all context and the lifetime that is left.
 
@@ -87,12 +71,9 @@ def undo(
     Ctrl-C ends the command. A run that cannot be read is named and left, and so are the earlier ones that share a queue
     with it. The runs that were left are named at the end, and the exit code is 1.
     """
-    refuse_to_ask(as_json=as_json, answered=dry_run or yes)
-    asks = asking(tells_first=tells_first, yes=yes, quiet=as_json)
-    how = _How(asks=asks, dry_run=dry_run, yes=yes, unit_size=unit_size, as_json=as_json)
-    to_undo = _runs(run, queue_manager.strip(), lake, session=session, since=since)
+    to_undo = _runs(run, queue_manager.strip(), how.lake, session=session, since=since)
     runs = [one.run for one in to_undo.runs]
-    if len(runs) != 1 and not as_json:
+    if len(runs) != 1 and not how.as_json:
         show_folded(f"{counted(len(runs), 'run')} to undo{': ' if runs else ''}{', '.join(one.run for one in runs)}")
     if run and not session:
         undone = _plan(connection_for(runs[0].queue_manager, queue_manager), runs[0], how)
@@ -100,22 +81,11 @@ def undo(
     sys.exit(int(_undo_each(to_undo, queue_manager, how)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _How:
-    """The options of the command that are the same for each run."""
-
-    asks: FirstTell | None
-    dry_run: bool
-    yes: bool
-    unit_size: int
-    as_json: bool
-
-
 class _Declined(click.Abort):
     """A person has seen the plan, and said no."""
 
 
-def _undo_each(to_undo: ToUndo, queue_manager: str, how: _How) -> bool:
+def _undo_each(to_undo: ToUndo, queue_manager: str, how: How) -> bool:
     """Undo one run after the other; whether something could not be undone, or was left."""
     left = list[str]()
     for damaged in to_undo.damaged:
@@ -129,7 +99,7 @@ def _undo_each(to_undo: ToUndo, queue_manager: str, how: _How) -> bool:
     return failed or bool(left)
 
 
-def _undo_those_that_can_be(to_undo: ToUndo, queue_manager: str, how: _How, left: list[str]) -> bool:
+def _undo_those_that_can_be(to_undo: ToUndo, queue_manager: str, how: How, left: list[str]) -> bool:
     """Whether something could not be undone. Parameters: `left` gets the runs that are left, with the reason."""
     failed = False
     for one in to_undo.runs:
@@ -151,7 +121,7 @@ def _undo_those_that_can_be(to_undo: ToUndo, queue_manager: str, how: _How, left
     return failed
 
 
-def _tell(damaged: Damaged, how: _How) -> None:
+def _tell(damaged: Damaged, how: How) -> None:
     warn(damaged.sentence())
     if how.as_json:
         show_json({"run": damaged.run, **error_document(damaged.error)})
@@ -183,7 +153,7 @@ class _Planned:
     finished: list[RunSummary]
 
 
-def _plan(connection: MqConnection, undone: RunFolder, how: _How) -> _Planned:
+def _plan(connection: MqConnection, undone: RunFolder, how: How) -> _Planned:
     """Finish what earlier undos of a run began, and plan the rest. Raises `NotLookedAt`: the answer is no; `LakeError`:
     a file that is needed cannot be read."""
     from mqops.act.approved_plan import read_approved_plan, refuse_other_queue_manager  # noqa: PLC0415
@@ -212,7 +182,7 @@ def _plan(connection: MqConnection, undone: RunFolder, how: _How) -> _Planned:
     return _Planned(undone=undone, request=request, folder=folder, plan=plan, finished=finished)
 
 
-def _carry_out(planned: _Planned, how: _How) -> bool:
+def _carry_out(planned: _Planned, how: How) -> bool:
     """Show the plan, ask, and carry it out; whether something could not be undone. Raises `_Declined`."""
     from mqops.decide.preflight_record import PREFLIGHT  # noqa: PLC0415
     from mqops.deciders.run import carry_out  # noqa: PLC0415
