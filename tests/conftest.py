@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TOGETHER = (
     "tests/e2e/test_spark_connect.py",  # has no Airflow
+    "tests/dags/test_approval_run.py",  # has an Airflow of its own, and shares its empty database only
     "tests/e2e/",
     "tests/spark/",
     "tests/dags/",
@@ -40,7 +41,8 @@ LONGEST_FIRST = (
 """Folders in the order in which their tests are run, the others behind them: no worker ends alone with slow ones."""
 
 WAIT_MOST = "tests/e2e/"
-"""Tests that take the longest on one worker, most of it to wait for Airflow: where processors are few they come first."""
+"""Tests that one worker is busy with for longest, mostly waiting for Airflow: where processors are few they go first.
+"""
 NICE = 10
 """How much nicer the processes of all other tests are (nice(2)). More than the pages of Airflow are by themselves."""
 
