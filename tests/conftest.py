@@ -43,8 +43,8 @@ LONGEST_FIRST = (
 WAIT_MOST = "tests/e2e/"
 """Tests that one worker is busy with for longest, mostly waiting for Airflow: where processors are few they go first.
 """
-NICE = 10
-"""How much nicer the processes of all other tests are (nice(2)). More than the pages of Airflow are by themselves."""
+NICE = 5
+"""How much nicer the processes of all other tests are (nice(2)): as nice as Airflow's pages are by themselves."""
 
 IN_MEMORY = Path("/dev/shm")
 ROOM = 4 * 2**30
@@ -155,7 +155,7 @@ def spark() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def driver() -> Iterator[Any]:
-    """One Chromium for the tests of a worker; each opens a window of its own (`browser_support.window`)."""
+    """One Chromium for the tests of a worker; each opens a tab of its own (`browser_support.window`)."""
     from browser_support import chromium  # noqa: PLC0415
 
     with chromium() as found:
