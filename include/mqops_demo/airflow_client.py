@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 
 import httpx
@@ -27,6 +28,10 @@ SETTLED = 60.0
 TRIES = 3
 """How often a request is made once more where Airflow's database refused it."""
 FINISHED = ("success", "failed")
+ENDED = (*FINISHED, "skipped", "upstream_failed", "removed")
+"""States of a task that is not at work and is not waited for."""
+SELDOM = 10
+"""Each so many looks the run is asked for its state though a task of it has not ended: a run may end all the same."""
 TELLS_ERRORS = "estate_errors.py"
 """The DAG file without a DAG whose import error tells what is wrong with the estate (`dags/`): it takes no DAG away."""
 Report = Callable[[str], None]
@@ -260,10 +265,10 @@ class AirflowClient:
         report: Report = print,
     ) -> RunResult:
         """Watch a run to its end, one report a change; `approve` answers its approvals (None: people do)."""
+        state = ""
         seen: dict[str, str] = {}
         answered: set[tuple[str, int]] = set()
-        while True:
-            state = self.run_state(dag_id, run_id)
+        for look in count(1):
             tasks = self.task_instances(dag_id, run_id)
             for name, row in tasks.items():
                 now = str(row["state"])
@@ -276,8 +281,11 @@ class AirflowClient:
                     self.answer(dag_id, run_id, name, said, try_number=row["try_number"])
                     report(f"{dag_id}: {name} answered by {self.user}: {said}")
             if state in FINISHED:
-                return RunResult(dag_id=dag_id, run_id=run_id, state=state, tasks=seen)
-            time.sleep(POLL)
+                break
+            if look % SELDOM == 0 or all(row["state"] in ENDED for row in tasks.values()):
+                state = self.run_state(dag_id, run_id)
+            time.sleep(0 if state in FINISHED else POLL)  # the tasks are as the end of the run has left them
+        return RunResult(dag_id=dag_id, run_id=run_id, state=state, tasks=seen)
 
     def failures(self, result: RunResult, lines: int = 20) -> str:
         """The end of the log of each failed task of a run."""

@@ -15,19 +15,22 @@ import pytest
 
 from mqops import peer
 from mqops_demo import airflow_client
-from mqops_demo.airflow_client import TRIES, AirflowClient
+from mqops_demo.airflow_client import SELDOM, TRIES, AirflowClient
 from mqops_demo.airflow_home import AirflowHome
 from mqops_demo.airflow_processes import AirflowFailed
 
 
 class Refusing(ThreadingHTTPServer):
     """Answers to a request as Airflow does. Attributes: `answers` one status after another; `asked` the run ids;
-    `changed` the bodies of changes; `errors` import errors that there are."""
+    `changed` the bodies of changes; `errors` import errors that there are; `tasks` and `runs` one state of a run's only
+    task, and of the run itself, after another."""
 
     answers: list[int]
     asked: list[str]
     changed: list[dict[str, str]]
     errors: list[dict[str, str]]
+    tasks: list[str]
+    runs: list[str]
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -47,6 +50,11 @@ class Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path.endswith("/importErrors"):
             self._answer({"import_errors": self.server.errors}, 200)
+        elif self.path.endswith("/taskInstances"):
+            row = {"task_id": "act", "try_number": 1, "duration": None, "state": self.server.tasks.pop(0)}
+            self._answer({"task_instances": [row]}, 200)
+        elif self.path.endswith("/followed"):
+            self._answer({"state": self.server.runs.pop(0)}, 200)
         else:
             self._answer({})
 
@@ -134,3 +142,21 @@ def test_a_busy_server_that_accepts_late_has_the_time_of_the_request(
     airflow.answers = [200]
     client(airflow, tmp_path).trigger("some_dag")
     assert (late, airflow.answers) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("tasks", "runs"),
+    [
+        (["running"] * 3 + ["success"] * 3, ["running", "success"]),
+        (["running"] * SELDOM + ["skipped"], ["failed"]),  # a person has ended the run, and Airflow what was at work
+        (["queued"] * (2 * SELDOM + 1), ["running", "failed"]),  # Airflow has given the run up, and its task not
+    ],
+)
+def test_a_run_is_followed_to_its_end_and_seldom_asked_for_its_own_state(
+    airflow: Refusing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tasks: list[str], runs: list[str]
+) -> None:
+    monkeypatch.setattr(airflow_client, "POLL", 0)
+    airflow.tasks, airflow.runs = [*tasks], [*runs]
+    result = client(airflow, tmp_path).follow("some_dag", "followed", report=lambda _line: None)
+    assert (result.state, result.tasks) == (runs[-1], {"act": tasks[-1]})
+    assert (airflow.tasks, airflow.runs) == ([], [])

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mq_support import DLQ, dead_letter
+from click.testing import CliRunner
+from mq_support import DLQ, Manager, create, dead_letter
 
+from mqops.cli import main
 from mqops.ledger import segments
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.segments import Segments
@@ -28,21 +30,36 @@ TABLE = "DESTQ(A) ACTION(RETRY)\n"
 ESTATE = "lake: {lake}\nqueue_managers:\n  QM1: {{connection: mq_qm1, dlq_rules: {{rules: t.rules}}}}\n"
 
 
-@pytest.fixture
-def manager(queue_manager: Any) -> Any:
-    return queue_manager(mqsc="DEFINE QLOCAL(A)\n")
-
-
-@pytest.fixture
-def lake(manager: Any, mqops_here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Of five runs, whose lines are in closed segments and the open one. Nobody has looked at it yet."""
-    monkeypatch.setattr(segments, "SEGMENT_SIZE", 3000)
-    for _run in range(5):
-        manager.put(DLQ, [dead_letter("A", b"x")] * 3)
-        mqops_here("dlq", "run", "--once", DLQ, "QM1", text=TABLE)
-    file = LedgerFile(tmp_path / "lake" / "QM1")
+@pytest.fixture(scope="module")
+def five_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A queue manager and its lake, of five runs, whose lines are in closed segments and the open one. Each test has a
+    copy of both."""
+    folder = tmp_path_factory.mktemp("five_runs")
+    manager = create(folder / "queue_managers", mqsc="DEFINE QLOCAL(A)\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segments, "SEGMENT_SIZE", 3000)
+        for _run in range(5):
+            manager.put(DLQ, [dead_letter("A", b"x")] * 3)
+            where = {"MQLITE_HOME": str(manager.home), "MQOPS_LAKE": str(folder / "lake")}
+            done = CliRunner().invoke(main, ["dlq", "run", "--once", DLQ, "QM1"], input=TABLE, env=where)
+            assert done.exit_code == 0, done.output
+    file = LedgerFile(folder / "lake" / "QM1")
     assert len(file.segments.numbers()[1]) > 1
     assert file.path.stat().st_size
+    return folder
+
+
+@pytest.fixture
+def manager(five_runs: Path, tmp_path: Path) -> Manager:
+    shutil.copytree(five_runs / "queue_managers", tmp_path / "queue_managers")
+    return Manager("QM1", tmp_path / "queue_managers")
+
+
+@pytest.fixture
+def lake(five_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nobody has looked at it yet."""
+    monkeypatch.setattr(segments, "SEGMENT_SIZE", 3000)
+    shutil.copytree(five_runs / "lake", tmp_path / "lake")
     (tmp_path / "t.rules").write_text(TABLE)
     (tmp_path / "estate.yaml").write_text(ESTATE.format(lake=tmp_path / "lake"))
     return tmp_path / "lake"
