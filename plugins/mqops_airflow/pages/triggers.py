@@ -20,7 +20,7 @@ from mqops.look.words import of_all
 from mqops.look.words import triggers as words
 from mqops.look.words.of_all import OfAll, TriggersOf
 from mqops_airflow.connections.reach import connection_for
-from mqops_airflow.pages.answers import WAIT, Answer, Answers
+from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.pages.of_all import all_shown, means_all
 from mqops_airflow.pages.queue_figures import silence
 from mqops_airflow.pages.render import render_page
@@ -99,7 +99,7 @@ def router(page: Page) -> APIRouter:
 
 
 def audits(
-    estate: EstateFile, names: Sequence[str], *, kept: float = 0.0, wait: float = WAIT
+    estate: EstateFile, names: Sequence[str], *, kept: float = 0.0, wait: float | None = None
 ) -> dict[str, Answer[Looked]]:
     """The last audit of each queue manager. Parameters: as of `Answers.of`."""
     asked = {name: partial(_look, name, estate) for name in names}
