@@ -95,7 +95,7 @@ class QualitySummary(AsJson):
         told: what people should know of the queues and the suites' patterns, a sentence each.
         failures: folder of the table of failures, empty if there was no message; `docs` the first page of the Data
             Docs, empty if none were built.
-        check: the name of this check of the snapshot among the others; empty for one that is not of a run.
+        check: the name of this check of the snapshot among the others; empty for one of an earlier version.
         by_workflow: whether the workflow that made the run has checked it, and not a person on the command line.
     """
 

@@ -29,6 +29,9 @@ DECIDERS: dict[str, str] = {
 }
 """Name → `module:value` of the decider."""
 
+EARLIER_NAMES = {"dlq": Workflow.DLQ_RULES}
+"""Names in plans and ledgers that earlier versions wrote → the name of today."""
+
 
 def names() -> tuple[str, ...]:
     """The names of all deciders, those of other distributions behind mqops' own. Nothing is imported."""
@@ -50,13 +53,13 @@ def _brought(name: str) -> Decider[Any]:
 
 
 def decider_named(name: str) -> Decider[Any]:
-    """The decider of a name.
+    """The decider of a name, also of one that an earlier version wrote.
 
     Raises:
         SettingsError: there is no decider of this name: a later version may have made the plan, or a distribution
             that is not installed here. Or its distribution brings it and it cannot be used.
     """
-    place = DECIDERS.get(name)
+    place = DECIDERS.get(EARLIER_NAMES.get(name, name))
     if place is None:
         return _brought(name)
     module, _, value = place.partition(":")

@@ -8,6 +8,8 @@
    again. What a person checks on the command line stands beside it.
 3. Where no workflow checks, the newest result of each suite counts: the newest that is not passed, else the newest.
    So another suite that passes hides none that does not.
+4. Earlier versions had one result a run, RUN/quality/quality.json. It is kept as the check `EARLIER`, with its failures
+   and Data Docs where they are, before another result takes its place.
 """
 
 from __future__ import annotations
@@ -15,12 +17,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
 
 from mqops.kept import kept
-from mqops.lake.files import lake_errors, write_json
+from mqops.lake.files import lake_errors, make_folder, write_json
 from mqops.lake.handed_on import HANDED_ON
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
@@ -29,6 +32,8 @@ from mqops.workflow import Workflow
 
 RESULT = "quality.json"
 SUMMARY = Checked(QualitySummary)
+EARLIER = "0-earlier"
+"""Sorts before every name that `new_check` makes."""
 
 
 def new_check(now: datetime) -> str:
@@ -42,6 +47,7 @@ def keep(run: RunFolder, summary: QualitySummary) -> None:
     Raises:
         LakeError: the disk refused, or an earlier result is not what mqops wrote.
     """
+    _keep_earlier(run)
     if summary.by_workflow:
         write_json(run.quality_json, summary.to_json())
     elif not of_quality_workflow(run):
@@ -98,7 +104,10 @@ def of_quality_workflow(run: RunFolder) -> bool:
 def docs_of(run: RunFolder) -> Path | None:
     """The folder of the Data Docs of a run's verdict; None where none were built in the run. Raises `LakeError`."""
     verdict = verdict_of(run)
-    return run.quality_checks / verdict.check / "docs" if verdict and verdict.docs else None
+    if verdict is None or not verdict.docs:
+        return None
+    kept_apart = verdict.check not in {"", EARLIER}
+    return (run.quality_checks / verdict.check if kept_apart else run.quality_json.parent) / "docs"
 
 
 def written(path: Path | str) -> int:
@@ -114,6 +123,18 @@ def _paths(run: RunFolder) -> list[Path]:
     with lake_errors(run.quality_checks), suppress(FileNotFoundError):
         return [run.quality_checks / name / RESULT for name in sorted(os.listdir(run.quality_checks), reverse=True)]
     return []
+
+
+def _keep_earlier(run: RunFolder) -> None:
+    """Rule 4."""
+    earlier = verdict_of(run)
+    if earlier is None or earlier.check:
+        return
+    folder = run.quality_checks / EARLIER
+    make_folder(folder)
+    kept = replace(earlier, check=EARLIER, by_workflow=of_quality_workflow(run))
+    write_json(folder / RESULT, kept.to_json())
+    write_json(run.quality_json, kept.to_json())
 
 
 @kept(most=512)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,13 +18,15 @@ from pymqi import CMQC
 from mqops.act import in_process
 from mqops.cli import main
 from mqops.deciders.age_out import AGE_OUT, AgeOutRequest
-from mqops.deciders.registry import DECIDERS, decider_named
+from mqops.deciders.registry import DECIDERS, EARLIER_NAMES, decider_named
 from mqops.deciders.run import carry_out, finish_run, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.errors import SettingsError, Stopped
 from mqops.estate_sections import QueueManager
-from mqops.lake.files import read_json
+from mqops.lake.files import read_json, write_json
 from mqops.lake.stop import Stop, lift, stop
+from mqops.ledger.core.history import events
+from mqops.ledger.file import LedgerFile
 from mqops.workflow import Workflow
 
 CAROL = Stop(by="carol@desk", at="2026-11-21T12:00:00Z")
@@ -94,6 +97,19 @@ def _stopping(acts, run, *, after: int):
     """The same, but somebody stops the run behind so many units of work."""
     port = after_commits(lambda number: stop(run.path, CAROL) if number == after else None)
     return lambda *arguments, **named: acts(*arguments, **named, port=port)
+
+
+def test_a_plan_that_an_earlier_version_named_dlq_is_carried_out(manager, mqops_here, lake):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    shown = json.loads(mqops_here("dlq_rules", DLQ, "QM1", "--dry-run", "--json", text="ACTION(RETRY)\n").stdout)
+    assert shown["plan"]["workflow"] == "dlq_rules"
+    path = lake / "QM1" / "runs" / shown["plan"]["run"] / "plan.json"
+    write_json(path, {**read_json(path), "workflow": "dlq"})
+    digest = shown["plan"]["digest"]
+    done = json.loads(mqops_here("dlq", "act", shown["plan"]["run"], "--approve", digest, "--json").stdout)
+    assert (done["moved"], done["workflow"]) == (1, "dlq")
+    assert [one.workflow for one in events("QM1", LedgerFile(lake / "QM1", str).entries())] == ["dlq"]
+    assert EARLIER_NAMES["dlq"] == "dlq_rules"
 
 
 def test_a_plan_of_a_workflow_that_is_not_there_is_refused(manager, lake):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,8 +15,8 @@ from mqops.lake.run import RunFolder
 from mqops.message_checks import CheckResult, QualitySummary
 from mqops.quality.history import History
 from mqops.quality.learned import of_good_runs
-from mqops.quality.results import keep, new_check, results, verdict_of
-from mqops.quality.trend import quality_run, quality_runs, run_that_counts, trends, with_all_suites
+from mqops.quality.results import EARLIER, docs_of, keep, new_check, results, verdict_of
+from mqops.quality.trend import checks_of, quality_run, quality_runs, run_that_counts, trends, with_all_suites
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -125,6 +126,30 @@ def test_the_verdict_of_the_workflow_stands_whatever_a_person_checks(tmp_path: P
     assert len(results(run)) == 5
     known = trends(with_all_suites(tmp_path, quality_runs(tmp_path, "QM1")))
     assert [(one.last.suite, one.failed) for one in known] == [("other", (9,)), ("s", (6,))]
+
+
+@pytest.mark.parametrize("dag_id", ["", "qm1_snapshot_quality"])
+def test_a_run_of_an_earlier_version_is_read_and_its_result_is_kept(tmp_path: Path, dag_id: str) -> None:
+    """It has RUN/quality/quality.json alone, without the fields that came later."""
+    run = RunFolder.at(tmp_path, "QM1", "old")
+    (run.path / "quality" / "docs").mkdir(parents=True)
+    old = summary("old", 1, result("s", 2)).to_json() | {"docs": "/gone/index.html", "failures": "/gone/failures"}
+    for name in ("told", "check", "by_workflow", "not_checked"):
+        del old[name]
+    run.quality_json.write_text(json.dumps(old))
+    if dag_id:
+        write_json(run.path.joinpath("handed_on.json"), {"dag_id": dag_id, "run_id": "r", "found": {}})
+    before = verdict_of(run)
+    assert before is not None
+    assert (before.failed["critical"], before.check) == (1, "")
+    assert checks_of(tmp_path, before) == [before]
+    new = summary("old", 2, result("s", 0))
+    kept(tmp_path, new)
+    earlier = replace(before, check=EARLIER, by_workflow=bool(dag_id))
+    assert results(run) == [new, earlier]
+    assert verdict_of(run) == (earlier if dag_id else new)
+    if dag_id:
+        assert docs_of(run) == run.path / "quality" / "docs"
 
 
 def test_the_list_of_runs_sees_a_new_result(tmp_path: Path) -> None:
