@@ -31,7 +31,7 @@ down:
 # A worker that died is not replaced: pytest-xdist may give the new one nothing to do, and wait for it for ever.
 test:
 	@$(MAKE) --no-print-directory --jobs=4 --output-sync lint build/spark.jsa browser collected
-	@$(ENV) python -m pytest --numprocesses 5 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --durations=15
+	@$(ENV) python -m pytest --numprocesses 4 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --durations=15
 
 # Every file compiled once: on a clean checkout each worker would do it for itself. `nice`: what Spark's archive and mypy,
 # which take longest, leave of the processor.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 TOGETHER = (
     "tests/e2e/test_spark_connect.py",  # has no Airflow
-    "tests/dags/test_approval_run.py",  # has an Airflow of its own, and shares its empty database only
     "tests/e2e/",
     "tests/spark/",
     "tests/dags/",
@@ -40,11 +39,6 @@ LONGEST_FIRST = (
 )
 """Folders in the order in which their tests are run, the others behind them: no worker ends alone with slow ones."""
 
-WAIT_MOST = "tests/e2e/"
-"""Tests that one worker is busy with for longest, mostly waiting for Airflow: where processors are few they go first.
-"""
-NICE = 5
-"""How much nicer the processes of all other tests are (nice(2)): as nice as Airflow's pages are by themselves."""
 
 IN_MEMORY = Path("/dev/shm")
 ROOM = 4 * 2**30
@@ -75,12 +69,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests in the order of `LONGEST_FIRST`."""
     place = {folder: number for number, folder in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: next((place[folder] for folder in place if item.nodeid.startswith(folder)), len(place)))
-
-
-def pytest_runtest_logstart(nodeid: str) -> None:
-    """A worker of pytest-xdist steps behind the one that runs `WAIT_MOST`, for good: it may have run these before."""
-    if "PYTEST_XDIST_WORKER" in os.environ and not nodeid.startswith(WAIT_MOST) and os.nice(0) < NICE:
-        os.nice(NICE)
 
 
 @pytest.hookimpl(trylast=True)
