@@ -104,6 +104,26 @@ def main(arguments):
 FOLDER = {folder!r}
 """
 
+DYING_JOB = """\
+from mqops.spark_job import cached, session
+
+
+def die(batches):
+    import os, time
+
+    next(batches)
+    time.sleep(0.5)  # more of them come
+    os.kill(os.getpid(), 9)
+    yield from batches
+
+
+def main(arguments):
+    frame = session("test").range(1_000_000)
+    type(frame).unpersist = lambda *_asked: print("the server is asked to forget", flush=True)
+    with cached(frame) as kept:
+        kept.mapInArrow(die, "id long").collect()
+"""
+
 COUNTED = """\
 import json
 from collections import Counter
@@ -210,6 +230,19 @@ def test_a_server_that_dies_while_a_job_runs_is_told_and_the_next_try_finds_anot
     assert server_process(home) != first
     (folder,) = (home.folder / "spark").glob("mqops-spark-*")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_python_worker_that_dies_is_told_and_the_server_keeps_nothing_for_its_job(
+    home: AirflowHome, tmp_path: Path
+) -> None:
+    """As one does for which the machine has no memory. To Java its connection is reset, and the server is there."""
+    (tmp_path / "job.py").write_text(DYING_JOB)
+    variables = {"PATH": os.environ["PATH"], **Server(host="localhost", **home.spark_connect).environment}
+    code, lines = run_in_task(tmp_path / "job.py", variables)
+    assert code == 1
+    assert "the server is asked to forget" in lines
+    assert lines[-1].startswith("mqops.errors.MqopsError: SparkException: ")
+    assert "Python worker exited unexpectedly" in lines[-1]
 
 
 def test_the_tasks_share_one_session_and_its_python_workers_stay(home: AirflowHome, tmp_path: Path) -> None:
@@ -389,8 +422,8 @@ def test_a_server_that_dies_while_it_is_warmed_up_is_not_said_to_listen(tmp_path
     kill = "for one in $(cat /proc/$PPID/task/*/children); do [ $one = $$ ] || kill $one; done; exec sleep 600"
     code, written = watched(tmp_path / "spark", "60", "60", "it is started again", kill, WARMING="60")
     assert code == 0, written
-    told = [line for line in written.splitlines() if line.startswith(NAME)]
-    assert told == [f"{NAME} has ended with -15; it is started again"]
+    first = next(line for line in written.splitlines() if line.startswith(NAME))
+    assert first == f"{NAME} has ended with -15; it is started again"
 
 
 def start_watcher(folder: Path, port: int) -> psutil.Popen:
