@@ -33,8 +33,8 @@ WORDS: Mapping[str, str] = {
     HELD: "a unit of work that was not committed may have had it then, and it may come back; else another program got "
     "it, or the queue was cleared",
     GONE: "gone for an unknown reason: its snapshot was removed, so its lifetime is not known",
-    NOT_SEEN: "a unit of work that was not committed may have had it then, and it may come back; else it is gone for an "
-    "unknown reason: its snapshot was removed, so its lifetime is not known",
+    NOT_SEEN: "a unit of work that was not committed may have had it then, and it may come back; else it is gone for "
+    "an unknown reason: its snapshot was removed, so its lifetime is not known",
     UNKNOWN: "another program got it, or it was lost when the queue manager ended: it was not persistent",
     UNREAD: "what became of it is not known: the ledger has a line that cannot be read, which may say what a run did",
 }
