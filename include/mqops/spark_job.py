@@ -38,7 +38,8 @@ _NO_DISK = ("No space left on device", "Disk quota exceeded", "Read-only file sy
 _CONNECT = "pyspark.sql.connect.session"
 _TRIES = 6
 """How often a Connect client tries a call again: for about a minute, in which a server can have been restarted."""
-_SERVER_GONE = ("UNAVAILABLE", "RETRIES_EXCEEDED", "INVALID_HANDLE.", "Socket closed", "Connection reset")
+_SERVER_GONE = ("UNAVAILABLE", "RETRIES_EXCEEDED", "INVALID_HANDLE.")
+"""What the client's error for a lost connection has. A server tells of "Connection reset" if a Python worker died."""
 _MARK = "_cached_for"
 _guards: list[Guard] = []
 """Through which this process speaks to Spark Connect servers of this machine."""

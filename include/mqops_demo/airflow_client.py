@@ -116,11 +116,11 @@ class AirflowClient:
         except (httpx.TransportError, json.JSONDecodeError):
             yield "api-server"
             return
-        if not answers(self.home.spark_connect["port"]):
-            yield "spark-connect"
         for name in ("metadatabase", "scheduler", "dag_processor", "triggerer"):
             if parts.get(name, {}).get("status") != "healthy":
                 yield name.replace("_", "-")
+        if not answers(self.home.spark_connect["port"]):
+            yield "spark-connect (a new server warms itself up, for a minute at most)"
 
     def log_in(self) -> None:
         """Get a token for `user` with the password that was generated for them."""

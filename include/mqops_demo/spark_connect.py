@@ -48,6 +48,7 @@ from mqops.errors import SettingsError
 from mqops.lake.files import make_folder, refuse_foreign, write_bytes
 from mqops.relay import AT_ONCE, End, carry
 from mqops.spark_private import TOKEN
+from mqops_airflow.spark.connect import Server
 from mqops_demo.spark_archive import driver_settings
 
 HOST = "127.0.0.1"
@@ -246,10 +247,10 @@ async def _one_jvm(
                 await asyncio.sleep(PAUSE)
             return again
         if not again:
-            address = f"sc://localhost:{port}/" + (f";session_id={session}" if session else "")
-            await _warm_up(process, place, {"SPARK_REMOTE": address, TOKEN: token})
-        relay.up(port)
-        print(f"{NAME} listens on {HOST}:{relay.port}", flush=True)
+            await _warm_up(process, place, Server(host=HOST, port=port, token=token, session_id=session))
+        if process.returncode is None:
+            relay.up(port)
+            print(f"{NAME} listens on {HOST}:{relay.port}", flush=True)
         if await _ended(process, relay, idle):
             print(f"{NAME} has ended with {process.returncode}; it is started again", flush=True)
             return True
@@ -261,26 +262,27 @@ async def _one_jvm(
     return True
 
 
-async def _warm_up(jvm: Process, place: private.Scratch, server: Mapping[str, str]) -> None:
-    """Warm a JVM up, for as long as it runs, but not for ever. Parameters: `server` variables that lead to it."""
+async def _warm_up(jvm: Process, place: private.Scratch, server: Server) -> None:
+    """Warm a JVM up, for as long as it runs, but not for ever. Parameters: `server` what a client knows of it."""
     known = ("HOME", "LANG", "PATH", "PYSPARK_PYTHON", "TZ")  # nothing that leads to a lake or a queue manager
     variables = {name: value for name, value in environment().items() if name in known}
     client = await asyncio.create_subprocess_exec(
         *warm_up_command(),
-        env={**place.environment(variables), **server},
+        env={**place.environment(variables), **server.environment},
         stdin=subprocess.DEVNULL,
         cwd=place.folder,
         umask=private.UMASK,
     )
     ended = [asyncio.create_task(one.wait()) for one in (client, jvm)]
     try:
-        await asyncio.wait(ended, timeout=WARMING, return_when=asyncio.FIRST_COMPLETED)
+        in_time, _ = await asyncio.wait(ended, timeout=WARMING, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for one in ended:
             one.cancel()
         await end(client)
-    if client.returncode:
-        print(f"{NAME} is not warmed up: that ended with {client.returncode}. Its first jobs are slow", flush=True)
+    if client.returncode and jvm.returncode is None:
+        why = f"that ended with {client.returncode}" if in_time else f"that takes longer than {WARMING:g} s"
+        print(f"{NAME} is not warmed up: {why}. Its first jobs are slow", flush=True)
 
 
 async def end(process: Process) -> None:

@@ -160,3 +160,14 @@ def test_a_run_is_followed_to_its_end_and_seldom_asked_for_its_own_state(
     result = client(airflow, tmp_path).follow("some_dag", "followed", report=lambda _line: None)
     assert (result.state, result.tasks) == (runs[-1], {"act": tasks[-1]})
     assert (airflow.tasks, airflow.runs) == ([], [])
+
+
+def test_who_waits_for_a_new_spark_server_is_told_why(
+    airflow: Refusing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = client(airflow, tmp_path)
+    (own.home.folder / "spark_connect.json").write_text('{"session_id": "", "port": 1}')
+    airflow.answers = [200]
+    monkeypatch.setattr(airflow_client, "answers", lambda _port: False)
+    why = "spark-connect (a new server warms itself up, for a minute at most)"
+    assert list(own._unhealthy()) == ["metadatabase", "scheduler", "dag-processor", "triggerer", why]

@@ -101,6 +101,27 @@ def test_a_thread_that_has_asked_goes_on_with_what_waits(monkeypatch: pytest.Mon
     assert len(set(threads)) <= AT_ONCE < len(NAMES)
 
 
+@pytest.mark.parametrize(("works", "wait"), [(0, 0.1), (1, 60.0)])
+def test_what_no_thread_can_be_started_for_is_asked_when_one_can(
+    monkeypatch: pytest.MonkeyPatch, works: int, wait: float
+) -> None:
+    """The operating system may bound the threads of a process: "can't start new thread"."""
+    start, started = threading.Thread.start, list[threading.Thread]()
+
+    def starts(thread: threading.Thread) -> None:
+        if thread.name == answers.THREAD and len(started) >= works:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(answers, "WAIT", wait)
+    asked, questions = Answers[str](3600.0), {name: partial(str, name) for name in NAMES}
+    with monkeypatch.context() as few:
+        few.setattr(threading.Thread, "start", starts)
+        assert any(one.value is None for one in asked.of(questions).values()) == (not works)
+    until(lambda: [one.value for one in asked.of(questions).values()] == NAMES)
+
+
 @pytest.fixture
 def thawed() -> Iterator[None]:
     yield

@@ -140,9 +140,20 @@ class Answers(Generic[T]):
             self._asked[lane].asked = now
             if goes_on and own is None:
                 own = lane
-            else:
-                threading.Thread(target=self._hear_all, args=(lane,), name=THREAD, daemon=True).start()
+            elif not self._is_begun(lane):
+                break
         return own
+
+    def _is_begun(self, lane: tuple[str, str]) -> bool:
+        """Whether a thread was started for a lane. Where the operating system gives none, the lane waits on."""
+        try:
+            threading.Thread(target=self._hear_all, args=(lane,), name=THREAD, daemon=True).start()
+        except RuntimeError as error:
+            log.warning("A question to a queue manager waits: %s", error)
+            self._asked.pop(lane).asked = 0.0
+            self._lanes_to_come.appendleft(lane)
+            return False
+        return True
 
     def _hear_all(self, lane: tuple[str, str]) -> None:
         """Ask the questions of a lane, one after another, and then those of the lanes whose turn comes next."""

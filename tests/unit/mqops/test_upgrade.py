@@ -29,6 +29,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import NAME
 from mqops.ledger.writer import writer_of
+from mqops.workflow import Workflow
 
 GOLDEN = sorted((Path(__file__).parents[2] / "data" / "golden").glob("*.tar.xz"))
 assert GOLDEN
@@ -167,8 +168,10 @@ def test_a_run_that_was_killed_is_finished_proved_and_undone(killed):
 
 
 def unsign(site: Site, run: RunFolder) -> None:
-    """Make of a run that was killed one that a version without signatures began."""
-    issued = read_json(run.issued_json)
+    """Make of a run that was killed one that a version without signatures began: its workflow had another name then."""
+    issued, plan = (read_json(path) for path in (run.issued_json, run.plan_json))
+    assert plan["workflow"] == Workflow.DLQ_RULES
+    run.plan_json.write_text(json.dumps({**plan, "workflow": "dlq"}))
     run.issued_json.write_text(json.dumps({name: issued[name] for name in ("run", "plan", "lanes")}))
     replace_messages(site, [(md, body[:-_END_LENGTH] + b"}") for md, body in site.manager.messages(NAME)])
 

@@ -14,6 +14,7 @@ import pytest
 from act_support import planned
 from ledger_opened import act, prove
 from mq_support import DLQ, dead_letter, let_expire
+from pymqi import CMQC
 
 from mqops.lake.run import RunFolder
 from mqops.ledger import index, segments
@@ -178,6 +179,22 @@ def test_a_message_that_only_a_plan_knows_is_not_denied(manager, lake, mqops):
     assert "gone for an unknown reason" in mqops("ledger", "show", msg_id.hex()).stdout
     shutil.rmtree(run.plan)
     assert "knows a message" in mqops("ledger", "show", msg_id.hex(), expect=1).stdout
+
+
+def test_a_message_that_only_a_plan_knows_and_that_a_unit_of_work_may_have_is_not_gone(manager, lake, mqops):
+    """A browse does not show it meanwhile, and a backout brings it back."""
+    (msg_id,) = manager.put(DLQ, [dead_letter("B", b"1")])
+    run, _plan = planned(manager, lake, text=TABLE)
+    with manager.connected() as connection:
+        pymqi.Queue(connection, DLQ).get(None, pymqi.MD(MsgId=msg_id), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+        planned(manager, lake, text=TABLE)
+        connection.backout()
+    shutil.rmtree(run.snapshot)
+    (seen,) = known(mqops, msg_id)["seen"]
+    assert (seen["run"], seen["became"], seen["lifetime"]) == (run.run, "not_seen", None)
+    said = " ".join(mqops("ledger", "show", msg_id.hex()).stdout.split())
+    assert f"since not seen at {seen['missed_at']}" in said
+    assert "it may come back; else it is gone for an unknown reason: its snapshot was removed" in said
 
 
 @pytest.mark.parametrize("lacking", ["plan", "plan.json"])

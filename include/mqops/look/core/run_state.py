@@ -27,7 +27,6 @@ from mqops.model import ActSummary, Counts, ObserveSummary, RunSummary
 from mqops.queue_names import not_seen
 from mqops.workflow import Workflow
 
-"""The name of the decider `mqops.deciders.undo`, which this room does not know."""
 MOST_NAMED = 3
 """Queues that are named before they are counted."""
 OPEN = frozenset(

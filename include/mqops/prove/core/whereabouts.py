@@ -7,7 +7,7 @@
 3. Gone with lifetime left: TAKEN, by another program or by CLEAR QLOCAL. If its queue had uncommitted messages then, or
    that is not known: HELD, because a unit of work may have it, and be backed out. A nonpersistent message may as well
    have been lost with the end of the queue manager: UNKNOWN. If only the plan is there and its snapshot was removed,
-   nothing says what its lifetime was: GONE.
+   nothing says what its lifetime was: GONE, or NOT_SEEN where a unit of work may have it.
 4. Nobody has looked since it was last seen, and its lifetime is not over: SEEN.
 5. A line of the ledger cannot be read: it may say that a run dealt with the message, so nothing of this holds: UNREAD.
 """
@@ -25,6 +25,7 @@ from mqops.model import AsJson
 from mqwire.constants import MQEI_UNLIMITED, MQPER_NOT_PERSISTENT
 
 SEEN, EXPIRED, TAKEN, UNKNOWN, GONE, HELD, UNREAD = "seen", "expired", "taken", "unknown", "gone", "held", "unread"
+NOT_SEEN = "not_seen"
 WORDS: Mapping[str, str] = {
     SEEN: "it was there, and nobody has looked since",
     EXPIRED: "it expired, unless a program got it before its lifetime ended",
@@ -32,6 +33,8 @@ WORDS: Mapping[str, str] = {
     HELD: "a unit of work that was not committed may have had it then, and it may come back; else another program got "
     "it, or the queue was cleared",
     GONE: "gone for an unknown reason: its snapshot was removed, so its lifetime is not known",
+    NOT_SEEN: "a unit of work that was not committed may have had it then, and it may come back; else it is gone for "
+    "an unknown reason: its snapshot was removed, so its lifetime is not known",
     UNKNOWN: "another program got it, or it was lost when the queue manager ended: it was not persistent",
     UNREAD: "what became of it is not known: the ledger has a line that cannot be read, which may say what a run did",
 }
@@ -90,7 +93,7 @@ class Whereabouts(AsJson):
     @property
     def absent(self) -> str:
         """The word for a message that a run did not find: gone only where that is known."""
-        return "not seen" if self.became in {HELD, UNREAD} else "gone"
+        return "not seen" if self.became in {HELD, NOT_SEEN, UNREAD} else "gone"
 
     @property
     def since(self) -> str:
@@ -133,10 +136,10 @@ def _became(last: Sighting, missed: Missed | None, *, over: bool) -> str:
         return EXPIRED
     if missed is None:
         return SEEN
+    if not missed.certain:
+        return NOT_SEEN if last.expiry is None else HELD
     if last.expiry is None:
         return GONE
-    if not missed.certain:
-        return HELD
     return UNKNOWN if last.persistence == MQPER_NOT_PERSISTENT else TAKEN
 
 
