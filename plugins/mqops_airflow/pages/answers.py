@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from mqops.printable import printable
+
 WAIT = 2.0
 """Seconds that a reader waits at most."""
 MUCH_OLDER = 3
@@ -149,7 +151,7 @@ class Answers(Generic[T]):
         try:
             threading.Thread(target=self._hear_all, args=(lane,), name=THREAD, daemon=True).start()
         except RuntimeError as error:
-            log.warning("A question to a queue manager waits: %s", error)
+            log.warning("A question to a queue manager waits: %s", printable(error))
             self._asked.pop(lane).asked = 0.0
             self._lanes_to_come.appendleft(lane)
             return False
