@@ -80,49 +80,53 @@ def main(arguments):
     session("test").range(1).mapInArrow(told, "id long").collect()
 """
 
-LONG_JOB = """\
+CACHED = """
+def main(arguments):
+    frame = session("test").range(1_000_000)
+    type(frame).unpersist = lambda *_asked: print("the server is asked to forget", flush=True)
+    with cached(frame) as kept:
+        kept.mapInArrow(work, "id long").collect()
+"""
+"""The end of a job: it does its `work` on what the server keeps for it."""
+
+LONG_JOB = f"""\
 import time
 from pathlib import Path
 
 from mqops.spark_job import cached, session
 
 
-def wait(batches):
+def work(batches):
     Path(FOLDER, "working").touch()
     while True:
         time.sleep(0.1)
     yield from batches
 
+{CACHED}
 
-def main(arguments):
-    frame = session("test").range(1)
-    type(frame).unpersist = lambda *_asked: print("the server is asked to forget", flush=True)
-    with cached(frame) as kept:
-        kept.mapInArrow(wait, "id long").collect()
-
-
-FOLDER = {folder!r}
+FOLDER = {{folder!r}}
 """
 
-DYING_JOB = """\
+DYING_JOB = f"""\
 from mqops.spark_job import cached, session
 
 
-def die(batches):
-    import os, time
+def work(batches):
+    import array, fcntl, os, termios, time
+    from contextlib import suppress
 
     next(batches)
-    time.sleep(0.5)  # more of them come
+    waiting = array.array("i", [0])
+    while not waiting[0]:  # until there are bytes that Java has sent and this process has not read
+        time.sleep(0.01)
+        for number in os.listdir("/proc/self/fd"):
+            with suppress(OSError):  # not a connection
+                if os.readlink("/proc/self/fd/" + number).startswith("socket:") and not waiting[0]:
+                    fcntl.ioctl(int(number), termios.FIONREAD, waiting)
     os.kill(os.getpid(), 9)
     yield from batches
 
-
-def main(arguments):
-    frame = session("test").range(1_000_000)
-    type(frame).unpersist = lambda *_asked: print("the server is asked to forget", flush=True)
-    with cached(frame) as kept:
-        kept.mapInArrow(die, "id long").collect()
-"""
+{CACHED}"""
 
 COUNTED = """\
 import json
