@@ -95,10 +95,11 @@ def test_a_thread_that_has_asked_goes_on_with_what_waits(monkeypatch: pytest.Mon
     """To start a thread for each of many questions takes long, and nobody gets an answer meanwhile."""
     monkeypatch.setattr(answers, "WAIT", 60.0)
     monkeypatch.setattr(answers, "SLOW", 3600.0)
-    found = Answers[threading.Thread](3600.0).of(dict.fromkeys(NAMES, threading.current_thread))
-    threads = [answer.value for answer in found.values()]
-    assert None not in threads
-    assert len(set(threads)) <= AT_ONCE < len(NAMES)
+    for _ in range(100):  # the readers that an answer wakes begin threads, too
+        found = Answers[threading.Thread](3600.0).of(dict.fromkeys(NAMES, threading.current_thread))
+        threads = [answer.value for answer in found.values()]
+        assert None not in threads
+        assert len(set(threads)) <= AT_ONCE < len(NAMES)
 
 
 @pytest.mark.parametrize(("works", "wait"), [(0, 0.1), (1, 60.0)])

@@ -159,31 +159,36 @@ class Answers(Generic[T]):
 
     def _hear_all(self, lane: tuple[str, str]) -> None:
         """Ask the questions of a lane, one after another, and then those of the lanes whose turn comes next."""
-        while True:
-            with self._changed:
-                if not self._lanes[lane]:
-                    del self._lanes[lane], self._asked[lane]
-                    following = self._next_turns(goes_on=True)
-                    if following is None:
-                        return
-                    lane = following
-                entry, question = self._lanes[lane].popleft()
-                entry.asked = time.monotonic()
-                self._asked[lane] = entry
-            self._hear(entry, question)
-
-    def _hear(self, entry: _Entry[T], question: Callable[[], T]) -> None:
-        value, before = None, time.thread_time()
-        try:
-            value = question()
-        except Exception:
-            log.exception("A question to a queue manager failed")
         with self._changed:
-            now = time.monotonic()
-            entry.value = value  # of a question that failed nothing is known: what was true before may be so no more
-            entry.at, entry.took, entry.work = now, now - entry.asked, time.thread_time() - before
-            entry.began = entry.asked = 0.0
-            self._changed.notify_all()
+            turn = self._turn(lane)
+        while turn is not None:
+            lane, entry, question = turn
+            value, before = None, time.thread_time()
+            try:
+                value = question()
+            except Exception:
+                log.exception("A question to a queue manager failed")
+            work = time.thread_time() - before
+            with self._changed:  # held until the next question has its turn: a reader would begin another thread for it
+                now = time.monotonic()
+                entry.value = value  # after a failure nothing is known: what was true before may be so no more
+                entry.at, entry.took, entry.work = now, now - entry.asked, work
+                entry.began = entry.asked = 0.0
+                self._changed.notify_all()
+                turn = self._turn(lane)
+
+    def _turn(self, lane: tuple[str, str]) -> tuple[tuple[str, str], _Entry[T], Callable[[], T]] | None:
+        """What the thread of a lane asks next: a question of this lane or of the one whose turn comes; None: nothing."""
+        if not self._lanes[lane]:
+            del self._lanes[lane], self._asked[lane]
+            following = self._next_turns(goes_on=True)
+            if following is None:
+                return None
+            lane = following
+        entry, question = self._lanes[lane].popleft()
+        entry.asked = time.monotonic()
+        self._asked[lane] = entry
+        return lane, entry, question
 
     def _forget(self, needed: Collection[_Entry[T]]) -> None:
         """Make room: the oldest entries go, but none that a reader needs or that is being asked."""
