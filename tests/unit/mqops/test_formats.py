@@ -65,7 +65,7 @@ def sentence(path: Path) -> str:
 
 @pytest.mark.parametrize("name", sorted(RUN_FILES))
 def test_a_file_of_a_run_is_in_the_table_and_of_a_newer_version_refused(run, name):
-    assert name.rpartition("/")[2] in formats.NUMBERS
+    assert name.rpartition("/")[2] in formats.NUMBERS, "a file of a run is named in NUMBERS of mqops/formats.py"
     path = RUN_FILES[name].path(run)
     path.parent.mkdir(exist_ok=True)
     for content in ({formats.KEY: NEWER}, {"of a later version": [], formats.KEY: NEWER}):
