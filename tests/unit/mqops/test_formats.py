@@ -74,6 +74,13 @@ def test_a_file_of_a_run_is_in_the_table_and_of_a_newer_version_refused(run, nam
             RUN_FILES[name].find(run)
 
 
+def test_a_task_declares_no_file_of_a_run():
+    """What is declared in the plugin, the test above does not see, and the command line cannot read."""
+    plugins = Path(__file__).parents[3] / "plugins"
+    declare = [path.name for path in sorted(plugins.rglob("*.py")) if "RunFile(" in path.read_text()]
+    assert declare == [], "declare it in the room of mqops that has its type"
+
+
 READERS: dict[str, tuple[str, object, Callable[[RunFolder], object]]] = {
     "tries": ("runs/r1/tries.jsonl", {"tries": {}}, _tries),
     "replays": ("runs/r1/replays.jsonl", {"replays": 1}, replays.read),
