@@ -72,7 +72,7 @@ def test_each_command_works_as_a_program(manager, script, tmp_path):
     said["init"] = script("init", "--help")
     said["doctor"] = script("doctor", "--help")
     said["undo"] = script("undo", run["run"], "-m", "QM1", "--yes")
-    assert said.keys() == {*COMMANDS}  # the other deciders' names are those of commands above
+    assert said.keys() == {*COMMANDS}, "a command is called above; the other deciders have the names of commands above"
     assert (run["moved"], run["balanced"]) == (1, True)
     assert said["ledger"] == "QM1: 2 lines, unbroken\n"
     assert said["undo"].endswith("1 planned = 1 put back + 0 left + 0 gone: balances\n")
