@@ -15,7 +15,6 @@ import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from mqlite.cli import main as mqlite
-from mqops.cli import UNLISTED
 from mqops.cli import main as mqops
 
 FOLDER = Path(__file__).resolve().parents[1] / "include" / "setup" / "share"
@@ -58,7 +57,7 @@ def commands(path: str, command: click.Command) -> Iterator[tuple[str, str]]:
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             found = command.get_command(context, name)
-            if found is not None and not found.hidden and name not in UNLISTED:
+            if found is not None and not found.hidden:
                 yield from commands(f"{path} {name}", found)
     if not isinstance(command, click.Group) or command.invoke_without_command:
         pieces = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]

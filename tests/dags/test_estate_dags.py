@@ -39,6 +39,13 @@ def file_of(all_workflows: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
     return run
 
 
+def test_the_readme_has_a_row_for_each_workflow() -> None:
+    table = (ROOT / "README.md").read_text().split("\n| workflow |")[1].split("\n\n")[0]
+    rows = re.findall(r"^\| ((?:`\S+`(?:, )?)+) \|", table, re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`(?:<qm>|mq)_(\w+)`", row)]
+    assert sorted(named) == sorted([*WORKFLOWS, "refresh_expiry"]), "README.md: the table of workflows"
+
+
 def test_there_are_the_dags_of_the_repository(file_of: Any, dag_file: Any, all_workflows: Path) -> None:
     mine = file_of('"estate.yaml"')
     assert os.environ["MQOPS_ESTATE"] == str(all_workflows / "estate.yaml")  # for the tasks, and the jobs of Spark

@@ -222,4 +222,5 @@ def test_once_a_day_one_message_tells_what_needs_a_person_on_all_queue_managers(
 
 def test_the_docs_have_all_that_people_are_told_of() -> None:
     told = "".join(f"- {one.value.when}\n" for one in notify.Notice)
-    assert f"that tells people when\n\n{told}\n" in (Path(__file__).parents[2] / "docs" / "setting_up.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "setting_up.md").read_text()
+    assert f"that tells people when\n\n{told}\n" in page, f"docs/setting_up.md lists the `when` of each Notice:\n{told}"

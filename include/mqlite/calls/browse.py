@@ -20,7 +20,7 @@ from mqlite.calls.grouping import follow
 from mqlite.calls.opening import Cursor, OpenObject
 from mqlite.calls.retrieval import GetRequest, GetResult, check_gets, returned, statement
 from mqlite.connections.connection import Connection
-from mqlite.expiry import discard as expiry
+from mqlite.expiry.discard import discard_expired
 from mqlite.failure import Failure
 from mqlite.platform import Platform
 from mqlite.storage import sql
@@ -55,7 +55,7 @@ def browse(connection: Connection, opened: OpenObject, request: GetRequest) -> G
                 opened.cursor = Cursor()
             return None
         if row.expires <= time.time() * 10:
-            expiry.discard_expired(connection, row.seq)
+            discard_expired(connection, row.seq)
             continue
         got = returned(connection, opened, request, row)
         if got.reason == c.MQRC_TRUNCATED_MSG_FAILED:
@@ -94,7 +94,7 @@ def look_again(connection: Connection, opened: OpenObject, request: GetRequest) 
         return None
     if row.expires <= time.time() * 10:
         unlock(connection, opened)
-        expiry.discard_expired(connection, row.seq)
+        discard_expired(connection, row.seq)
         return None
     got = returned(connection, opened, request, row)
     if request.options & c.MQGMO_LOCK and cursor.locked != cursor.seq and not lock(connection, opened, row.seq):

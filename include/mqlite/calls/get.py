@@ -30,7 +30,7 @@ from mqlite.calls.retrieval import (
     with_rest,
 )
 from mqlite.connections.connection import Connection, MarkedGet
-from mqlite.expiry import discard as expiry
+from mqlite.expiry.discard import discard_expired
 from mqlite.failure import Failure
 from mqlite.messages import descriptor as d
 from mqlite.messages import events
@@ -167,7 +167,7 @@ def take(connection: Connection, opened: OpenObject, request: GetRequest) -> Get
         row, got = attempt_take(connection, opened, request, text, values)
         if got is not None or row is None:
             return got
-        expiry.discard_expired(connection, row.seq)
+        discard_expired(connection, row.seq)
 
 
 def take_under_cursor(connection: Connection, opened: OpenObject, request: GetRequest) -> GetResult | None:
@@ -184,7 +184,7 @@ def take_under_cursor(connection: Connection, opened: OpenObject, request: GetRe
         return got
     if row is not None:
         browsing.unlock(connection, opened)
-        expiry.discard_expired(connection, row.seq)
+        discard_expired(connection, row.seq)
     return None
 
 

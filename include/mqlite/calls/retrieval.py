@@ -8,7 +8,7 @@ from typing import Any
 
 from mqlite.calls.opening import OpenObject, refresh
 from mqlite.connections.connection import Connection
-from mqlite.expiry import discard as expiry
+from mqlite.expiry.discard import inner_counted_down
 from mqlite.failure import Failure
 from mqlite.messages import descriptor as d
 from mqlite.messages.properties import Property, unfold
@@ -136,7 +136,7 @@ def returned(connection: Connection, opened: OpenObject, request: GetRequest, ro
     """The message of a row as the application sees it: remaining expiry (E02), BackoutCount, truncation."""
     seq, expires, backouts, stored, _persistent, raw, body = row[:7]
     md = with_rest(raw, expires)
-    body = expiry.inner_counted_down(md, body, stored)
+    body = inner_counted_down(md, body, stored)
     if backouts:
         d.set_backout_count(
             md, backouts if connection.manager.platform != Platform.ZOS else min(backouts, MOST_BACKOUTS_ZOS)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from itertools import takewhile
 
 from mqlite.connections.connection import Connection
 from mqlite.messages import descriptor as d
@@ -12,7 +10,6 @@ from mqlite.messages.transmission import BEGINNING, EMBEDDED, XQH_LENGTH
 from mqlite.reports.reports import report_expiration
 from mqlite.storage import sql
 from mqlite.storage.rows import ExpiredMessage
-from mqlite.storage.store import Store
 from mqwire.structures import MQMD
 
 INNER = EMBEDDED + MQMD.LAYOUT.offset("Expiry")
@@ -49,18 +46,3 @@ def discard_expired(connection: Connection, seq: int) -> bool:
     if placed is not None:
         connection.announce(placed, syncpoint=False)
     return True
-
-
-def candidates(store: Store, *, shared: bool = True) -> list[int]:
-    """The numbers of the queues that have expired messages: the index of expiries knows (E16).
-
-    Parameters: `shared` with those that the queue-sharing group shares.
-    """
-    with_expired = sql.WITH_EXPIRED if shared else sql.WITH_EXPIRED_PRIVATE
-    return [queue for (queue,) in store.all(with_expired, (int(time.time() * 10),))]
-
-
-def scan(connection: Connection, queue: int, stopping: Callable[[], bool]) -> int:
-    """Discard the expired messages of a queue until there is none or `stopping()`; returns how many (E16, E18)."""
-    expired = connection.store.all(sql.EXPIRED_ON, (int(time.time() * 10), queue))
-    return sum(discard_expired(connection, seq) for (seq,) in takewhile(lambda _: not stopping(), expired))

@@ -20,10 +20,11 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 
 from mqlite.connections import unit_of_work
 from mqlite.connections.connection import Connection
-from mqlite.expiry import discard as expiry
+from mqlite.expiry.discard import discard_expired
 from mqlite.failure import Failure
 from mqlite.objects import sharing_group
 from mqlite.objects.definitions import Objects
@@ -31,7 +32,7 @@ from mqlite.objects.manager import Manager
 from mqlite.objects.sharing_group import ScanDuty
 from mqlite.platform import Platform
 from mqlite.security.authority import own_user
-from mqlite.storage import qm_ini
+from mqlite.storage import qm_ini, sql
 from mqlite.storage.store import Store
 
 LOOK_SECONDS = 0.1
@@ -45,9 +46,24 @@ def scan(manager: Manager, queues: Iterable[int], *, stopping: Callable[[], bool
     """
     connection = Connection(manager, user=own_user(), shared=False)
     try:
-        return sum(expiry.scan(connection, queue, stopping) for queue in queues)
+        return sum(_scanned(connection, queue, stopping) for queue in queues)
     finally:
         unit_of_work.disconnect(connection, 0, keep=False)
+
+
+def candidates(store: Store, *, shared: bool = True) -> list[int]:
+    """The numbers of the queues that have expired messages: the index of expiries knows (E16).
+
+    Parameters: `shared` with those that the queue-sharing group shares.
+    """
+    with_expired = sql.WITH_EXPIRED if shared else sql.WITH_EXPIRED_PRIVATE
+    return [queue for (queue,) in store.all(with_expired, (int(time.time() * 10),))]
+
+
+def _scanned(connection: Connection, queue: int, stopping: Callable[[], bool]) -> int:
+    """Discard the expired messages of a queue until there is none or `stopping()`; returns how many (E16, E18)."""
+    expired = connection.store.all(sql.EXPIRED_ON, (int(time.time() * 10), queue))
+    return sum(discard_expired(connection, seq) for (seq,) in takewhile(lambda _: not stopping(), expired))
 
 
 class ExpiryScanner:
@@ -117,7 +133,7 @@ class ExpiryScanner:
     def _scan(self, store: Store) -> None:
         """One scan. One that fails is logged and tried again at the next interval."""
         try:
-            worth = expiry.candidates(store, shared=self._duty is None or self._duty.held)
+            worth = candidates(store, shared=self._duty is None or self._duty.held)
             if worth:
                 count = scan(self._manager, worth, stopping=self._stop.is_set)
                 log.info("Expired messages discarded: %d; queues scanned: %d", count, len(worth))

@@ -9,6 +9,7 @@ import importlib
 import sys
 from importlib.util import find_spec
 from io import TextIOWrapper
+from typing import NamedTuple
 
 import click
 
@@ -17,47 +18,45 @@ from mqops.cli.progress import progress_shown
 from mqops.deciders.registry import DECIDERS, decider_named, names
 from mqops.errors import SettingsError
 
-COMMANDS: dict[str, str] = {
-    "rules": "mqops.cli.rules:rules",
-    "dlq": "mqops.cli.dlq:dlq",
-    "backout": "mqops.cli.backout:backout",
-    "expiry": "mqops.cli.expiry:expiry",
-    "snapshot": "mqops.cli.snapshot:snapshot",
-    "ledger": "mqops.cli.ledger:ledger",
-    "lake": "mqops.cli.lake:lake",
-    "estate": "mqops.cli.estate:estate",
-    "doctor": "mqops.cli.doctor:doctor",
-    "init": "mqops.cli.init:init",
-    "quality": "mqops.cli.quality:quality",
-    "trigger": "mqops.cli.trigger:trigger",
-    "message": "mqops.cli.message:message",
-    "runs": "mqops.cli.runs:runs",
-    "run": "mqops.cli.runs:run",
-    "stop": "mqops.cli.stop:stop",
-    "resume": "mqops.cli.stop:resume",
+
+class Command(NamedTuple):
+    """A command of the help.
+
+    Parameters: `entry` `module:name` of its click command, "" for that of the decider of this name; `about` the first
+    sentence of its help: `mqops --help` imports no command.
+    """
+
+    entry: str
+    about: str
+
+
+COMMANDS: dict[str, Command] = {
+    "rules": Command("mqops.cli.rules:rules", "Check, explain, compare and test rules tables."),
+    "dlq": Command("mqops.cli.dlq:dlq", "Process dead-letter queues by a rules table."),
+    "backout": Command("mqops.cli.backout:backout", "Process backout queues."),
+    "expiry": Command("mqops.cli.expiry:expiry", "Expired messages, and messages that will expire."),
+    "snapshot": Command("mqops.cli.snapshot:snapshot", "Copy the messages of queues to the lake."),
+    "ledger": Command("mqops.cli.ledger:ledger", "The record of everything that was moved or discarded."),
+    "lake": Command("mqops.cli.lake:lake", "The folder of snapshots, plans and ledgers."),
+    "estate": Command("mqops.cli.estate:estate", "The estate file: queue managers and workflows."),
+    "doctor": Command(
+        "mqops.cli.doctor:doctor",
+        "Say whether the queue manager and this machine have what mqops needs, and what to do where they do not.",
+    ),
+    "init": Command("mqops.cli.init:init", "Print the MQSC commands that give a queue manager what mqops needs."),
+    "quality": Command("mqops.cli.quality:quality", "Check messages by suites of expectations."),
+    "trigger": Command("mqops.cli.trigger:trigger", "Say why a queue triggers or not."),
+    "message": Command("mqops.cli.message:message", "Messages on queues and in snapshots."),
+    "runs": Command(
+        "mqops.cli.runs:runs",
+        "List the runs of the lake, newest first: when, state, queue, and what became of the messages.",
+    ),
+    "run": Command("mqops.cli.runs:run", "One run of the lake."),
+    "stop": Command("mqops.cli.stop:stop", "Stop a run, or all runs of a queue manager."),
+    "resume": Command("mqops.cli.stop:resume", "Remove the stop of `mqops stop`."),
+    "undo": Command("", "Put back what a run moved and discarded."),
 }
-"""Subcommand → `module:name` of its click command. Each decider has a subcommand of its name besides."""
-ABOUT: dict[str, str] = {
-    "backout": "Process backout queues.",
-    "dlq": "Process dead-letter queues by a rules table.",
-    "doctor": "Say whether the queue manager and this machine have what mqops needs, and what to do where they do not.",
-    "estate": "The estate file: queue managers and workflows.",
-    "expiry": "Expired messages, and messages that will expire.",
-    "init": "Print the MQSC commands that give a queue manager what mqops needs.",
-    "lake": "The folder of snapshots, plans and ledgers.",
-    "ledger": "The record of everything that was moved or discarded.",
-    "message": "Messages on queues and in snapshots.",
-    "quality": "Check messages by suites of expectations.",
-    "resume": "Remove the stop of `mqops stop`.",
-    "rules": "Check, explain, compare and test rules tables.",
-    "run": "One run of the lake.",
-    "runs": "List the runs of the lake, newest first: when, state, queue, and what became of the messages.",
-    "snapshot": "Copy the messages of queues to the lake.",
-    "stop": "Stop a run, or all runs of a queue manager.",
-    "trigger": "Say why a queue triggers or not.",
-    "undo": "Put back what a run moved and discarded.",
-}
-"""The first sentence of each command's help: `mqops --help` imports no command."""
+"""Subcommand → what it is. Each decider has a subcommand of its name besides: it stands here, too, or in `UNLISTED`."""
 UNLISTED = frozenset({"age_out", "backout_reprocess", "dlq_rules", "message_load", "poison_guard", "recover"})
 """Deciders that a noun and a verb name as well (`expiry age-out`, `message move`). Plans, the ledger and DAGs have
 these names: they are commands, and the help leaves them out."""
@@ -67,12 +66,13 @@ class LazyGroup(Group):
     """A group whose commands are named in `COMMANDS`, or are those of the deciders, also of other distributions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        found = [name for name, entry in COMMANDS.items() if find_spec(entry.partition(":")[0]) is not None]
+        own = ((name, one.entry.partition(":")[0]) for name, one in COMMANDS.items() if one.entry)
+        found = [name for name, module in own if find_spec(module) is not None]
         return sorted({*found, *names()} - UNLISTED)
 
     def about(self, ctx: click.Context, name: str) -> str:
         try:
-            return ABOUT.get(name) or super().about(ctx, name)
+            return COMMANDS[name].about if name in COMMANDS else super().about(ctx, name)
         except SettingsError as error:  # of another distribution
             return str(error)
 
@@ -81,7 +81,7 @@ class LazyGroup(Group):
             if cmd_name.startswith("-"):
                 return None  # an option: click says what is wrong with it
             raise click.NoSuchCommand(cmd_name, possibilities=known, ctx=ctx)
-        entry = COMMANDS.get(cmd_name) or decider_named(cmd_name).command
+        entry = (COMMANDS[cmd_name].entry if cmd_name in COMMANDS else "") or decider_named(cmd_name).command
         if not entry:
             from mqops.cli.decider import command_of  # noqa: PLC0415
 

@@ -1,4 +1,5 @@
-"""`mqops NAME`: the command of a decider without a command of its own. Its options are the fields of its form."""
+"""`mqops NAME`: the command of a decider without a command of its own. Its options are the fields of its form that its
+request has and not every request."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from mqops.cli.outcome import connection_to, json_option, known_errors, lake_opt
 from mqops.cli.passes import dry_run_option, ending, run_once, this_user, unit_size_option, warn
 from mqops.cli.run_argument import queue_manager_option
 from mqops.cli.user_option import connecting_options
-from mqops.deciders.decider import Decider
+from mqops.deciders.decider import Decider, RunRequest
 
 
 def command_of(decider: Decider[Any]) -> click.Command:
@@ -43,7 +44,8 @@ def command_of(decider: Decider[Any]) -> click.Command:
         queue_manager_option,
     ):
         command = option(command)
-    for field in reversed([field for field in fields(decider.request) if field.name in decider.form]):
+    own = {*decider.form} - {field.name for field in fields(RunRequest)}
+    for field in reversed([field for field in fields(decider.request) if field.name in own]):
         command = _parameter(field)(command)
     return click.command(decider.name, help=decider.request.__doc__)(command)
 

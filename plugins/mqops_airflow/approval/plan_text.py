@@ -13,7 +13,7 @@ from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight, same_said
 from mqops.decide.core.staying import staying
 from mqops.look.words.fates import check_in_words
-from mqops.look.words.planned import title
+from mqops.look.words.planned import NO_EARLIER_PLAN, title
 from mqops.model import Destination
 from mqops.printable import printable
 from mqops.rules.lines import rule_texts
@@ -147,7 +147,7 @@ def beside_last(compared: Compared | None) -> Markdown:
     if compared.error:
         return md("The last plan of this queue was not compared with this one: {}", compared.error)
     if not compared.last:
-        return md("There is no earlier plan of this workflow for this queue to compare with.")
+        return md(NO_EARLIER_PLAN)
     last = md("Last plan of this queue, {}: {}.", minute(compared.at), number(compared.messages, "message"))
     if not compared.comparable:
         return md("{} One of the two has too many groups to say which are new.", last)

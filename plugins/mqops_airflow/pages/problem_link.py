@@ -22,7 +22,7 @@ class _To(NamedTuple):
     about: str
 
 
-PAGES: Mapping[Place, _To] = {
+_LEADS_TO: Mapping[Place, _To] = {
     Place.DEAD_LETTERS: _To("Look at them, and handle them", "dead_letters", "queue"),
     Place.MESSAGES: _To("Look at the messages", "messages", "run"),
     Place.QUALITY: _To("Look at the checks", "quality", "run"),
@@ -50,7 +50,7 @@ def link_of(estate: EstateFile, name: str, problem: Problem) -> Link | AirflowLi
         case Place.CONNECTION:
             conn = estate.estate.queue_managers[name].connection
             return AirflowLink(f"Test the connection {conn}", f"/connections?name_pattern={quote(conn, safe='')}")
-    to = PAGES[problem.place]
+    to = _LEADS_TO[problem.place]
     return Link(to.words, to.page, {"queue_manager": name, to.about: problem.about})
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import types
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from mq_support import dead_letter
 from pymqi import CMQC
 
+from mqops.cli.decider import command_of
 from mqops.deciders import registry
 from mqops.lake.run import find_run
 
@@ -90,3 +92,13 @@ def test_the_documents_decider_takes_nothing_from_a_queue_of_mqops(manager, mqop
     refused = mqops_here("park_large", "MQOPS.LEDGER", "-m", "QM1", expect=1)
     assert "no workflow takes messages from it" in refused.stderr
     assert mqops("park_large", "APP.IN")["planned"] == 0
+
+
+@pytest.mark.usefixtures("mqops")
+def test_its_command_has_its_own_fields_and_not_what_the_form_of_each_dag_has():
+    decider = registry.decider_named("park_large")
+    form = ("dry_run", "queue_manager", *decider.form, "first_tell", "unit_of_work")
+    with_dag = replace(decider, form=form, dag="all")
+    alone, beside = ([one.name for one in command_of(each).params] for each in (decider, with_dag))
+    assert alone == beside
+    assert alone[:3] == ["queues", "most_bytes", "parking"]

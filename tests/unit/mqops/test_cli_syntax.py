@@ -130,7 +130,7 @@ def test_each_command_that_needs_a_queue_manager_takes_it_by_m():
         *(("snapshot", one) for one in ("columns", "diff", "export")),
         ("ledger", "show"),
         *(("estate", one) for one in ("check", "example", "status")),
-    }
+    }, "a command takes `-m`, or is in this list"
 
 
 def test_a_queue_manager_by_m_where_runmqdlq_has_it_behind_the_queue(run, mqops_here):

@@ -65,13 +65,20 @@ def sentence(path: Path) -> str:
 
 @pytest.mark.parametrize("name", sorted(RUN_FILES))
 def test_a_file_of_a_run_is_in_the_table_and_of_a_newer_version_refused(run, name):
-    assert name.rpartition("/")[2] in formats.NUMBERS
+    assert name.rpartition("/")[2] in formats.NUMBERS, "a file of a run is named in NUMBERS of mqops/formats.py"
     path = RUN_FILES[name].path(run)
     path.parent.mkdir(exist_ok=True)
     for content in ({formats.KEY: NEWER}, {"of a later version": [], formats.KEY: NEWER}):
         path.write_text(json.dumps(content, indent=2))
         with pytest.raises(NewerFormat, match=sentence(path)):
             RUN_FILES[name].find(run)
+
+
+def test_a_task_declares_no_file_of_a_run():
+    """What is declared in the plugin, the test above does not see, and the command line cannot read."""
+    plugins = Path(__file__).parents[3] / "plugins"
+    declare = [path.name for path in sorted(plugins.rglob("*.py")) if "RunFile(" in path.read_text()]
+    assert declare == [], "declare it in the room of mqops that has its type"
 
 
 READERS: dict[str, tuple[str, object, Callable[[RunFolder], object]]] = {

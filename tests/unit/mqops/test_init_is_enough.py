@@ -69,8 +69,6 @@ NO_QUEUE_MANAGER = {
     ),
 }
 """Commands that read files only."""
-OTHER_NAMES = {"age_out", "backout_reprocess", "dlq_rules", "message_load", "poison_guard"}
-"""Commands that stand for others: those of the deciders, by the names that the ledger has."""
 
 
 @pytest.fixture
@@ -135,8 +133,8 @@ def test_every_command_works_with_what_init_gives(as_app: Any, manager: Manager,
     as_app("init", "QM1")
     (run, *_more) = json.loads(as_app("runs", "--json", "--workflow", "dlq_rules", "--state", "done"))["runs"]
     as_app("run", "adopt", run["run"], "--why", "a try", "--yes", expect=1)  # it is signed
-    wanted = {one for one in commands() if not one.startswith("recover ")} - NO_QUEUE_MANAGER - OTHER_NAMES
-    assert wanted - as_app.done == set()
+    untried = {*commands()} - NO_QUEUE_MANAGER - as_app.done
+    assert not untried, "try each above with the authorities of `mqops init`, or name it in NO_QUEUE_MANAGER"
 
 
 def test_the_doctor_fails_where_a_queue_that_a_pattern_stands_for_cannot_be_seen(as_app: Any, manager: Manager) -> None:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from mqops.cli import main
 from mqops.rules import matches, parse
 from mqops.rules.documents import json_values, kind_of, xml_values
+from mqops.rules.keyword import Entry
 from mqops.rules.keywords import KEYWORDS
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -134,6 +135,12 @@ def test_conditions_at_their_bounds(text, question, met, missed):
     assert matches(rule, {question: met})
     assert not matches(rule, {question: missed})
     assert not matches(rule, {})
+
+
+def test_each_keyword_with_a_condition_is_tried_at_its_bounds():
+    tried = {question.split()[0] for _text, question, _met, _missed in HELD}
+    wanted = {name for name in EXTENSIONS if KEYWORDS[name].entry is Entry.PATTERN}
+    assert tried == wanted, "a keyword that matches messages is a row of HELD: a value that meets it, one that does not"
 
 
 def test_all_conditions_of_a_rule_must_hold():

@@ -9,6 +9,7 @@ from mqops.actions import Action
 from mqops.counted import counted
 from mqops.decide.core.preflight import Finding, same_said
 from mqops.look.words.fates import check_in_words
+from mqops.look.words.planned import NO_EARLIER_PLAN
 from mqops.look.words.rules import of_rule
 from mqops.look.words.text import (
     NOTHING,
@@ -83,7 +84,7 @@ def compared(view: PlanView) -> Text:
     """What is new beside the last plan of the same workflow for the same queue."""
     last = view.last
     if last is None:
-        return said("There is no earlier plan of this workflow for this queue to compare with.")
+        return said(NO_EARLIER_PLAN)
     query = {"queue_manager": view.line.queue_manager, "run": last.run}
     link = Link("the last plan of this workflow for this queue", "plan", query)
     found = f"{counted(view.new, 'new group')}, {counted(len(view.gone), 'group')} gone."

@@ -19,6 +19,8 @@ MOST_DESTINATIONS = 3
 """Destinations of an action that a heading names."""
 MOST_QUEUES = 3
 """Queues of a plan that a heading names."""
+NO_EARLIER_PLAN = "There is no earlier plan of this workflow for this queue to compare with."
+"""What an approver is told, in the question and on the page of the plan."""
 _DISCARD = "discard"
 _OF_EFFECT = {
     Effect.PUT: "move",
