@@ -14,14 +14,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from copy import deepcopy
-from functools import cache
 from typing import Any
 
 from airflow.api_fastapi.app import create_app, get_auth_manager
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from airflow.cli.cli_parser import get_parser
-from airflow.cli.commands import task_command
 from airflow.sdk._shared.observability.metrics.otel_logger import SafeOtelLogger
 from airflow.sdk.observability import stats
 from fastapi.testclient import TestClient
@@ -29,16 +26,6 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from mqops_airflow.roles import ROLES
-
-
-@cache
-def made(dag: str) -> Any:
-    """A DAG as its file makes it. No test changes the estate."""
-    return parsed(["dags-folder"], dag)
-
-
-parsed = task_command.get_bagged_dag
-task_command.get_bagged_dag = lambda _bundles, dag: deepcopy(made(dag))  # a task gets the form's values
 
 
 def command(*arguments: str) -> None:

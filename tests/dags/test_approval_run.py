@@ -188,8 +188,7 @@ class Run:
     def killed(self, task: str, when: Callable[[], bool]) -> None:
         """Run a task in a process of its own, and kill that in the middle; Airflow calls it failed in the end."""
         form = json.dumps(self.form)
-        command = ["-m", "airflow", "tasks", "test", "--bundle-name", "dags-folder"]
-        command += [self.dag, task, self.key, "--task-params", form]
+        command = ["-m", "airflow", "tasks", "test", self.dag, task, self.key, "--task-params", form]
         with (self.airflow.folder / "written").open("a") as written:
             process = subprocess.Popen(
                 [sys.executable, *command], env=self.airflow.environment, stdout=written, stderr=written

@@ -978,6 +978,40 @@ SPARSE: tuple[dict[str, Any], ...] = (
 )
 
 
+def test_by_spark_and_in_this_process_the_same_is_found(
+    spark: Any, make_run: MakeRun, tmp_path: Path, between: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each expectation with arguments by chance, on all the seeded faults among good messages; more by
+    MQOPS_QUALITY_MIXTURES. One pass has the snapshot in several pieces."""
+    monkeypatch.setattr("mqops.quality.pieces.ROWS", 50)
+    for seed in range(int(os.environ.get("MQOPS_QUALITY_MIXTURES", "1"))):
+        chance = random.Random(seed)
+        rows = [*good(), *(one for bad, _observed in FAULTS.values() for one in bad)]
+        chance.shuffle(rows)
+        path = tmp_path / "s.json"
+        checks = [random_check(number, name, chance) for number, name in enumerate(RANDOM)]
+        path.write_text(json.dumps({"suite": "s", "expectations": [*checks, *SPARSE]}))
+        rows = [*rows[: chance.randint(20, len(rows))], *(row for row, _fails in (*IN_PAYLOADS, *AMONG_OTHERS))]
+        run = make_run(rows, f"run-{seed}", queues=("JSON", "XML", "FIXED", "GROUPS", "ASKED", "REPLIES", IN, DLQ))
+        for part in run.snapshot.glob("*.parquet"):
+            pq.write_table(pq.read_table(part), part, row_group_size=25)
+        several = pieces(Path(os.path.relpath(run.snapshot)), [], ())
+        assert (len(several.pieces) > 1, several.folder.is_absolute()) == (True, True)
+        docs = tmp_path / f"docs-{seed}"
+        suites = (path, PAYLOAD, between)
+        here, there = checked(run, *suites), by_spark(spark, run, *suites, docs=docs)
+        passed = in_one_pass(spark, run, *suites)
+        for other in (there, passed):
+            differ = [pair for pair in zip(here.checks, other.checks, strict=True) if pair[0] != pair[1]]
+            assert differ == [], seed
+            assert here == replace(other, check=here.check, failures=here.failures, docs="")
+        for page in docs.rglob("*.html"):
+            assert not re.search("4711|Deutschland|value_[0-9a-f]{16}", page.read_text()), page
+        order = ("suite", "expectation", "position")
+        for other in (there, passed):
+            assert sorted(failures(here), key=itemgetter(*order)) == sorted(failures(other), key=itemgetter(*order))
+
+
 def test_the_documents_expectation_of_another_distribution_or_of_the_estates_folder_finds_its_messages(
     spark: Any, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1090,18 +1124,11 @@ def renumbered(row: Row, number: int) -> Row:
     return queue, replace(described, msg_id=msg_id).pack(), body
 
 
-def test_D05_each_of_48_kinds_of_faults_is_found_in_mixtures_of_them_and_by_spark_the_same(  # noqa: PLR0917
-    spark: Any,
-    make_run: MakeRun,
-    tmp_path: Path,
-    between: Path,
-    capfd: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+def test_D05_each_of_48_kinds_of_faults_is_found_in_mixtures_of_them_by_both_engines(
+    spark: Any, make_run: MakeRun, tmp_path: Path, between: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Each on exactly its messages, no good one is blamed, and no payload leaves the snapshot. Great Expectations and
-    one pass find the same, also by each expectation with arguments by chance; one pass has the snapshot in several
-    pieces. More mixtures by MQOPS_QUALITY_MIXTURES."""
-    monkeypatch.setattr("mqops.quality.pieces.ROWS", 50)
+    """Each on exactly its messages, no good one is blamed, and no payload leaves the snapshot; more mixtures by
+    MQOPS_QUALITY_MIXTURES."""
     kinds = kinds_of_faults()
     assert len(kinds) >= 48
     sound = [*good(), *(renumbered(row, 900) for row, fails in IN_PAYLOADS if not fails)]
@@ -1112,8 +1139,7 @@ def test_D05_each_of_48_kinds_of_faults_is_found_in_mixtures_of_them_and_by_spar
         "{id: who, expect: column_values_to_be_as_before, column: put_appl_name, least_runs: 2}",
         head="suite: l",
     )
-    by_chance = tmp_path / "by_chance.json"
-    suites = (*SUITES, PAYLOAD, between, learned, by_chance)
+    suites = (*SUITES, PAYLOAD, between, learned)
     queues = ("JSON", "XML", "FIXED", "GROUPS", "ASKED", "REPLIES", IN, DLQ)
     for day in range(2):
         checked(make_run(sound, f"day-{day}", queues=queues), learned)
@@ -1123,26 +1149,11 @@ def test_D05_each_of_48_kinds_of_faults_is_found_in_mixtures_of_them_and_by_spar
         faulty = [(renumbered(row, 1 + place), fails) for place, name in enumerate(names) for row, fails in kinds[name]]
         rows = [*((row, set[str]()) for row in sound), *faulty]
         chance.shuffle(rows)
-        checks = [random_check(number, name, chance) for number, name in enumerate(RANDOM)]
-        by_chance.write_text(json.dumps({"suite": "by_chance", "expectations": [*checks, *SPARSE]}))
         run = make_run([row for row, _fails in rows], f"run-{seed}", queues=queues)
-        for part in run.snapshot.glob("*.parquet"):
-            pq.write_table(pq.read_table(part), part, row_group_size=25)
-        several = pieces(Path(os.path.relpath(run.snapshot)), [], ())
-        assert (len(several.pieces) > 1, several.folder.is_absolute()) == (True, True)
         expected = {(place, name) for place, (_row, fails) in enumerate(rows) for name in fails}
         docs = tmp_path / f"docs-{seed}"
-        here = checked(run, *suites)
-        found = {(row["position"], row["expectation"]) for row in failures(here) if row["suite"] != "by_chance"}
-        assert found == expected, (seed, sorted(found ^ expected), [rows[place] for place, _ in found ^ expected])
-        assert here.balanced
-        there = by_spark(spark, run, *suites, docs=docs)
-        keeps_the_secret(there, docs, capfd)
-        for page in docs.rglob("*.html"):
-            assert not re.search("4711|Deutschland|value_[0-9a-f]{16}", page.read_text()), page
-        order = itemgetter("suite", "expectation", "position")
-        for other in (there, in_one_pass(spark, run, *suites)):
-            differ = [pair for pair in zip(here.checks, other.checks, strict=True) if pair[0] != pair[1]]
-            assert differ == [], seed
-            assert here == replace(other, check=here.check, failures=here.failures, docs="")
-            assert sorted(failures(here), key=order) == sorted(failures(other), key=order)
+        for summary in (checked(run, *suites), by_spark(spark, run, *suites, docs=docs)):
+            found = {(row["position"], row["expectation"]) for row in failures(summary)}
+            assert found == expected, (seed, sorted(found ^ expected), [rows[place] for place, _ in found ^ expected])
+            assert summary.balanced
+        keeps_the_secret(summary, docs, capfd)
