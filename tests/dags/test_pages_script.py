@@ -775,6 +775,7 @@ def test_tables_are_folded_sorted_filtered_and_short_on_a_telephone(
             assert browser.faults() == [], (path, width)
             height = browser.driver.execute_script("return document.documentElement.scrollHeight")
             assert width != 390 or height <= most, path
+            browser.picture()
     browser.open("/plan")
     browser.look(width=1100, dark=False)  # Airflow's own tab in a window of 1400
     groups = "//table[contains(caption, 'Groups')]"
