@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import cold_spark_connect
 import commands
 import psutil
 import pytest
@@ -221,9 +222,9 @@ def kinds(site: Site) -> Iterator[str]:
 
 @pytest.fixture
 def connect_site(site: Site) -> Iterator[Site]:
-    """With a Spark Connect server, started as `make up` starts it."""
+    """With a Spark Connect server, started as `make up` starts it, but not warmed up: it is killed."""
     site.port, listener = free_port(spark_connect.FIRST_PORT)
-    command = [sys.executable, "-m", "mqops_demo.spark_connect", str(site.folder / "spark"), str(site.port)]
+    command = [*cold_spark_connect.COMMAND, str(site.folder / "spark"), str(site.port)]
     command.append(f"--listener={listener}")
     with (site.folder / "server.log").open("wb") as log:
         site.server = subprocess.Popen(

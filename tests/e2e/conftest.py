@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from browser_support import Browser, window
+from cold_spark_connect import started_cold
 from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops_demo import airflow_home
@@ -244,12 +245,13 @@ def write_files(folder: Path) -> None:
 
 @pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Airflow with its scheduler and a warm Spark Connect server."""
+    """Airflow with its scheduler and a Spark Connect server, which its first runs warm up."""
     folder = tmp_path_factory.mktemp("site", numbered=False)
     home = home_below(folder)
     write_files(folder)
     try:
-        start(home)
+        with started_cold():
+            start(home)
         client = AirflowClient(home)
         client.wait_until_healthy()
         site = Site(client=client, folder=folder, queue_managers=home.queue_managers)
