@@ -323,7 +323,7 @@ def test_what_the_server_keeps_for_a_job_that_is_killed_is_given_up(home: Airflo
         until((tmp_path / "kept").exists, PATIENCE)
         assert kept() == "kept: True"  # another client has come and gone
         job.kill()
-    until(lambda: kept() == "kept: False", PATIENCE)
+    until(lambda: kept() == "kept: False")
 
 
 def test_a_python_worker_that_dies_is_told_and_the_server_keeps_nothing_for_its_job(
