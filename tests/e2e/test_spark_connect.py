@@ -525,10 +525,16 @@ def test_a_client_that_goes_while_the_server_is_warmed_up_leaves_nothing_behind(
     def connections() -> int:
         return sum(one.laddr.port == port and bool(one.raddr) for one in watcher.net_connections("tcp"))
 
+    def was_read(client: socket.socket) -> bool:
+        """Whether the process has read what the client has said: it knows then whose client it is."""
+        ends = [f"0100007F:{one:04X}" for one in (port, client.getsockname()[1])]
+        rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()]
+        return connections() > 0 and any(row[1:3] == ends and row[4].endswith(":00000000") for row in rows)
+
     with ended_after(watcher):
         with socket.create_connection(("127.0.0.1", port)) as client:
             client.sendall(b"PRI * HTTP/2.0")
-            until(connections)
+            until(lambda: was_read(client))
         until(lambda: not connections())
         assert watcher.is_running()
 
