@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,13 +15,14 @@ from mqops.errors import BodiesLocked, SettingsError
 from mqops.lake.body_keys import add_key
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
+from mqops.look.search_process import Search
 from mqops.mq.session import RawMessage
 from mqops.observe import snapshot
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 from mqops.observe.sealed import write_snapshot
 from mqops_airflow.connections import body_keys
-from mqops_airflow.pages.asked import Wanted
+from mqops_airflow.pages.asked import wanted_of
 from mqops_airflow.pages.searches import Searches
 from mqwire.structures import MQMD
 
@@ -46,14 +48,15 @@ def test_keys_in_a_connection_encrypt_and_the_page_searches_with_them(
     finish(run, "QM1", ["IN"], AT.isoformat())
     assert [one.column("body")[0].as_py() for one in read_parquet(run.snapshot, ["body"])] == [b"Geheimnis"]
 
-    asked = {**Wanted.of({"text": "*heim*"}).to_json(), "run": str(run.path), "queues": (), "limit": 10, "after": ""}
-    request = {**asked, "action": "", "plan": "", "there": False, "count": False}
+    search = Search(run=run.path, wanted=wanted_of({"text": "*heim*"}), limit=10)
 
     async def searched() -> None:
         searches = Searches()
-        assert len((await searches.found("1", request)).page.messages) == 1
+        found = (await searches.found("1", search)).found
+        assert found
+        assert len(found.messages) == 1
         monkeypatch.delenv("AIRFLOW_CONN_QM1_BODIES")
         with pytest.raises(SettingsError, match="does not have key"):  # the same process has forgotten it
-            await searches.found("1", {**request, "limit": 11})  # the answer itself is kept for a second
+            await searches.found("1", replace(search, limit=11))  # the answer itself is kept for a second
 
     asyncio.run(searched())

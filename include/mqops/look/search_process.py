@@ -8,14 +8,14 @@ use MEMORY bytes and SECONDS of processor for a search; when its server ends, it
 
 from __future__ import annotations
 
-import json
 import resource
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import NamedTuple, TextIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,62 +24,98 @@ from mqops.errors import MqopsError
 from mqops.lake.body_keys import ask_for_passwords
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import Criteria, criteria
-from mqops.look.find import count_recorded, find_recorded
+from mqops.look.find import FoundPage, count_recorded, find_recorded
 from mqops.look.plan_view import planned_rows
 from mqops.look.taken_since import equal_to_taken, rows_still_there
+from mqops.type_adapter import adapter_of
 
 MEMORY = 2 * 2**30
 SECONDS = 60
-TOO_MUCH = "too much memory"
-"""The answer to a search that needs more."""
 
 
-def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """What is found, as `FoundPage.to_json`, or why nothing can be.
+class Wanted(NamedTuple):
+    """What messages must have, as a form gives it: texts, each blank for any. Parameters: `where` conditions of the
+    rules language; `md_format`, `destination`, `text` and `hex_bytes` as of `criteria`; `since` and `until` ISO 8601;
+    `ids` column → the beginning of the identifier in hex."""
 
-    Parameters: `asked` as `ask` has it; in it `there` whether only messages are meant that no run has taken since,
-    `count` whether it is counted how many fit in all (`fitting`), and how many may be there of those that were left out
-    (`copies`), and `passwords` connection → password, which keys of
-    bodies are.
-    """
+    where: str = ""
+    md_format: str = ""
+    destination: str = ""
+    text: str = ""
+    hex_bytes: str = ""
+    since: str = ""
+    until: str = ""
+    ids: Mapping[str, str] = {}
+
+    def criteria(self) -> Criteria:
+        """The criteria that these texts are.
+
+        Raises:
+            RulesError, SettingsError: as `criteria`.
+            ValueError: a time is not in ISO 8601.
+        """
+        since, until = (datetime.fromisoformat(text) if text else None for text in (self.since, self.until))
+        others = {name: getattr(self, name) for name in ("md_format", "destination", "text", "hex_bytes")}
+        return criteria(self.where, since=since, until=until, **others, **self.ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """A search in the snapshot of a run. Parameters: `run` its folder; `queues` none for all; `limit` most messages;
+    `after` the cursor to go on with; `action` that the plan of the digest `plan` has for a message, blank for any;
+    `there` whether only messages are meant that no run has taken since; `count` whether the answer tells how many fit
+    in all, and how many were left out as copies; `passwords` connection → password, which keys of bodies are."""
+
+    run: Path
+    wanted: Wanted
+    queues: tuple[str, ...] = ()
+    limit: int
+    after: str = ""
+    action: str = ""
+    plan: str = ""
+    there: bool = False
+    count: bool = False
+    passwords: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer to a search. Parameters: `found` None where the search needs too much time or memory, or has a
+    `problem`; `fitting` messages of the snapshot in all, None where nobody counted; `copies` that were left out since
+    they are equal to one that was taken."""
+
+    found: FoundPage | None = None
+    fitting: int | None = None
+    copies: int = 0
+    problem: str = ""
+
+
+def answer(search: Search) -> Answer:
+    """The messages that fit, or why nothing can be found."""
     try:
-        passwords = asked.get("passwords")
-        ask_for_passwords(passwords.__getitem__ if passwords else None)
-        run = RunFolder(Path(asked["run"]))
-        wanted = criteria_of(asked)
-        there = rows_still_there(run) if asked["there"] else None
-        marks = _marks(run, asked, there)
-        found = find_recorded(
-            run.snapshot, wanted, queues=asked["queues"], limit=asked["limit"], after=asked["after"], marks=marks
-        )
-        fitting = count_recorded(run.snapshot, wanted, queues=asked["queues"], marks=marks) if asked["count"] else None
-        copies = equal_to_taken(run, there, asked["queues"]) if asked["count"] else 0
-        return {"found": found.to_json(), "fitting": fitting, "copies": copies}
+        ask_for_passwords(search.passwords.__getitem__ if search.passwords else None)
+        run, queues = RunFolder(search.run), search.queues
+        wanted = search.wanted.criteria()
+        there = rows_still_there(run) if search.there else None
+        marks = _marks(run, search, there)
+        found = find_recorded(run.snapshot, wanted, queues=queues, limit=search.limit, after=search.after, marks=marks)
+        if not search.count:
+            return Answer(found=found)
+        fitting = count_recorded(run.snapshot, wanted, queues=queues, marks=marks)
+        return Answer(found=found, fitting=fitting, copies=equal_to_taken(run, there, queues))
     except (MemoryError, pa.ArrowMemoryError):
-        return {"error": TOO_MUCH}
+        return Answer()
     except (MqopsError, ValueError, OSError) as error:
-        return {"problem": str(error)}
+        return Answer(problem=str(error))
 
 
-def _marks(run: RunFolder, asked: Mapping[str, Any], there: pa.Array | None) -> pa.Array | None:
+def _marks(run: RunFolder, search: Search, there: pa.Array | None) -> pa.Array | None:
     """Whether each message of a run's snapshot may fit; None where each may. Parameters: `there` those that no run has
     taken, None for all."""
-    if not asked["action"]:
+    if not search.action:
         return there
-    planned = planned_rows(run, asked["plan"], asked["action"])
+    planned = planned_rows(run, search.plan, search.action)
     return planned if there is None else pc.and_(planned, there)
-
-
-def criteria_of(asked: Mapping[str, Any]) -> Criteria:
-    """What is looked for. Parameters: `asked` as the page Messages has it (`mqops_airflow.pages.asked`).
-
-    Raises:
-        RulesError, SettingsError: as `criteria`.
-        ValueError: a time is not in ISO 8601.
-    """
-    since, until = (datetime.fromisoformat(asked[name]) if asked[name] else None for name in ("since", "until"))
-    others = {name: asked[name] for name in ("md_format", "destination", "text", "hex_bytes")}
-    return criteria(asked["where"], since=since, until=until, **others, **asked["ids"])
 
 
 def bounded() -> None:
@@ -103,9 +139,10 @@ def main(lines: TextIO = sys.stdin, answers: TextIO = sys.stdout) -> None:
     pa.set_memory_pool(pa.system_memory_pool())  # the others keep what they may need again
     answers.write("{}\n")
     answers.flush()
+    searches, found = adapter_of(Search), adapter_of(Answer)
     for line in lines:
         _some_seconds()
-        answers.write(f"{json.dumps(answer(json.loads(line)))}\n")
+        answers.write(f"{found.dump_json(answer(searches.validate_json(line))).decode()}\n")
         answers.flush()
 
 

@@ -178,7 +178,7 @@ class Answers(Generic[T]):
                 turn = self._turn(lane)
 
     def _turn(self, lane: tuple[str, str]) -> tuple[tuple[str, str], _Entry[T], Callable[[], T]] | None:
-        """What the thread of a lane asks next: a question of this lane or of the one whose turn comes; None: nothing."""
+        """What the thread of a lane asks next: a question of this lane, else of the one whose turn comes; or None."""
         if not self._lanes[lane]:
             del self._lanes[lane], self._asked[lane]
             following = self._next_turns(goes_on=True)

@@ -10,11 +10,10 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from mqops.command import command
-from mqops.look.core.criteria import IDENTIFIERS, Criteria
-from mqops.look.search_process import criteria_of
+from mqops.look.core.criteria import IDENTIFIERS
+from mqops.look.search_process import Wanted
 from mqops.mqsc import quoted
 
 FIELDS = {
@@ -38,77 +37,56 @@ _REASON = re.compile(r"[^()'\"]*")
 """A reason stands in no quotes, and in addresses: no other condition, which could ask for payload, may stand in it."""
 
 
-class Wanted(NamedTuple):
-    """The search that a form asks for, as `mqops.look.core.criteria` takes it. Parameters: `where` conditions; `since`
-    and `until` ISO 8601; `ids` column → the beginning of the identifier in hex."""
+def wanted_of(asked: Mapping[str, str]) -> Wanted:
+    """The search of a form. Parameters: `asked` field → text. Raises `ValueError`."""
+    _refuse(asked)
+    parts = [
+        f"{keyword}({_quoted_value(key, asked[key])})"
+        for key, (keyword, *_) in FIELDS.items()
+        if keyword and asked.get(key)
+    ]
+    if asked.get("property"):
+        parts.append(f"PROP({quoted(asked['property'])} = {quoted(asked.get('value') or '*')})")
+    if asked.get("where"):
+        parts.append(asked["where"])
+    ids = {key: asked[key] for key in IDENTIFIERS if asked.get(key)}
+    return Wanted(
+        where=" ".join(parts),
+        md_format=_anywhere(asked.get("format", "")),
+        destination=_anywhere(asked.get("dest_q", "")),
+        text=asked.get("text", ""),
+        hex_bytes=asked.get("hex", ""),
+        since=asked.get("since", ""),
+        until=asked.get("until", ""),
+        ids=ids,
+    )
 
-    where: str
-    md_format: str
-    destination: str
-    text: str
-    hex_bytes: str
-    since: str
-    until: str
-    ids: Mapping[str, str]
 
-    @classmethod
-    def of(cls, asked: Mapping[str, str]) -> Wanted:
-        """The search of a form. Parameters: `asked` field → text. Raises `ValueError`."""
-        _refuse(asked)
-        parts = [
-            f"{keyword}({_quoted_value(key, asked[key])})"
-            for key, (keyword, *_) in FIELDS.items()
-            if keyword and asked.get(key)
-        ]
-        if asked.get("property"):
-            parts.append(f"PROP({quoted(asked['property'])} = {quoted(asked.get('value') or '*')})")
-        if asked.get("where"):
-            parts.append(asked["where"])
-        ids = {key: asked[key] for key in IDENTIFIERS if asked.get(key)}
-        return cls(
-            where=" ".join(parts),
-            md_format=_anywhere(asked.get("format", "")),
-            destination=_anywhere(asked.get("dest_q", "")),
-            text=asked.get("text", ""),
-            hex_bytes=asked.get("hex", ""),
-            since=asked.get("since", ""),
-            until=asked.get("until", ""),
-            ids=ids,
-        )
-
-    def criteria(self) -> Criteria:
-        """The criteria of the form. Raises `RulesError`, `SettingsError`, `ValueError`."""
-        return criteria_of(self.to_json())
-
-    def to_json(self) -> dict[str, object]:
-        """The search as the process of `mqops.look.search_process` reads it."""
-        return self._asdict()
-
-    def command(self, run: Path, queues: tuple[str, ...], limit: int) -> str:
-        """The command that makes the same search without bounds of time and memory. Parameters: `run` its folder."""
-        options = {
-            "--where": self.where,
-            "--md-format": self.md_format,
-            "--destination": self.destination,
-            "--text": self.text,
-            "--hex": self.hex_bytes,
-            "--since": self.since,
-            "--until": self.until,
-            **{f"--{name.replace('_', '-')}": text for name, text in self.ids.items()},
-        }
-        given = [word for name, text in options.items() if text for word in (name, text)]
-        return command("mqops", "message", "find", *queues, "--snapshot", run.name, *given, "--limit", limit)
+def command_of(wanted: Wanted, run: Path, queues: tuple[str, ...], limit: int) -> str:
+    """The command that makes a search without bounds of time and memory. Parameters: `run` its folder."""
+    options = {
+        "--where": wanted.where,
+        "--md-format": wanted.md_format,
+        "--destination": wanted.destination,
+        "--text": wanted.text,
+        "--hex": wanted.hex_bytes,
+        "--since": wanted.since,
+        "--until": wanted.until,
+        **{f"--{name.replace('_', '-')}": text for name, text in wanted.ids.items()},
+    }
+    given = [word for name, text in options.items() if text for word in (name, text)]
+    return command("mqops", "message", "find", *queues, "--snapshot", run.name, *given, "--limit", limit)
 
 
 def chooses_in_airflow(asked: Mapping[str, str]) -> dict[str, object] | None:
     """The fields of mq_recover that choose the messages of a search; None where it has no such fields: what is looked
     for in messages must not stand in Airflow, and not every field of the search is one of its form.
 
-    Parameters: `asked` field → text. Raises `ValueError` as `Wanted.of`."""
+    Parameters: `asked` field → text. Raises `ValueError` as `wanted_of`."""
     others = {*MORE, "format", "action", "text"} - {"since", "until"}
     if any(asked.get(name) for name in others):
         return None
-    wanted = Wanted.of(asked)
+    wanted = wanted_of(asked)
     to = f"DESTQ({quoted(wanted.destination)})" if wanted.destination else ""
     where = " ".join(filter(None, (wanted.where, to)))
     times: dict[str, object] = {name: _utc(text) for name in ("since", "until") if (text := asked.get(name, ""))}

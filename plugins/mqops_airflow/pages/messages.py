@@ -29,6 +29,7 @@ from mqops.look.find import FoundPage
 from mqops.look.plan_view import Planned, planned_actions
 from mqops.look.reveal import MOST_WHY, NotRevealed, refuse_unless_named
 from mqops.look.run_row import run_line
+from mqops.look.search_process import Answer, Search
 from mqops.look.words import message as words
 from mqops.look.words import search as in_words
 from mqops.look.words.run_name import name_of
@@ -36,7 +37,7 @@ from mqops.look.words.text import NOTHING, Table, Text, said
 from mqops.model import Account
 from mqops.observe.core.unseen import unseen_queues
 from mqops.observe.recorded import OBSERVED
-from mqops_airflow.pages.asked import FIELDS, MORE, MSG_ID_FIELD, PAYLOAD, Wanted, chooses_in_airflow
+from mqops_airflow.pages.asked import FIELDS, MORE, MSG_ID_FIELD, PAYLOAD, chooses_in_airflow, command_of, wanted_of
 from mqops_airflow.pages.day_chart import Day, day_of
 from mqops_airflow.pages.form_body import sent
 from mqops_airflow.pages.message_choice import choice, new_look, there_now
@@ -93,8 +94,8 @@ def router(page: Page) -> APIRouter:
 
     async def shown(request: Request, who: Reader, asked: dict[str, str]) -> Response:
         place = await run_in_threadpool(_place, who, asked)
-        answer = await _answered(who, place) if place.chosen else _Answer()
-        return await run_in_threadpool(_rendered, request, page, who, place, answer)
+        result = await _answered(who, place) if place.chosen else _Result()
+        return await run_in_threadpool(_rendered, request, page, who, place, result)
 
     @routes.get(page.path)
     async def search(request: Request, who: Reader = sees) -> Response:
@@ -212,44 +213,46 @@ def _behind(who: Reader, name: str, queue: str, recorded: Recorded) -> tuple[str
     return (found.queue, found.said) if found else (queue, "")
 
 
-class _Answer(NamedTuple):
-    """The result of a search. Parameters: `fitting` messages in all, None where nobody counted; `copies` as of
-    `Found`; `problem` why the search is not valid; `forbidden` why this person may not make it; `command` that makes
-    it, where it is too slow for a page."""
+class _Result(NamedTuple):
+    """The result of a search. Parameters: `forbidden` why this person may not make it; `command` that makes it, where
+    it is too slow for a page."""
 
-    found: FoundPage | None = None
-    fitting: int | None = None
-    copies: int = 0
-    problem: str = ""
+    answer: Answer = Answer()
     forbidden: str = ""
     command: str = ""
 
 
-async def _answered(who: Reader, place: _Place) -> _Answer:
+async def _answered(who: Reader, place: _Place) -> _Result:
     """The result of the search at a place. Raises `HTTPException` 429."""
     if place.problem:
-        return _Answer(problem=place.problem)
+        return _Result(Answer(problem=place.problem))
     try:
-        wanted = Wanted.of(place.asked)
+        wanted = wanted_of(place.asked)
         if wanted.criteria().asks_for_payload:
             refuse_unless_named(place.name, who.user.get_name(), Account.AIRFLOW)
-        action = place.asked.get("action", "")
-        request = {**wanted.to_json(), "run": str(place.run.path), "queues": place.queues, "limit": PAGE}
-        request |= {"after": place.asked.get("after", ""), "action": action}
-        request |= {"plan": place.planned.digest if action else ""}
-        request |= {"there": place.only_there, "count": chooses_in_airflow(place.asked) is not None}
-        found = await SEARCHES.found(str(who.user.get_id()), request)
-        return _Answer(found.page, found.fitting, found.copies)
+        search = Search(
+            run=place.run.path,
+            wanted=wanted,
+            queues=place.queues,
+            limit=PAGE,
+            after=place.asked.get("after", ""),
+            action=place.asked.get("action", ""),
+            plan=place.planned.digest if place.asked.get("action") else "",
+            there=place.only_there,
+            count=chooses_in_airflow(place.asked) is not None,
+        )
+        return _Result(await SEARCHES.found(str(who.user.get_id()), search))
     except NotRevealed:
-        return _Answer(forbidden=may_not_see(who, place.name))
+        return _Result(forbidden=may_not_see(who, place.name))
     except TooSlow:
-        return _Answer(command=wanted.command(place.run.path, place.queues, PAGE))
+        return _Result(command=command_of(wanted, place.run.path, place.queues, PAGE))
     except (MqopsError, ValueError) as error:
-        return _Answer(problem=str(error))
+        return _Result(Answer(problem=str(error)))
 
 
-def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: _Answer) -> HTMLResponse:
-    asked, found = place.asked, answer.found
+def _rendered(request: Request, page: Page, who: Reader, place: _Place, result: _Result) -> HTMLResponse:
+    asked, answer = place.asked, result.answer
+    found = answer.found
     name, queue, (recorded, newest, _default_run) = place.name, place.queue, place.recorded
     line = next((one for one in recorded if one.run == place.chosen), None)
     unrecorded = bool(queue) and "*" not in queue and not any(named(queue, one.queue) for one in newest)
@@ -263,7 +266,7 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
     elsewhere = {key: value for key, value in again.items() if key not in {"run", "after", "action"}}
     return render_page(
         *(request, page, who, name),
-        status=403 if answer.forbidden else 200,
+        status=403 if result.forbidden else 200,
         name_of=name_of,
         runs=[one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == place.chosen],
         run=place.chosen,
@@ -300,8 +303,8 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: 
         next={**again, "run": place.chosen, "after": found.next, "there": place.there} if found and found.next else {},
         secret=not PAYLOAD.isdisjoint(again),
         problem=answer.problem,
-        forbidden=answer.forbidden,
-        command=answer.command,
+        forbidden=result.forbidden,
+        command=result.command,
     )
 
 
@@ -319,7 +322,7 @@ def _failed(who: Reader, place: _Place) -> Text:
     return in_words.failed({"dag_id": dag_id, "run_id": run_id}, checks, took=took)
 
 
-def _listed(place: _Place, answer: _Answer) -> int | None:
+def _listed(place: _Place, answer: Answer) -> int | None:
     """The messages of a list that has all of its queue; None for a search for some of them, and for a snapshot of
     a part of the queue."""
     if not _is_whole(place.asked) or not place.only_there or answer.fitting is None or narrow(run_line(place.run)):

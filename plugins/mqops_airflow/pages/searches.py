@@ -11,21 +11,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
-
-from pydantic import TypeAdapter
+from dataclasses import replace
 
 from mqops.errors import MqopsError, SettingsError
-from mqops.look.find import FoundPage
+from mqops.look.search_process import Answer, Search
+from mqops.type_adapter import adapter_of
 from mqops_airflow.connections.body_keys import passwords_for
 from mqops_airflow.pages.shared import kept_for_a_moment
 from mqops_airflow.pages.turns import Turns
@@ -35,38 +31,17 @@ MOST_OF_PERSON, MOST = 20, 100
 SECONDS = 20.0
 MOST_KEPT = 20
 """Answers that are kept at the same time."""
+SEARCH, ANSWER = adapter_of(Search), adapter_of(Answer)
 
 
 class TooSlow(MqopsError):
     """The search takes more time or memory than pages may use. Use `mqops message find`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Reply:
-    """The answer of a process; without `found` and `problem` where the process was ended."""
+class _Searching:
+    """One search and the process that makes it."""
 
-    found: FoundPage | None = None
-    fitting: int | None = None
-    copies: int = 0
-    problem: str = ""
-
-
-class Found(NamedTuple):
-    """What a search has found. Parameters: `fitting` messages of the snapshot in all, None where nobody counted;
-    `copies` that were left out since they are equal to one that was taken."""
-
-    page: FoundPage
-    fitting: int | None
-    copies: int = 0
-
-
-REPLY = TypeAdapter(_Reply)
-
-
-class _Search:
-    """One search and the process that makes it. Parameters: `asked` as of `mqops.look.search_process.answer`."""
-
-    def __init__(self, asked: Mapping[str, object]) -> None:
+    def __init__(self, asked: Search) -> None:
         self.asked = asked
         self._process: subprocess.Popen[str] | None = None
         self._lock = threading.Lock()
@@ -97,55 +72,52 @@ class Searches:
         self._threads = ThreadPoolExecutor(PROCESSES, thread_name_prefix="mqops searches")
         self._idle: list[subprocess.Popen[str]] = []
         self._turns = Turns(at_once=1, most_of_person=MOST_OF_PERSON, most=MOST)
-        self._answered: MutableMapping[str, Found] = kept_for_a_moment(MOST_KEPT)
+        self._answered: MutableMapping[str, Answer] = kept_for_a_moment(MOST_KEPT)
 
-    async def found(self, person: str, asked: Mapping[str, object]) -> Found:
-        """The messages that fit.
-
-        Parameters: `person` who asks, and may see what is found; `asked` as of `mqops.look.search_process.answer`.
+    async def found(self, person: str, asked: Search) -> Answer:
+        """The messages that fit. Parameters: `person` who asks, and may see what is found; `asked` without passwords.
 
         Raises:
             TooSlow: the search takes too much time or memory.
             HTTPException: 429, the person has too many searches open, or all people have.
             SettingsError: the search is not valid, or the snapshot cannot be read.
         """
-        search, key = _Search(asked), json.dumps(asked, sort_keys=True)
+        search, key = _Searching(asked), SEARCH.dump_json(asked).decode()
         try:
             async with self._turns.turn(person):
                 if (known := self._answered.get(key)) is not None:
                     return known
-                reply = await asyncio.wrap_future(self._threads.submit(self._run, search))
+                answer = await asyncio.wrap_future(self._threads.submit(self._run, search))
         finally:
             search.end()
-        if reply.problem:
-            raise SettingsError(reply.problem)
-        if reply.found is None:
+        if answer.problem:
+            raise SettingsError(answer.problem)
+        if answer.found is None:
             raise TooSlow
-        found = Found(reply.found, reply.fitting, reply.copies)
-        self._answered[key] = found
-        return found
+        self._answered[key] = answer
+        return answer
 
-    def _run(self, search: _Search) -> _Reply:
+    def _run(self, search: _Searching) -> Answer:
         process = self._ready()
         try:
             if not search.begin(process):
                 self._idle.append(process)
-                return _Reply()
+                return Answer()
             assert process.stdin
             assert process.stdout
-            asked = {**search.asked, "passwords": passwords_for(Path(str(search.asked["run"])))}
-            process.stdin.write(f"{json.dumps(asked)}\n")
+            asked = replace(search.asked, passwords=passwords_for(search.asked.run))
+            process.stdin.write(f"{SEARCH.dump_json(asked).decode()}\n")
             process.stdin.flush()
             over = threading.Timer(SECONDS, search.end)
             over.start()
             try:
-                reply = REPLY.validate_json(process.stdout.readline())
+                reply = ANSWER.validate_json(process.stdout.readline())
             finally:
                 over.cancel()
         except (OSError, ValueError):  # it was killed, or its memory was too small
             process.kill()
             process.wait()
-            return _Reply()
+            return Answer()
         if search.answered():
             self._idle.append(process)
         return reply

@@ -12,12 +12,12 @@ from snapshot_support import browsed, observed_row, snapshot_of_rows
 
 from mqops.lake.run import RunFolder
 from mqops.look import search_process
+from mqops.look.search_process import Search, Wanted
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "spark"))
 from dead_letters import dead
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
-FIELDS = ("after", "action", "plan", "where", "since", "until", "md_format", "destination", "text", "hex_bytes")
 
 
 @pytest.mark.parametrize(("queues", "copies"), [(["A"], 1), (["B"], 2), ([], 3)])
@@ -32,6 +32,6 @@ def test_copies_are_those_of_the_queues_that_are_listed(
     run = snapshot_of_rows(RunFolder.at(tmp_path / "lake", "QM1", "run-1"), rows, ["A", "B"], AT.isoformat())
     there = pa.array([False, False, False, True, False, False, False])
     monkeypatch.setattr(search_process, "rows_still_there", lambda _run: there)
-    asked = dict.fromkeys(FIELDS, "") | {"run": str(run.path), "queues": queues, "there": True, "count": True}
-    answer = search_process.answer({**asked, "limit": 10, "ids": {}})
-    assert (answer["fitting"], answer["copies"]) == (int(queues != ["B"]), copies)
+    search = Search(run=run.path, wanted=Wanted(), queues=tuple(queues), limit=10, there=True, count=True)
+    answer = search_process.answer(search)
+    assert (answer.fitting, answer.copies) == (int(queues != ["B"]), copies)
