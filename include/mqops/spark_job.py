@@ -230,7 +230,7 @@ def cached(frame: DataFrame) -> Iterator[DataFrame]:
     Spark takes what it has kept for each query that is the same, and knows files by their names. A job that was killed
     leaves its cache in a warm server, where the files may be others by now. So each cache has a mark of its own, and
     no other query is the same. A server that is gone has forgotten its cache, and is not asked to: the client would
-    try that for a minute more.
+    try that for a minute more. So it would where another user's process is at the server's port.
     """
     from pyspark.sql import functions as F  # noqa: PLC0415
 
@@ -239,7 +239,7 @@ def cached(frame: DataFrame) -> Iterator[DataFrame]:
     try:
         yield marked.drop(_MARK)
     except Exception as error:
-        gone = _is_gone(error)
+        gone = _is_gone(error) or any(one.problem for one in _guards)
         raise
     finally:
         if not gone:

@@ -22,6 +22,8 @@
     waits until it listens.
 11. The first JVM is warmed up before clients reach it, by runs over made-up messages (`mqops_demo.spark_made_up_run`).
     It is served, too, if that fails or takes longer than a minute. One that is started again is not: a client waits.
+12. When the last client has gone, the JVM gives up what clients have had it keep: one that was killed has not said so.
+    A client that comes at that very moment loses nothing but time: Spark works out again what it does not have.
 """
 
 from __future__ import annotations
@@ -96,8 +98,9 @@ def idle_minutes(variables: Mapping[str, str]) -> float:
     return minutes
 
 
-def command(port_file: Path) -> list[str]:
-    """How a JVM is started. No secret stands in the arguments. Parameters: `port_file` where it writes its port."""
+def command(port_file: Path, forget: Path) -> list[str]:
+    """How a JVM is started. No secret stands in the arguments. Parameters: `port_file` where it writes its port;
+    `forget` the FIFO at which it gives up what it keeps for clients."""
     settings = {
         **private.settings(MASTER),
         **driver_settings(),
@@ -114,7 +117,7 @@ def command(port_file: Path) -> list[str]:
     }
     given = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
     submit = str(Path(sys.executable).with_name("spark-submit"))
-    return [submit, "--master", MASTER, *given, str(SERVER), str(port_file)]
+    return [submit, "--master", MASTER, *given, str(SERVER), str(port_file), str(forget)]
 
 
 def warm_up_command() -> list[str]:
@@ -144,6 +147,7 @@ class Relay:
         self._listener = listener
         self.port = int(listener.getsockname()[1])
         self._jvm = 0
+        self._forget: Path | None = None
         self._up = asyncio.Event()
         self._wanted = asyncio.Event()
         self._clients = 0
@@ -154,9 +158,10 @@ class Relay:
         server = await asyncio.start_server(self._serve_client, sock=self._listener, limit=AT_ONCE)
         await server.serve_forever()
 
-    def up(self, port: int) -> None:
-        """The JVM listens on that port: let the clients that wait, and the next ones, get there."""
-        self._jvm, self._used = port, time.monotonic()
+    def up(self, port: int, forget: Path | None = None) -> None:
+        """The JVM listens on that port: let the clients that wait, and the next ones, get there. Parameters: `forget`
+        as of `command`, None for a JVM that keeps nothing."""
+        self._jvm, self._forget, self._used = port, forget, time.monotonic()
         self._up.set()
 
     def down(self) -> None:
@@ -186,12 +191,37 @@ class Relay:
         self._clients += 1
         self._wanted.set()
         try:
-            await self._up.wait()
+            if not await self._up_before_it_goes(client):
+                return
             connection = await asyncio.to_thread(peer.connected, HOST, self._jvm)
             await carry(client, End(*await asyncio.open_connection(sock=connection, limit=AT_ONCE)))
         finally:
             self._clients -= 1
             self._used = time.monotonic()
+            if self._forget and self._up.is_set() and not self._clients:
+                with suppress(OSError):  # the JVM has just ended
+                    _write(self._forget)
+
+    async def _up_before_it_goes(self, client: End) -> bool:
+        """Wait for the JVM, or until the client has gone; returns whether the client is there. What it says meanwhile
+        stays to be read: no client of Spark says as much as `AT_ONCE` before it is answered (HTTP/2: 64 KiB)."""
+        goes = asyncio.create_task(client.reader.readexactly(AT_ONCE))
+        up = asyncio.create_task(self._up.wait())
+        try:
+            await asyncio.wait((goes, up), return_when=asyncio.FIRST_COMPLETED)
+            return not goes.done()
+        finally:
+            goes.cancel()
+            up.cancel()
+            await asyncio.gather(goes, up, return_exceptions=True)
+
+
+def _write(fifo: Path) -> None:
+    descriptor = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        os.write(descriptor, b"\n")
+    finally:
+        os.close(descriptor)
 
 
 def _user_of(client: socket.socket) -> int | None:
@@ -227,12 +257,14 @@ async def _one_jvm(
 
     Parameters: `session` as for `serve`; `again` whether one has listened before.
     """
-    port_file = place.folder / "port"
-    port_file.unlink(missing_ok=True)
+    port_file, forget = place.folder / "port", place.folder / "forget"
+    for one in (port_file, forget):
+        one.unlink(missing_ok=True)
+    os.mkfifo(forget, 0o600)
     token = secrets.token_urlsafe(24)
     write_bytes(token_file, token.encode())
     process = await asyncio.create_subprocess_exec(
-        *command(port_file),
+        *command(port_file, forget),
         env=place.environment({**environment(), TOKEN: token}),
         stdin=subprocess.DEVNULL,
         cwd=place.folder,
@@ -249,7 +281,7 @@ async def _one_jvm(
         if not again:
             await _warm_up(process, place, Server(host=HOST, port=port, token=token, session_id=session))
         if process.returncode is None:
-            relay.up(port)
+            relay.up(port, forget)
             print(f"{NAME} listens on {HOST}:{relay.port}", flush=True)
         if await _ended(process, relay, idle):
             print(f"{NAME} has ended with {process.returncode}; it is started again", flush=True)
@@ -266,13 +298,17 @@ async def _warm_up(jvm: Process, place: private.Scratch, server: Server) -> None
     """Warm a JVM up, for as long as it runs, but not for ever. Parameters: `server` what a client knows of it."""
     known = ("HOME", "LANG", "PATH", "PYSPARK_PYTHON", "TZ")  # nothing that leads to a lake or a queue manager
     variables = {name: value for name, value in environment().items() if name in known}
-    client = await asyncio.create_subprocess_exec(
-        *warm_up_command(),
-        env={**place.environment(variables), **server.environment},
-        stdin=subprocess.DEVNULL,
-        cwd=place.folder,
-        umask=private.UMASK,
-    )
+    try:
+        client = await asyncio.create_subprocess_exec(
+            *warm_up_command(),
+            env={**place.environment(variables), **server.environment},
+            stdin=subprocess.DEVNULL,
+            cwd=place.folder,
+            umask=private.UMASK,
+        )
+    except (OSError, RuntimeError) as error:  # no memory, no process or no thread is left
+        print(f"{NAME} is not warmed up: that cannot be started: {error}. Its first jobs are slow", flush=True)
+        return
     ended = [asyncio.create_task(one.wait()) for one in (client, jvm)]
     try:
         in_time, _ = await asyncio.wait(ended, timeout=WARMING, return_when=asyncio.FIRST_COMPLETED)

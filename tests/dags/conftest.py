@@ -175,5 +175,6 @@ def runs_of_airflow(airflow_database: Path) -> Iterator[Any]:
 
     yield change
     change("DELETE FROM dag_run_note")
+    ours = f"'{DAG}', 'qm1_snapshot', 'mq_undo', 'mq_recover', 'mq_trigger_explain'"
     for table in ("task_instance", "dag_run", "dag"):
-        change(f"DELETE FROM {table} WHERE dag_id IN ('{DAG}', 'mq_undo', 'mq_recover', 'mq_trigger_explain')")
+        change(f"DELETE FROM {table} WHERE dag_id IN ({ours})")

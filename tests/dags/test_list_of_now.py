@@ -101,10 +101,13 @@ def test_no_page_shows_figures_of_before_the_newest_proof(manager, estate_folder
 
 
 def test_the_list_of_a_queue_is_that_of_its_newest_snapshot_and_a_new_look_shows_what_it_found(
-    manager, estate_folder, asks, client
+    manager, estate_folder, asks, client, runs_of_airflow
 ):
     """Not the one with most messages: applications have taken them. Nor is it compared where it was made with a
     limit."""
+    for before, run_id in (("first", "again"), ("second", "made nothing"), ("ended", "made a part")):
+        named = f"dag_id = 'qm1_snapshot', run_id = '{run_id}', state = 'failed'"
+        runs_of_airflow(f"UPDATE dag_run SET {named} WHERE run_id = '{before}'")
     (estate_folder / "estate.yaml").write_text(ESTATE + "    snapshot: {}\n")
     letters(manager, "A", "A")
     planned(manager, estate_folder / "lake")
@@ -135,6 +138,11 @@ def test_the_list_of_a_queue_is_that_of_its_newest_snapshot_and_a_new_look_shows
         failed = client("/messages", "operator", **seen, run_id=run_id, state="failed")
         assert "The list has 1." in words_of(failed.text)
         assert "The new look failed before it had a snapshot: its page says what failed." in words_of(failed.text)
+    for state in ("running", "success"):  # somebody has cleared it
+        runs_of_airflow(f"UPDATE dag_run SET state = '{state}' WHERE run_id = 'again'")
+        cleared = words_of(client("/messages", "operator", **seen, run_id="again", state="failed").text)
+        assert "The list has 0." in cleared
+        assert "failed" not in cleared
     for dag_id in ("everything is lost. Call 555", "mq_undo", "qm2_snapshot"):  # of a link that somebody has made
         page = client("/messages", "operator", queue_manager="QM1", queue=DLQ, failed_dag=dag_id, failed_run="again")
         assert "failed" not in words_of(page.text)

@@ -7,15 +7,18 @@ import re
 from html import unescape
 
 import pytest
+from click.testing import CliRunner
 from ledger_opened import act, prove
-from mq_support import DLQ, create, dead_letter
+from mq_support import DLQ, create, dead_letter, until
 from runs_on_pages import DAG, QUESTION, TABLE, letters, link_of, of_dag, planned, take, task_of, undo_planned, words_of
 
+from mqops.cli import main
 from mqops.decide import counts
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.files import write_json
+from mqops.lake.pruned import PRUNED
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look.plan_view import plan_view
@@ -83,6 +86,23 @@ def test_a_plan_with_many_groups_says_how_many_it_leaves_off_and_where_their_mes
         page = client(path, **query).text
         assert "… and 2 more groups with 3 messages. Messages lists all messages of this plan" in words_of(page)
         assert f'<a href="/messages?queue_manager=QM1&amp;run={run.run}">Messages</a>' in page
+
+
+def test_a_plan_with_many_groups_whose_messages_were_pruned_says_so(manager, estate_folder, client):
+    letters(manager, "A", "A", "A", *(f"OTHER{number}" for number in range(plan_page.GROUPS)))
+    lake = estate_folder / "lake"
+    run, _newest = (planned(manager, lake, text="ACTION(RETRY)\n") for _run in range(2))  # the newest keeps its files
+
+    def pruned() -> bool:
+        done = CliRunner().invoke(main, ["lake", "prune", "QM1", "--snapshots", "1s", "--lake", str(lake)])
+        assert done.exit_code == 0, done.output
+        return PRUNED.exists(run)
+
+    until(pruned, pause=0.2)
+    page = words_of(client("/plan", queue_manager="QM1", run=run.run).text)
+    assert "… and 1 more group with 1 message. The snapshot of this run was removed by `mqops lake prune` at 20" in page
+    assert f", for {PRUNED.read(run).by}: its messages are not shown." in page
+    assert "Messages lists" not in page
 
 
 def test_dead_letters_show_what_would_stay_in_the_chart_and_in_the_table(manager, estate_folder, client):

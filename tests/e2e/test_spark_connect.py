@@ -23,7 +23,7 @@ import psutil
 import pytest
 from mq_support import DLQ, create, dead_letter, until
 from neighbours import NOBODY, neighbour
-from task_support import run_in_task
+from task_support import TASK, run_in_task
 
 from mqops import errors
 from mqops.lake.run import RunFolder
@@ -85,21 +85,46 @@ CACHED = """
 def main(arguments):
     frame = session("test").range(1_000_000)
     type(frame).unpersist = lambda *_asked: print("the server is asked to forget", flush=True)
-    with cached(frame) as kept:
+    with cached(frame) as kept, spark_errors(Path("nowhere")):
         kept.mapInArrow(work, "id long").collect()
 """
 """The end of a job: it does its `work` on what the server keeps for it."""
+
+KEPT_JOB = """\
+import time
+from pathlib import Path
+
+from pyspark.sql import functions as F
+
+from mqops import spark_job
+from mqops.spark_job import cached, session
+
+
+class Fixed:
+    hex = "a mark"
+
+
+def main(arguments):
+    spark, spark_job.uuid4 = session("test"), Fixed
+    if {asks}:
+        print("kept:", spark.range(1000).withColumn("_cached_for", F.lit("a mark")).storageLevel.useMemory)
+        return
+    with cached(spark.range(1000)) as kept:
+        kept.collect()
+        Path({folder!r}, "kept").touch()
+        time.sleep(600)
+"""
 
 LONG_JOB = f"""\
 import time
 from pathlib import Path
 
-from mqops.spark_job import cached, session
+from mqops.spark_job import cached, session, spark_errors
 
 
 def work(batches):
     Path(FOLDER, "working").touch()
-    while True:
+    while not Path(FOLDER, "over").exists():
         time.sleep(0.1)
     yield from batches
 
@@ -108,8 +133,30 @@ def work(batches):
 FOLDER = {{folder!r}}
 """
 
+FORWARDER = """\
+import asyncio, sys
+from mqops.relay import AT_ONCE, End, carry
+
+
+async def forward(reader, writer):
+    server = await asyncio.open_connection("127.0.0.1", int(sys.argv[1]), limit=AT_ONCE)
+    await carry(End(reader, writer), End(*server))
+
+
+async def main():
+    server = await asyncio.start_server(forward, "127.0.0.1", 0, limit=AT_ONCE)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+asyncio.run(main())
+"""
+"""Leads to a server at a port that becomes free when it is killed: that of `make up`'s server never does."""
+
 DYING_JOB = f"""\
-from mqops.spark_job import cached, session
+from pathlib import Path
+
+from mqops.spark_job import cached, session, spark_errors
 
 
 def work(batches):
@@ -237,6 +284,49 @@ def test_a_server_that_dies_while_a_job_runs_is_told_and_the_next_try_finds_anot
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="a process of another user is needed")
+def test_a_job_whose_servers_port_another_user_takes_does_not_ask_there_to_forget(
+    home: AirflowHome, tmp_path: Path
+) -> None:
+    """What is told is whose port it is; to ask would be tried for a minute more."""
+    few = "from mqops import spark_job\n\nspark_job._TRIES = 1\n"
+    (tmp_path / "job.py").write_text(few + LONG_JOB.format(folder=str(tmp_path)))
+    command = [sys.executable, "-c", FORWARDER, str(home.spark_connect["port"])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as forwarder, ThreadPoolExecutor() as threads:
+        port = int(forwarder.stdout.readline())
+        server = Server(host="localhost", **{**home.spark_connect, "port": port})
+        ended = threads.submit(run_in_task, tmp_path / "job.py", {"PATH": os.environ["PATH"], **server.environment})
+        until(lambda: (tmp_path / "working").exists() or ended.done(), PATIENCE)
+        with neighbour(port) as other:
+            forwarder.kill()
+            assert other.says()["bound"] == 1
+            code, lines = ended.result()
+        (tmp_path / "over").touch()
+    assert code == 1
+    assert f"holds port {port} of this machine: nothing was sent there" in lines[-1]
+    assert "the server is asked to forget" not in lines
+
+
+def test_what_the_server_keeps_for_a_job_that_is_killed_is_given_up(home: AirflowHome, tmp_path: Path) -> None:
+    """Spark's cache is of no session, and the session of all tasks does not end. Another job asks what is kept."""
+    variables = {"PATH": os.environ["PATH"], **Server(host="localhost", **home.spark_connect).environment}
+    (tmp_path / "job.py").write_text(KEPT_JOB.format(asks=False, folder=str(tmp_path)))
+    (tmp_path / "asks.py").write_text(KEPT_JOB.format(asks=True, folder=""))
+
+    def kept() -> str:
+        code, lines = run_in_task(tmp_path / "asks.py", variables)
+        assert code == 0, lines
+        return lines[-1]
+
+    with subprocess.Popen([sys.executable, "-c", TASK, str(tmp_path / "job.py")], stdin=subprocess.PIPE) as job:
+        job.stdin.write(json.dumps(variables).encode())
+        job.stdin.close()
+        until((tmp_path / "kept").exists, PATIENCE)
+        assert kept() == "kept: True"  # another client has come and gone
+        job.kill()
+    until(lambda: kept() == "kept: False")
+
+
 def test_a_python_worker_that_dies_is_told_and_the_server_keeps_nothing_for_its_job(
     home: AirflowHome, tmp_path: Path
 ) -> None:
@@ -358,8 +448,8 @@ def told(line, flush):
 
 
 spark_connect.print = told
-spark_connect.command = lambda port_file: ["sh", "-c", jvm, str(port_file)]
-spark_connect.warm_up_command = lambda: ["sh", "-c", warm_up]
+spark_connect.command = lambda port_file, _forget: ["sh", "-c", jvm, str(port_file)]
+spark_connect.warm_up_command = lambda: ["sh", "-c", warm_up] if warm_up else ["/no/such/program"]
 spark_connect.WARMING = float(os.environ.get("WARMING", "0.2"))
 sys.exit(spark_connect.main())
 """
@@ -400,7 +490,12 @@ def watched(
 
 
 @pytest.mark.parametrize(
-    ("warm_up", "why"), [("env; exit 3", "that ended with 3"), ("env; exec sleep 600", "that takes longer than 0.2 s")]
+    ("warm_up", "why"),
+    [
+        ("env; exit 3", "that ended with 3"),
+        ("env; exec sleep 600", "that takes longer than 0.2 s"),
+        ("", "that cannot be started: "),  # as where the machine has no memory for it
+    ],
 )
 def test_a_server_is_there_for_clients_if_its_warm_up_fails_or_does_not_end(
     tmp_path: Path, warm_up: str, why: str
@@ -409,10 +504,40 @@ def test_a_server_is_there_for_clients_if_its_warm_up_fails_or_does_not_end(
     given = {"MQOPS_LEDGER_KEYS": "/keys", "MQ_FILE_PATH": "/mqm"}
     ended, written = watched(tmp_path / "spark", "60", "60", "listens on", warm_up, **given)
     assert ended == 0, written
-    assert f"is not warmed up: {why}. Its first jobs are slow" in written
+    assert re.search(f"is not warmed up: {re.escape(why)}.*[.] Its first jobs are slow", written)
     assert "listens on" in written.splitlines()[-1]
-    assert "SPARK_REMOTE=sc://127.0.0.1:1/" in written
+    assert ("SPARK_REMOTE=sc://127.0.0.1:1/" in written) == bool(warm_up)
     assert not re.search(r"^MQ", written, re.MULTILINE)
+
+
+def test_a_client_that_goes_while_the_server_is_warmed_up_leaves_nothing_behind(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        watcher = psutil.Popen(
+            [
+                *(sys.executable, "-c", ENDED_AS_IT_SAYS, str(tmp_path / "spark"), str(port), "60"),
+                *(f"--listener={listener.fileno()}", "60", "nothing", "exec sleep 600"),
+            ],
+            env={**environment(), "WARMING": "600"},
+            pass_fds=(listener.fileno(),),
+            start_new_session=True,
+        )
+
+    def connections() -> int:
+        return sum(one.laddr.port == port and bool(one.raddr) for one in watcher.net_connections("tcp"))
+
+    def was_read(client: socket.socket) -> bool:
+        """Whether the process has read what the client has said: it knows then whose client it is."""
+        ends = [f"0100007F:{one:04X}" for one in (port, client.getsockname()[1])]
+        rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()]
+        return connections() > 0 and any(row[1:3] == ends and row[4].endswith(":00000000") for row in rows)
+
+    with ended_after(watcher):
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(b"PRI * HTTP/2.0")
+            until(lambda: was_read(client))
+        until(lambda: not connections())
+        assert watcher.is_running()
 
 
 @pytest.mark.parametrize("session", ["", str(UUID(int=1))])

@@ -21,6 +21,7 @@ from mqops.decide.recorded import PLAN
 from mqops.errors import SettingsError
 from mqops.kept import kept
 from mqops.lake.parquet import read_parquet, rows_with
+from mqops.lake.pruned import PRUNED, PrunedRun
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
 from mqops.look.core.run_state import RunLine
@@ -91,7 +92,8 @@ class PlanView:
     Parameters: `found` its pre-flight, None where nobody has looked at this plan's destinations; `groups` the largest
     first, those that it ignores behind the others; `gone` those that the last plan of the same queue, `last`, has and
     this one has not; `comparable` whether both plans list all of their groups; `stops` in force, in words; `ambiguous`
-    what is said of each backout queue with messages of ambiguous origin.
+    what is said of each backout queue with messages of ambiguous origin; `pruned` which files of the run a retention
+    has removed.
     """
 
     line: RunLine
@@ -103,6 +105,7 @@ class PlanView:
     comparable: bool = True
     stops: tuple[str, ...] = ()
     ambiguous: tuple[str, ...] = ()
+    pruned: PrunedRun | None = None
 
     @property
     def new(self) -> int:
@@ -144,6 +147,7 @@ def plan_view(run: RunFolder) -> PlanView:
         comparable=comparable,
         stops=tuple(stops_of(run)),
         ambiguous=_ambiguous(run, plan.digest) if Action.AMBIGUOUS in plan.actions else (),
+        pruned=PRUNED.find(run),
     )
 
 

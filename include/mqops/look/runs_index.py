@@ -23,7 +23,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -49,6 +49,8 @@ _BESIDE = tuple(one.name for one in fields(RunLine) if one.name not in {"run", "
 """What the line of a row has besides its columns."""
 _OVERDUE = "SELECT run FROM run WHERE asks AND until <> '' AND until < ?"
 """Whose question nobody can answer any more: their state is another one now, though no file of theirs has changed."""
+_wrong: dict[Path, set[str]] = {}
+"""LAKE/<queue manager> → the runs whose rows were found wrong where this process may not change the index."""
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
@@ -142,6 +144,8 @@ class RunsIndex:
         known = dict(self.rows("SELECT run, changed FROM run WHERE changed = 0 OR changed > ?", (now - RECENT_NS,)))
         for run in claims:
             known |= dict(self.rows("SELECT run, changed FROM run WHERE run = ?", (run,)).fetchall() or [(run, -1)])
+        if not self.kept:
+            known |= dict.fromkeys(_wrong.get(self.folder, ()), 0)
         with lake_errors(runs):
             listed = self._listed()
             at_last = runs.stat().st_mtime_ns if runs.is_dir() else 0
@@ -176,8 +180,11 @@ class RunsIndex:
             drop(paths)
         return failed
 
-    def read_again(self, runs: Iterable[str]) -> None:
-        """Have the next look read these runs, although their folders have the times that their rows have."""
+    def read_again(self, runs: Collection[str]) -> None:
+        """Have the next look read these runs, although their folders have the times that their rows have. Who may only
+        read the lake reads them at each look from now on."""
+        if not self.kept:
+            _wrong.setdefault(self.folder, set()).update(runs)
         self._database.executemany("UPDATE run SET changed = 0 WHERE run = ?", [(run,) for run in runs])
 
     def _those(self, runs: Iterable[str]) -> set[str]:

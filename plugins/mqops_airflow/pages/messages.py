@@ -63,6 +63,7 @@ from mqops_airflow.pages.searches import Searches, TooSlow
 from mqops_airflow.pages.security import Reader, own_dags, reader
 from mqops_airflow.pages.shared import Same, shared
 from mqops_airflow.pages.shown import size
+from mqops_airflow.pages.which_run import has_failed
 from mqops_airflow.runs.run_folder import folders, run_key
 from mqops_airflow.runs.workplace import lake
 from mqops_airflow.ui.table import Page
@@ -308,10 +309,12 @@ def _rendered(request: Request, page: Page, who: Reader, place: _Place, result: 
 
 
 def _failed(who: Reader, place: _Place) -> Text:
-    """That the run failed which a form of the page has started; nothing where none did, or where no DAG of the queue
-    manager is named."""
+    """That the run failed which a form of the page has started; nothing where none did, where it was cleared since, or
+    where no DAG of the queue manager is named."""
     dag_id, run_id = (place.asked.get(name, "") for name in (FAILED_DAG, FAILED_RUN))
     if dag_id not in own_dags(who.estate)[place.name]:  # an address that a form has not made names anything
+        return NOTHING
+    if not has_failed(dag_id, run_id):
         return NOTHING
     made = folders(lake(who.estate), place.name, run_key(dag_id, run_id))
     took = place.chosen in {folder.run for _number, folder in made}

@@ -25,6 +25,7 @@ from mqops.look.words.text import NOTHING, Link, Text
 from mqops_airflow.airflow_private.database import (
     DagModel,
     DagRun,
+    DagRunState,
     DagRunType,
     Log,
     State,
@@ -261,6 +262,13 @@ def started_of(asked: Asked) -> Started:
         goes_on = run.state in State.unfinished_dr_states
         person, conf = run.triggering_user_name or "", dict(run.conf or {})
         return Started(person=person, kind=str(run.run_type), goes_on=goes_on, conf=conf)
+
+
+def has_failed(dag_id: str, run_id: str) -> bool:
+    """Whether a DAG run is failed now: one that a person has cleared is at work again, or has ended otherwise."""
+    with create_session() as session:
+        state = session.scalar(select(DagRun.state).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
+    return state == DagRunState.FAILED
 
 
 def _iso(at: datetime | None) -> str:

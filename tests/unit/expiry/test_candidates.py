@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from mqops.queue_names import selected
 from mqwire import constants as c
 from mqwire.structures import MQMD
 
+DOCS = Path(__file__).parents[3] / "docs"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 AGO = "2026-11-21T11:50:00+00:00"
 LATER = "2026-11-21T12:00:01+00:00"
@@ -129,6 +131,13 @@ def test_E19_three_choices(request_expiry, choice, retained, expected):
 def test_E19_an_explicit_time_is_above_zero(expiry):
     with pytest.raises(ValueError, match=f"greater than zero tenths of a second, not {expiry}"):
         reply_expiry(300, expiry)
+
+
+def test_E19_the_reply_of_the_documentation_lives_as_long_as_the_request_would():
+    (example,) = re.findall(r"```python\n(.*?)```", (DOCS / "command_line.md").read_text(), re.DOTALL)
+    made: dict[str, MQMD] = {}
+    exec(example, made)
+    assert (made["reply"].correl_id, made["reply"].expiry) == (b"m" * 24, 280)
 
 
 def test_E19_reply_follows_the_report_options():

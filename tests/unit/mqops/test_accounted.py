@@ -23,7 +23,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.segments import Segments
 from mqops.look import accounted, runs_index
 from mqops.look.accounted import ledger_now, runs_that_acted
-from mqops.look.runs import Runs
+from mqops.look.runs import Runs, list_runs
 from mqops.look.runs_proofs import proofs_behind
 
 TABLE = "DESTQ(A) ACTION(RETRY)\n"
@@ -191,6 +191,24 @@ def test_a_row_of_the_index_that_is_not_what_its_run_says_is_made_anew(lake, sta
         assert status() == ""
         assert status() == ""
         assert index.execute("SELECT * FROM proof WHERE run = ?", (run,)).fetchall() == whole
+
+
+def test_a_wrong_row_of_a_lake_that_may_only_be_read_is_not_told_once_it_was_noticed(lake, status, monkeypatch) -> None:
+    """The row stays wrong on disk. What the run says is told: of the ledger at once, and of itself behind that."""
+    monkeypatch.setattr(accounted, "AGAIN", 0)
+    run = min(ends(lake)[max(ends(lake))])
+    os.utime(lake / "QM1" / "runs" / run, (1_700_000_000, 1_700_000_000))
+    assert status() == ""
+    with closing(sqlite3.connect(lake / "QM1" / runs_index.INDEX)) as index:
+        index.execute("UPDATE proof SET hash = ? WHERE run = ?", ("0" * 64, run))
+        index.execute("UPDATE run SET line = json_set(line, '$.moved', 77) WHERE run = ?", (run,))
+        index.commit()
+        real = os.access  # root may write everywhere
+        monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
+        for _look in range(2):
+            assert status() == ""
+            assert [line.moved for line in list_runs(lake) if line.run == run] == [3]
+        assert index.execute("SELECT DISTINCT hash FROM proof WHERE run = ?", (run,)).fetchall() == [("0" * 64,)]
 
 
 def test_a_run_that_was_removed_says_nothing(lake, status) -> None:

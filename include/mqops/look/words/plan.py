@@ -110,8 +110,13 @@ def left_off(view: PlanView, most: int) -> Text:
         return NOTHING
     messages = view.plan.rows - sum(one.count.messages for one in view.groups[:most])
     link = Link("Messages", "messages", {"queue_manager": view.line.queue_manager, "run": view.line.run})
-    told = "… and {} with {}. {} lists all messages of this plan, by planned action."
-    return said(told, counted(groups, "more group"), counted(messages, "message"), link)
+    where = (
+        said("{}: its messages are not shown.", view.pruned.sentence("this run"))
+        if view.pruned
+        else said("{} lists all messages of this plan, by planned action.", link)
+    )
+    told = "… and {} with {}. {}"
+    return said(told, counted(groups, "more group"), counted(messages, "message"), where)
 
 
 def _group(run: RunLine, one: GroupLine, rule_in_words: Callable[[Action], str], *, compares: bool) -> Sequence[Cell]:
