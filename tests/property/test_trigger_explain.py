@@ -209,9 +209,9 @@ def wanted(broken: set[str], waiting: int, kind: str, proposed: list[str], *, op
         return 0
     if kind == "DEPTH" and "T09" in broken:
         return 0  # a person has to look whether one was made
-    events = ("TRIGGER", "TRIGTYPE", "TRIGMPRI", "PUT(ENABLED)", "GET(ENABLED)")
+    events = ("TRIGGER", "TRIGTYPE", "TRIGMPRI", "GET(ENABLED)")
     event = opened or any(word in command for command in proposed for word in events if "(APP)" in command)
-    event |= any("PUT(ENABLED)" in command for command in proposed)  # of the initiation queue: T13a
+    event |= any("PUT(ENABLED)" in command and "(APP)" not in command for command in proposed)  # T13a: not of APP
     return int(kind == "FIRST" or event)
 
 
@@ -253,6 +253,7 @@ def test_T01_T03_T03a_T04_T05_T06_T07_T08_T09_T10_T14_broken_alone_is_named_and_
 )
 @example(breaks=frozenset({"T07 blank", "T07 remote"}), kind="EVERY", platform="unix", by_pcf=False)
 @example(breaks=frozenset({"T06 blank", "T06 missing"}), kind="DEPTH", platform="unix", by_pcf=False)
+@example(breaks=frozenset({"T07 remote", "T01 put", "T03a"}), kind="EVERY", platform="zos", by_pcf=True)
 @example(breaks=frozenset({"T07 put"}), kind="EVERY", platform="unix", by_pcf=False)
 @given(
     breaks=st.frozensets(st.sampled_from([*BREAKS, FIRED]), min_size=2, max_size=3),
