@@ -1,9 +1,10 @@
 """A process that searches in snapshots, one search after another, for a server that can end it at any time.
 
 A line of JSON says that it is there. Then a line on standard input asks, and a line on standard output answers: what is
-looked for may be payload, which stands on no command line. Where processors are few it comes after other processes as
-its server does, and not behind that: a task that keeps all processors busy would leave it a thirtieth of one. It may
-use MEMORY bytes and SECONDS of processor for a search; when its server ends, its input does, and so does it.
+looked for may be payload, which stands on no command line. The lines are UTF-8, whatever the locale is. Where
+processors are few it comes after other processes as its server does, and not behind that: a task that keeps all
+processors busy would leave it a thirtieth of one. It may use MEMORY bytes and SECONDS of processor for a search; when
+its server ends, its input does, and so does it.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import ValidationError
 
 from mqops.errors import MqopsError
 from mqops.lake.body_keys import ask_for_passwords
@@ -27,7 +29,7 @@ from mqops.look.core.criteria import Criteria, criteria
 from mqops.look.find import FoundPage, count_recorded, find_recorded
 from mqops.look.plan_view import planned_rows
 from mqops.look.taken_since import equal_to_taken, rows_still_there
-from mqops.type_adapter import adapter_of
+from mqops.type_adapter import adapter_of, refused
 
 MEMORY = 2 * 2**30
 SECONDS = 60
@@ -133,16 +135,27 @@ def _some_seconds() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + SECONDS, hard))
 
 
-def main(lines: TextIO = sys.stdin, answers: TextIO = sys.stdout) -> None:
+def _answered(line: bytes) -> Answer:
+    """The answer to a line. One that does not fit is told without what it has: that may be payload, or a password."""
+    try:
+        search = adapter_of(Search).validate_json(line)
+    except ValidationError as error:
+        place, _kind, text = refused(error)
+        why = f"{place or 'the line'}: {text}. Start the API server again: its mqops may be another version"
+        return Answer(problem=f"The process that searches does not understand the page: {why}")
+    return answer(search)
+
+
+def main() -> None:
     """Answer until there is nothing more to read."""
     bounded()
     pa.set_memory_pool(pa.system_memory_pool())  # the others keep what they may need again
-    answers.write("{}\n")
+    answers, found = sys.stdout.buffer, adapter_of(Answer)
+    answers.write(b"{}\n")
     answers.flush()
-    searches, found = adapter_of(Search), adapter_of(Answer)
-    for line in lines:
+    for line in sys.stdin.buffer:
         _some_seconds()
-        answers.write(f"{found.dump_json(answer(searches.validate_json(line))).decode()}\n")
+        answers.write(found.dump_json(_answered(line)) + b"\n")
         answers.flush()
 
 

@@ -43,11 +43,11 @@ class _Searching:
 
     def __init__(self, asked: Search) -> None:
         self.asked = asked
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._over = False
 
-    def begin(self, process: subprocess.Popen[str]) -> bool:
+    def begin(self, process: subprocess.Popen[bytes]) -> bool:
         """Give the search its process. Returns whether somebody still waits for the answer."""
         with self._lock:
             self._process = None if self._over else process
@@ -58,7 +58,7 @@ class _Searching:
         if process := self.answered():
             process.kill()
 
-    def answered(self) -> subprocess.Popen[str] | None:
+    def answered(self) -> subprocess.Popen[bytes] | None:
         """Take the process back, which goes on. Returns None where nobody waited for the answer any longer."""
         with self._lock:
             process, self._process, self._over = self._process, None, True
@@ -70,9 +70,9 @@ class Searches:
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(PROCESSES, thread_name_prefix="mqops searches")
-        self._idle: list[subprocess.Popen[str]] = []
+        self._idle: list[subprocess.Popen[bytes]] = []
         self._turns = Turns(at_once=1, most_of_person=MOST_OF_PERSON, most=MOST)
-        self._answered: MutableMapping[str, Answer] = kept_for_a_moment(MOST_KEPT)
+        self._answered: MutableMapping[bytes, Answer] = kept_for_a_moment(MOST_KEPT)
 
     async def found(self, person: str, asked: Search) -> Answer:
         """The messages that fit. Parameters: `person` who asks, and may see what is found; `asked` without passwords.
@@ -82,7 +82,7 @@ class Searches:
             HTTPException: 429, the person has too many searches open, or all people have.
             SettingsError: the search is not valid, or the snapshot cannot be read.
         """
-        search, key = _Searching(asked), SEARCH.dump_json(asked).decode()
+        search, key = _Searching(asked), SEARCH.dump_json(asked)
         try:
             async with self._turns.turn(person):
                 if (known := self._answered.get(key)) is not None:
@@ -106,7 +106,7 @@ class Searches:
             assert process.stdin
             assert process.stdout
             asked = replace(search.asked, passwords=passwords_for(search.asked.run))
-            process.stdin.write(f"{SEARCH.dump_json(asked).decode()}\n")
+            process.stdin.write(SEARCH.dump_json(asked) + b"\n")
             process.stdin.flush()
             over = threading.Timer(SECONDS, search.end)
             over.start()
@@ -122,17 +122,17 @@ class Searches:
             self._idle.append(process)
         return reply
 
-    def _ready(self) -> subprocess.Popen[str]:
+    def _ready(self) -> subprocess.Popen[bytes]:
         while self._idle:
             if (process := self._idle.pop()).poll() is None:
                 return process
         return _started()
 
 
-def _started() -> subprocess.Popen[str]:
+def _started() -> subprocess.Popen[bytes]:
     command = [sys.executable, "-P", "-m", "mqops.look.search_process"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
     assert process.stdout
     process.stdout.readline()  # it is there
     return process
