@@ -88,17 +88,23 @@ def test_a_plan_with_many_groups_says_how_many_it_leaves_off_and_where_their_mes
         assert f'<a href="/messages?queue_manager=QM1&amp;run={run.run}">Messages</a>' in page
 
 
-def test_a_plan_with_many_groups_whose_messages_were_pruned_says_so(manager, estate_folder, client):
-    letters(manager, "A", "A", "A", *(f"OTHER{number}" for number in range(plan_page.GROUPS)))
-    lake = estate_folder / "lake"
-    run, _newest = (planned(manager, lake, text="ACTION(RETRY)\n") for _run in range(2))  # the newest keeps its files
+def prune(run: RunFolder, parts: str) -> None:
+    """Remove these parts of a run, as soon as it is old enough."""
 
     def pruned() -> bool:
-        done = CliRunner().invoke(main, ["lake", "prune", "QM1", "--snapshots", "1s", "--lake", str(lake)])
+        command = ["lake", "prune", "QM1", parts, "1s", "--lake", str(run.lake_folder.parent)]
+        done = CliRunner().invoke(main, command)
         assert done.exit_code == 0, done.output
         return PRUNED.exists(run)
 
     until(pruned, pause=0.2)
+
+
+def test_a_plan_with_many_groups_whose_messages_were_pruned_says_so(manager, estate_folder, client):
+    letters(manager, "A", "A", "A", *(f"OTHER{number}" for number in range(plan_page.GROUPS)))
+    lake = estate_folder / "lake"
+    run, _newest = (planned(manager, lake, text="ACTION(RETRY)\n") for _run in range(2))  # the newest keeps its files
+    prune(run, "--snapshots")
     page = words_of(client("/plan", queue_manager="QM1", run=run.run).text)
     assert "… and 1 more group with 1 message. The snapshot of this run was removed by `mqops lake prune` at 20" in page
     assert f", for {PRUNED.read(run).by}: its messages are not shown." in page
@@ -241,6 +247,23 @@ def test_an_ambiguous_origin_is_told_with_what_moves_the_message(tmp_path, estat
     there = f'<a href="/run?queue_manager=QM1&run={run.run}#actions">{words}</a>'
     assert there in unescape(client("/plan", "operator", queue_manager="QM1", run=run.run).text)
     assert "#actions" not in page
+
+
+def test_a_plan_with_an_ambiguous_origin_is_shown_when_its_messages_were_pruned(tmp_path, estate_folder, client):
+    manager = create(tmp_path / "home", "QM1", "DEFINE QLOCAL(BACK)\nDEFINE QLOCAL(A) BOQNAME(BACK)\n")
+    manager.mqsc("DEFINE QLOCAL(B) BOQNAME(BACK)\nDEFINE QLOCAL(MQOPS.QUARANTINE)\n")
+    manager.put("BACK", [({}, b"whence")])
+    table = parse("ACTION(RETRY)", origins=True).table
+    assert table
+    fixed = {"connection": manager.connection, "lake": estate_folder / "lake", "table": table, "text": "ACTION(RETRY)"}
+    (run, plan), _newest = (plan_run(BACKOUT, BackoutRequest(**fixed)) for _run in range(2))
+    assert plan.actions == {"AMBIGUOUS": 1}
+    prune(run, "--plans")
+    pages = {path: client(path, queue_manager="QM1", run=run.run) for path in ("/plan", "/run")}
+    assert {page.status_code for page in pages.values()} == {200}, [words_of(page.text) for page in pages.values()]
+    said = "The snapshot and the plan of this run were removed by `mqops lake prune` at "
+    assert said in words_of(pages["/run"].text)
+    assert '<td class="name">ambiguous</td>' in pages["/plan"].text
 
 
 @pytest.mark.parametrize(("place", "shown"), [("{}/rules/t.rules", "rules/t.rules"), ("/else/t.rules", "t.rules")])

@@ -21,7 +21,7 @@ from mqops.decide.recorded import PLAN
 from mqops.errors import SettingsError
 from mqops.kept import kept
 from mqops.lake.parquet import read_parquet, rows_with
-from mqops.lake.pruned import PRUNED, PrunedRun
+from mqops.lake.pruned import PRUNED, PrunedRun, removed
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
 from mqops.look.core.run_state import RunLine
@@ -92,8 +92,8 @@ class PlanView:
     Parameters: `found` its pre-flight, None where nobody has looked at this plan's destinations; `groups` the largest
     first, those that it ignores behind the others; `gone` those that the last plan of the same queue, `last`, has and
     this one has not; `comparable` whether both plans list all of their groups; `stops` in force, in words; `ambiguous`
-    what is said of each backout queue with messages of ambiguous origin; `pruned` which files of the run a retention
-    has removed.
+    what is said of each backout queue with messages of ambiguous origin, none where the plan's rows were removed;
+    `pruned` which files of the run a retention has removed.
     """
 
     line: RunLine
@@ -128,6 +128,7 @@ def plan_view(run: RunFolder) -> PlanView:
     earlier = {GroupKey.of(one): one for one in before.counts} if before else {}
     texts = rule_texts(plan.table_text)
     found = PREFLIGHT.find(run)
+    has_ambiguous = Action.AMBIGUOUS in plan.actions and not removed(run.plan)
     keys = {GroupKey.of(one) for one in plan.counts}
     comparable = not (plan.counts_left_off or (before and before.counts_left_off))
     return PlanView(
@@ -146,7 +147,7 @@ def plan_view(run: RunFolder) -> PlanView:
         last=last,
         comparable=comparable,
         stops=tuple(stops_of(run)),
-        ambiguous=_ambiguous(run, plan.digest) if Action.AMBIGUOUS in plan.actions else (),
+        ambiguous=_ambiguous(run, plan.digest) if has_ambiguous else (),
         pruned=PRUNED.find(run),
     )
 

@@ -127,6 +127,24 @@ def test_what_needs_the_messages_of_a_pruned_run_says_since_when_they_are_gone(l
     assert f"removed by `mqops lake prune` at {record.at}" in str(words_of_page(run_story(first)))
 
 
+TOLD = ("plan", "summary", "went", "moved", "left", "gone", "people")
+
+
+def test_what_a_run_did_is_told_when_its_plan_is_gone_too(lake: Path) -> None:
+    """The rows of the plan are gone: no message is listed, and all counts are told."""
+    wait_until_old(lake)
+    first, *_others = runs_of(lake)
+    before = json.loads(call("run", "show", first.run, "--json", "--lake", str(lake)).output)
+    assert call("lake", "prune", *NOW_DUE, "--plans", "1s", "--lake", str(lake)).exit_code == 0
+    assert PRUNED.read(first).parts == ("snapshot", "plan")
+    shown = call("run", "show", first.run, "--lake", str(lake))
+    assert (shown.exit_code, "balances" in said(shown)) == (0, True), said(shown)
+    after = json.loads(call("run", "show", first.run, "--json", "--lake", str(lake)).output)
+    assert before["moved"] > 0
+    assert [after[name] for name in TOLD] == [before[name] for name in TOLD]
+    assert (after["messages"], after["unmoved"]) == ([], [])
+
+
 def test_a_run_that_can_be_undone_keeps_its_messages(lake: Path) -> None:
     wait_until_old(lake)
     done = call("lake", "prune", "--snapshots", "1s", "--lake", str(lake))
