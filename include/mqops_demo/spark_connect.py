@@ -23,7 +23,8 @@
 11. The first JVM is warmed up before clients reach it, by runs over made-up messages (`mqops_demo.spark_made_up_run`).
     It is served, too, if that fails or takes longer than a minute. One that is started again is not: a client waits.
 12. When the last client has gone, the JVM gives up what clients have had it keep: one that was killed has not said so.
-    A client that comes at that very moment loses nothing but time: Spark works out again what it does not have.
+    A client that comes at that very moment, or whose connection breaks while its job runs, loses nothing but time:
+    Spark works out again what it does not have.
 """
 
 from __future__ import annotations
