@@ -259,11 +259,12 @@ def test_a_plan_with_an_ambiguous_origin_is_shown_when_its_messages_were_pruned(
     (run, plan), _newest = (plan_run(BACKOUT, BackoutRequest(**fixed)) for _run in range(2))
     assert plan.actions == {"AMBIGUOUS": 1}
     prune(run, "--plans")
-    pages = {path: client(path, queue_manager="QM1", run=run.run) for path in ("/plan", "/run")}
+    pages = {path: client(path, "operator", queue_manager="QM1", run=run.run) for path in ("/plan", "/run")}
     assert {page.status_code for page in pages.values()} == {200}, [words_of(page.text) for page in pages.values()]
     said = "The snapshot and the plan of this run were removed by `mqops lake prune` at "
     assert said in words_of(pages["/run"].text)
     assert '<td class="name">ambiguous</td>' in pages["/plan"].text
+    assert "The form of mq_recover" not in pages["/plan"].text, "the page of the run has none without the plan's rows"
 
 
 @pytest.mark.parametrize(("place", "shown"), [("{}/rules/t.rules", "rules/t.rules"), ("/else/t.rules", "t.rules")])
