@@ -28,4 +28,7 @@ if __name__ == "__main__":
     told = [os.open(fifo, os.O_RDWR) for fifo in sys.argv[2:]]
     while sys.stdin not in select.select([sys.stdin, *told], [], [])[0]:
         os.read(told[0], 4096)
-        spark.catalog.clearCache()
+        try:
+            spark.catalog.clearCache()
+        except Exception as error:  # Spark serves on, and keeps it until the next client has gone
+            print(f"Spark does not give up what clients have had it keep: {error}", file=sys.stderr, flush=True)
