@@ -319,11 +319,13 @@ def test_what_the_server_keeps_for_a_job_that_is_killed_is_given_up(home: Airflo
         return lines[-1]
 
     with subprocess.Popen([sys.executable, "-c", TASK, str(tmp_path / "job.py")], stdin=subprocess.PIPE) as job:
-        job.stdin.write(json.dumps(variables).encode())
-        job.stdin.close()
-        until((tmp_path / "kept").exists, PATIENCE)
-        assert kept() == "kept: True"  # another client has come and gone
-        job.kill()
+        try:
+            job.stdin.write(json.dumps(variables).encode())
+            job.stdin.close()
+            until((tmp_path / "kept").exists, PATIENCE)
+            assert kept() == "kept: True"  # another client has come and gone
+        finally:
+            job.kill()  # by itself it would end after ten minutes
     until(lambda: kept() == "kept: False")
 
 

@@ -31,6 +31,11 @@ class PrunedRun:
 PRUNED = RunFile("pruned.json", PrunedRun)
 
 
+def has_removed(pruned: PrunedRun | None, part: Path) -> bool:
+    """Whether a folder of a run was removed. Parameters: `pruned` what was removed of the run, None for nothing."""
+    return pruned is not None and part.name in pruned.parts
+
+
 def going(part: Path) -> Path:
     """The name that a folder of a run has while it is removed: a reader has all of it or none."""
     return part.with_name(f".removed-{part.name}")
@@ -50,4 +55,4 @@ def removed(part: Path) -> str:
         found = PRUNED.find(run)
     except LakeError:
         return ""
-    return found.sentence(f"run {run.run}", part.name) if found and part.name in found.parts else ""
+    return found.sentence(f"run {run.run}", part.name) if found and has_removed(found, part) else ""

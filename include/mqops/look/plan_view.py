@@ -21,7 +21,7 @@ from mqops.decide.recorded import PLAN
 from mqops.errors import SettingsError
 from mqops.kept import kept
 from mqops.lake.parquet import read_parquet, rows_with
-from mqops.lake.pruned import PRUNED, PrunedRun, removed
+from mqops.lake.pruned import PRUNED, PrunedRun, has_removed
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
 from mqops.look.core.run_state import RunLine
@@ -127,8 +127,8 @@ def plan_view(run: RunFolder) -> PlanView:
     before = PLAN.read(RunFolder(run.path.parent / last.run)) if last else None
     earlier = {GroupKey.of(one): one for one in before.counts} if before else {}
     texts = rule_texts(plan.table_text)
-    found = PREFLIGHT.find(run)
-    has_ambiguous = Action.AMBIGUOUS in plan.actions and not removed(run.plan)
+    found, pruned = PREFLIGHT.find(run), PRUNED.find(run)
+    has_ambiguous = Action.AMBIGUOUS in plan.actions and not has_removed(pruned, run.plan)
     keys = {GroupKey.of(one) for one in plan.counts}
     comparable = not (plan.counts_left_off or (before and before.counts_left_off))
     return PlanView(
@@ -148,7 +148,7 @@ def plan_view(run: RunFolder) -> PlanView:
         comparable=comparable,
         stops=tuple(stops_of(run)),
         ambiguous=_ambiguous(run, plan.digest) if has_ambiguous else (),
-        pruned=PRUNED.find(run),
+        pruned=pruned,
     )
 
 

@@ -15,7 +15,7 @@ from mqops.clock import utc_now
 from mqops.decide.core import PlanSummary
 from mqops.decide.recorded import PLAN
 from mqops.lake.handed_on import HANDED_ON, NO_DAG_RUN
-from mqops.lake.pruned import PRUNED, PrunedRun, removed
+from mqops.lake.pruned import PRUNED, PrunedRun, has_removed
 from mqops.lake.run import RunFolder
 from mqops.lake.run_file import Checked
 from mqops.lake.stop import LiftedStop, Stop, lifted_in, stop_in
@@ -160,7 +160,8 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     identity = plan and PlanIdentity(run=run.run, digest=plan.digest)
     markers = tuple(LedgerFile(run.lake_folder).markers(plan=identity)) if identity else ()
     sums = account(markers)
-    rows = plan if plan and not removed(run.plan) else None
+    pruned = PRUNED.find(run)
+    rows = None if has_removed(pruned, run.plan) else plan
     stay = staying_rows(run, rows.digest) if rows and line.state in NOT_CARRIED_OUT else StayingRows()
     reasons, shown, more, by_hand = in_pages(unmoved(run, line, sums, stay) if rows else (), limit, after)
     return RunStory(
@@ -174,7 +175,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         stops=tuple(f"{what} stopped {found}" for what, found in stops.items() if found),
         stopped=tuple(_stopped(line, lifted, late=own if done else None)),
         summary=files.summary,
-        pruned=PRUNED.find(run),
+        pruned=pruned,
         undoes=undone.run if undone else "",
         planned_at=files.planned_at if plan else "",
         begun_at=min((one.at for one in markers if one.kind == MarkerKind.ISSUED), default=""),

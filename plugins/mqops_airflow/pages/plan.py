@@ -15,7 +15,7 @@ from mqops.decide.core.staying import staying
 from mqops.decide.preflight import NOT_DONE
 from mqops.deciders.registry import by_choice, fates_of, holds_queues
 from mqops.errors import MqopsError
-from mqops.lake.pruned import removed
+from mqops.lake.pruned import has_removed
 from mqops.look.core.run_state import RunLine
 from mqops.look.plan_view import PlanView, acted_on, destinations, look_now, plan_view
 from mqops.look.run_story import RunStory
@@ -136,7 +136,7 @@ class _InWords:
         plan, tables = view.plan, _tables(Same(view))
         asks = "{}?" if answer.open else "would {}" if answer.dry else "plan to {}"
         problems = view.found.findings if view.found else ()
-        by_hand = not plan.actions.keys().isdisjoint(BY_HAND) and not removed(answer.asked.run.plan)
+        by_hand = not plan.actions.keys().isdisjoint(BY_HAND) and not has_removed(view.pruned, answer.asked.run.plan)
         news = words.folded(_news(view, seen.looked))
         self.meaning = beside(view.line)
         self.run = said("The plan of {}.", OfRun(plan.queue_manager, view.line.run))

@@ -8,10 +8,10 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from click.testing import CliRunner
@@ -178,37 +178,49 @@ def test_a_proof_that_was_damaged_and_is_written_anew_in_its_place_is_read_again
     assert status() == ""
 
 
-def test_a_row_of_the_index_that_is_not_what_its_run_says_is_made_anew(lake, status, monkeypatch) -> None:
+class WrongRow(NamedTuple):
+    """A run of long ago; the index, whose row of its proof has another hash; and `whole`, the rows of before."""
+
+    run: str
+    index: sqlite3.Connection
+    whole: list[Any]
+
+    def rows(self, columns: str = "*") -> list[Any]:
+        return self.index.execute(f"SELECT DISTINCT {columns} FROM proof WHERE run = ?", (self.run,)).fetchall()
+
+
+@pytest.fixture
+def wrong(lake, status, monkeypatch) -> Iterator[WrongRow]:
+    monkeypatch.setattr(accounted, "AGAIN", 0)
+    run = min(ends(lake)[max(ends(lake))])
+    os.utime(lake / "QM1" / "runs" / run, (1_700_000_000, 1_700_000_000))
+    assert status() == ""
+    with closing(sqlite3.connect(lake / "QM1" / runs_index.INDEX)) as index:
+        whole = WrongRow(run, index, []).rows()
+        index.execute("UPDATE proof SET hash = ? WHERE run = ?", ("0" * 64, run))
+        index.commit()
+        yield WrongRow(run, index, whole)
+
+
+def test_a_row_of_the_index_that_is_not_what_its_run_says_is_made_anew(wrong, status) -> None:
     """It was told as a ledger that does not verify until somebody removed the index."""
-    monkeypatch.setattr(accounted, "AGAIN", 0)
-    run = min(ends(lake)[max(ends(lake))])
-    os.utime(lake / "QM1" / "runs" / run, (1_700_000_000, 1_700_000_000))
     assert status() == ""
-    with closing(sqlite3.connect(lake / "QM1" / runs_index.INDEX)) as index:
-        whole = index.execute("SELECT * FROM proof WHERE run = ?", (run,)).fetchall()
-        index.execute("UPDATE proof SET hash = ? WHERE run = ?", ("0" * 64, run))
-        index.commit()
-        assert status() == ""
-        assert status() == ""
-        assert index.execute("SELECT * FROM proof WHERE run = ?", (run,)).fetchall() == whole
+    assert status() == ""
+    assert wrong.rows() == wrong.whole
 
 
-def test_a_wrong_row_of_a_lake_that_may_only_be_read_is_not_told_once_it_was_noticed(lake, status, monkeypatch) -> None:
+def test_a_wrong_row_of_a_lake_that_may_only_be_read_is_not_told_once_it_was_noticed(
+    wrong, lake, status, monkeypatch
+) -> None:
     """The row stays wrong on disk. What the run says is told: of the ledger at once, and of itself behind that."""
-    monkeypatch.setattr(accounted, "AGAIN", 0)
-    run = min(ends(lake)[max(ends(lake))])
-    os.utime(lake / "QM1" / "runs" / run, (1_700_000_000, 1_700_000_000))
-    assert status() == ""
-    with closing(sqlite3.connect(lake / "QM1" / runs_index.INDEX)) as index:
-        index.execute("UPDATE proof SET hash = ? WHERE run = ?", ("0" * 64, run))
-        index.execute("UPDATE run SET line = json_set(line, '$.moved', 77) WHERE run = ?", (run,))
-        index.commit()
-        real = os.access  # root may write everywhere
-        monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
-        for _look in range(2):
-            assert status() == ""
-            assert [line.moved for line in list_runs(lake) if line.run == run] == [3]
-        assert index.execute("SELECT DISTINCT hash FROM proof WHERE run = ?", (run,)).fetchall() == [("0" * 64,)]
+    wrong.index.execute("UPDATE run SET line = json_set(line, '$.moved', 77) WHERE run = ?", (wrong.run,))
+    wrong.index.commit()
+    real = os.access  # root may write everywhere
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
+    for _look in range(2):
+        assert status() == ""
+        assert [line.moved for line in list_runs(lake) if line.run == wrong.run] == [3]
+    assert wrong.rows("hash") == [("0" * 64,)]
 
 
 def test_a_run_that_was_removed_says_nothing(lake, status) -> None:
