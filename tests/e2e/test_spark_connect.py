@@ -59,8 +59,10 @@ def main(arguments):
     spark = session("test")
     print("at a time:", _at_a_time(spark), "in session", spark.session_id)
     with spark_errors(Path("nowhere")):
-        spark.range(1).mapInArrow(Task(MqConnection.from_environment()), "id long").collect()
+        spark.range(0, 1, 1, 1).mapInArrow(Task(MqConnection.from_environment()), "id long").collect()
 """
+"""It fails in its only Spark task. Another one would be interrupted; if it waits for a Python worker just then, Spark
+starts the daemon anew."""
 
 FORKED_JOB = """\
 from mqops.spark_job import session
@@ -83,7 +85,7 @@ def main(arguments):
 
 CACHED = """
 def main(arguments):
-    frame = session("test").range(1_000_000)
+    frame = session("test").range(0, 1_000_000, 1, 1)
     type(frame).unpersist = lambda *_asked: print("the server is asked to forget", flush=True)
     with cached(frame) as kept, spark_errors(Path("nowhere")):
         kept.mapInArrow(work, "id long").collect()
@@ -289,7 +291,7 @@ def test_a_job_whose_servers_port_another_user_takes_does_not_ask_there_to_forge
     home: AirflowHome, tmp_path: Path
 ) -> None:
     """What is told is whose port it is; to ask would be tried for a minute more."""
-    few = "from mqops import spark_job\n\nspark_job._TRIES = 1\n"
+    few = "from mqops import spark_job\n\nspark_job._TRIES = 3\n"
     (tmp_path / "job.py").write_text(few + LONG_JOB.format(folder=str(tmp_path)))
     command = [sys.executable, "-c", FORWARDER, str(home.spark_connect["port"])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as forwarder, ThreadPoolExecutor() as threads:
@@ -298,6 +300,7 @@ def test_a_job_whose_servers_port_another_user_takes_does_not_ask_there_to_forge
         ended = threads.submit(run_in_task, tmp_path / "job.py", {"PATH": os.environ["PATH"], **server.environment})
         until(lambda: (tmp_path / "working").exists() or ended.done(), PATIENCE)
         with neighbour(port) as other:
+            assert other.asked()["bound"] == 0  # he tries it all the time: the job finds him at its next try
             forwarder.kill()
             assert other.says()["bound"] == 1
             code, lines = ended.result()
