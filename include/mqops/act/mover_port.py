@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -13,7 +14,7 @@ from mqops.act.report_sender import send_expiration_report
 from mqops.actions import Action
 from mqops.decide.core.protected import is_protected
 from mqops.errors import LOST_CONNECTION, MQError, PlanChanged
-from mqops.ledger.core.identity import message_key
+from mqops.ledger.core.identity import identity_key
 from mqops.ledger.core.marker import LaneToken, Marker
 from mqops.ledger.core.seal import Seal
 from mqops.ledger.queue import LedgerQueue
@@ -22,7 +23,6 @@ from mqops.mq.inquire import ResolvedQueue, depth, resolve_queue
 from mqops.mq.session import MATCH_BOTH, PASS_CONTEXT_OPTIONS, RawMessage, Session, has_ended
 from mqops.observe.core.decode import dlh_of, has_native_dlh
 from mqops.observe.core.group_fields import with_fields_in_md
-from mqops.observe.core.payload import Described
 from mqwire import constants as c
 from mqwire.errors import WireError
 from mqwire.headers import inherited
@@ -43,17 +43,19 @@ BY_ALIAS = "its destination is an alias of the protected queue"
 UNSEEN = "whether its destination is a transmission queue cannot be seen: mqops needs authority to inquire it (INQ)"
 """Why messages are left (`MoverPort.refuses`)."""
 
-_FORMAT = slice(MQMD_LAYOUT.offset("format"), MQMD_LAYOUT.offset("priority"))
-_identity = MQMD_LAYOUT.reader("msg_id", "correl_id", "put_date", "put_time")
+_IDS = slice(MQMD_LAYOUT.offset("msg_id"), MQMD_LAYOUT.offset("backout_count"))
+_PUT_AT = slice(MQMD_LAYOUT.offset("put_date"), MQMD_LAYOUT.offset("appl_origin_data"))
+_DESCRIPTION = slice(MQMD_LAYOUT.offset("encoding"), MQMD_LAYOUT.offset("priority"))
+_FORMAT = slice(MQMD_LAYOUT.offset("format"), _DESCRIPTION.stop)
+_SAID_BY_DLH = slice(MQDLH_LAYOUT.offset("encoding"), MQDLH_LAYOUT.offset("put_appl_type"))
+_INHERIT = c.MQCCSI_INHERIT.to_bytes(4, sys.byteorder, signed=True)
 _data_description = MQMD_LAYOUT.reader("encoding", "coded_char_set_id", "format")
-_described_by_dlh = MQDLH_LAYOUT.reader("encoding", "coded_char_set_id", "format")
 _describe_data = MQMD_LAYOUT.writer("encoding", "coded_char_set_id", "format")
 
 
 def key_of(md: bytes, body: bytes) -> str:
     """The frozen identity of a message as it was got (law 3)."""
-    msg_id, correl_id, put_date, put_time = _identity(md)
-    return message_key(msg_id, correl_id, put_date, put_time, sha256(body).digest())
+    return identity_key(md[_IDS] + md[_PUT_AT] + sha256(body).digest())
 
 
 class MoverPort:
@@ -117,9 +119,10 @@ class MoverPort:
 
     def refuses(self, target: Target) -> str:
         """See `Port`; rule 3 of `mqops.decide.core.protected`. `open_target` refuses a name that leads nowhere."""
-        if target not in self._refusals:
-            self._refusals[target] = self._refusal(target)
-        return self._refusals[target]
+        refusal = self._refusals.get(target)
+        if refusal is None:
+            refusal = self._refusals[target] = self._refusal(target)
+        return refusal
 
     def _refusal(self, target: Target) -> str:
         there = self._resolved(target)
@@ -234,23 +237,19 @@ def without_dlh(taken: Taken) -> tuple[bytes, bytes]:
 
     The CCSID is the actual one: MQCCSI_INHERIT, in an MQDLH, is that of the MQDLH, and in an MQMD the queue manager's.
     """
-    encoding, ccsid, raw_format = _data_description(taken.md)
-    said, rest = _said_by_dlh(raw_format, encoding, ccsid, taken.body)
-    if said is None:
-        return taken.md, taken.body  # there is none to take off
-    md = bytearray(taken.md)
-    _describe_data(md, said.encoding, inherited(said.ccsid, ccsid), said.format)
-    return with_fields_in_md(bytes(md), rest)
-
-
-def _said_by_dlh(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> tuple[Described | None, bytes]:
-    """What the MQDLH of a body says of the rest, and the rest; None without one."""
-    if has_native_dlh(encoding, ccsid, body):
-        said = _described_by_dlh(body)
-        if said[2].partition(b"\0")[0].isascii():
-            return Described(said[2], said[0], said[1]), body[MQDLH_LAYOUT.size :]
-    try:
-        dlh, rest = dlh_of(raw_format, encoding, ccsid, body)
-    except WireError:
-        return None, body
-    return Described(dlh.format, dlh.encoding, dlh.coded_char_set_id), rest
+    md, body = taken.md, taken.body
+    encoding, ccsid, raw_format = _data_description(md)
+    said = body[_SAID_BY_DLH]  # encoding, CCSID and format: side by side, as in the MQMD
+    if has_native_dlh(encoding, ccsid, body) and said[8:].partition(b"\0")[0].isascii():
+        if said.startswith(_INHERIT, 4):
+            said = said[:4] + md[_DESCRIPTION][4:8] + said[8:]
+        described = md[: _DESCRIPTION.start] + said + md[_DESCRIPTION.stop :]
+    else:
+        try:
+            dlh, _rest = dlh_of(raw_format, encoding, ccsid, body)
+        except WireError:
+            return md, body  # there is none to take off
+        changed = bytearray(md)
+        _describe_data(changed, dlh.encoding, inherited(dlh.coded_char_set_id, ccsid), dlh.format)
+        described = bytes(changed)
+    return with_fields_in_md(described, body[MQDLH_LAYOUT.size :])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from hashlib import sha256
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mq_support import dead_letter
@@ -19,9 +20,11 @@ from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
 from mqops.observe.core.columns import SNAPSHOT_COLUMNS
 from mqops.observe.core.decode import has_native_dlh, md_text
+from mqwire.constants import MQCCSI_INHERIT
 from mqwire.structures import MQDLH_LAYOUT, MQMD, MQMD_LAYOUT
 
 DLH_TEXTS = ("dest_q_name", "dest_q_mgr_name", "format", "put_appl_name", "put_date", "put_time")
+DESCRIBED = slice(MQMD_LAYOUT.offset("encoding"), MQMD_LAYOUT.offset("priority"))
 BROWSED = browsed("Q", datetime(2026, 1, 1, tzinfo=UTC))
 
 
@@ -90,6 +93,41 @@ def test_a_name_ends_at_its_first_nul_whatever_follows_in_ascii_and_ebcdic(names
     assert [row[name] for name in of_md] == names[:4]
     _md, rest = without_dlh(Taken(md=bytes(md), body=bytes(body), key=""))
     assert rest == b"data"
+
+
+@settings(deadline=None)
+@given(
+    inner=st.tuples(
+        st.sampled_from(["MQSTR", "MQHRF2", "", "OWN", "MQDEAD", "12345678"]),
+        st.sampled_from([0, 273, 546, 785, -1]),
+        st.sampled_from([MQCCSI_INHERIT, 0, 37, 819, 1208]),
+    ),
+    encoding=st.sampled_from([273, 546, 785]),
+    ccsid=st.sampled_from([37, 500, 819, 1208]),
+    rest=st.binary(max_size=300),
+    others=st.binary(min_size=364, max_size=364),
+)
+def test_D08_the_descriptor_says_what_the_header_said_and_nothing_else_changes(inner, encoding, ccsid, rest, others):
+    """In the byte order and code page of this machine (read fast) as in all others."""
+    body = dead_letter("Q", rest, encoding=encoding, ccsid=ccsid, inner=inner)[1]
+    own = MQMD(format="MQDEAD", encoding=encoding, coded_char_set_id=ccsid).pack()[DESCRIBED]
+    md = others[: DESCRIBED.start] + own + others[DESCRIBED.stop :]
+    after, left = without_dlh(Taken(md=md, body=body, key=""))
+    name, inner_encoding, inner_ccsid = inner
+    said = ccsid if inner_ccsid == MQCCSI_INHERIT else inner_ccsid
+    expected = MQMD(format=name, encoding=inner_encoding, coded_char_set_id=said).pack()[DESCRIBED]
+    assert (after[DESCRIBED], left) == (expected, rest)
+    assert after[: DESCRIBED.start] + after[DESCRIBED.stop :] == md[: DESCRIBED.start] + md[DESCRIBED.stop :]
+
+
+@pytest.mark.parametrize(("ccsid", "is_header"), [(819, True), (1208, False)])
+def test_a_header_whose_format_is_no_text_of_its_code_page_is_none_and_stays(ccsid, is_header):
+    body = bytearray(dead_letter("Q", b"data", ccsid=ccsid)[1])
+    MQDLH_LAYOUT.writer("format")(body, b"MQ\xff     ")
+    md = MQMD(format="MQDEAD", coded_char_set_id=ccsid).pack()
+    assert (columns(md, bytes(body))["dlh_error"] is None) == is_header
+    _md, rest = without_dlh(Taken(md=md, body=bytes(body), key=""))
+    assert (rest == b"data") == is_header
 
 
 def test_text_of_a_descriptor_is_utf_8_or_latin_1_and_ends_at_its_first_nul():
