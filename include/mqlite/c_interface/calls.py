@@ -15,10 +15,11 @@ import threading
 import traceback
 from collections.abc import Callable
 from functools import cache
+from itertools import accumulate, takewhile
 from typing import Any
 
 from mqlite.c_interface.property_calls import PropertyCalls, message_handle
-from mqlite.c_interface.signatures import CALLS
+from mqlite.c_interface.signatures import CALLS, NEEDED, names
 from mqlite.c_interface.status_calls import StatusCalls
 from mqlite.c_interface.subscription_calls import SubscriptionCalls
 from mqlite.c_interface.variable_texts import VariableTexts
@@ -339,19 +340,21 @@ class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
     ) -> Outcome:
         connection = connection_of(hconn)
         check_counts(selectors, ints, chars)
+        check_areas((selectors, selector), (ints, integer), (chars, out))
         wanted = [selector[i] for i in range(selectors)]
         found = inquiry.inquire(connection, queue_of(connection, hobj), wanted)
         for position, value in enumerate(found.integers[:ints]):
             integer[position] = value
-        joined = b"".join(value.encode("latin-1", "replace")[:length].ljust(length) for value, length in found.texts)
-        if chars:
-            room = min(chars, len(joined))
-            self._buffer(out, chars)[:room] = joined[:room]
+        ccsid = connection.manager.application_ccsid
+        fields = [inquiry.field_of(value, length, ccsid) for value, length in found.texts]
+        whole = list(takewhile(lambda end: end <= chars, accumulate(len(field) for field in fields)))
+        if whole:  # only complete attributes are returned, and what is behind them stays (IBM MQ, "2008")
+            self._buffer(out, chars)[: whole[-1]] = b"".join(fields[: len(whole)])
         if not found.applicable:  # of several warnings the first of these (IBM MQ, MQINQ, usage notes)
             return c.MQCC_WARNING, c.MQRC_SELECTOR_NOT_FOR_TYPE
         if len(found.integers) > ints:
             return c.MQCC_WARNING, c.MQRC_INT_ATTR_COUNT_TOO_SMALL
-        if len(joined) > chars:
+        if len(whole) < len(fields):
             return c.MQCC_WARNING, c.MQRC_CHAR_ATTRS_TOO_SHORT
         return None
 
@@ -360,6 +363,7 @@ class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
     ) -> Outcome:
         connection = connection_of(hconn)
         check_counts(selectors, ints, chars)
+        check_areas((selectors, selector), (ints, integer), (chars, given))
         wanted = [selector[i] for i in range(selectors)]
         values = [integer[i] for i in range(ints)]
         texts = bytes(self._buffer(given, chars)) if chars else b""
@@ -396,6 +400,18 @@ def check_counts(selectors: int, ints: int, chars: int) -> None:
         raise Failure(c.MQRC_INT_ATTR_COUNT_ERROR)
     if chars < 0:
         raise Failure(c.MQRC_CHAR_ATTR_LENGTH_ERROR)
+
+
+def check_areas(selectors: tuple[int, Any], ints: tuple[int, Any], chars: tuple[int, Any]) -> None:
+    """Parameters: each the number of elements and the pointer to them.
+
+    Raises Failure (MQRC_SELECTOR_ERROR, MQRC_INT_ATTRS_ARRAY_ERROR, MQRC_CHAR_ATTRS_ERROR) where there should be some
+    and the pointer is NULL.
+    """
+    reasons = (c.MQRC_SELECTOR_ERROR, c.MQRC_INT_ATTRS_ARRAY_ERROR, c.MQRC_CHAR_ATTRS_ERROR)
+    for (count, pointer), reason in zip((selectors, ints, chars), reasons, strict=True):
+        if count and not pointer:
+            raise Failure(reason)
 
 
 def open_options(put_options: int) -> int:
@@ -509,9 +525,14 @@ def guarded(name: str, call: Callable[..., Outcome]) -> Callable[..., None]:
     The garbage collector may run within a call and make another one, as objects of the application close themselves:
     handles are then closed after the call, anything else answers MQRC_CALL_IN_PROGRESS.
     """
+    needed = [(names(CALLS[name]).index(parameter), error) for parameter, error in NEEDED.get(name, {}).items()]
 
     def answer(*arguments: Any) -> None:
         comp, reason = arguments[-2], arguments[-1]
+        for place, error in needed:
+            if not arguments[place]:
+                comp[0], reason[0] = c.MQCC_FAILED, error
+                return
         if _inside.now:
             postponed = postpone(name, arguments)
             comp[0], reason[0] = (0, 0) if postponed else (c.MQCC_FAILED, c.MQRC_CALL_IN_PROGRESS)

@@ -7,13 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mqlite import attributes
-from mqlite.attributes import Kind, Value, channel_type, valid_name
+from mqlite.attributes import Attribute, Kind, Text, Value, channel_type, valid_name
 from mqlite.commands import disposition
 from mqlite.commands.nouns import DEFAULT_OBJECTS, NOUNS, kinds_of
 from mqlite.commands.request import Request, Response
 from mqlite.conditions import CommandError, Condition
 from mqlite.platform import Platform
 from mqwire import constants as c
+from mqwire.ccsid import encode
+from mqwire.errors import WireError
 
 if TYPE_CHECKING:
     from mqlite.administration.protocol import Administration
@@ -213,3 +215,19 @@ def _check_applies(admin: Administration, kind: Kind, subtype: str | None, reque
         if missing or value != row.unbuilt_of.get(subtype or "", value):
             shown = row.type.display(keyword, value)
             raise CommandError(Condition.NOT_BUILT, name=shown, parameter=row.selector)
+        if isinstance(row.type, Text) and isinstance(value, str) and not value.isascii():
+            _check_text(admin, row, row.type.length, value)
+
+
+def _check_text(admin: Administration, row: Attribute, length: int, text: str) -> None:
+    """The text is one of the queue manager's character set, and fits in the attribute's bytes: a trigger message has it.
+
+    Raises CommandError.
+    """
+    ccsid = int(str((admin.get(Kind.QMGR, admin.queue_manager) or {})["CCSID"]))
+    try:
+        encoded = encode(text, ccsid, structure=row.keyword)
+    except WireError as error:
+        raise CommandError(Condition.CHARACTER_ERROR, name=f"{row.keyword}: {error.message}", parameter=row.selector) from error
+    if len(encoded) > length:
+        raise CommandError(Condition.LENGTH_ERROR, parameter=row.selector)
