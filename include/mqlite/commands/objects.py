@@ -58,6 +58,7 @@ def alter(admin: Administration, request: Request) -> Response:
     noun = NOUNS[kind]
     if kind is Kind.QMGR:
         _check_applies(admin, kind, None, request)
+        _check_kept(admin, request)
         admin.alter(kind, admin.queue_manager, dict(request.attributes), force=True)
         notes = disposition.differing_intervals(admin) if "EXPRYINT" in request.attributes else ()
         return Response(done=noun.changed, notes=notes)
@@ -77,6 +78,17 @@ def alter(admin: Administration, request: Request) -> Response:
     _check_depths(request, {**there[1], **changes})
     admin.alter(kind, request.name, changes, force=force)
     return Response(done=noun.changed)
+
+
+def _check_kept(admin: Administration, request: Request) -> None:
+    """Raises CommandError where ALTER QMGR would change what was chosen by `mqlite create`. The value that is there is
+    taken: dmpmqcfg writes it."""
+    there = admin.get(Kind.QMGR, admin.queue_manager) or {}
+    for keyword, value in request.attributes.items():
+        row = attributes.attribute(Kind.QMGR, keyword)
+        if row.create_only and value != there.get(keyword):
+            shown = f"{row.type.display(keyword, value)}, which mqlite create --ccsid chooses"
+            raise CommandError(Condition.NOT_BUILT, name=shown, parameter=row.selector)
 
 
 def delete(admin: Administration, request: Request) -> Response:

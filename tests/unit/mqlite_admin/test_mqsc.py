@@ -261,3 +261,13 @@ def test_commands_of_IBM_MQ_that_are_not_there_say_so(mqsc: Mqsc, command: str) 
     output = mqsc(command, code=10)
     assert "not supported by the embedded queue manager" in output
     assert "No commands have a syntax error." in output
+
+
+def test_the_CCSID_in_a_dump_is_taken_where_it_is_the_queue_managers_own(mqlite: Mqlite) -> None:
+    mqlite("create", "QM1", "--ccsid", "819")
+    mqlite("mqsc", "QM1", stdin="ALTER QMGR CCSID(819) DESCR('a dump of it')")
+    refused = mqlite("mqsc", "QM1", stdin="ALTER QMGR CCSID(850) DESCR('another')", code=10).output
+    assert "AMQ8101S: IBM MQ error (CCSID(850), which mqlite create --ccsid chooses)" in refused
+    shown = mqlite("mqsc", "QM1", stdin="DISPLAY QMGR CCSID DESCR").output
+    assert "CCSID(819)" in shown
+    assert "DESCR(a dump of it)" in shown
