@@ -271,3 +271,11 @@ def test_the_CCSID_in_a_dump_is_taken_where_it_is_the_queue_managers_own(mqlite:
     shown = mqlite("mqsc", "QM1", stdin="DISPLAY QMGR CCSID DESCR").output
     assert "CCSID(819)" in shown
     assert "DESCR(a dump of it)" in shown
+
+
+@pytest.mark.parametrize("operator", ["CT", "EX", "CTG", "EXG"])
+@pytest.mark.parametrize("attribute", ["DESCR", "MAXDEPTH", "PUT", "TRIGGER"])
+def test_a_text_contains_nothing_only_a_list_does(mqsc: Mqsc, operator: str, attribute: str) -> None:
+    """IBM MQ, "DISPLAY NAMELIST": CT and EX are for lists. No object has such a text is not what is wrong."""
+    value = {"DESCR": "X", "MAXDEPTH": "5000", "PUT": "ENABLED", "TRIGGER": "TRIGGER"}[attribute]
+    assert "AMQ8412E" in mqsc(f"DISPLAY QLOCAL(*) WHERE({attribute} {operator} {value})", code=10)
