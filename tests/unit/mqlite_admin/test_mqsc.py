@@ -279,3 +279,25 @@ def test_a_text_contains_nothing_only_a_list_does(mqsc: Mqsc, operator: str, att
     """IBM MQ, "DISPLAY NAMELIST": CT and EX are for lists. No object has such a text is not what is wrong."""
     value = {"DESCR": "X", "MAXDEPTH": "5000", "PUT": "ENABLED", "TRIGGER": "TRIGGER"}[attribute]
     assert "AMQ8412E" in mqsc(f"DISPLAY QLOCAL(*) WHERE({attribute} {operator} {value})", code=10)
+
+
+@pytest.mark.parametrize(
+    ("command", "value"),
+    [
+        ("DEFINE CHANNEL(C) CHLTYPE(CLUSSDR) CONNAME('h') CLUSTER(X)", "CHLTYPE(CLUSSDR)"),
+        ("DEFINE CHANNEL(C) CHLTYPE(clusrcvr) CONNAME('h') CLUSTER(X)", "CHLTYPE(CLUSRCVR)"),
+        ("DEFINE CHANNEL('SYSTEM.DEF.AMQP') CHLTYPE(AMQP) REPLACE", "CHLTYPE(AMQP)"),
+        ("DISPLAY CHANNEL(*) CHLTYPE(MQTT)", "CHLTYPE(MQTT)"),
+        ("DEFINE CHANNEL(C) CHLTYPE(RCVR) COMPMSG(LZ4FAST)", "COMPMSG(LZ4FAST)"),
+        *(
+            (f"{verb} AUTHREC PROFILE(X) OBJTYPE({kind}) PRINCIPAL('a'){add}", f"OBJTYPE({kind})")
+            for kind in ("CLNTCONN", "COMMINFO", "RQMNAME", "SERVICE")
+            for verb, add in (("SET", " AUTHADD(DSP)"), ("DELETE", ""), ("DISPLAY", ""))
+        ),
+    ],
+)
+def test_a_value_that_IBM_MQ_has_is_no_error_of_the_script(mqsc: Mqsc, command: str, value: str) -> None:
+    """As with keywords: a dump has such values, and what is said of it is that mqlite passes it over."""
+    said = mqsc(command, code=10)
+    assert f"AMQ8101S: IBM MQ error ({value}): mqlite does not have it." in said
+    assert "No commands have a syntax error." in said
