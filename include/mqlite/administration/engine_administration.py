@@ -349,12 +349,15 @@ class EngineAdministration:
 
 @contextmanager
 def failures_as_command_errors(name: str) -> Iterator[None]:
-    """The engine's failures as the command's: DEFINE SUB and DELETE SUB fail as MQSUB and MQCLOSE do."""
+    """The engine's failures as the command's: DEFINE SUB and DELETE SUB fail as MQSUB and MQCLOSE do.
+
+    Parameters: `name` of the subscription, told where the failure names nothing that it is about.
+    """
     try:
         yield
     except Failure as failure:
         raise CommandError(
-            Condition.FAILED, name=f"{reason_name(failure.reason)} {name}", reason=failure.reason
+            Condition.FAILED, name=f"{reason_name(failure.reason)} {failure.text or name}", reason=failure.reason
         ) from failure
 
 

@@ -301,3 +301,14 @@ def test_a_value_that_IBM_MQ_has_is_no_error_of_the_script(mqsc: Mqsc, command: 
     said = mqsc(command, code=10)
     assert f"AMQ8101S: IBM MQ error ({value}): mqlite does not have it." in said
     assert "No commands have a syntax error." in said
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("DEFINE SUB(S) TOPICSTR('a') DEST(NOWHERE)", "MQRC_UNKNOWN_OBJECT_NAME NOWHERE"),
+        ("DEFINE SUB(S) TOPICOBJ(NO.TOPIC) DEST(Q)", "MQRC_UNKNOWN_OBJECT_NAME NO.TOPIC"),
+    ],
+)
+def test_what_a_subscription_misses_is_named_not_the_subscription(mqsc: Mqsc, command: str, said: str) -> None:
+    assert f"AMQ8101S: IBM MQ error ({said}) has occurred." in mqsc("DEFINE QLOCAL(Q)", command, code=10)
