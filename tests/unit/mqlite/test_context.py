@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import getpass
+import os
+import sys
+from pathlib import Path
 
 import pymqi
 import pytest
@@ -115,4 +118,28 @@ def test_an_alternate_user_puts_in_its_name_on_zos_only(home: object, platform: 
     opened = application.open("Q1", options, AlternateUserId=b"other")
     opened.put(b"x", pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_NO_SYNCPOINT))
     assert application.get("Q1")[0].UserIdentifier.strip().decode() == user
+    application.manager.disconnect()
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        ("/opt/app/pay.py", "/opt/app/pay.py"),
+        ("/opt/a_long_folder/of_programs/pay.py", "ng_folder/of_programs/pay.py"),
+        ("/opt/größe/für.py", "/opt/größe/für.py"),
+        ("/srv/płatności/wpłata.py", "/srv/płatności/wpłata.py"),
+        ("/srv/日本日本日本日本日本/1支払.py", "本日本日本/1支払.py"),  # no half characters
+        ("/srv/αβγδ/" + os.fsdecode(b"\xff") + ".py", "/srv/αβγδ/" + os.fsdecode(b"\xff") + ".py"),
+    ],
+)
+def test_the_name_of_a_program_is_the_end_of_its_path_byte_for_byte(
+    home: Path, monkeypatch: pytest.MonkeyPatch, program: str, name: str
+) -> None:
+    make("QM1", "DEFINE QLOCAL(Q1)")
+    monkeypatch.setattr(sys, "argv", [program])
+    application = Application()
+    md = application.put("Q1")
+    assert md["PutApplName"] == os.fsencode(name).ljust(28)
+    shown = "".join(run_mqsc("DISPLAY CONN(*) APPLTAG"))
+    assert f"APPLTAG({os.fsencode(name).decode(errors='replace')})" in shown
     application.manager.disconnect()
