@@ -213,6 +213,7 @@ class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
         connection.check_quiescing(options & c.MQOO_FAIL_IF_QUIESCING)
         kind, *parts = od_names(raw)
         name, queue_manager, dynamic, alternate = (text(part) for part in parts)
+        alternate = d.text_of_program(alternate, connection.manager.application_ccsid)
         user = authority.alternate_user(alternate, asked=bool(options & c.MQOO_ALTERNATE_USER_AUTHORITY))
         if (version >= 2 and od_records(raw)[0]) or (version >= 4 and od_selector(raw)[0]):
             raise Failure(c.MQRC_FUNCTION_NOT_SUPPORTED, "distribution lists and selectors")
@@ -371,7 +372,7 @@ class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
         for position, value in enumerate(found.integers[:ints]):
             integer[position] = value
         ccsid = connection.manager.application_ccsid
-        fields = [inquiry.field_of(value, length, ccsid) for value, length in found.texts]
+        fields = [d.field_of(value, length, ccsid) for value, length in found.texts]
         whole = list(takewhile(lambda end: end <= chars, accumulate(len(field) for field in fields)))
         if whole:  # only complete attributes are returned, and what is behind them stays (IBM MQ, "2008")
             self._buffer(out, chars)[: whole[-1]] = b"".join(fields[: len(whole)])

@@ -132,22 +132,6 @@ def character(connection: Connection, opened: OpenObject, selector: int, found: 
         found.texts.append(("" if value is None else str(value), length))
 
 
-def field_of(value: str, length: int, ccsid: int) -> bytes:
-    """A text as programs get it, in the character set of theirs, with blanks to its length in bytes.
-
-    A character that has no place in it, or does not exist in it, is left out with those behind it: DEFINE refuses such
-    a text, but earlier versions counted characters.
-    """
-    while True:
-        try:
-            encoded = encode(value, ccsid)
-        except WireError:
-            encoded = None
-        if encoded is not None and len(encoded) <= length:
-            return encoded.ljust(length)
-        value = value[:-1]
-
-
 def own_name(connection: Connection, opened: OpenObject, selector: int) -> str | None:
     """The name of the object, where the selector means that; None where it means an attribute."""
     if selector == c.MQCA_Q_NAME and opened.queue:

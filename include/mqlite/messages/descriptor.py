@@ -6,11 +6,14 @@ A stored descriptor is always version 2: what a version 1 program does not say h
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from time import time
 from typing import Any
 
 from mqwire import constants as c
 from mqwire import mqi
+from mqwire.ccsid import decode, encode
+from mqwire.errors import WireError
 from mqwire.fields import text
 from mqwire.structures import MQMD
 
@@ -123,3 +126,33 @@ def put_moment() -> tuple[str, str]:
         date, clock = moment.strftime("%Y%m%d"), moment.strftime("%H%M%S")
         _last_second = (second, date, clock)
     return date, f"{clock}{int((now - second) * 100):02d}"
+
+
+@lru_cache(maxsize=1024)
+def field_of(value: str, length: int, ccsid: int) -> bytes:
+    """A text as programs get it, in the character set of theirs, with blanks to its length in bytes.
+
+    A character that has no place in it, or does not exist in it, is left out with those behind it: DEFINE refuses such
+    a text, but earlier versions counted characters.
+    """
+    while True:
+        try:
+            encoded = encode(value, ccsid)
+        except WireError:
+            encoded = None
+        if encoded is not None and len(encoded) <= length:
+            return encoded.ljust(length)
+        value = value[:-1]
+
+
+def text_of_program(given: str, ccsid: int) -> str:
+    """A text that a program gives in its character set; what is none stays as it is.
+
+    Parameters: `given` each byte as a Latin-1 character, as `mqwire.fields.text` has it.
+    """
+    if given.isascii():
+        return given
+    try:
+        return decode(given.encode("latin-1"), ccsid)
+    except WireError:
+        return given

@@ -244,5 +244,7 @@ def addressed(connection: Connection, opened: OpenTopic, subscription: Attribute
         given if any(given) else correl_id, 0,
     )  # fmt: skip
     token = bytes.fromhex(str(subscription["PUBACCT"]))
-    d.set_identity(md, str(subscription["SUBUSER"])[:12], token, str(subscription["PUBAPPID"]))
+    own = connection.manager.application_ccsid
+    user, identity = d.field_of(str(subscription["SUBUSER"]), 12, own), d.field_of(str(subscription["PUBAPPID"]), 32, own)
+    d.set_identity(md, user, token, identity)
     return md

@@ -143,3 +143,26 @@ def test_the_name_of_a_program_is_the_end_of_its_path_byte_for_byte(
     shown = "".join(run_mqsc("DISPLAY CONN(*) APPLTAG"))
     assert f"APPLTAG({os.fsencode(name).decode(errors='replace')})" in shown
     application.manager.disconnect()
+
+
+@pytest.mark.parametrize(("user", "identity"), [("jürgen", "für 5 €"), ("łukasz", "日本"), ("clerk", "plain")])
+def test_identity_of_a_subscription_is_in_the_character_set_of_programs(
+    application: Application, user: str, identity: str
+) -> None:
+    """A publication could not be put where one subscription had an identity that is not Latin-1."""
+    run_mqsc(f"DEFINE SUB(S) TOPICSTR('t') DEST(Q1) SUBUSER('{user}') PUBAPPID('{identity}')")
+    topic = pymqi.Topic(application.manager, topic_string=b"t", open_opts=OUTPUT)
+    topic.pub(b"x")
+    topic.close()
+    md, _ = application.get("Q1")
+    assert md.UserIdentifier == user.encode().ljust(12)
+    assert md.ApplIdentityData == identity.encode().ljust(32)
+
+
+@pytest.mark.parametrize("user", ["jürgen", "łukasz"])
+def test_an_alternate_user_is_in_the_character_set_of_programs(application: Application, user: str) -> None:
+    run_mqsc(f"SET AUTHREC PROFILE(Q1) OBJTYPE(QUEUE) PRINCIPAL('{user}') AUTHADD(PUT)")
+    options = OUTPUT | CMQC.MQOO_ALTERNATE_USER_AUTHORITY
+    application.open("Q1", options, AlternateUserId=user.encode()).put(b"x")
+    with refused(CMQC.MQRC_NOT_AUTHORIZED):
+        application.open("Q1", options, AlternateUserId=b"nobody")
