@@ -52,8 +52,8 @@ NEEDED: dict[str, dict[str, int]] = {
     "MQDLTMH": {"hmsg": c.MQRC_HMSG_ERROR},
     "MQINQMP": {"type": c.MQRC_PROPERTY_TYPE_ERROR, "data_length": c.MQRC_DATA_LENGTH_ERROR},
 }
-"""Call → pointer that may not be NULL → the reason code if it is (the pages of these codes). The call then does nothing:
-a get has taken no message. Structures and areas with a length of their own are looked at by the calls."""
+"""Call → pointer that may not be NULL → the reason code if it is (the pages of these codes). Then the call does
+nothing: a get takes no message. Structures and areas with a length of their own are looked at by the calls."""
 
 # pymqi links the administration interface's bags but never calls them: they answer MQRC_FUNCTION_NOT_SUPPORTED.
 BAGS: dict[str, str] = {

@@ -232,7 +232,7 @@ def _check_applies(admin: Administration, kind: Kind, subtype: str | None, reque
 
 
 def _check_text(admin: Administration, row: Attribute, length: int, text: str) -> None:
-    """The text is one of the queue manager's character set, and fits in the attribute's bytes: a trigger message has it.
+    """The text is one of the queue manager's character set and fits in the attribute's bytes, as in trigger messages.
 
     Raises CommandError.
     """
@@ -240,6 +240,7 @@ def _check_text(admin: Administration, row: Attribute, length: int, text: str) -
     try:
         encoded = encode(text, ccsid, structure=row.keyword)
     except WireError as error:
-        raise CommandError(Condition.CHARACTER_ERROR, name=f"{row.keyword}: {error.message}", parameter=row.selector) from error
+        why = f"{row.keyword}: {error.message}"
+        raise CommandError(Condition.CHARACTER_ERROR, name=why, parameter=row.selector) from error
     if len(encoded) > length:
         raise CommandError(Condition.LENGTH_ERROR, parameter=row.selector)

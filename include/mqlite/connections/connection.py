@@ -373,7 +373,7 @@ def application_name() -> str:
     """
     program = sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c", "-m") else sys.executable or "python"
     with suppress(OSError):  # the working directory is gone
-        program = os.path.abspath(program)  # noqa: PTH100 - a Path is not made of what is no text
+        program = os.path.abspath(program)
     return os.fsencode(program)[-LONGEST_APPLICATION:].lstrip(_BEHIND_A_FIRST).decode("latin-1")
 
 

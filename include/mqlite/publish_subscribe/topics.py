@@ -245,6 +245,6 @@ def addressed(connection: Connection, opened: OpenTopic, subscription: Attribute
     )  # fmt: skip
     token = bytes.fromhex(str(subscription["PUBACCT"]))
     own = connection.manager.application_ccsid
-    user, identity = d.field_of(str(subscription["SUBUSER"]), 12, own), d.field_of(str(subscription["PUBAPPID"]), 32, own)
-    d.set_identity(md, user, token, identity)
+    user, identity = str(subscription["SUBUSER"]), str(subscription["PUBAPPID"])
+    d.set_identity(md, d.field_of(user, 12, own), token, d.field_of(identity, 32, own))
     return md

@@ -195,25 +195,26 @@ def test_a_queue_that_was_defined_before_its_kind_had_an_attribute_has_the_defau
 
 
 @pytest.mark.parametrize(
-    ("object_type", "name", "selectors", "room", "found"),
+    ("name", "selectors", "room", "found"),
     [
-        (CMQC.MQOT_Q, "Q1", [CMQC.MQCA_Q_NAME], 10, b""),
-        (CMQC.MQOT_Q, "Q1", [CMQC.MQCA_Q_NAME], 47, b""),
-        (CMQC.MQOT_Q, "Q1", [CMQC.MQCA_Q_NAME], 48, b"Q1".ljust(48)),
-        (CMQC.MQOT_Q, "Q1", [CMQC.MQCA_Q_NAME, CMQC.MQCA_Q_DESC], 60, b"Q1".ljust(48)),
+        ("Q1", [CMQC.MQCA_Q_NAME], 10, b""),
+        ("Q1", [CMQC.MQCA_Q_NAME], 47, b""),
+        ("Q1", [CMQC.MQCA_Q_NAME], 48, b"Q1".ljust(48)),
+        ("Q1", [CMQC.MQCA_Q_NAME, CMQC.MQCA_Q_DESC], 60, b"Q1".ljust(48)),
         # What is behind the one that has no room is omitted, even if it would fit.
-        (CMQC.MQOT_Q, "Q1", [CMQC.MQCA_Q_DESC, CMQC.MQCA_Q_NAME], 60, b""),
-        (CMQC.MQOT_NAMELIST, "N", [CMQC.MQCA_NAMES], 96, b"A".ljust(48) + b"B".ljust(48)),
+        ("Q1", [CMQC.MQCA_Q_DESC, CMQC.MQCA_Q_NAME], 60, b""),
+        ("N", [CMQC.MQCA_NAMES], 96, b"A".ljust(48) + b"B".ljust(48)),
         # A list is one attribute: all of it, or none.
-        (CMQC.MQOT_NAMELIST, "N", [CMQC.MQCA_NAMES], 95, b""),
+        ("N", [CMQC.MQCA_NAMES], 95, b""),
     ],
 )
 def test_only_complete_attributes_are_returned_and_the_rest_of_the_area_stays(
-    application: Application, object_type: int, name: str, selectors: list[int], room: int, found: bytes
+    application: Application, name: str, selectors: list[int], room: int, found: bytes
 ) -> None:
     """IBM MQ, "2008 (07D8) (RC2008): MQRC_CHAR_ATTRS_TOO_SHORT"."""
     run_mqsc("DEFINE NAMELIST(N) NAMES(A,B)")
     calls, handle = Mqi(application.manager.get_handle()), ctypes.c_int()
+    object_type = CMQC.MQOT_Q if name == "Q1" else CMQC.MQOT_NAMELIST
     calls.done("MQOPEN", Structure(mqi.MQOD, ObjectType=object_type, ObjectName=name), INQUIRE, ctypes.byref(handle))
     area, count = ctypes.create_string_buffer(b"#" * room, room), len(selectors)
     answer = calls.call("MQINQ", handle, count, (ctypes.c_int * count)(*selectors), 0, None, room, area)

@@ -121,7 +121,7 @@ LONG = "ü" * 33
             "DEFINE PROCESS(A) APPLICID('5 €')",
             "AMQ8425E: Attribute value error (APPLICID: '€' does not exist in CCSID 500).",
         ),
-        ("zos", "ALTER QMGR DESCR('日本')", "AMQ8425E: Attribute value error (DESCR: '日' does not exist in CCSID 500)."),
+        ("zos", "ALTER QMGR DESCR('日本')", "AMQ8425E: Attribute value error (DESCR: '日' does not exist in CCSID 500"),
     ],
 )
 def test_a_text_is_one_of_the_queue_managers_character_set_and_measured_in_its_bytes(
