@@ -5,6 +5,7 @@ A stored descriptor is always version 2: what a version 1 program does not say h
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from time import time
@@ -133,16 +134,15 @@ def field_of(value: str, length: int, ccsid: int) -> bytes:
     """A text as programs get it, in the character set of theirs, with blanks to its length in bytes.
 
     A character that has no place in it, or does not exist in it, is left out with those behind it: DEFINE refuses such
-    a text, but earlier versions counted characters.
+    a text, but earlier versions counted characters. They also took any CCSID for a queue manager: Latin-1 is given in
+    place of one that is unknown, or no ASCII.
     """
-    while True:
-        try:
-            encoded = encode(value, ccsid)
-        except WireError:
-            encoded = None
-        if encoded is not None and len(encoded) <= length:
-            return encoded.ljust(length)
-        value = value[:-1]
+    for end in range(len(value), 0, -1):
+        with suppress(WireError):
+            encoded = encode("AA" + value[:end], ccsid)
+            if encoded[:2] == b"AA" and len(encoded) <= length + 2:
+                return encoded[2:].ljust(length)
+    return value.encode("latin-1", "replace")[:length].ljust(length)
 
 
 def text_of_program(given: str, ccsid: int) -> str:

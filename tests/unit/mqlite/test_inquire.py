@@ -13,6 +13,7 @@ from mqi_calls import Mqi, Structure
 from mqlite_support import INPUT, OUTPUT, Application, refused, run_mqsc
 from pymqi import CMQC
 
+from mqlite.messages.descriptor import field_of
 from mqwire import mqi
 
 INQUIRE, SET = CMQC.MQOO_INQUIRE, CMQC.MQOO_SET
@@ -241,3 +242,21 @@ def test_what_a_program_sets_is_in_the_trigger_message_byte_for_byte(application
     application.open("Q1", SET).set(CMQC.MQCA_TRIGGER_DATA, data)
     application.put("Q1")
     assert application.get(monitor)[1][104:168] == data
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "ccsid", "field"),
+    [
+        ("für 5 €", 12, 1208, "für 5 €".encode().ljust(12)),
+        ("für 5 €", 12, 1252, b"f\xfcr 5 \x80".ljust(12)),
+        ("üü", 3, 1208, "ü".encode() + b" "),  # no half characters
+        ("5 € für", 8, 819, b"5       "),  # what does not exist in it, and what is behind that
+        ("", 4, 1208, b"    "),
+        ("für", 4, 12345, b"f\xfcr "),  # of a queue manager that an earlier version made
+        ("für", 4, 500, b"f\xfcr "),
+        ("für", 4, 1200, b"f\xfcr "),
+        ("", 4, 12345, b"    "),
+    ],
+)
+def test_field_of_a_text(text: str, length: int, ccsid: int, field: bytes) -> None:
+    assert field_of(text, length, ccsid) == field
