@@ -193,6 +193,8 @@ def _text_of(connection: Connection, given: bytes) -> str:
     Raises Failure (MQRC_CHAR_ATTRS_ERROR) where it is not, or cannot be in that of the queue manager.
     """
     manager = connection.manager
+    if given.isascii():
+        return given.rstrip(b" \0").decode()
     try:
         text = decode(given.rstrip(b" \0"), manager.application_ccsid)
         encode(text, manager.ccsid)

@@ -38,8 +38,8 @@ def create(name: str, *, platform: str = Platform.UNIX, ccsid: int | None = None
     if ccsid is not None and not _has_names(ccsid, platform):
         code = "EBCDIC, such as 500 or 1047" if platform == Platform.ZOS else "ASCII, such as 1208 or 819"
         raise ValueError(
-            f"CCSID {ccsid} cannot be that of a queue manager of platform {platform}: choose one that is known here and "
-            f"has the letters of names as in {code}"
+            f"CCSID {ccsid} cannot be that of a queue manager of platform {platform}: choose one that is known here "
+            f"and has the letters of names as in {code}"
         )
     made = managers.create(name, platform=platform, ccsid=ccsid, group=group)
     script = resources.files("mqlite.cli").joinpath("system_objects.mqsc").read_text(encoding="utf-8")

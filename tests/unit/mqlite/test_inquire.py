@@ -10,7 +10,7 @@ from pathlib import Path
 import pymqi
 import pytest
 from mqi_calls import Mqi, Structure
-from mqlite_support import INPUT, OUTPUT, Application, refused, run_mqsc
+from mqlite_support import INPUT, OUTPUT, Application, make, refused, run_mqsc
 from pymqi import CMQC
 
 from mqlite.messages.descriptor import field_of
@@ -260,3 +260,14 @@ def test_what_a_program_sets_is_in_the_trigger_message_byte_for_byte(application
 )
 def test_field_of_a_text(text: str, length: int, ccsid: int, field: bytes) -> None:
     assert field_of(text, length, ccsid) == field
+
+
+def test_a_queue_managers_EBCDIC_is_what_a_text_has_to_be_in(home: Path) -> None:
+    make("QM1", "DEFINE QLOCAL(Q1)", platform="zos")
+    application = Application()
+    opened = application.open("Q1", INQUIRE | SET)
+    opened.set(CMQC.MQCA_TRIGGER_DATA, "für".encode().ljust(64))
+    with refused(CMQC.MQRC_CHAR_ATTRS_ERROR):
+        opened.set(CMQC.MQCA_TRIGGER_DATA, "5 €".encode().ljust(64))
+    assert opened.inquire(CMQC.MQCA_TRIGGER_DATA) == "für".encode().ljust(64)
+    application.manager.disconnect()
