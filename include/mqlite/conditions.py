@@ -134,6 +134,9 @@ class Condition(Enum):
         syntax=True,
     )
     VALUE_ERROR = _failed(c.MQRCCF_ATTR_VALUE_ERROR, "AMQ8425E: Attribute value error.\n{segment}", syntax=True)
+    CHARACTER_ERROR = _failed(
+        c.MQRCCF_ATTR_VALUE_ERROR, "AMQ8425E: Attribute value error ({name}).\n{segment}", syntax=True
+    )
     RANGE_ERROR = _failed(c.MQRCCF_ATTR_VALUE_ERROR, "AMQ8412E: Numeric Range Error.\n{segment}", syntax=True)
     LENGTH_ERROR = _failed(c.MQRCCF_CFST_STRING_LENGTH_ERR, "AMQ8413E: String Length Error.\n{segment}", syntax=True)
     DUPLICATE_PARAMETER = _failed(

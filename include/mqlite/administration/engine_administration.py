@@ -12,6 +12,7 @@ from mqlite.attributes import QUEUE_KINDS, Kind, Value
 from mqlite.channels import control
 from mqlite.conditions import CommandError, Condition
 from mqlite.connections import recovery
+from mqlite.connections.connection import shown_application
 from mqlite.expiry import scan as expiry_scan
 from mqlite.failure import Failure
 from mqlite.objects import sharing_group
@@ -283,7 +284,7 @@ class EngineAdministration:
             "STARTDA": start_date,  # of the instance of its channel; DISPLAY CONN does not show it
             "STARTTI": start_time,
             "APPLDESC": "",
-            "APPLTAG": row.application,
+            "APPLTAG": shown_application(row.application),
             "APPLTYPE": c.MQAT_USER,
             "CHANNEL": row.channel,
             "CONNAME": row.conn_name,
@@ -349,19 +350,22 @@ class EngineAdministration:
 
 @contextmanager
 def failures_as_command_errors(name: str) -> Iterator[None]:
-    """The engine's failures as the command's: DEFINE SUB and DELETE SUB fail as MQSUB and MQCLOSE do."""
+    """The engine's failures as the command's: DEFINE SUB and DELETE SUB fail as MQSUB and MQCLOSE do.
+
+    Parameters: `name` of the subscription, told where the failure names nothing that it is about.
+    """
     try:
         yield
     except Failure as failure:
         raise CommandError(
-            Condition.FAILED, name=f"{reason_name(failure.reason)} {name}", reason=failure.reason
+            Condition.FAILED, name=f"{reason_name(failure.reason)} {failure.text or name}", reason=failure.reason
         ) from failure
 
 
 def _handle(row: HandleRow) -> dict[str, Value]:
     return {
         "APPLDESC": "",
-        "APPLTAG": row.application,
+        "APPLTAG": shown_application(row.application),
         "APPLTYPE": c.MQAT_USER,
         "BROWSE": int(bool(row.options & c.MQOO_BROWSE)),
         "CHANNEL": row.channel,

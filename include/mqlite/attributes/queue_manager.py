@@ -46,7 +46,7 @@ QMGR = (
     kept_word("AMQPCAP", c.MQIA_AMQP_CAPABILITY, NO_YES),
     _event("AUTHOREV", c.MQIA_AUTHORITY_EVENT),
     _event("BRIDGEEV", c.MQIA_BRIDGE_EVENT),
-    number("CCSID", c.MQIA_CODED_CHAR_SET_ID, 1208, low=1, high=65_535, zos=500, read_only=True),
+    number("CCSID", c.MQIA_CODED_CHAR_SET_ID, 1208, low=1, high=65_535, zos=500, create_only=True),
     text("CERTLABL", c.MQCA_CERT_LABEL, 64),
     word("CERTVPOL", c.MQIA_CERT_VAL_POLICY, "ANY", {"ANY": 0, "RFC5280": 1}),
     unbuilt(word("CHAD", c.MQIA_CHANNEL_AUTO_DEF, "DISABLED", DISABLED_ENABLED)),

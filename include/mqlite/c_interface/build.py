@@ -26,7 +26,11 @@ LIBRARY = "libmqm_r.so"
 CLIENT_NAME = "libmqic_r.so"
 PRELOAD = "zz_mqlite.pth"  # read after the files of editable installs, which may put mqlite on the path
 # Handles that a failed call must leave unusable.
-PRESETS = {"MQCONN": "*hconn = -1;", "MQCONNX": "*hconn = -1;", "MQOPEN": "*hobj = -1;"}
+PRESETS = {
+    "MQCONN": "if (hconn) *hconn = -1;",
+    "MQCONNX": "if (hconn) *hconn = -1;",
+    "MQOPEN": "if (hobj) *hobj = -1;",
+}
 
 
 def library_source() -> str:

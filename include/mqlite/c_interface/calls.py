@@ -9,16 +9,16 @@ for success, or (completion code, reason code). Output handles are preset as unu
 from __future__ import annotations
 
 import sqlite3
-import struct
 import sys
 import threading
 import traceback
 from collections.abc import Callable
 from functools import cache
+from itertools import accumulate, takewhile
 from typing import Any
 
 from mqlite.c_interface.property_calls import PropertyCalls, message_handle
-from mqlite.c_interface.signatures import CALLS
+from mqlite.c_interface.signatures import CALLS, NEEDED, names
 from mqlite.c_interface.status_calls import StatusCalls
 from mqlite.c_interface.subscription_calls import SubscriptionCalls
 from mqlite.c_interface.variable_texts import VariableTexts
@@ -46,6 +46,20 @@ from mqwire.fields import text
 Outcome = tuple[int, int] | None
 ALREADY_CONNECTED = (c.MQCC_WARNING, c.MQRC_ALREADY_CONNECTED)
 HANDLE_SHARES = c.MQCNO_HANDLE_SHARE_BLOCK | c.MQCNO_HANDLE_SHARE_NO_BLOCK
+ONE_OF = (
+    c.MQCNO_HANDLE_SHARE_NONE | HANDLE_SHARES,
+    c.MQCNO_FASTPATH_BINDING | c.MQCNO_SHARED_BINDING | c.MQCNO_ISOLATED_BINDING,
+    c.MQCNO_LOCAL_BINDING | c.MQCNO_CLIENT_BINDING,
+    c.MQCNO_RECONNECT | c.MQCNO_RECONNECT_DISABLED | c.MQCNO_RECONNECT_Q_MGR,
+    c.MQCNO_ACCOUNTING_MQI_ENABLED | c.MQCNO_ACCOUNTING_MQI_DISABLED,
+    c.MQCNO_ACCOUNTING_Q_ENABLED | c.MQCNO_ACCOUNTING_Q_DISABLED,
+    c.MQCNO_ACTIVITY_TRACE_ENABLED | c.MQCNO_ACTIVITY_TRACE_DISABLED,
+    c.MQCNO_NO_CONV_SHARING | c.MQCNO_ALL_CONVS_SHARE,
+)
+"""Options of MQCONNX that exclude each other (IBM MQ, "Options (MQLONG) for MQCNO")."""
+CONNECT_OPTIONS = c.MQCNO_CD_FOR_OUTPUT_ONLY | c.MQCNO_USE_CD_SELECTION
+for _options in ONE_OF:
+    CONNECT_OPTIONS |= _options
 GROUP_FLAGS = c.MQMF_MSG_IN_GROUP | c.MQMF_LAST_MSG_IN_GROUP
 GROUP_STATUSES = {
     0: c.MQGS_NOT_IN_GROUP,
@@ -62,6 +76,7 @@ SEGMENT_STATUSES = {
 }
 LONGEST_MESSAGE = 104_857_600
 MOST_SELECTORS = 256
+LONGEST_CREDENTIAL = 1024
 gmo_asked_1 = mqi.MQGMO.reader("Options", "WaitInterval")
 gmo_asked_2 = mqi.MQGMO.reader("Options", "WaitInterval", "MatchOptions")
 gmo_asked_3 = mqi.MQGMO.reader("Options", "WaitInterval", "MatchOptions", "MsgToken")
@@ -83,14 +98,15 @@ od_set_names = mqi.MQOD.writer("ObjectName", "ObjectQMgrName")
 od_counts = mqi.MQOD.writer("KnownDestCount", "UnknownDestCount", "InvalidDestCount")
 od_resolved = mqi.MQOD.writer("ResolvedQName", "ResolvedQMgrName")
 od_resolved_type = mqi.MQOD.writer("ResolvedType")
-cno_pointers = mqi.MQCNO.reader("Options", "ClientConnPtr")
-cno_security = mqi.MQCNO.reader("SecurityParmsPtr")
+cno_options = mqi.MQCNO.reader("Options")
+cno_channel = mqi.MQCNO.reader("ClientConnPtr", "ClientConnOffset")
+cno_security = mqi.MQCNO.reader("SecurityParmsPtr", "SecurityParmsOffset")
 cno_application = mqi.MQCNO.reader("ApplName")
 cno_returned = mqi.MQCNO.writer("ConnectionId")
 cd_fields = mqi.MQCD.reader("ChannelName", "ConnectionName", "MaxMsgLength")
-csp_fields = mqi.MQCSP.reader(
-    "AuthenticationType", "CSPUserIdPtr", "CSPUserIdLength", "CSPPasswordPtr", "CSPPasswordLength"
-)
+csp_type = mqi.MQCSP.reader("AuthenticationType")
+csp_user = mqi.MQCSP.reader("CSPUserIdPtr", "CSPUserIdOffset", "CSPUserIdLength")
+csp_password = mqi.MQCSP.reader("CSPPasswordPtr", "CSPPasswordOffset", "CSPPasswordLength")
 
 
 class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
@@ -132,9 +148,12 @@ class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
 
     def mqconnx(self, name: Any, options: Any, hconn: Any) -> Outcome:
         raw, version = self.structure(options, mqi.MQCNO, c.MQRC_CNO_ERROR)
-        flags, channel_definition = cno_pointers(raw) if version >= 2 else (struct.unpack_from("<i", raw, 8)[0], 0)
-        user, password = self._credentials(raw) if version >= 5 else ("", None)
-        channel, conn_name, longest = self._channel(channel_definition) if channel_definition else ("", "", 0)
+        (flags,) = cno_options(raw)
+        check_connect_options(flags)
+        definition = at(int(self._cast("intptr_t", options)), *cno_channel(raw)) if version >= 2 else 0
+        security = at(int(self._cast("intptr_t", options)), *cno_security(raw)) if version >= 5 else 0
+        user, password = self._credentials(security) if security else ("", None)
+        channel, conn_name, longest = self._channel(definition) if definition else ("", "", 0)
         wanted, shared = self._manager_name(name), bool(flags & HANDLE_SHARES)
         if not shared and (number := already_connected(wanted)) is not None:
             hconn[0] = number
@@ -151,19 +170,26 @@ class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
         hconn[0] = number
         return None
 
-    def _credentials(self, raw: Any) -> tuple[str, str | None]:
-        (pointer,) = cno_security(raw)
-        if not pointer:
-            return "", None
+    def _credentials(self, pointer: int) -> tuple[str, str | None]:
+        """User and password of an MQCSP. Raises Failure (MQRC_CSP_ERROR), also where it says a token."""
         parameters, _ = self.structure(self._cast("void *", pointer), mqi.MQCSP, c.MQRC_CSP_ERROR)
-        kind, user_pointer, user_length, password_pointer, password_length = csp_fields(parameters)
-        if kind != c.MQCSP_AUTH_USER_ID_AND_PWD:
+        (kind,) = csp_type(parameters)
+        if kind == c.MQCSP_AUTH_NONE:
             return "", None
+        if kind != c.MQCSP_AUTH_USER_ID_AND_PWD:
+            raise Failure(c.MQRC_CSP_ERROR, f"AuthenticationType {kind}")
         user, password = (
-            bytes(self._buffer(self._cast("char *", at), length)).decode("utf-8", "surrogateescape") if at else ""
-            for at, length in ((user_pointer, user_length), (password_pointer, password_length))
+            self._credential(at(pointer, address, offset), length)
+            for address, offset, length in (csp_user(parameters), csp_password(parameters))
         )
         return user.rstrip("\0 "), password
+
+    def _credential(self, pointer: int, length: int) -> str:
+        if not 0 <= length <= LONGEST_CREDENTIAL:
+            raise Failure(c.MQRC_CSP_ERROR, f"length {length}")
+        if not pointer:
+            return ""
+        return bytes(self._buffer(self._cast("char *", pointer), length)).decode("utf-8", "surrogateescape")
 
     def _channel(self, pointer: int) -> tuple[str, str, int]:
         """Channel, connection name and longest message of an MQCD."""
@@ -187,6 +213,7 @@ class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
         connection.check_quiescing(options & c.MQOO_FAIL_IF_QUIESCING)
         kind, *parts = od_names(raw)
         name, queue_manager, dynamic, alternate = (text(part) for part in parts)
+        alternate = d.text_of_program(alternate, connection.manager.application_ccsid)
         user = authority.alternate_user(alternate, asked=bool(options & c.MQOO_ALTERNATE_USER_AUTHORITY))
         if (version >= 2 and od_records(raw)[0]) or (version >= 4 and od_selector(raw)[0]):
             raise Failure(c.MQRC_FUNCTION_NOT_SUPPORTED, "distribution lists and selectors")
@@ -339,19 +366,21 @@ class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
     ) -> Outcome:
         connection = connection_of(hconn)
         check_counts(selectors, ints, chars)
+        check_areas((selectors, selector), (ints, integer), (chars, out))
         wanted = [selector[i] for i in range(selectors)]
         found = inquiry.inquire(connection, queue_of(connection, hobj), wanted)
         for position, value in enumerate(found.integers[:ints]):
             integer[position] = value
-        joined = b"".join(value.encode("latin-1", "replace")[:length].ljust(length) for value, length in found.texts)
-        if chars:
-            room = min(chars, len(joined))
-            self._buffer(out, chars)[:room] = joined[:room]
+        ccsid = connection.manager.application_ccsid
+        fields = [d.field_of(value, length, ccsid) for value, length in found.texts]
+        whole = list(takewhile(lambda end: end <= chars, accumulate(len(field) for field in fields)))
+        if whole:  # only complete attributes are returned, and what is behind them stays (IBM MQ, "2008")
+            self._buffer(out, chars)[: whole[-1]] = b"".join(fields[: len(whole)])
         if not found.applicable:  # of several warnings the first of these (IBM MQ, MQINQ, usage notes)
             return c.MQCC_WARNING, c.MQRC_SELECTOR_NOT_FOR_TYPE
         if len(found.integers) > ints:
             return c.MQCC_WARNING, c.MQRC_INT_ATTR_COUNT_TOO_SMALL
-        if len(joined) > chars:
+        if len(whole) < len(fields):
             return c.MQCC_WARNING, c.MQRC_CHAR_ATTRS_TOO_SHORT
         return None
 
@@ -360,6 +389,7 @@ class Interface(PropertyCalls, SubscriptionCalls, StatusCalls):
     ) -> Outcome:
         connection = connection_of(hconn)
         check_counts(selectors, ints, chars)
+        check_areas((selectors, selector), (ints, integer), (chars, given))
         wanted = [selector[i] for i in range(selectors)]
         values = [integer[i] for i in range(ints)]
         texts = bytes(self._buffer(given, chars)) if chars else b""
@@ -396,6 +426,29 @@ def check_counts(selectors: int, ints: int, chars: int) -> None:
         raise Failure(c.MQRC_INT_ATTR_COUNT_ERROR)
     if chars < 0:
         raise Failure(c.MQRC_CHAR_ATTR_LENGTH_ERROR)
+
+
+def check_areas(selectors: tuple[int, Any], ints: tuple[int, Any], chars: tuple[int, Any]) -> None:
+    """Parameters: each the number of elements and the pointer to them.
+
+    Raises Failure (MQRC_SELECTOR_ERROR, MQRC_INT_ATTRS_ARRAY_ERROR, MQRC_CHAR_ATTRS_ERROR) where there should be some
+    and the pointer is NULL.
+    """
+    reasons = (c.MQRC_SELECTOR_ERROR, c.MQRC_INT_ATTRS_ARRAY_ERROR, c.MQRC_CHAR_ATTRS_ERROR)
+    for (count, pointer), reason in zip((selectors, ints, chars), reasons, strict=True):
+        if count and not pointer:
+            raise Failure(reason)
+
+
+def check_connect_options(options: int) -> None:
+    """Raises Failure (MQRC_OPTIONS_ERROR) for options that mqlite does not have, or that exclude each other."""
+    if options & ~CONNECT_OPTIONS or any((options & group).bit_count() > 1 for group in ONE_OF):
+        raise Failure(c.MQRC_OPTIONS_ERROR)
+
+
+def at(structure: int, pointer: int, offset: int) -> int:
+    """The address of what a structure leads to by a pointer, or where that is NULL, by an offset; 0 for nothing."""
+    return pointer or (structure + offset if offset else 0)
 
 
 def open_options(put_options: int) -> int:
@@ -509,9 +562,14 @@ def guarded(name: str, call: Callable[..., Outcome]) -> Callable[..., None]:
     The garbage collector may run within a call and make another one, as objects of the application close themselves:
     handles are then closed after the call, anything else answers MQRC_CALL_IN_PROGRESS.
     """
+    needed = [(names(CALLS[name]).index(parameter), error) for parameter, error in NEEDED.get(name, {}).items()]
 
     def answer(*arguments: Any) -> None:
         comp, reason = arguments[-2], arguments[-1]
+        for place, error in needed:
+            if not arguments[place]:
+                comp[0], reason[0] = c.MQCC_FAILED, error
+                return
         if _inside.now:
             postponed = postpone(name, arguments)
             comp[0], reason[0] = (0, 0) if postponed else (c.MQCC_FAILED, c.MQRC_CALL_IN_PROGRESS)

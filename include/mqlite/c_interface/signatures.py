@@ -5,6 +5,8 @@ Each row gives a call's parameters without the closing completion and reason cod
 
 from __future__ import annotations
 
+from mqwire import constants as c
+
 TYPES = "typedef int MQLONG; typedef long long MQHMSG;"
 TAIL = "MQLONG *compcode, MQLONG *reason"
 
@@ -37,6 +39,21 @@ CALLS: dict[str, str] = {
     "MQCB": "MQLONG hconn, MQLONG operation, void *cbd, MQLONG hobj, void *md, void *gmo",
     "MQCTL": "MQLONG hconn, MQLONG operation, void *options",
 }
+
+NEEDED: dict[str, dict[str, int]] = {
+    "MQCONN": {"name": c.MQRC_Q_MGR_NAME_ERROR, "hconn": c.MQRC_HCONN_ERROR},
+    "MQCONNX": {"name": c.MQRC_Q_MGR_NAME_ERROR, "hconn": c.MQRC_HCONN_ERROR},
+    "MQDISC": {"hconn": c.MQRC_HCONN_ERROR},
+    "MQOPEN": {"hobj": c.MQRC_HOBJ_ERROR},
+    "MQCLOSE": {"hobj": c.MQRC_HOBJ_ERROR},
+    "MQGET": {"data_length": c.MQRC_DATA_LENGTH_ERROR},
+    "MQSUB": {"hobj": c.MQRC_HOBJ_ERROR, "hsub": c.MQRC_HOBJ_ERROR},
+    "MQCRTMH": {"hmsg": c.MQRC_HMSG_ERROR},
+    "MQDLTMH": {"hmsg": c.MQRC_HMSG_ERROR},
+    "MQINQMP": {"type": c.MQRC_PROPERTY_TYPE_ERROR, "data_length": c.MQRC_DATA_LENGTH_ERROR},
+}
+"""Call → pointer that may not be NULL → the reason code if it is (the pages of these codes). Then the call does
+nothing: a get takes no message. Structures and areas with a length of their own are looked at by the calls."""
 
 # pymqi links the administration interface's bags but never calls them: they answer MQRC_FUNCTION_NOT_SUPPORTED.
 BAGS: dict[str, str] = {

@@ -7,6 +7,7 @@ from typing import Any
 from mqlite.attributes import Value
 from mqlite.c_interface.variable_texts import VariableTexts
 from mqlite.connections.connection import Connection, connection_of
+from mqlite.messages import descriptor as d
 from mqlite.objects.definitions import Attributes
 from mqlite.publish_subscribe.subscriptions import ANY_USER, Subscribed, SubscribeRequest, subscribe
 from mqlite.publish_subscribe.topics import DURABLE, MANAGED, OpenTopic, open_topic
@@ -43,6 +44,7 @@ class SubscriptionCalls:
         """MQOPEN with MQOT_TOPIC; `od` is the descriptor's buffer."""
         name, alternate = (text(part) for part in od_names(od))
         string = self.read_text(od, mqi.MQOD, "ObjectString", c.MQRC_OBJECT_STRING_ERROR) if version >= 4 else ""
+        alternate = d.text_of_program(alternate, connection.manager.application_ccsid)
         user = alternate_user(alternate, asked=bool(options & c.MQOO_ALTERNATE_USER_AUTHORITY))
         opened = open_topic(connection, name=name, string=string, options=options, user=user)
         if version >= 4:
@@ -53,13 +55,14 @@ class SubscriptionCalls:
     def mqsub(self, hconn: int, sd: Any, hobj: Any, hsub: Any) -> Outcome:
         connection = connection_of(hconn)
         raw, _ = self.structure(sd, mqi.MQSD, c.MQRC_SD_ERROR)
-        request = self._sub_request(raw)
+        ccsid = connection.manager.application_ccsid
+        request = self._sub_request(raw, ccsid)
         subscribed = subscribe(connection, request, hobj[0])
-        self._describe(raw, request, subscribed)
+        self._describe(raw, request, subscribed, ccsid)
         hobj[0], hsub[0] = subscribed.opened.handle, subscribed.handle
         return None
 
-    def _sub_request(self, sd: Any) -> SubscribeRequest:
+    def _sub_request(self, sd: Any, ccsid: int) -> SubscribeRequest:
         options, name, alternate, expiry, correl_id, priority, token, identity, level = sd_fields(sd)
         selection = self.read_text(sd, mqi.MQSD, "SelectionString", c.MQRC_SELECTION_STRING_ERROR)
         return SubscribeRequest(
@@ -68,23 +71,25 @@ class SubscriptionCalls:
             string=self.read_text(sd, mqi.MQSD, "ObjectString", c.MQRC_OBJECT_STRING_ERROR),
             name=self.read_text(sd, mqi.MQSD, "SubName", c.MQRC_SUB_NAME_ERROR).rstrip(),
             user_data=self.read_text(sd, mqi.MQSD, "SubUserData", c.MQRC_SUB_USER_DATA_ERROR),
-            user=alternate_user(text(alternate), asked=bool(options & c.MQSO_ALTERNATE_USER_AUTHORITY)),
+            user=alternate_user(
+                d.text_of_program(text(alternate), ccsid), asked=bool(options & c.MQSO_ALTERNATE_USER_AUTHORITY)
+            ),
             expiry=expiry,
             correl_id=bytes(correl_id),
             priority=priority,
             token=bytes(token),
-            identity=text(identity),
+            identity=d.text_of_program(text(identity), ccsid),
             level=level,
             selection=bool(selection),
         )
 
-    def _describe(self, sd: Any, request: SubscribeRequest, subscribed: Subscribed) -> None:
+    def _describe(self, sd: Any, request: SubscribeRequest, subscribed: Subscribed, ccsid: int) -> None:
         """Fill the MQSD in as the subscription now is, so that it could be used to alter it."""
         values = subscribed.values
         sd_filled(
             sd, request.options & ~OF_SUBSCRIPTION | options_of(values), c.MQEI_UNLIMITED,
-            _bits(values["DESTCORL"], 24), values["PUBPRTY"], _bits(values["PUBACCT"], 32), values["PUBAPPID"],
-            values["SUBLEVEL"],
+            _bits(values["DESTCORL"], 24), values["PUBPRTY"], _bits(values["PUBACCT"], 32),
+            d.field_of(str(values["PUBAPPID"]), 32, ccsid), values["SUBLEVEL"],
         )  # fmt: skip
         self.texts.fill(sd, mqi.MQSD, "ResObjectString", str(values["TOPICSTR"]), rightmost=True)
         if not request.options & c.MQSO_CREATE:

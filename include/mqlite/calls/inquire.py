@@ -15,6 +15,8 @@ from mqlite.storage import sql
 from mqlite.storage.rows import QueueRow
 from mqlite.triggering import trigger_events as triggering
 from mqwire import constants as c
+from mqwire.ccsid import decode, encode
+from mqwire.errors import WireError
 
 INTEGERS = range(c.MQIA_FIRST, c.MQIA_LAST + 1)
 TEXTS = range(c.MQCA_FIRST, c.MQCA_LAST + 1)
@@ -124,7 +126,8 @@ def character(connection: Connection, opened: OpenObject, selector: int, found: 
     value: Value | None = opened.definition.get(row.keyword) if there else "*" * length
     found.applicable &= there
     if isinstance(value, list):
-        found.texts += [(str(each), NAME_LENGTH) for each in value]
+        names = "".join(str(each).ljust(NAME_LENGTH) for each in value)  # one entity: all of them, or none
+        found.texts.append((names, NAME_LENGTH * len(value)))
     else:
         found.texts.append(("" if value is None else str(value), length))
 
@@ -168,7 +171,7 @@ def change(
         else:
             if len(texts) < c.MQ_TRIGGER_DATA_LENGTH:
                 raise Failure(c.MQRC_CHAR_ATTR_LENGTH_ERROR)
-            raw = texts[: c.MQ_TRIGGER_DATA_LENGTH].rstrip(b" \0").decode("latin-1")
+            raw = _text_of(connection, texts[: c.MQ_TRIGGER_DATA_LENGTH])
             texts = texts[c.MQ_TRIGGER_DATA_LENGTH :]
         try:
             changes[row.keyword] = row.type.canonical(row.keyword, raw)
@@ -182,3 +185,19 @@ def change(
             triggering.altered(connection.engine, name, before, after)
     refresh(connection, opened)
     message_available(connection, "")
+
+
+def _text_of(connection: Connection, given: bytes) -> str:
+    """The text of an attribute that a program sets, in its character set.
+
+    Raises Failure (MQRC_CHAR_ATTRS_ERROR) where it is not, or cannot be in that of the queue manager.
+    """
+    manager = connection.manager
+    if given.isascii():
+        return given.rstrip(b" \0").decode()
+    try:
+        text = decode(given.rstrip(b" \0"), manager.application_ccsid)
+        encode(text, manager.ccsid)
+    except WireError as error:
+        raise Failure(c.MQRC_CHAR_ATTRS_ERROR, str(error)) from error
+    return text

@@ -234,7 +234,7 @@ def give_context(connection: Connection, opened: OpenObject, md: bytearray, cont
         if context == c.MQPMO_PASS_ALL_CONTEXT:
             return
     elif context != c.MQPMO_SET_IDENTITY_CONTEXT:
-        d.set_identity(md, opened.user[:12], accounting_token(), b"")
+        d.set_identity(md, d.field_of(opened.user, 12, connection.manager.application_ccsid), accounting_token(), b"")
     appl_type = APPL_TYPES[connection.manager.platform]
     d.set_origin(md, appl_type, connection.application, *d.put_moment(), b"")
 

@@ -178,8 +178,9 @@ def _described(found: Manager) -> dict[str, str | int]:
 @main.command()
 @click.argument("name")
 @click.option(
-    "-f", "--file", "source", type=click.File(encoding="utf-8"), default="-", help="Script, instead of stdin."
-)
+    "-f", "--file", "source", type=click.File(encoding="utf-8", errors="surrogateescape"), default="-",
+    help="Script, instead of stdin.",
+)  # fmt: skip
 def mqsc(name: str, source: TextIO) -> None:
     """Run MQSC commands from standard input, as runmqsc does."""
     with known_errors():

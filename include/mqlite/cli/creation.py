@@ -6,6 +6,7 @@ import shutil
 from importlib import resources
 
 from mqlite.administration.engine_administration import EngineAdministration
+from mqlite.attributes.types import NAME_CHARACTERS
 from mqlite.connections import recovery
 from mqlite.mqsc.runner import run_script
 from mqlite.objects import manager as managers
@@ -17,6 +18,8 @@ from mqlite.storage import service_lock, sql
 from mqlite.storage.alive import alive_file
 from mqlite.storage.rows import ConnectionRow
 from mqlite.storage.store import Store
+from mqwire.ccsid import encode
+from mqwire.errors import WireError
 
 # What z/OS administrators define for programs that know the other platforms' name only, such as pymqi's PCFExecute.
 COMMAND_QUEUE_ALIAS = "\nDEFINE QALIAS(SYSTEM.ADMIN.COMMAND.QUEUE) TARGET(SYSTEM.COMMAND.INPUT)\n"
@@ -30,8 +33,14 @@ def create(name: str, *, platform: str = Platform.UNIX, ccsid: int | None = None
     """A queue manager with its SYSTEM objects.
 
     platform: `unix` or `zos` (EBCDIC, big-endian). ccsid: instead of the platform's own. group: queue-sharing group.
-    Raises FileExistsError if there is one, ValueError if the name is not one.
+    Raises FileExistsError if there is one, ValueError if the name or the CCSID is none that it can have.
     """
+    if ccsid is not None and not _has_names(ccsid, platform):
+        code = "EBCDIC, such as 500 or 1047" if platform == Platform.ZOS else "ASCII, such as 1208 or 819"
+        raise ValueError(
+            f"CCSID {ccsid} cannot be that of a queue manager of platform {platform}: choose one that is known here "
+            f"and has the letters of names as in {code}"
+        )
     made = managers.create(name, platform=platform, ccsid=ccsid, group=group)
     script = resources.files("mqlite.cli").joinpath("system_objects.mqsc").read_text(encoding="utf-8")
     script = script.replace("&COMMANDQ", COMMAND_QUEUES[platform])
@@ -46,6 +55,18 @@ def create(name: str, *, platform: str = Platform.UNIX, ccsid: int | None = None
     if tally.exit_code:
         raise RuntimeError("\n".join(output))
     return made
+
+
+def _has_names(ccsid: int, platform: str) -> bool:
+    """Whether names can be in it (IBM MQ, "CodedCharSetId": single bytes for the characters of object names)."""
+    letters = "".join(sorted(NAME_CHARACTERS))
+    try:
+        found = encode(letters, ccsid)
+    except WireError:
+        return False
+    if platform == Platform.ZOS:
+        return len(found) == len(letters) and encode("A", ccsid) == b"\xc1"
+    return found == letters.encode("ascii")
 
 
 def delete(name: str) -> None:

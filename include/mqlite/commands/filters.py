@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mqlite.attributes import Attribute, Value
+from mqlite.attributes import Attribute, Names, Value, Words
 from mqwire import constants as c
 
 OPERATORS = {
@@ -61,4 +61,4 @@ def operator_fits(row: Attribute, operator: int) -> bool:
         return True
     if operator in GENERIC:
         return row.is_text
-    return operator in LISTED
+    return operator in LISTED and isinstance(row.type, Names | Words)

@@ -7,13 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mqlite import attributes
-from mqlite.attributes import Kind, Value, channel_type, valid_name
+from mqlite.attributes import Attribute, Kind, Text, Value, channel_type, valid_name
 from mqlite.commands import disposition
 from mqlite.commands.nouns import DEFAULT_OBJECTS, NOUNS, kinds_of
 from mqlite.commands.request import Request, Response
 from mqlite.conditions import CommandError, Condition
 from mqlite.platform import Platform
 from mqwire import constants as c
+from mqwire.ccsid import encode
+from mqwire.errors import WireError
 
 if TYPE_CHECKING:
     from mqlite.administration.protocol import Administration
@@ -56,6 +58,7 @@ def alter(admin: Administration, request: Request) -> Response:
     noun = NOUNS[kind]
     if kind is Kind.QMGR:
         _check_applies(admin, kind, None, request)
+        _check_kept(admin, request)
         admin.alter(kind, admin.queue_manager, dict(request.attributes), force=True)
         notes = disposition.differing_intervals(admin) if "EXPRYINT" in request.attributes else ()
         return Response(done=noun.changed, notes=notes)
@@ -75,6 +78,17 @@ def alter(admin: Administration, request: Request) -> Response:
     _check_depths(request, {**there[1], **changes})
     admin.alter(kind, request.name, changes, force=force)
     return Response(done=noun.changed)
+
+
+def _check_kept(admin: Administration, request: Request) -> None:
+    """Raises CommandError where ALTER QMGR would change what was chosen by `mqlite create`. The value that is there is
+    taken: dmpmqcfg writes it."""
+    there = admin.get(Kind.QMGR, admin.queue_manager) or {}
+    for keyword, value in request.attributes.items():
+        row = attributes.attribute(Kind.QMGR, keyword)
+        if row.create_only and value != there.get(keyword):
+            shown = f"{row.type.display(keyword, value)}, which mqlite create --ccsid chooses"
+            raise CommandError(Condition.NOT_BUILT, name=shown, parameter=row.selector)
 
 
 def delete(admin: Administration, request: Request) -> Response:
@@ -213,3 +227,20 @@ def _check_applies(admin: Administration, kind: Kind, subtype: str | None, reque
         if missing or value != row.unbuilt_of.get(subtype or "", value):
             shown = row.type.display(keyword, value)
             raise CommandError(Condition.NOT_BUILT, name=shown, parameter=row.selector)
+        if isinstance(row.type, Text) and isinstance(value, str) and not value.isascii():
+            _check_text(admin, row, row.type.length, value)
+
+
+def _check_text(admin: Administration, row: Attribute, length: int, text: str) -> None:
+    """The text is one of the queue manager's character set and fits in the attribute's bytes, as in trigger messages.
+
+    Raises CommandError.
+    """
+    ccsid = int(str((admin.get(Kind.QMGR, admin.queue_manager) or {})["CCSID"]))
+    try:
+        encoded = encode(text, ccsid, structure=row.keyword)
+    except WireError as error:
+        why = f"{row.keyword}: {error.message}"
+        raise CommandError(Condition.CHARACTER_ERROR, name=why, parameter=row.selector) from error
+    if len(encoded) > length:
+        raise CommandError(Condition.LENGTH_ERROR, parameter=row.selector)

@@ -38,6 +38,7 @@ from mqlite.triggering import trigger_events as triggering
 from mqwire import constants as c
 
 LOOK_INTERVAL = 0.05  # seconds
+LONGEST_APPLICATION = 28  # bytes of MQMD.PutApplName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -367,9 +368,22 @@ def forget(number: int) -> None:
 
 
 def application_name() -> str:
-    """The program's name, as MQMD.PutApplName has it: the last 28 characters of its path."""
+    """The program's name, as MQMD.PutApplName has it: the last 28 bytes of its path, each as a Latin-1 character, which
+    is how fields of the MQI are names here. No character is cut in two.
+    """
     program = sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c", "-m") else sys.executable or "python"
-    return os.fspath(Path(program).absolute())[-28:]
+    with suppress(OSError):  # the working directory is gone
+        program = os.path.abspath(program)
+    return os.fsencode(program)[-LONGEST_APPLICATION:].lstrip(_BEHIND_A_FIRST).decode("latin-1")
+
+
+_BEHIND_A_FIRST = bytes(range(0x80, 0xC0))
+"""Bytes that no character of UTF-8 begins with."""
+
+
+def shown_application(name: str) -> str:
+    """The name of a program for people and commands. Parameters: `name` as `application_name` has it."""
+    return name.encode("latin-1").decode(errors="replace")
 
 
 def _before_fork() -> None:

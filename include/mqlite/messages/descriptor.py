@@ -5,12 +5,16 @@ A stored descriptor is always version 2: what a version 1 program does not say h
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from time import time
 from typing import Any
 
 from mqwire import constants as c
 from mqwire import mqi
+from mqwire.ccsid import decode, encode
+from mqwire.errors import WireError
 from mqwire.fields import text
 from mqwire.structures import MQMD
 
@@ -123,3 +127,32 @@ def put_moment() -> tuple[str, str]:
         date, clock = moment.strftime("%Y%m%d"), moment.strftime("%H%M%S")
         _last_second = (second, date, clock)
     return date, f"{clock}{int((now - second) * 100):02d}"
+
+
+@lru_cache(maxsize=1024)
+def field_of(value: str, length: int, ccsid: int) -> bytes:
+    """A text as programs get it, in the character set of theirs, with blanks to its length in bytes.
+
+    A character that has no place in it, or does not exist in it, is left out with those behind it: DEFINE refuses such
+    a text, but earlier versions counted characters. They also took any CCSID for a queue manager: Latin-1 is given in
+    place of one that is unknown, or no ASCII.
+    """
+    for end in range(len(value), 0, -1):
+        with suppress(WireError):
+            encoded = encode("AA" + value[:end], ccsid)
+            if encoded[:2] == b"AA" and len(encoded) <= length + 2:
+                return encoded[2:].ljust(length)
+    return value.encode("latin-1", "replace")[:length].ljust(length)
+
+
+def text_of_program(given: str, ccsid: int) -> str:
+    """A text that a program gives in its character set; what is none stays as it is.
+
+    Parameters: `given` each byte as a Latin-1 character, as `mqwire.fields.text` has it.
+    """
+    if given.isascii():
+        return given
+    try:
+        return decode(given.encode("latin-1"), ccsid)
+    except WireError:
+        return given

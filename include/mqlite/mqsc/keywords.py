@@ -39,6 +39,12 @@ ATTRIBUTES: Mapping[str, frozenset[str]] = {
         " RCVTIME RCVTMIN RCVTTYPE SCYCASE SSLTASKS TCPCHL TCPKEEP TCPNAME TCPSTACK TRAXSTR TRAXTBL"
     ),
 }
+# Values of keywords that mqlite has.
+VALUES: Mapping[str, frozenset[str]] = {
+    "CHLTYPE": _words("AMQP CLUSRCVR CLUSSDR MQTT"),
+    "COMPMSG": _words("LZ4FAST LZ4HIGH"),
+    "OBJTYPE": _words("CLNTCONN COMMINFO RQMNAME SERVICE"),
+}
 # Words of DISPLAY that are no attributes of DEFINE: what is only shown, groups of attributes, and what selects.
 SHOWN: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(

@@ -31,7 +31,7 @@ from mqlite.commands.request import Request
 from mqlite.commands.selections import Selection, selections_of
 from mqlite.commands.status import QMGR_NAME
 from mqlite.conditions import CommandError, Condition
-from mqlite.mqsc.keywords import ibm_has
+from mqlite.mqsc.keywords import VALUES, ibm_has
 from mqlite.mqsc.parser import Parameter, Statement
 from mqlite.platform import Platform
 
@@ -152,6 +152,8 @@ def _authority(statement: Statement) -> Request:
             continue
         if parameter.values is None or parameter.keyword not in AUTHORITY_OPTIONS[statement.verb]:
             raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, parameter)
+        if parameter.keyword == "OBJTYPE" and parameter.value.upper() in VALUES["OBJTYPE"]:
+            raise CommandErrorAt(Condition.VALUE_ERROR, parameter)
         if parameter.keyword == "MATCH" and parameter.value not in AUTHORITY_MATCHES:
             raise CommandErrorAt(Condition.VALUE_ERROR, parameter)
         if len(parameter.values) != 1 and parameter.keyword not in AUTHORITY_LISTS:
@@ -177,10 +179,16 @@ def _channel_authentication(statement: Statement) -> Request:
 
 
 class CommandErrorAt(CommandError):
-    """A CommandError that knows which parameter of the text it is about."""
+    """A CommandError that knows which parameter of the text it is about.
+
+    A value that IBM MQ has and mqlite has not is not wrong, but NOT_BUILT, whatever `condition` says.
+    """
 
     def __init__(self, condition: Condition, at: Parameter) -> None:
-        super().__init__(condition, name=at.keyword)
+        name = at.keyword
+        if at.values and at.value.strip().upper() in VALUES.get(at.keyword, ()):
+            condition, name = Condition.NOT_BUILT, f"{at.keyword}({at.value.strip().upper()})"
+        super().__init__(condition, name=name)
         self.at = at
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ SYNTAX = {
     "AMQ8411E": "AMQ8411E: Duplicate Keyword Error.",
     "AMQ8424E": "AMQ8424E: Error detected in a name keyword.",
 }
+_UNREADABLE = re.compile("[\0\udc80-\udcff]")
+"""What stands for a byte of a script that is not UTF-8 (`surrogateescape`), and the NULs of UTF-16."""
 
 
 @dataclass(slots=True)
@@ -68,9 +71,16 @@ def _one(admin: Administration, command: Command, write: Callable[[str], None], 
     """Echo and do one command; True if it was END."""
     number = f"{tally.read + 1:>6} : " if command.text is not None else "       : "
     for line in command.lines:
-        write(number + line)
+        write(number + _UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", line))
         number = "       : "
     if command.text is None:
+        return False
+    if unreadable := _UNREADABLE.search(command.text):
+        tally.read += 1
+        tally.syntax_errors += 1
+        write(SYNTAX["AMQ8405I"])
+        write(command.text[: unreadable.start()])
+        write(f"The byte X'{ord(unreadable[0]) & 0xFF:02X}' behind it is not text in UTF-8: save the script as UTF-8.")
         return False
     try:
         statement = parse(command.text)

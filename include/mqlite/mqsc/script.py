@@ -1,8 +1,10 @@
 """Lines of an MQSC script put together into commands. Knows continuation and comments, no grammar.
 
-1. A line whose first non-blank is `*` is a comment; it and a blank line count for nothing, also inside a command.
+1. A line that begins with `*` is a comment; it and a blank line count for nothing, also inside a command. Where a
+   command begins, blanks before the `*` do not matter; inside of one they make it a part of the command.
 2. `+` as the last non-blank: go on with the first non-blank of the next line. `-`: with its first column.
 3. `;` outside quotes ends a command; so does a line that is not continued.
+4. A byte order mark before the first line is no part of it.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ def commands(lines: Iterable[str]) -> Iterator[Command]:
     text = ""
     pending = False
     trim = True
-    for raw in lines:
-        line = raw.rstrip("\r\n")
+    for number, raw in enumerate(lines):
+        line = raw.rstrip("\r\n") if number else raw.rstrip("\r\n").removeprefix("\ufeff")
         read.append(line)
-        if not line.strip() or line.lstrip().startswith("*"):
+        if not line.strip() or (line if pending else line.lstrip()).startswith("*"):
             if not pending:
                 yield Command(lines=tuple(read), text=None)
                 read = []

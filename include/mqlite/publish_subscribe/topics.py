@@ -244,5 +244,7 @@ def addressed(connection: Connection, opened: OpenTopic, subscription: Attribute
         given if any(given) else correl_id, 0,
     )  # fmt: skip
     token = bytes.fromhex(str(subscription["PUBACCT"]))
-    d.set_identity(md, str(subscription["SUBUSER"])[:12], token, str(subscription["PUBAPPID"]))
+    own = connection.manager.application_ccsid
+    user, identity = str(subscription["SUBUSER"]), str(subscription["PUBAPPID"])
+    d.set_identity(md, d.field_of(user, 12, own), token, d.field_of(identity, 32, own))
     return md

@@ -26,6 +26,15 @@ _UTF_16 = (
 _UTF_16_MARKS = ("\udcff\udcfe", "\udcfe\udcff")
 """The byte order marks of UTF-16, as bytes that are not UTF-8 are decoded here."""
 _OTHER_BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_EBCDIC = "the table is not in UTF-8, and looks like EBCDIC: save it as UTF-8, such as by `iconv -f IBM-1047 -t UTF-8`"
+_OTHER_ENDS = re.compile("[\r\u0085\u2028\u2029]")
+"""What ends a line in some editors and on other machines, and not for IBM's handler."""
+_END_NAMES = {
+    "\r": "a carriage return without a line feed",
+    "\u0085": "a next line, the line end of z/OS",
+    "\u2028": "a line separator",
+    "\u2029": "a paragraph separator",
+}
 _HEADER = re.compile(r"\* *MQOPS +EXTENSIONS *", re.IGNORECASE | re.ASCII)
 
 
@@ -49,14 +58,14 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self._marked = text.startswith(_BYTE_ORDER_MARK)
-        self._utf_16 = text.startswith(_UTF_16_MARKS) or 3 * text.count("\0") > len(text)
+        self._other_code = _other_code(text)
         lines = text.removeprefix(_BYTE_ORDER_MARK).split("\n")
-        self.lines = ("",) if self._utf_16 else tuple(line.removesuffix("\r") for line in lines)
+        self.lines = ("",) if self._other_code else tuple(line.removesuffix("\r") for line in lines)
 
     @property
-    def is_utf_16(self) -> bool:
-        """Whether nothing can be read, because the text is in another code."""
-        return self._utf_16
+    def is_unread(self) -> bool:
+        """Whether no rule is looked for: the text is in another code, or it has line ends of other kinds."""
+        return bool(self._other_code or self._other_ends())
 
     def header(self) -> int:
         """The number of the line that allows extensions (rule 4), 0 if there is no such line."""
@@ -71,12 +80,14 @@ class Source:
         return Problem(line=line, column=column, message=message, text=self.lines[line - 1], number=number)
 
     def entries(self) -> tuple[list[EntryText], list[Problem]]:
-        """The entries in order, and errors of the text: another code, a byte order mark, blanks
+        """The entries in order, and errors of the text: another code, a byte order mark, line ends and blanks
         of other kinds, a continuation without a next line."""
         entries: list[EntryText] = []
-        if self._utf_16:
-            return [], [self.problem((1, 1), _UTF_16)]
+        if self._other_code:
+            return [], [self.problem((1, 1), self._other_code)]
         problems = [self.problem((1, 1), _MARKED)] if self._marked else []
+        if ends := self._other_ends():  # where a rule begins is not known: nothing else is looked at
+            return [], [*problems, *ends]
         problems += self._other_blanks()
         text = ""
         places: list[tuple[int, int]] = []
@@ -104,6 +115,24 @@ class Source:
             )
         return entries, problems
 
+    def _other_ends(self) -> list[Problem]:
+        """One error for all line ends of other kinds, in comments as well: a rule behind one would be a part of the
+        comment, unseen."""
+        found = [
+            (number, one.start() + 1, one[0])
+            for number, line in enumerate(self.lines, start=1)
+            for one in _OTHER_ENDS.finditer(line)
+        ]
+        if not found:
+            return []
+        line, column, first = found[0]
+        more = f"; {len(found) - 1:,} more like it follow" if found[1:] else ""
+        message = (
+            f"{_END_NAMES[first]} (U+{ord(first):04X}) is no line end here, so that what is behind it belongs to this "
+            f"line: put a line feed in its place, or remove it{more}"
+        )
+        return [self.problem((line, column), message)]
+
     def _other_blanks(self) -> list[Problem]:
         """One error for all characters that look like blanks; the entries are read as if they were."""
         found = [
@@ -120,6 +149,14 @@ class Source:
         return [
             self.problem((line, column), f"{kind} (U+{ord(first):04X}), unseen here: write a blank instead{number}")
         ]
+
+
+def _other_code(text: str) -> str:
+    """What to say of a text in a code in which nothing can be read; "" for one that can be."""
+    if text.startswith(_UTF_16_MARKS) or 3 * text.count("\0") > len(text):
+        return _UTF_16
+    strange = sum("\udc80" <= character <= "\udcff" for character in text)
+    return _EBCDIC if 3 * strange > len(text) else ""
 
 
 def rule_texts(table_text: str) -> dict[int, str]:

@@ -55,7 +55,7 @@ def parse(
             control = reader.control()
         else:
             written.append(reader.rule(index=len(written)))
-    if not (written or lines.is_utf_16):
+    if not (written or lines.is_unread):
         problems.append(lines.problem((len(lines.lines), 1), f"no rule: add one, such as {CATCH_ALL}", NO_INPUT))
     if problems:
         return Parsed(source=source, table=None, errors=_in_order(problems), warnings=())

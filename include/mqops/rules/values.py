@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from string import ascii_lowercase
 
 from mqops.rules.keyword import ANY, MAX_NUMBER, Keyword, ValueKind
+from mqwire.constants import messages
 from mqwire.names import values
 
 TOO_LONG, OUT_OF_RANGE = 8752, 8757
@@ -53,6 +54,12 @@ def typed(keyword: Keyword, text: str, *, quoted: bool = True) -> str | int:
 def _wild(keyword: Keyword, text: str) -> str:
     """A pattern: asterisks do not count for its length, trailing blanks do (but are not significant in matching)."""
     length = len(text) - text.count("*")
+    format_name = getattr(messages, text, None) if keyword.name == "FORMAT" and text.startswith("MQFMT_") else None
+    if format_name is not None:
+        raise BadValue(
+            f"{text} is a name for programs, and FORMAT is compared with the field: write {format_name or ' '!r}",
+            number=TOO_LONG,
+        )
     if length > keyword.length:
         raise BadValue(
             f"{length:,} characters without asterisks, and {keyword.name} is compared with a field of "

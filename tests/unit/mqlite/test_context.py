@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import getpass
+import os
+import sys
+from pathlib import Path
 
 import pymqi
 import pytest
@@ -116,3 +119,50 @@ def test_an_alternate_user_puts_in_its_name_on_zos_only(home: object, platform: 
     opened.put(b"x", pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_NO_SYNCPOINT))
     assert application.get("Q1")[0].UserIdentifier.strip().decode() == user
     application.manager.disconnect()
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        ("/opt/app/pay.py", "/opt/app/pay.py"),
+        ("/opt/a_long_folder/of_programs/pay.py", "ng_folder/of_programs/pay.py"),
+        ("/opt/größe/für.py", "/opt/größe/für.py"),
+        ("/srv/płatności/wpłata.py", "/srv/płatności/wpłata.py"),
+        ("/srv/日本日本日本日本日本/1支払.py", "本日本日本/1支払.py"),  # no half characters
+        ("/srv/αβγδ/" + os.fsdecode(b"\xff") + ".py", "/srv/αβγδ/" + os.fsdecode(b"\xff") + ".py"),
+    ],
+)
+def test_the_name_of_a_program_is_the_end_of_its_path_byte_for_byte(
+    home: Path, monkeypatch: pytest.MonkeyPatch, program: str, name: str
+) -> None:
+    make("QM1", "DEFINE QLOCAL(Q1)")
+    monkeypatch.setattr(sys, "argv", [program])
+    application = Application()
+    md = application.put("Q1")
+    assert md["PutApplName"] == os.fsencode(name).ljust(28)
+    shown = "".join(run_mqsc("DISPLAY CONN(*) APPLTAG"))
+    assert f"APPLTAG({os.fsencode(name).decode(errors='replace')})" in shown
+    application.manager.disconnect()
+
+
+@pytest.mark.parametrize(("user", "identity"), [("jürgen", "für 5 €"), ("łukasz", "日本"), ("clerk", "plain")])
+def test_identity_of_a_subscription_is_in_the_character_set_of_programs(
+    application: Application, user: str, identity: str
+) -> None:
+    """A publication could not be put where one subscription had an identity that is not Latin-1."""
+    run_mqsc(f"DEFINE SUB(S) TOPICSTR('t') DEST(Q1) SUBUSER('{user}') PUBAPPID('{identity}')")
+    topic = pymqi.Topic(application.manager, topic_string=b"t", open_opts=OUTPUT)
+    topic.pub(b"x")
+    topic.close()
+    md, _ = application.get("Q1")
+    assert md.UserIdentifier == user.encode().ljust(12)
+    assert md.ApplIdentityData == identity.encode().ljust(32)
+
+
+@pytest.mark.parametrize("user", ["jürgen", "łukasz"])
+def test_an_alternate_user_is_in_the_character_set_of_programs(application: Application, user: str) -> None:
+    run_mqsc(f"SET AUTHREC PROFILE(Q1) OBJTYPE(QUEUE) PRINCIPAL('{user}') AUTHADD(PUT)")
+    options = OUTPUT | CMQC.MQOO_ALTERNATE_USER_AUTHORITY
+    application.open("Q1", options, AlternateUserId=user.encode()).put(b"x")
+    with refused(CMQC.MQRC_NOT_AUTHORIZED):
+        application.open("Q1", options, AlternateUserId=b"nobody")

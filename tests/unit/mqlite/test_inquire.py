@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sqlite3
 from pathlib import Path
 
 import pymqi
 import pytest
-from mqlite_support import INPUT, OUTPUT, Application, refused, run_mqsc
+from mqi_calls import Mqi, Structure
+from mqlite_support import INPUT, OUTPUT, Application, make, refused, run_mqsc
 from pymqi import CMQC
+
+from mqlite.messages.descriptor import field_of
+from mqwire import mqi
 
 INQUIRE, SET = CMQC.MQOO_INQUIRE, CMQC.MQOO_SET
 
@@ -188,3 +193,81 @@ def test_a_queue_that_was_defined_before_its_kind_had_an_attribute_has_the_defau
     opened = application.open("Q1", INQUIRE)
     assert (opened.inquire(CMQC.MQIA_BACKOUT_THRESHOLD), opened.inquire(CMQC.MQIA_MAX_MSG_LENGTH)) == (0, 4194304)
     assert "MAXMSGL(4194304)" in "".join(run_mqsc("DISPLAY QLOCAL(Q1) MAXMSGL"))
+
+
+@pytest.mark.parametrize(
+    ("name", "selectors", "room", "found"),
+    [
+        ("Q1", [CMQC.MQCA_Q_NAME], 10, b""),
+        ("Q1", [CMQC.MQCA_Q_NAME], 47, b""),
+        ("Q1", [CMQC.MQCA_Q_NAME], 48, b"Q1".ljust(48)),
+        ("Q1", [CMQC.MQCA_Q_NAME, CMQC.MQCA_Q_DESC], 60, b"Q1".ljust(48)),
+        # What is behind the one that has no room is omitted, even if it would fit.
+        ("Q1", [CMQC.MQCA_Q_DESC, CMQC.MQCA_Q_NAME], 60, b""),
+        ("N", [CMQC.MQCA_NAMES], 96, b"A".ljust(48) + b"B".ljust(48)),
+        # A list is one attribute: all of it, or none.
+        ("N", [CMQC.MQCA_NAMES], 95, b""),
+    ],
+)
+def test_only_complete_attributes_are_returned_and_the_rest_of_the_area_stays(
+    application: Application, name: str, selectors: list[int], room: int, found: bytes
+) -> None:
+    """IBM MQ, "2008 (07D8) (RC2008): MQRC_CHAR_ATTRS_TOO_SHORT"."""
+    run_mqsc("DEFINE NAMELIST(N) NAMES(A,B)")
+    calls, handle = Mqi(application.manager.get_handle()), ctypes.c_int()
+    object_type = CMQC.MQOT_Q if name == "Q1" else CMQC.MQOT_NAMELIST
+    calls.done("MQOPEN", Structure(mqi.MQOD, ObjectType=object_type, ObjectName=name), INQUIRE, ctypes.byref(handle))
+    area, count = ctypes.create_string_buffer(b"#" * room, room), len(selectors)
+    answer = calls.call("MQINQ", handle, count, (ctypes.c_int * count)(*selectors), 0, None, room, area)
+    whole = len(found) == {"Q1": 48, "N": 96}[name] and count == 1
+    assert answer == ((0, 0) if whole else (CMQC.MQCC_WARNING, CMQC.MQRC_CHAR_ATTRS_TOO_SHORT))
+    assert area.raw == found.ljust(room, b"#")
+
+
+def test_texts_are_in_the_character_set_of_programs(application: Application) -> None:
+    run_mqsc("ALTER QLOCAL(Q1) DESCR('Zahlung für 5 €')")
+    opened = application.open("Q1", INQUIRE | SET)
+    assert opened.inquire(CMQC.MQCA_Q_DESC) == "Zahlung für 5 €".encode().ljust(64)
+    opened.set(CMQC.MQCA_TRIGGER_DATA, "für €".encode().ljust(64))
+    assert opened.inquire(CMQC.MQCA_TRIGGER_DATA) == "für €".encode().ljust(64)
+    assert "TRIGDATA(für €)" in "".join(run_mqsc("DISPLAY QLOCAL(Q1) TRIGDATA"))
+    with refused(CMQC.MQRC_CHAR_ATTRS_ERROR):
+        opened.set(CMQC.MQCA_TRIGGER_DATA, b"f\xfcr".ljust(64))
+
+
+def test_what_a_program_sets_is_in_the_trigger_message_byte_for_byte(application: Application) -> None:
+    run_mqsc("DEFINE QLOCAL(I)\nDEFINE PROCESS(P)\nALTER QLOCAL(Q1) TRIGGER TRIGTYPE(EVERY) INITQ(I) PROCESS(P)")
+    monitor = application.open("I", INPUT)
+    data = "dag_id=zahlung_für".encode().ljust(64)
+    application.open("Q1", SET).set(CMQC.MQCA_TRIGGER_DATA, data)
+    application.put("Q1")
+    assert application.get(monitor)[1][104:168] == data
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "ccsid", "field"),
+    [
+        ("für 5 €", 12, 1208, "für 5 €".encode().ljust(12)),
+        ("für 5 €", 12, 1252, b"f\xfcr 5 \x80".ljust(12)),
+        ("üü", 3, 1208, "ü".encode() + b" "),  # no half characters
+        ("5 € für", 8, 819, b"5       "),  # what does not exist in it, and what is behind that
+        ("", 4, 1208, b"    "),
+        ("für", 4, 12345, b"f\xfcr "),  # of a queue manager that an earlier version made
+        ("für", 4, 500, b"f\xfcr "),
+        ("für", 4, 1200, b"f\xfcr "),
+        ("", 4, 12345, b"    "),
+    ],
+)
+def test_field_of_a_text(text: str, length: int, ccsid: int, field: bytes) -> None:
+    assert field_of(text, length, ccsid) == field
+
+
+def test_a_queue_managers_EBCDIC_is_what_a_text_has_to_be_in(home: Path) -> None:
+    make("QM1", "DEFINE QLOCAL(Q1)", platform="zos")
+    application = Application()
+    opened = application.open("Q1", INQUIRE | SET)
+    opened.set(CMQC.MQCA_TRIGGER_DATA, "für".encode().ljust(64))
+    with refused(CMQC.MQRC_CHAR_ATTRS_ERROR):
+        opened.set(CMQC.MQCA_TRIGGER_DATA, "5 €".encode().ljust(64))
+    assert opened.inquire(CMQC.MQCA_TRIGGER_DATA) == "für".encode().ljust(64)
+    application.manager.disconnect()

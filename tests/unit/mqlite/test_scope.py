@@ -14,6 +14,7 @@ from mqlite_support import Application, refused, run_mqsc
 from pymqi import CMQC, CMQCFC
 
 from mqlite.attributes import Kind
+from mqlite.c_interface import calls
 from mqlite.c_interface.bridge import prefix
 from mqlite.c_interface.calls import Interface
 from mqlite.c_interface.signatures import BAGS, CALLS, names
@@ -50,6 +51,7 @@ def options_without(prefix_: str, known: int) -> list[str]:
 @pytest.mark.parametrize(
     ("label", "missing"),
     [
+        ("MQCONNX options", options_without("MQCNO_", calls.CONNECT_OPTIONS)),
         ("MQOPEN options", options_without("MQOO_", opening.KNOWN)),
         ("MQPUT options, queues", options_without("MQPMO_", put.KNOWN)),
         ("MQPUT options, topics", options_without("MQPMO_", ~topics.UNSUPPORTED)),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from mqlite import attributes
 from mqlite.attributes import InvalidValue, Kind, ReadOnly, TooLong, UnknownAttribute, Value
+
+if TYPE_CHECKING:
+    from .conftest import Mqlite
 
 
 @pytest.mark.parametrize("kind", list(Kind))
@@ -96,3 +101,33 @@ def test_values_become_what_the_engine_stores(keyword: str, raw: str | int, valu
 def test_what_is_not_allowed_says_why(keyword: str, raw: str | int, error: type[Exception]) -> None:
     with pytest.raises(error):
         attributes.canonical(Kind.QLOCAL, keyword, raw)
+
+
+LONG = "ü" * 33
+"""33 characters, 66 bytes in UTF-8."""
+
+
+@pytest.mark.parametrize(
+    ("platform", "command", "said"),
+    [
+        ("unix", f"DEFINE QLOCAL(A) TRIGDATA('{LONG}')", "AMQ8413E: String Length Error."),
+        ("unix", f"DEFINE QLOCAL(A) TRIGDATA('{LONG[1:]}')", ""),
+        ("unix", f"DEFINE PROCESS(A) USERDATA('{LONG * 2}')", "AMQ8413E: String Length Error."),
+        ("unix", f"ALTER QMGR DESCR('{LONG}')", "AMQ8413E: String Length Error."),
+        ("unix", "DEFINE PROCESS(A) APPLICID('5 €')", ""),
+        ("zos", f"DEFINE QLOCAL(A) TRIGDATA('{LONG}')", ""),
+        (
+            "zos",
+            "DEFINE PROCESS(A) APPLICID('5 €')",
+            "AMQ8425E: Attribute value error (APPLICID: '€' does not exist in CCSID 500).",
+        ),
+        ("zos", "ALTER QMGR DESCR('日本')", "AMQ8425E: Attribute value error (DESCR: '日' does not exist in CCSID 500"),
+    ],
+)
+def test_a_text_is_one_of_the_queue_managers_character_set_and_measured_in_its_bytes(
+    mqlite: Mqlite, platform: str, command: str, said: str
+) -> None:
+    mqlite("create", "QM1", "--platform", platform)
+    found = mqlite("mqsc", "QM1", stdin=command, code=10 if said else 0).output
+    assert said in found
+    assert ("AMQ84" in found) == bool(said)

@@ -204,3 +204,29 @@ def test_wrong_usage_ends_with_2(mqlite: Mqlite, arguments: list[str]) -> None:
 def test_home_can_be_named_on_the_command_line(mqlite: Mqlite, tmp_path: Path) -> None:
     mqlite("--home", str(tmp_path / "other"), "create", "QM9")
     assert (tmp_path / "other" / "QM9" / "qm.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("platform", "ccsid"),
+    [
+        ("unix", 12345),  # no CCSID
+        ("unix", 1200),  # UTF-16
+        ("unix", 300),  # double bytes only
+        ("unix", 500),  # EBCDIC
+        ("zos", 1208),
+        ("zos", 12345),
+    ],
+)
+def test_a_CCSID_that_names_cannot_be_in(mqlite: Mqlite, platform: str, ccsid: int) -> None:
+    """IBM MQ, "CodedCharSetId": single bytes for the characters of names. With another one MQINQ and puts failed."""
+    said = mqlite("create", "QM1", "--platform", platform, "--ccsid", str(ccsid), code=1).output
+    assert f"CCSID {ccsid} cannot be that of a queue manager of platform {platform}: choose one" in said
+    mqlite("create", "QM1", "--platform", platform)
+
+
+@pytest.mark.parametrize(
+    ("platform", "ccsid"), [("unix", 819), ("unix", 850), ("unix", 1252), ("unix", 5348), ("unix", 943), ("zos", 1047)]
+)
+def test_a_CCSID_that_names_can_be_in(mqlite: Mqlite, platform: str, ccsid: int) -> None:
+    mqlite("create", "QM1", "--platform", platform, "--ccsid", str(ccsid))
+    assert f"CCSID({ccsid})" in mqlite("mqsc", "QM1", stdin="DISPLAY QMGR CCSID").output

@@ -261,3 +261,54 @@ def test_commands_of_IBM_MQ_that_are_not_there_say_so(mqsc: Mqsc, command: str) 
     output = mqsc(command, code=10)
     assert "not supported by the embedded queue manager" in output
     assert "No commands have a syntax error." in output
+
+
+def test_the_CCSID_in_a_dump_is_taken_where_it_is_the_queue_managers_own(mqlite: Mqlite) -> None:
+    mqlite("create", "QM1", "--ccsid", "819")
+    mqlite("mqsc", "QM1", stdin="ALTER QMGR CCSID(819) DESCR('a dump of it')")
+    refused = mqlite("mqsc", "QM1", stdin="ALTER QMGR CCSID(850) DESCR('another')", code=10).output
+    assert "AMQ8101S: IBM MQ error (CCSID(850), which mqlite create --ccsid chooses)" in refused
+    shown = mqlite("mqsc", "QM1", stdin="DISPLAY QMGR CCSID DESCR").output
+    assert "CCSID(819)" in shown
+    assert "DESCR(a dump of it)" in shown
+
+
+@pytest.mark.parametrize("operator", ["CT", "EX", "CTG", "EXG"])
+@pytest.mark.parametrize("attribute", ["DESCR", "MAXDEPTH", "PUT", "TRIGGER"])
+def test_a_text_contains_nothing_only_a_list_does(mqsc: Mqsc, operator: str, attribute: str) -> None:
+    """IBM MQ, "DISPLAY NAMELIST": CT and EX are for lists. No object has such a text is not what is wrong."""
+    value = {"DESCR": "X", "MAXDEPTH": "5000", "PUT": "ENABLED", "TRIGGER": "TRIGGER"}[attribute]
+    assert "AMQ8412E" in mqsc(f"DISPLAY QLOCAL(*) WHERE({attribute} {operator} {value})", code=10)
+
+
+@pytest.mark.parametrize(
+    ("command", "value"),
+    [
+        ("DEFINE CHANNEL(C) CHLTYPE(CLUSSDR) CONNAME('h') CLUSTER(X)", "CHLTYPE(CLUSSDR)"),
+        ("DEFINE CHANNEL(C) CHLTYPE(clusrcvr) CONNAME('h') CLUSTER(X)", "CHLTYPE(CLUSRCVR)"),
+        ("DEFINE CHANNEL('SYSTEM.DEF.AMQP') CHLTYPE(AMQP) REPLACE", "CHLTYPE(AMQP)"),
+        ("DISPLAY CHANNEL(*) CHLTYPE(MQTT)", "CHLTYPE(MQTT)"),
+        ("DEFINE CHANNEL(C) CHLTYPE(RCVR) COMPMSG(LZ4FAST)", "COMPMSG(LZ4FAST)"),
+        *(
+            (f"{verb} AUTHREC PROFILE(X) OBJTYPE({kind}) PRINCIPAL('a'){add}", f"OBJTYPE({kind})")
+            for kind in ("CLNTCONN", "COMMINFO", "RQMNAME", "SERVICE")
+            for verb, add in (("SET", " AUTHADD(DSP)"), ("DELETE", ""), ("DISPLAY", ""))
+        ),
+    ],
+)
+def test_a_value_that_IBM_MQ_has_is_no_error_of_the_script(mqsc: Mqsc, command: str, value: str) -> None:
+    """As with keywords: a dump has such values, and what is said of it is that mqlite passes it over."""
+    said = mqsc(command, code=10)
+    assert f"AMQ8101S: IBM MQ error ({value}): mqlite does not have it." in said
+    assert "No commands have a syntax error." in said
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("DEFINE SUB(S) TOPICSTR('a') DEST(NOWHERE)", "MQRC_UNKNOWN_OBJECT_NAME NOWHERE"),
+        ("DEFINE SUB(S) TOPICOBJ(NO.TOPIC) DEST(Q)", "MQRC_UNKNOWN_OBJECT_NAME NO.TOPIC"),
+    ],
+)
+def test_what_a_subscription_misses_is_named_not_the_subscription(mqsc: Mqsc, command: str, said: str) -> None:
+    assert f"AMQ8101S: IBM MQ error ({said}) has occurred." in mqsc("DEFINE QLOCAL(Q)", command, code=10)

@@ -266,3 +266,10 @@ def test_zos_queue_manager_answers_in_the_encoding_and_CCSID_of_the_command(mqli
         assert found[CMQC.MQIA_CODED_CHAR_SET_ID] == 500
     execute.disconnect()
     connection.disconnect()
+
+
+def test_a_text_is_measured_in_bytes(pcf: pymqi.PCFExecute, mqsc: Mqsc) -> None:
+    pcf.MQCMD_CREATE_Q({**LOCAL, CMQC.MQCA_Q_DESC: "ü" * 32})
+    assert refused(pcf.MQCMD_CHANGE_Q, {**LOCAL, CMQC.MQCA_Q_DESC: "ü" * 33}) == CMQCFC.MQRCCF_CFST_STRING_LENGTH_ERR
+    (found,) = pcf.MQCMD_INQUIRE_Q({NAME: b"Q", CMQCFC.MQIACF_Q_ATTRS: [CMQC.MQCA_Q_DESC]})
+    assert found[CMQC.MQCA_Q_DESC] == "ü".encode() * 32
