@@ -120,6 +120,7 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         scheme = {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
+        self.driver.execute_async_script(FRAMES)
 
     def picture(self) -> None:
         """A screenshot of the whole page, in a further file."""
@@ -166,6 +167,7 @@ def chromium() -> Iterator[Any]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+    driver.set_script_timeout(PATIENCE)  # axe-core's, too
     try:
         yield driver
     finally:

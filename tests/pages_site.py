@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -30,9 +30,9 @@ class Site:
 
     def __init__(self, process: subprocess.Popen[str], log: Path, port: int, logins: dict[str, str]) -> None:
         self.process, self.log, self.port, self.logins = process, log, port, logins
-        self.client = httpx.Client(
-            base_url=f"http://127.0.0.1:{port}", timeout=600, limits=httpx.Limits(max_connections=100)
-        )
+        # The server closes a connection on which nothing was asked for 5 s: nothing more is asked on it by then.
+        limits = httpx.Limits(max_connections=100, keepalive_expiry=1.0)
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600, limits=limits)
 
     def ask(self, path: str, person: str = "admin", *, form: dict[str, str] | None = None, **headers: str) -> Any:
         """What a page answers. Parameters: `form` that is sent to it."""
@@ -54,16 +54,23 @@ class Site:
         made.sendall("\r\n".join([*lines, "", body[:most]]).encode())
         return made
 
-    def processes(self, module: str) -> list[psutil.Process]:
-        """Those below the server that run a module."""
-        children = psutil.Process(self.process.pid).children(recursive=True)
-        return [one for one in children if one.status() != psutil.STATUS_ZOMBIE and module in one.cmdline()]
-
     def pages(self) -> list[psutil.Process]:
-        return self.processes("mqops_airflow.pages.server")
+        """The processes of the pages. A process that one of them begins is for a moment a copy of it: so only those
+        that the server itself has begun."""
+        children = psutil.Process(self.process.pid).children()
+        return [one for one in children if _runs(one, "mqops_airflow.pages.server")]
 
     def searching(self) -> list[psutil.Process]:
-        return self.processes("mqops.look.search_process")
+        """The processes that search."""
+        children = psutil.Process(self.process.pid).children(recursive=True)
+        return [one for one in children if _runs(one, "mqops.look.search_process")]
+
+
+def _runs(process: psutil.Process, module: str) -> bool:
+    """Whether a process runs a module, and has not ended."""
+    with suppress(psutil.NoSuchProcess):  # it ends just now
+        return process.status() != psutil.STATUS_ZOMBIE and module in process.cmdline()
+    return False
 
 
 @contextmanager
@@ -87,10 +94,15 @@ def served(base: Path, database: Path, *, whole: bool = False) -> Iterator[Site]
             command, env=os.environ | settings, stdout=stream, stderr=stream, text=True, pass_fds=(descriptor,)
         )
     try:
-        until(lambda: LOGINS in log.read_text() or process.poll() is not None, PATIENCE)
+        until(lambda: _logins(log) or process.poll() is not None, PATIENCE)
         assert process.poll() is None, log.read_text()[-5000:]
-        logins = json.loads(log.read_text().split(LOGINS)[1].splitlines()[0])
-        yield Site(process, log, port, logins)
+        yield Site(process, log, port, json.loads(_logins(log)))
     finally:
         process.terminate()
         process.wait()
+
+
+def _logins(log: Path) -> str:
+    """What the server has written of its logins, "" before the line is whole."""
+    line, end, _rest = log.read_text().partition(LOGINS)[2].partition("\n")
+    return line if end else ""

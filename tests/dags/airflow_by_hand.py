@@ -25,6 +25,7 @@ from fastapi.testclient import TestClient
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
+from mqops_airflow.pages import answers as of_pages
 from mqops_airflow.roles import ROLES
 
 
@@ -92,6 +93,7 @@ class AirflowByHand:
 
 def main() -> None:
     airflow = AirflowByHand()
+    of_pages.WAIT = 60.0  # a page has every answer, however busy the machine is
     with open(int(sys.argv[1]), "w", encoding="utf-8") as answers:
         for line in sys.stdin:
             what, *arguments = json.loads(line)

@@ -8,12 +8,14 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from mq_support import until
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = Path(tempfile.mkdtemp(prefix="mqops-airflow-"))
@@ -105,13 +107,23 @@ def pages() -> Any:
     return application()
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_asked_any_more(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What the pages ask a queue manager in another thread has its answer before the test's environment is taken back:
+    it sets MQLITE_HOME for a moment, and what it finds there later would be another test's."""
+    yield
+    if pages := sys.modules.get("mqops_airflow.pages.answers"):
+        until(lambda: not [one for one in threading.enumerate() if one.name == pages.THREAD])
+
+
 @pytest.fixture
 def client(airflow_database: Path, estate_folder: Path, pages: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Asks a page as a person of a role; "" is nobody."""
+    """Asks a page as a person of a role; "" is nobody. The page has every answer, however busy the machine is."""
     from airflow.api_fastapi import app as airflow_app  # noqa: PLC0415
     from fastapi.testclient import TestClient  # noqa: PLC0415
     from page_text import compared  # noqa: PLC0415
 
+    from mqops_airflow.pages import answers  # noqa: PLC0415
     from mqops_airflow.roles import ROLES, RolesAuthManager  # noqa: PLC0415
 
     users = ",".join(f"{role}:{role}" for role in (*ROLES, "stranger"))
@@ -121,6 +133,7 @@ def client(airflow_database: Path, estate_folder: Path, pages: Any, monkeypatch:
     monkeypatch.setattr(airflow_app, "_AuthManagerState", airflow_app._AuthManagerState)
     auth = RolesAuthManager()
     monkeypatch.setattr(airflow_app._AuthManagerState, "instance", auth)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
     asked = TestClient(pages)
 
     def ask(path: str, role: str = "viewer", known: str = "", **query: str) -> Any:

@@ -81,9 +81,9 @@ def accept(listening: socket.socket) -> None:
 def main() -> None:
     (FOLDER / "looked_at").mkdir()
     (FOLDER / "taken_once" / "summary.json").write_text('{"kept": 1}')
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        down = free.getsockname()[1]
+    held = socket.socket()  # nobody listens there, and no other process can take the port meanwhile
+    held.bind(("127.0.0.1", 0))
+    down = held.getsockname()[1]
     os.environ["AIRFLOW_CONN_SPARK_DOWN"] = json.dumps(
         {"conn_type": "spark", "host": "spark://127.0.0.1", "port": down}
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -88,6 +90,14 @@ def test_no_token_where_a_server_is_shown() -> None:
     assert "t0ken" not in repr(found(host="localhost", password="t0ken"))
 
 
+@contextmanager
+def closed_port() -> Iterator[int]:
+    """A port that nobody listens on, and that no other process can take meanwhile."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
 GONE = """\
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
@@ -114,10 +124,9 @@ def main(arguments):
 def test_the_release_of_the_session_of_a_server_that_is_gone_is_not_tried_again(tmp_path: Path) -> None:
     """The job has tried for a minute already: the task would hang for another one, also if Airflow ends it."""
     (tmp_path / "job.py").write_text(GONE)
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    server = Server(host="localhost", port=port, token="t0ken")
-    code, lines = run_in_task(tmp_path / "job.py", {"PATH": os.environ["PATH"], **server.environment})
+    with closed_port() as port:
+        server = Server(host="localhost", port=port, token="t0ken")
+        code, lines = run_in_task(tmp_path / "job.py", {"PATH": os.environ["PATH"], **server.environment})
     assert code == 1
     assert lines[-1].startswith("mqops.errors.SparkUnreachable: "), lines
     assert "is tried again" not in lines
@@ -191,9 +200,10 @@ def test_a_server_of_this_user_or_with_tls_is_trusted() -> None:
 
 
 def test_a_port_that_nobody_listens_on_is_refused() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-    with pytest.raises(SparkUnreachable, match=f"no Spark Connect server answers at localhost:{port}"):
+    with (
+        closed_port() as port,
+        pytest.raises(SparkUnreachable, match=f"no Spark Connect server answers at localhost:{port}"),
+    ):
         server_must_answer(Server(host="localhost", port=port), "warm")
 
 

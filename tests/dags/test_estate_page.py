@@ -1266,9 +1266,13 @@ def test_a_snapshot_with_a_limit_is_no_figure_of_its_queue(manager, lake, page):
 def test_a_reader_does_not_wait_for_what_expires(manager, lake, page, monkeypatch):
     acted(manager, lake, "A")
     manager.put(DLQ, [dead_letter("A", b"x")])
+    page()
+    for known in (estate.ANSWERS, managers_now.LEDGERS):
+        monkeypatch.setattr(known, "kept", 3600.0)
+    monkeypatch.setattr(managers_now, "EXPIRING", answers.Answers(3600.0))
     go_on, asked = threading.Event(), expiring_of_estate.forecast
     monkeypatch.setattr(expiring_of_estate, "forecast", lambda *what, **more: go_on.wait() and asked(*what, **more))
-    monkeypatch.setattr(answers, "WAIT", 4.0)
+    monkeypatch.setattr(answers, "WAIT", 0.001)
     try:
         text = page()
         assert f'<tr id="queue-QM1-{DLQ}">' in text

@@ -15,7 +15,7 @@ from pages_lake import check_quality
 from runs_on_pages import letters, planned, take, words_of
 
 from mqops.lake.run import RunFolder
-from mqops_airflow.pages import answers, queue_figures, shared
+from mqops_airflow.pages import queue_figures, shared
 from mqops_airflow.runs.run_folder import run_key
 
 ESTATE = """\
@@ -33,7 +33,6 @@ def asks(manager, estate_folder, client, monkeypatch) -> Any:
     """A page of QM1 as an operator sees it; nothing is kept for a moment."""
     monkeypatch.setattr(shared, "KEPT", 0.0)
     monkeypatch.setattr(queue_figures.ANSWERS, "kept", 0.0)
-    monkeypatch.setattr(answers, "WAIT", 60.0)
     monkeypatch.setenv("MQLITE_HOME", str(manager.home))
     monkeypatch.setenv(
         "AIRFLOW_CONN_MQ_TEST",

@@ -8,7 +8,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from html import unescape
 from pathlib import Path
 from urllib.parse import quote
@@ -18,7 +18,8 @@ import psutil
 import pytest
 from mq_support import until
 from pages_lake import make_lake
-from pages_site import Site, served
+from pages_site import PATIENCE, Site, served
+from process_ended import ended
 
 from mqops.lake.run import RunFolder
 from mqops_airflow.pages.asked import PAYLOAD
@@ -45,7 +46,7 @@ def base(run: RunFolder) -> Path:
 @pytest.fixture(scope="module")
 def site(base: Path, airflow_database: Path) -> Iterator[Site]:
     with served(base, airflow_database) as made:
-        until(lambda: _answers(made), 60)
+        until(lambda: _answers(made), PATIENCE)
         yield made
 
 
@@ -77,7 +78,7 @@ def test_a_browser_is_told_that_the_pages_start_and_asks_again(site: Site) -> No
     told = site.ask("/estate", accept=BROWSER)
     assert (told.status_code, told.headers["refresh"], told.headers["cache-control"]) == (202, "1", "private, no-store")
     assert "The MQ pages are starting" in told.text
-    until(lambda: site.ask("/static/pages.css", accept=BROWSER).status_code == 200, 60)
+    until(lambda: site.ask("/static/pages.css", accept=BROWSER).status_code == 200, PATIENCE)
     assert len(site.pages()) == 1
 
 
@@ -214,44 +215,41 @@ def _answered(connections: list[socket.socket]) -> list[socket.socket]:
     return select.select(connections, (), (), 0)[0]
 
 
-def _ended(process: psutil.Process) -> bool:
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-
-
 def test_a_process_of_the_pages_that_dies_is_replaced(site: Site) -> None:
     (first,) = site.pages()
     searching = site.searching()
     first.kill()
-    until(lambda: _ended(first))
+    until(lambda: ended(first))
     assert site.ask("/messages").status_code == 200
     (second,) = site.pages()
     assert second != first
-    until(lambda: all(map(_ended, searching)))
+    until(lambda: all(map(ended, searching)))
 
 
 def test_a_browser_is_told_where_the_pages_cannot_start(site: Site) -> None:
     """It does not ask for ever: a process that ends before it is there is an error."""
     (first,) = site.pages()
     first.kill()
-    until(lambda: _ended(first))
+    until(lambda: ended(first))
     assert site.ask("/estate", accept=BROWSER).status_code == 202
     killed: set[psutil.Process] = set()
 
     def kill() -> set[psutil.Process]:
         for one in site.pages():
-            one.kill()
             killed.add(one)
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
         return killed
 
     until(kill)
-    until(lambda: all(map(_ended, killed)))
+    until(lambda: all(map(ended, killed)))
     with ThreadPoolExecutor(1) as threads:
         answer = threads.submit(site.ask, "/estate", accept=BROWSER)
         until(lambda: kill() and answer.done())
     assert answer.result().status_code == 503
     assert "Its process has ended" in answer.result().text
     assert len(killed) == 3  # it asks a second time of itself
-    until(lambda: site.ask("/static/pages.css", accept=BROWSER).status_code == 200, 60)
+    until(lambda: site.ask("/static/pages.css", accept=BROWSER).status_code == 200, PATIENCE)
 
 
 def test_a_form_that_does_not_arrive_is_given_up(slow: socket.socket) -> None:
@@ -265,4 +263,4 @@ def test_all_processes_end_with_the_api_server(base: Path, site: Site) -> None:
     assert len(all_of_it) == 2
     site.process.send_signal(signal.SIGKILL)
     site.process.wait()
-    until(lambda: all(map(_ended, all_of_it)))
+    until(lambda: all(map(ended, all_of_it)))

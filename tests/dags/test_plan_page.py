@@ -25,7 +25,7 @@ from mqops.look.plan_view import plan_view
 from mqops.rules import parse
 from mqops_airflow.approval.permission import POLICY
 from mqops_airflow.approval.plan_text import THIS_PLAN_ONLY
-from mqops_airflow.pages import answers, chosen
+from mqops_airflow.pages import chosen
 from mqops_airflow.pages import estate as estate_page
 from mqops_airflow.pages import plan as plan_page
 
@@ -131,7 +131,6 @@ def test_destinations_are_those_of_now_only_while_somebody_is_asked(
     reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
     monkeypatch.setattr(plan_page.ANSWERS, "kept", 0.0)
-    monkeypatch.setattr(answers, "WAIT", 60.0)
     runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'first'""")
     letters(manager, "A", "FULL")
     run = of_dag(planned(manager, estate_folder / "lake", text="DESTQ(FULL) ACTION(RETRY)\n"), "first")
@@ -171,7 +170,6 @@ def test_what_was_wrong_when_the_plan_was_made_is_not_told_again(
 ):
     reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
-    monkeypatch.setattr(answers, "WAIT", 60.0)
     runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'first'""")
     letters(manager, "UNHEARD.OF")
     run = of_dag(planned(manager, estate_folder / "lake", text="ACTION(RETRY)\n"), "first")

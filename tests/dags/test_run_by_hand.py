@@ -20,8 +20,8 @@ from mqops.lake.run import RunFolder
 from mqops.look.unmoved import MOST_BY_HAND
 from mqops.rules import parse
 from mqops_airflow.notices.outcome_text import Ending, outcome_text
-from mqops_airflow.pages import answers, shared
 from mqops_airflow.pages import estate as estate_page
+from mqops_airflow.pages import shared
 
 
 def test_messages_that_a_person_must_place_are_chosen_one_by_one(tmp_path, estate_folder, client):
@@ -284,7 +284,6 @@ def test_a_form_that_moves_messages_says_that_a_plan_of_their_queue_waits(
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
     monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.0)
     monkeypatch.setattr(shared, "KEPT", 0.0)
-    monkeypatch.setattr(answers, "WAIT", 60.0)
     pages = {
         dead: [
             ("/run", {"run": dead.run}),

@@ -12,8 +12,8 @@ from runs_on_pages import DAG, QUESTION, letters, of_dag, planned
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, stop
-from mqops_airflow.pages import answers, shared
 from mqops_airflow.pages import estate as estate_page
+from mqops_airflow.pages import shared
 
 
 def test_each_form_says_whether_the_estate_asks_for_four_eyes(manager, estate_folder, client):
@@ -73,7 +73,6 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
     reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
     monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.0)
-    monkeypatch.setattr(answers, "WAIT", 60.0)
     monkeypatch.setattr(shared, "KEPT", 0.0)
     letters(manager, "A", "FULL", "FULL")
     manager.put(DLQ, [({}, b"without an MQDLH")])

@@ -26,7 +26,7 @@ from mqops.look.words.managers import oldest_figures
 from mqops.rules import parse
 from mqops_airflow.approval.policy import _would
 from mqops_airflow.notices.outcome_text import Ending, outcome_text
-from mqops_airflow.pages import answers, charts, dead_letters, estate, shared
+from mqops_airflow.pages import charts, dead_letters, estate, shared
 from mqops_airflow.pages.answers import Answer
 from mqops_airflow.pages.queue_figures import SILENT, silence
 
@@ -110,7 +110,6 @@ def site(made: Any, estate_folder: Path, client: Any, monkeypatch: pytest.Monkey
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
     monkeypatch.setattr(estate.ANSWERS, "kept", 0.0)
     monkeypatch.setattr(shared, "KEPT", 0.0)
-    monkeypatch.setattr(answers, "WAIT", 60.0)
     return client
 
 

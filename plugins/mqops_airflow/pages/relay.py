@@ -93,9 +93,13 @@ class PageProcess:
                 self._process, self._began = self._start(), time.monotonic()
             return self._process
 
-    def is_there(self, process: subprocess.Popen[bytes]) -> None:
-        """Note that a process has said that it is there."""
-        self._there = process.pid
+    def that_is_there(self, asked: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
+        """The process that has just said that it is there: the one that was asked or, where that has ended before it
+        took the connection, the next one."""
+        with self._lock:
+            there = asked if asked.poll() is None or self._process is None else self._process
+            self._there = there.pid
+            return there
 
     @property
     def starts(self) -> bool:
@@ -201,8 +205,7 @@ class Relay:
             try:
                 async with asyncio.timeout(wait):
                     await _frame(reader, process)
-                self._pages.is_there(process)
-                return process, reader, writer
+                return self._pages.that_is_there(process), reader, writer
             except BaseException as error:
                 writer.close()
                 if isinstance(error, TimeoutError) and wait < START:

@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 from mqops.errors import MqopsError, SettingsError
@@ -123,9 +124,10 @@ class Searches:
         return reply
 
     def _ready(self) -> subprocess.Popen[bytes]:
-        while self._idle:
-            if (process := self._idle.pop()).poll() is None:
-                return process
+        with suppress(IndexError):  # another search may take the last one just now
+            while (process := self._idle.pop()).poll() is not None:
+                pass
+            return process
         return _started()
 
 

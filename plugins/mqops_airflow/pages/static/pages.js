@@ -49,7 +49,7 @@
   }
 
   const said = (element, text, bad) => {
-    element.textContent = text;
+    element.textContent = (element.dataset.of ?? "") + text;
     element.classList.toggle("bad", Boolean(bad));
   };
 
@@ -205,7 +205,7 @@
     const why = document.createElement("p");
     why.className = "hint";
     why.textContent = "This form can be sent again when the run has ended.";
-    answer.before(why);
+    if (form.isConnected) answer.before(why);
     const state = await ends(form, answer);
     if (form.dataset.clears) await goesOn(form, answer, state);
     if (form.dataset.then && state !== "deleted") {
@@ -290,6 +290,7 @@
     try {
       form.dataset.title = (form.closest("details")?.querySelector("summary") ?? event.submitter).innerText.trim();
       if (form.dataset.starts) {
+        form.dataset.sends = "yes";
         await starts(form, answer);
         if (form.dataset.clears) goesOnByItself = "at work";
         again(form, answer, buttons);
@@ -298,6 +299,8 @@
     } catch (error) {
       said(answer, error.message, true);
       buttons.forEach((button) => { button.disabled = false; });
+    } finally {
+      delete form.dataset.sends;
     }
   });
 
@@ -383,11 +386,13 @@
     ["id", "href", "aria-label"].every((name) => one.getAttribute(name) === old.getAttribute(name)));
 
   // What became of a form that was sent stays above the part, though the part no longer has the form: of the last one.
+  // The server may have begun its run before the page knows the run's name.
   const outlive = (element, old) => {
     for (const form of [old, ...old.querySelectorAll("form")]) {
-      const answer = form.dataset.started && form.querySelector(".answer");
+      const answer = (form.dataset.started || form.dataset.sends) && form.querySelector(".answer");
       if (!answer) continue;
-      answer.prepend(`${form.dataset.title}. `);
+      answer.dataset.of = `${form.dataset.title}. `;
+      answer.prepend(answer.dataset.of);
       answer.classList.add("outlives");
       document.querySelectorAll(".outlives").forEach((earlier) => { earlier.remove(); });
       element.before(answer);
