@@ -258,8 +258,8 @@ def test_no_try_is_used_up_sooner_whatever_comes(manager, started):
     assert manager.bodies("DEAD") == [b"first", b"second"]
     times: dict[str, list[datetime]] = {}
     for marker in failed_tries(handler):
-        assert len(marker.rows) == 1
-        times.setdefault(marker.rows[0][1], []).append(datetime.fromisoformat(marker.at))
+        for row in marker.rows:
+            times.setdefault(row[1], []).append(datetime.fromisoformat(marker.at))
     assert [len(of_one) for of_one in times.values()] == [2, 2]
     assert all((later - sooner).total_seconds() >= 3 for sooner, later in times.values())
 
@@ -355,10 +355,11 @@ def test_D05_messages_without_an_mqdlh_are_told_of_at_each_retryint(manager, sta
 
 
 def test_messages_that_get_older_are_looked_at_again(manager, started):
+    handler = started("* MQOPS EXTENSIONS\nRETRYINT(1)\nAGE(>8s) ACTION(RETRY)\n")
+    handler.until_it_waits()  # to start it may take longer than the message stays young
     fields, body = dead_letter("A", b"x")
     now = datetime.now(UTC).strftime("%Y%m%d%H%M%S00").encode()
     manager.put(DLQ, [(fields, body[:156] + now + body[172:])])  # the date and time of the MQDLH
-    handler = started("* MQOPS EXTENSIONS\nRETRYINT(1)\nAGE(>8s) ACTION(RETRY)\n")
     handler.until(lambda: manager.bodies("A"))
     handler.until(lambda: handler.out.count("balances") == 2)
     assert len(handler.runs) == 2  # the first pass left it
