@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import rmtree
+from types import SimpleNamespace
 from typing import Any
 
 import commands
@@ -24,6 +25,7 @@ from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
 from mqops.cli import amq, main
+from mqops.decide.core.pacing import Pacing
 from mqops.deciders.dead_letters import DeadLetterRequest
 from mqops.deciders.handler import Handler
 from mqops.errors import mq_error
@@ -33,6 +35,7 @@ from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, stop
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.file import LedgerFile
+from mqops.observe.arrivals import ArrivalWatch
 from mqops.observe.unchanged import _worth_it
 from mqops.rules import parse
 
@@ -560,6 +563,27 @@ def test_what_has_no_room_holds_nobody_past_wait(manager, started, wait, passes)
     assert len(handler.runs) in passes
     assert "3  left: its destination had 5 messages or more for 0 s" in handler.out
     assert (manager.depth("A"), manager.depth(DLQ)) == (5, 3)
+
+
+def test_who_wakes_late_makes_no_pass_behind_the_end_of_wait(manager, lake, monkeypatch):
+    """Both times are over then: that of WAIT was first."""
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(2)])
+    table = parse("RETRYINT(2) WAIT(1)\nACTION(RETRY)\n").table
+    assert table
+    few = Pacing(in_flight=1, patience=0)
+    what = DeadLetterRequest(connection=manager.connection, lake=lake, table=table, text=RETRY, pacing=few)
+    handler, measured, slept = Handler(what, Goes(), report_errors=print), time.monotonic, [0.0]
+    assert handler.has_work()
+    assert handler.make_pass(*handler.plan()).left == 1
+
+    def wakes_late(_watch: ArrivalWatch, seconds: float) -> bool:
+        slept[0] += seconds + 60
+        return False
+
+    monkeypatch.setattr(ArrivalWatch, "gets_new", wakes_late)
+    monkeypatch.setattr("mqops.deciders.handler.time", SimpleNamespace(monotonic=lambda: measured() + slept[0]))
+    assert not handler.has_work()
+    assert slept[0]
 
 
 def test_canaries_that_have_no_room_hold_nobody_past_wait(manager, started):
