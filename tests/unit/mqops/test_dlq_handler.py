@@ -468,7 +468,7 @@ def test_what_was_put_back_holds_back_nobody_with_its_order_key(manager, started
 def test_the_more_stays_the_longer_it_lets_messages_gather(manager, started):
     """A pass copies what stays, too: it does so for a sixth of the time at most."""
     manager.mqsc(f"ALTER QLOCAL({DLQ}) MAXDEPTH(10000)\n")
-    manager.put(DLQ, [dead_letter("SHUT", os.urandom(500)) for _ in range(2500)])
+    manager.put(DLQ, [dead_letter("SHUT", os.urandom(500)) for _ in range(800)])
     handler = started("RETRYINT(900)\nDESTQ(SHUT) ACTION(RETRY) RETRY(5)\nACTION(FWD) FWDQ(A) HEADER(NO)\n")
     handler.until(lambda: "balances" in handler.out)
     manager.put(DLQ, [dead_letter("NOWHERE", b"x")])
