@@ -1,8 +1,9 @@
 """An application that reads a queue under syncpoint, as a program that does not know mqops would.
 
 `dlq_reader.py QMGR QUEUE MOST`: takes units of one to four messages and backs them out; from the line `go` on standard
-input on it commits about every other unit, until it has MOST messages. Ends with its input, and not before it has
-them; prints `ready` once it holds messages, and at the end the MsgIds (hex) and bodies (hex) of what it has committed, and how often it backed out.
+input on it commits about every other unit, until it has MOST messages. Ends with its input, and not before it has them;
+prints `ready` once it holds messages, and at the end the MsgIds (hex) and bodies (hex) of what it has committed, and
+how often it backed out.
 """
 
 from __future__ import annotations
