@@ -743,7 +743,7 @@ def test_where_a_check_of_a_gate_asks_how_old_a_message_is_a_pass_looks_at_all_a
     estate.write_text(f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq\n    dlq_rules: {gate}\n")
     monkeypatch.setenv("MQOPS_ESTATE", str(estate))
     manager.put(DLQ, [dead_letter("A", b"s0")])
-    passes = Passes(manager, lake, "WAIT(1)\nACTION(RETRY)\n")
+    passes = Passes(manager, lake, "WAIT(60)\nACTION(RETRY)\n")  # which is not over on a slow machine
     copied = []
     for column in ("body_length", "age_seconds", "age_seconds"):  # the suite is changed meanwhile
         suite.write_text(f"suite: s\nexpectations:\n- {age % column}\n")
